@@ -64,7 +64,7 @@ function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, mea
   const pending = { request: { by: 'bench', decide }, atMs: 0, resolve, reject };
   measured.run(() => group.add([pending], { nowMs: realClock.nowMs(), newCommitId: () => 'c' }));
   for (const { settle } of group.decided) settle();
-  group.stage.drop();
+  group.stage.rollback();
   return outcome as Outcome<A>;
 }
 

@@ -31,7 +31,7 @@ type Load = (kind: { readonly name: string }, id: string, doc: AnyDoc) => void;
 function fleetOf(fill: (load: Load) => void): Fleet {
   const fleet = new Fleet(PROGRAM.newRegistry());
   fill(({ name }, id, doc) => fleet.load(name, { id: id as Id<string>, revision: 1, doc }));
-  fleet.loaded(1);
+  fleet.finishLoad(1);
   return fleet;
 }
 
@@ -127,7 +127,7 @@ function fleetWithBusyHost(): Fleet {
   const fleet = fleetOf((load) => buildTopology(load, { inSubnets: BUSY_SUBNETS, baseWeight: BUSY_WEIGHT }));
   const stage = new Stage(fleet);
   decide(stage, services);
-  stage.keep();
+  stage.promote();
   return fleet;
 }
 
@@ -161,7 +161,7 @@ function lose(scope: Scope, fleet: Fleet): { readonly ms: number; readonly lost:
     stage.add([{ kind: HOST.name, id: LOST, doc: { ...doc, connection: { state: 'suspect', sinceMs: 2 } } }]);
     const { ms, elected } = decide(stage, lost);
     if (elected !== lost.length) throw new Error(`${elected} of ${lost.length} were elected`);
-    stage.drop();
+    stage.rollback();
     if (round > 0) took.push(ms); // the first one warms up
   }
   return { ms: median(took), lost: lost.length };

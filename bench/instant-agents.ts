@@ -1,6 +1,6 @@
 // Agents that take no time: whatever a host is asked for is done as soon as the task is durable. They answer as agents do, each
 // answer a commit of its own, so that what is measured is the control plane.
-import { idOf, type Applied, type FleetReader } from '../src/fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader } from '../src/fleet/index.ts';
 import { accept, type Decision, type Journal } from '../src/journal/index.ts';
 import {
   isOpen,
@@ -36,7 +36,7 @@ export class InstantAgents {
     };
   }
 
-  #look(applied: readonly Applied[]): void {
+  #look(applied: readonly AppliedChange[]): void {
     for (const { kind, after } of applied) {
       if (kind !== ITEM.name || after === undefined) continue;
       const item = after as StoredItem;

@@ -142,6 +142,6 @@ export function loadedScaleInFleet(size: ScaleInFleet): Fleet {
   for (const { kind, id, body } of scaleInFleet(size)) {
     fleet.load(kind, { id: id as Id<string>, revision: 1, doc: JSON.parse(body ?? '') as object });
   }
-  fleet.loaded(1);
+  fleet.finishLoad(1);
   return fleet;
 }

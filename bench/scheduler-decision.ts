@@ -78,7 +78,7 @@ class Placing {
   }
 
   end(): void {
-    this.#stage.drop();
+    this.#stage.rollback();
   }
 }
 

@@ -61,7 +61,7 @@ export function emptyFleet(hosts: number, settings?: SchedulerSettings): Fleet {
     load(SUBNET, `${facts.name}-v4`, { ...facts, segment: facts.name, cidr: `10.${nth}.0.0/16`, version: 4, pools });
   }
   for (let nth = 0; nth < hosts; nth += 1) load(HOST, sampleHostId(nth), benchHost(nth));
-  fleet.loaded(1);
+  fleet.finishLoad(1);
   return fleet;
 }
 

@@ -64,7 +64,7 @@ function packedBySchedule(weights: typeof PACKING): Packed {
     take(left.get(answer.host)!, amounts);
     return true;
   });
-  stage.drop();
+  stage.rollback();
   return { requests, share: shareUsed([...left.values()]) };
 }
 

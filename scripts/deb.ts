@@ -161,10 +161,10 @@ function sizeOf(path: string): number {
 const PROGRAMS = /\/(usr\/bin\/muster|runtime\/node|DEBIAN\/(postinst|prerm|postrm))$/;
 
 /** Modes and times that do not depend on who builds, when and with which umask. */
-function settle(path: string, atSeconds: number): void {
+function normalizeModes(path: string, atSeconds: number): void {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) return;
-  if (stat.isDirectory()) for (const name of readdirSync(path)) settle(join(path, name), atSeconds);
+  if (stat.isDirectory()) for (const name of readdirSync(path)) normalizeModes(join(path, name), atSeconds);
   chmodSync(path, stat.isDirectory() || PROGRAMS.test(path) ? 0o755 : 0o644);
   utimesSync(path, atSeconds, atSeconds);
 }
@@ -185,7 +185,7 @@ const facts: PackageFacts = {
 fillProgram(stage, work);
 fillSystem(stage, facts);
 fillControl(stage, facts);
-settle(stage, Number(epoch));
+normalizeModes(stage, Number(epoch));
 const file = join(out, `muster_${facts.version}_${facts.architecture}.deb`);
 process.env['SOURCE_DATE_EPOCH'] = epoch;
 run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', stage, file]);

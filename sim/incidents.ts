@@ -7,11 +7,11 @@ import type { World } from './world/world.ts';
 
 /** One of those with which none of the single seeds in `fixed-seeds.ts` that are older than the incidents has any. */
 const STREAM = 915;
-const LOOK_AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 const PLANNED_MIN = 4;
 const PLANNED_MAX = 8;
 
-function hasIncidents(seed: number): boolean {
+function hasCompoundFaults(seed: number): boolean {
   return streamOf(seed).chance(0.5);
 }
 
@@ -19,24 +19,24 @@ function streamOf(seed: number): Rng {
   return new Rng(seed ^ STREAM).fork();
 }
 
-export class Incidents {
+export class CompoundFaults {
   readonly #world: World;
-  readonly #incidents: NonNullable<Scenario['incidents']>;
+  readonly #faults: NonNullable<Scenario['compoundFaults']>;
   readonly #rng: Rng;
 
-  constructor(world: World, { incidents = [] }: Scenario) {
+  constructor(world: World, { compoundFaults = [] }: Scenario) {
     this.#world = world;
-    this.#incidents = hasIncidents(world.seed) ? incidents : [];
+    this.#faults = hasCompoundFaults(world.seed) ? compoundFaults : [];
     this.#rng = streamOf(world.seed).fork();
   }
 
   /** Spreads some over the first half of the time until then, so that they play out. One that cannot be brought about at its time waits until it can. */
   plan(untilMs: number): void {
     const { scheduler } = this.#world;
-    if (this.#incidents.length === 0) return;
+    if (this.#faults.length === 0) return;
     const leftMs = untilMs - scheduler.nowMs;
     for (let left = this.#rng.between(PLANNED_MIN, PLANNED_MAX); left > 0; left -= 1) {
-      const [incident, afterMs] = [this.#rng.pickWeighted(this.#incidents), this.#rng.below(leftMs / 2)];
+      const [incident, afterMs] = [this.#rng.pickWeighted(this.#faults), this.#rng.below(leftMs / 2)];
       this.#after(incident.takesLong === true ? 0 : afterMs, incident);
     }
   }
@@ -44,9 +44,9 @@ export class Incidents {
   #after(ms: number, incident: Fault): void {
     const world = this.#world;
     world.scheduler.after(ms, `${incident.name} is due`, () => {
-      const struck = world.troubled ? incident.strike(world) : undefined;
+      const struck = world.isTroubled ? incident.strike(world) : undefined;
       if (struck !== undefined) world.fault(struck, incident.name);
-      else if (world.troubled) this.#after(LOOK_AGAIN_MS, incident);
+      else if (world.isTroubled) this.#after(RETRY_MS, incident);
     });
   }
 }

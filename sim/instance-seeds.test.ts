@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Playing } from './playing.ts';
+import { SeedSuite } from './playing.ts';
 import { INSTANCES } from './scenarios.ts';
 
-const playing = new Playing(INSTANCES);
+const playing = new SeedSuite(INSTANCES);
 
 it.each(playing.slices)('seeds %i to %i with instances: every property holds', async (first, last) => {
   const problem = await playing.play(first, last);

@@ -8,7 +8,7 @@ import { Tally } from './world/tally.ts';
 /** So that a slow machine shows how far it got and no single test is near its time limit. */
 const SLICE = 25;
 
-export class Playing {
+export class SeedSuite {
   readonly #scenario: Scenario;
   readonly #marks = new Tally();
   #played = 0;

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { DEFAULT_FAILURES_FILE, defaultJobs, runHunt, type HuntCommand } from './hunt/command.ts';
 import { failure, summary } from './report.ts';
-import { HOUSE, SCENARIOS, type Scenario } from './scenarios.ts';
+import { CORE, SCENARIOS, type Scenario } from './scenarios.ts';
 import { runSeed } from './seed.ts';
 import { Tally } from './world/tally.ts';
 
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const range = rangeOf(values.seeds ?? values.seed ?? '');
-  const scenario = SCENARIOS.find(({ name }) => name === (values.world ?? HOUSE.name));
+  const scenario = SCENARIOS.find(({ name }) => name === (values.world ?? CORE.name));
   if (range === undefined || scenario === undefined) {
     console.error(USAGE);
     return 2;

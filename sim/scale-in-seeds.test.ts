@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Playing } from './playing.ts';
+import { SeedSuite } from './playing.ts';
 import { SCALE_IN } from './scenarios.ts';
 
-const playing = new Playing(SCALE_IN);
+const playing = new SeedSuite(SCALE_IN);
 
 it.each(playing.slices)('seeds %i to %i of hosts that come and go: every property holds', async (first, last) => {
   const problem = await playing.play(first, last);

@@ -1,5 +1,5 @@
 // What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
-import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS, SCALE_IN_INCIDENTS } from './faults/faults.ts';
+import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS, SCALE_IN_COMPOUND_FAULTS } from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
 import {
   FIXED_CLOCK_SEEDS,
@@ -23,13 +23,13 @@ export interface Scenario {
   readonly workloads: readonly Workload[];
   readonly faults: readonly Fault[];
   /** Situations that are too rare by chance, brought about in some of the seeds: see `incidents.ts`. */
-  readonly incidents?: readonly Fault[];
+  readonly compoundFaults?: readonly Fault[];
   readonly seeds: Seeds;
   readonly marks: readonly string[];
 }
 
 /** The ground that every room stands on: journal, lease, operations, hosts and their agents. */
-export const HOUSE: Scenario = {
+export const CORE: Scenario = {
   name: 'house',
   workloads: [counters, hosts, builds, callers],
   faults: FAULTS,
@@ -51,7 +51,7 @@ export const SCALE_IN: Scenario = {
   name: 'scale-in',
   workloads: [scaleIn],
   faults: SCALE_IN_FAULTS,
-  incidents: SCALE_IN_INCIDENTS,
+  compoundFaults: SCALE_IN_COMPOUND_FAULTS,
   seeds: FIXED_SCALE_IN_SEEDS,
   marks: SCALE_IN_MARKS,
 };
@@ -65,4 +65,4 @@ export const CLOCKS: Scenario = {
   marks: CLOCK_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES, SCALE_IN, CLOCKS];
+export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, CLOCKS];

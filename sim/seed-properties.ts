@@ -4,4 +4,4 @@
 export const AT_REST =
   'once all has healed: work is finished or waits for a true reason, machines are as they should be';
 export const ANSWERED = 'never: somebody is not answered';
-export const NOTHING_LEFT = 'once everything is deleted: nothing is left of it anywhere';
+export const NO_LEFTOVERS = 'once everything is deleted: nothing is left of it anywhere';

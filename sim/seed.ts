@@ -1,21 +1,21 @@
 // One seed from beginning to end: trouble, then everything heals, then everything must be as it should.
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenToMarks } from '../src/fleet/index.ts';
-import { Incidents } from './incidents.ts';
+import { CompoundFaults } from './incidents.ts';
 import { CHECKERS } from './checkers/checkers.ts';
-import { HOUSE, type Scenario } from './scenarios.ts';
-import { ANSWERED, AT_REST, NOTHING_LEFT } from './seed-properties.ts';
-import { productionParts, type Parts } from './world/parts.ts';
+import { CORE, type Scenario } from './scenarios.ts';
+import { ANSWERED, AT_REST, NO_LEFTOVERS } from './seed-properties.ts';
+import { productionParts, type SimParts } from './world/parts.ts';
 import { Tally } from './world/tally.ts';
 import { World, type Violation } from './world/world.ts';
-import type { Play } from './workloads/workload.ts';
+import type { WorkloadRun } from './workloads/workload.ts';
 
 export interface SeedOptions {
   readonly seed: number;
   /** What goes on in the world; the house as a whole when nothing is said. */
   readonly scenario?: Scenario;
   /** Replaces a part of the servers: how a mutant is planted. */
-  readonly plant?: (parts: Parts) => Parts;
+  readonly plant?: (parts: SimParts) => SimParts;
   readonly print?: (line: string) => void;
 }
 
@@ -42,8 +42,8 @@ const FAULTS_PLANNED_MAX = 44;
 const REST_MS = 100_000;
 
 /** What is under way at one look, such as a retry, is over at the next; what never ends is found all the same. */
-const LOOKS_MAX = 4;
-const LOOK_AGAIN_MS = 7000;
+const REST_CHECKS_MAX = 4;
+const REST_CHECK_MS = 7000;
 /** How often somebody looks whether the world is ready for trouble. */
 const READY_LOOK_MS = 500;
 /** Long enough to delete everything, if nothing keeps it from going: the fixed seeds take 11 looks at most. */
@@ -53,7 +53,7 @@ const UNDO_LOOK_MS = 5000;
 const FOLLOW_LOOKS_MAX = 50;
 const FOLLOW_LOOK_MS = 100;
 
-export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOptions): Promise<SeedResult> {
+export async function runSeed({ seed, scenario = CORE, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
   // Taking the stack of every error that is part of the game costs a tenth of the time. A printed run has them.
   Error.stackTraceLimit = print === undefined ? 0 : STACK_DEPTH;
@@ -61,7 +61,7 @@ export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOpti
   const parts = withWorkloads(productionParts, scenario);
   const world = new World({ seed, parts: plant?.(parts) ?? parts, checkers: CHECKERS, ...(print && { print }) });
   try {
-    await trouble(world, scenario);
+    await runTrouble(world, scenario);
   } catch (error) {
     world.violate(
       'the program never goes wrong by itself',
@@ -87,16 +87,17 @@ export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOpti
   };
 }
 
-function withWorkloads(parts: Parts, { workloads }: Scenario): Parts {
+function withWorkloads(parts: SimParts, { workloads }: Scenario): SimParts {
   return { ...parts, modules: [...parts.modules, ...workloads.flatMap(({ module }) => module ?? [])] };
 }
 
-async function trouble(world: World, scenario: Scenario): Promise<void> {
+async function runTrouble(world: World, scenario: Scenario): Promise<void> {
   for (const server of world.servers) server.start();
   const plays = scenario.workloads.map((workload) => workload.start(world));
   const ready = plays.flatMap((play) => play.ready ?? []);
-  while (ready.length > 0 && !(await isOver(ready))) await world.scheduler.run(world.scheduler.nowMs + READY_LOOK_MS);
-  const incidents = new Incidents(world, scenario);
+  while (ready.length > 0 && !(await areSettled(ready)))
+    await world.scheduler.run(world.scheduler.nowMs + READY_LOOK_MS);
+  const incidents = new CompoundFaults(world, scenario);
   // A small world takes longer to have seen enough.
   do {
     const untilMs = planFaults(world, scenario);
@@ -106,11 +107,15 @@ async function trouble(world: World, scenario: Scenario): Promise<void> {
   if (world.violation !== undefined) return;
   heal(world);
   await world.scheduler.run(world.scheduler.nowMs + REST_MS);
-  for (let looks = 1; looks < LOOKS_MAX && unrest(plays).length > 0 && world.violation === undefined; looks += 1) {
-    await world.scheduler.run(world.scheduler.nowMs + LOOK_AGAIN_MS);
+  for (
+    let looks = 1;
+    looks < REST_CHECKS_MAX && restViolations(plays).length > 0 && world.violation === undefined;
+    looks += 1
+  ) {
+    await world.scheduler.run(world.scheduler.nowMs + REST_CHECK_MS);
   }
-  if (world.violation === undefined) await atRest(world, plays);
-  if (world.violation === undefined) await undone(world, plays);
+  if (world.violation === undefined) await checkAtRest(world, plays);
+  if (world.violation === undefined) await undoAndCheck(world, plays);
 }
 
 /** Spreads faults over the time to come and answers until when that is. */
@@ -136,7 +141,7 @@ function strike(world: World, { faults }: Scenario): void {
 }
 
 function heal(world: World): void {
-  world.troubled = false;
+  world.isTroubled = false;
   world.scheduler.note('world', 'everything heals');
   for (const link of world.links) link.heal();
   world.network.heal();
@@ -151,48 +156,34 @@ function heal(world: World): void {
   for (const server of world.servers) {
     server.storeLink.heal();
     server.hasCredentials = true;
-    if (server.life?.program.paused === true) server.life.program.pause(0);
+    if (server.incarnation?.program.paused === true) server.incarnation.program.pause(0);
   }
 }
 
-async function atRest(world: World, plays: readonly Play[]): Promise<void> {
-  if (!(await isOver(plays.map(({ over }) => over)))) world.violate(ANSWERED, 'a caller still waits');
-  await followed(world);
+async function checkAtRest(world: World, plays: readonly WorkloadRun[]): Promise<void> {
+  if (!(await areSettled(plays.map(({ done }) => done)))) world.violate(ANSWERED, 'a caller still waits');
   world.checkEnd();
-  for (const sentence of unrest(plays)) world.violate(AT_REST, sentence);
+  for (const sentence of restViolations(plays)) world.violate(AT_REST, sentence);
 }
 
-async function undone(world: World, plays: readonly Play[]): Promise<void> {
+async function undoAndCheck(world: World, plays: readonly WorkloadRun[]): Promise<void> {
   const undoing = plays.flatMap(({ undo }) => undo?.() ?? []);
   if (undoing.length === 0) return;
   const left = (): readonly string[] => plays.flatMap(({ atEnd }) => atEnd?.() ?? []);
   for (let looks = 1; looks <= UNDO_LOOKS_MAX && world.violation === undefined; looks += 1) {
     await world.scheduler.run(world.scheduler.nowMs + UNDO_LOOK_MS);
-    if ((await isOver(undoing)) && left().length === 0) break;
+    if ((await areSettled(undoing)) && left().length === 0) break;
   }
-  if (!(await isOver(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
-  await followed(world);
+  if (!(await areSettled(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
   world.checkEnd();
-  for (const sentence of left()) world.violate(NOTHING_LEFT, sentence);
+  for (const sentence of left()) world.violate(NO_LEFTOVERS, sentence);
 }
 
-/**
- * A commit may fall on the very moment of the last look, and servers that follow show it some milliseconds later. Whoever is behind for longer
- * is found by the checker.
- */
-async function followed(world: World): Promise<void> {
-  const isBehind = (): boolean =>
-    world.servers.some(({ life }) => life !== undefined && life.journal.fleet.revision !== world.ledger.head);
-  for (let looks = 0; looks < FOLLOW_LOOKS_MAX && isBehind() && world.violation === undefined; looks += 1) {
-    await world.scheduler.run(world.scheduler.nowMs + FOLLOW_LOOK_MS);
-  }
-}
-
-async function isOver(works: readonly Promise<unknown>[]): Promise<boolean> {
+async function areSettled(works: readonly Promise<unknown>[]): Promise<boolean> {
   const all = Promise.all(works).then(() => true);
   return Promise.race([all, turn().then(() => false)]);
 }
 
-function unrest(plays: readonly Play[]): readonly string[] {
+function restViolations(plays: readonly WorkloadRun[]): readonly string[] {
   return plays.flatMap(({ atRest: judge }) => judge?.() ?? []);
 }

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, MARKS_ELSEWHERE, SCALE_IN_MARKS } from './marks.ts';
-import { Playing } from './playing.ts';
-import { HOUSE } from './scenarios.ts';
+import { SeedSuite } from './playing.ts';
+import { CORE } from './scenarios.ts';
 
-const playing = new Playing(HOUSE);
+const playing = new SeedSuite(CORE);
 
 it.each(playing.slices)('seeds %i to %i: every property holds', async (first, last) => {
   const problem = await playing.play(first, last);

@@ -46,7 +46,7 @@ const NETWORK_DOC: Network = {
 };
 
 /** Nobody's heartbeats are there: without this the whole fleet would be suspect after a quarter of a minute. */
-const PATIENT = { ...LIVENESS.fallback, suspectAfterMs: 3_600_000, downAfterMs: 86_400_000 };
+const PATIENT = { ...LIVENESS.defaultValue, suspectAfterMs: 3_600_000, downAfterMs: 86_400_000 };
 
 export const segmentOfHost = (nth: number): string => `rack-${nth % SEGMENTS}`;
 export const subnetOfHost = (nth: number): string => `rack-${nth % SEGMENTS}-v4`;

@@ -3,7 +3,7 @@
 import { createCommand } from '../../src/instances/instance-request.ts';
 import { createInstances } from '../../src/instances/index.ts';
 import type { Caller } from '../../src/access/index.ts';
-import type { Journal, Position, ReadCommit, Store } from '../../src/journal/index.ts';
+import type { Journal, Position, StoredCommit, Store } from '../../src/journal/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -14,7 +14,7 @@ import type { Scope } from '../scope.ts';
 import { REQUEST } from './fleet.ts';
 
 /** The commits of one transaction. */
-export type Commits = readonly ReadCommit[];
+export type Commits = readonly StoredCommit[];
 
 /** A journal with every index and projection of a server, and what it wrote. */
 export interface Recorded {
@@ -28,7 +28,7 @@ export async function recordedJournal(scope: Scope, store: Store): Promise<Recor
   const journal = await leadingJournal(scope, countingGroups(store, sizes), PROGRAM.newRegistry());
   let position: Position = await store.snapshot(() => undefined);
   const readOn = async (limit: number): Promise<Commits> => {
-    const commits: ReadCommit[] = [];
+    const commits: StoredCommit[] = [];
     while (commits.length < limit) {
       const answer = await store.read(position, limit - commits.length);
       const last = answer.kind === 'commits' ? answer.commits.at(-1) : undefined;

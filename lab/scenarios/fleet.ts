@@ -157,8 +157,8 @@ export class Fleet {
     await this.setElection({ held });
   }
 
-  async setElection(some: Partial<typeof ELECTION.fallback>): Promise<void> {
-    await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...ELECTION.fallback, ...some }));
+  async setElection(some: Partial<typeof ELECTION.defaultValue>): Promise<void> {
+    await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...ELECTION.defaultValue, ...some }));
   }
 
   /** The ports by which a host does not hear who is at their other end, or not yet. */

@@ -9,18 +9,18 @@ export interface Import {
   readonly typeOnly: boolean;
 }
 
-type Judge = (from: Place, to: Place) => string | undefined;
+type ImportRule = (from: Place, to: Place) => string | undefined;
 
 /** Packages that only compute. Everything else a pure file gets as a value from its caller. */
 const PURE_PACKAGES = new Set(['typebox', 'yaml']);
 
-const DIRECTIONS: readonly Judge[] = [
-  outOfSource,
-  intoFleet,
-  againstTheOrder,
-  cliIsAClient,
-  pastTheDoor,
-  testingInProduct,
+const DIRECTIONS: readonly ImportRule[] = [
+  refuseOutsideSource,
+  refuseFromFleet,
+  refuseAgainstOrder,
+  refuseFromCli,
+  refusePastIndex,
+  refuseTestingCode,
 ];
 
 export function directionProblem(from: Place, wanted: Import): string | undefined {
@@ -62,17 +62,17 @@ function impurePackage(from: Place, specifier: string): string | undefined {
   return `${from.path} is pure and may not import ${specifier}. Take what it does as a parameter.`;
 }
 
-function outOfSource(_from: Place, to: Place): string | undefined {
+function refuseOutsideSource(_from: Place, to: Place): string | undefined {
   if (to.area === 'src') return undefined;
   return `src/ never imports ${to.area}/: what the product needs lies under src/.`;
 }
 
-function intoFleet(from: Place, to: Place): string | undefined {
+function refuseFromFleet(from: Place, to: Place): string | undefined {
   if (from.module !== 'fleet' || to.module === 'fleet' || isModuleFile(from.path)) return undefined;
   return `src/fleet imports nothing else of the project, so not ${to.path}.`;
 }
 
-function againstTheOrder(from: Place, to: Place): string | undefined {
+function refuseAgainstOrder(from: Place, to: Place): string | undefined {
   // Tests of a module may play it together with those above it.
   const isFree = from.module === to.module || from.role === 'testing' || isForComposition(from, to);
   if (isFree) return undefined;
@@ -89,12 +89,12 @@ function isForComposition(from: Place, to: Place): boolean {
   return isModuleFile(from.path) && to.path === 'src/composition/index.ts';
 }
 
-function cliIsAClient(from: Place, to: Place): string | undefined {
+function refuseFromCli(from: Place, to: Place): string | undefined {
   if (from.module !== 'cli' || to.module === 'cli' || to.module === 'api') return undefined;
   return `cli/ is a thin client of the API: it may import api/index.ts and no other module, so not ${to.path}.`;
 }
 
-function pastTheDoor(from: Place, to: Place): string | undefined {
+function refusePastIndex(from: Place, to: Place): string | undefined {
   if (from.module === to.module || to.role === 'testing') return undefined;
   const composes = from.module === 'main' || from.role === 'testing';
   if (isModuleFile(to.path)) {
@@ -104,16 +104,16 @@ function pastTheDoor(from: Place, to: Place): string | undefined {
   if (to.name === 'runtime' && !composes) {
     return `Only main/, sim/, tests and benchmarks import a module's runtime.ts, so not ${from.path}.`;
   }
-  if (isDoor(to)) return undefined;
+  if (isEntryPoint(to)) return undefined;
   return `Other modules are entered by their index.ts, so ${from.path} may not import ${to.path}.`;
 }
 
 /** A door is at the module's own level: `src/api/index.ts`, not `src/api/restconf/index.ts`. */
-function isDoor(to: Place): boolean {
+function isEntryPoint(to: Place): boolean {
   return to.path === `src/${to.module}/index.ts` || to.path === `src/${to.module}/runtime.ts`;
 }
 
-function testingInProduct(from: Place, to: Place): string | undefined {
+function refuseTestingCode(from: Place, to: Place): string | undefined {
   if (to.role !== 'testing' || from.role === 'testing') return undefined;
   return `${to.path} is for tests: the product may not import it.`;
 }

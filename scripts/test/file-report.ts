@@ -42,14 +42,19 @@ export function isTooBusy({ tests }: FileReport): boolean {
   return tests.some(({ state, note }) => state === 'skipped' && note === TOO_BUSY);
 }
 
-const SAYS_MORE: Readonly<Record<TestReport['state'], number>> = { failed: 3, passed: 2, skipped: 1, pending: 0 };
+const STATE_PRECEDENCE: Readonly<Record<TestReport['state'], number>> = {
+  failed: 3,
+  passed: 2,
+  skipped: 1,
+  pending: 0,
+};
 
 /** Two runs of one file: of each test the result that says more counts, a failure before a pass before a skip. */
 export function mergeReports(first: FileReport, second: FileReport): FileReport {
   const again = new Map(second.tests.map((test) => [test.name, test]));
   const tests = first.tests.map((test) => {
     const other = again.get(test.name);
-    return other !== undefined && SAYS_MORE[other.state] > SAYS_MORE[test.state] ? other : test;
+    return other !== undefined && STATE_PRECEDENCE[other.state] > STATE_PRECEDENCE[test.state] ? other : test;
   });
   return { ...first, ms: first.ms + second.ms, tests, isBroken: first.isBroken || second.isBroken };
 }

@@ -1,7 +1,7 @@
 // What somebody was told is true for ever: an accepted request is in the journal, a refused one is not, nothing that is
 // to be done once is done twice, and what was asked after an answer comes after it.
 import { OPERATION } from '../../src/operations/index.ts';
-import type { Asked } from '../world/operator.ts';
+import type { RequestRecord } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
@@ -10,13 +10,13 @@ export const acknowledged: Checker = {
   watch: (world, violated) => ({
     atEnd: () => {
       const revisions = revisionsByTag(world);
-      for (const asked of world.asked) {
+      for (const asked of world.requests) {
         const done = revisions.get(asked.tag) ?? [];
         if (done.length === 0 && isAnsweredWithOther(world, asked)) continue;
         const problem = problemWith(asked, done, world.ledger.head);
         if (problem !== undefined) violated(`request ${asked.tag}: ${problem}`);
       }
-      const overtaking = overtaken(world.asked);
+      const overtaking = findOvertaken(world.requests);
       if (overtaking !== undefined) violated(overtaking);
     },
   }),
@@ -33,7 +33,7 @@ function revisionsByTag(world: World): Map<string, number[]> {
 }
 
 /** What it asked for was under way already: it was told of the operation that does it, and began none. */
-function isAnsweredWithOther({ ledger }: World, { tag, answered }: Asked): boolean {
+function isAnsweredWithOther({ ledger }: World, { tag, answered }: RequestRecord): boolean {
   if (answered?.outcome.kind !== 'accepted') return false;
   const operation = (answered.outcome.answer as { readonly operation?: string } | null | undefined)?.operation;
   if (operation === undefined) return false;
@@ -44,7 +44,7 @@ function isAnsweredWithOther({ ledger }: World, { tag, answered }: Asked): boole
 }
 
 function problemWith(
-  { once, answered, arrivals }: Asked,
+  { once, answered, arrivals }: RequestRecord,
   revisions: readonly number[],
   head: number,
 ): string | undefined {
@@ -63,15 +63,15 @@ function problemWith(
 }
 
 /** Asked after another was answered, but placed before it. */
-function overtaken(asked: readonly Asked[]): string | undefined {
+function findOvertaken(asked: readonly RequestRecord[]): string | undefined {
   const answers = asked.filter((one) => one.answered?.outcome.kind === 'accepted');
   const byAnswer = answers.toSorted((one, other) => (one.answered?.atStep ?? 0) - (other.answered?.atStep ?? 0));
   const bySending = answers.toSorted((one, other) => one.sentAtStep - other.sentAtStep);
-  let highest: Asked | undefined;
+  let highest: RequestRecord | undefined;
   let at = 0;
   for (const one of bySending) {
     for (; (byAnswer[at]?.answered?.atStep ?? Infinity) < one.sentAtStep; at += 1) {
-      const answer = byAnswer[at] as Asked;
+      const answer = byAnswer[at] as RequestRecord;
       if (revisionOf(answer) > revisionOf(highest)) highest = answer;
     }
     if (revisionOf(one) < revisionOf(highest)) {
@@ -81,6 +81,6 @@ function overtaken(asked: readonly Asked[]): string | undefined {
   return undefined;
 }
 
-function revisionOf(asked: Asked | undefined): number {
+function revisionOf(asked: RequestRecord | undefined): number {
   return asked?.answered?.outcome.revision ?? 0;
 }

@@ -1,5 +1,5 @@
 // Once an instance has run it keeps all its addresses, wherever it goes and whatever becomes of it, until it is deleted.
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { backEndOf, PORT, type Port } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
@@ -10,14 +10,14 @@ export const addressesKept: Checker = {
   watch: ({ network }, violated) => ({
     onApplied: (truth, applied, { commit }) => {
       const ran = (id: string): boolean => hadRun(truth, applied, id);
-      const [lost] = applied.flatMap((change) => lostIn(truth, { ran, backEnd: network.backEnd }, change));
+      const [lost] = applied.flatMap((change) => lostAddresses(truth, { ran, backEnd: network.backEnd }, change));
       if (lost !== undefined) violated(`at ${commit.revision} by ${commit.by}: ${lost}`);
     },
   }),
 };
 
 /** Before these changes. */
-function hadRun(truth: Fleet, applied: readonly Applied[], id: string): boolean {
+function hadRun(truth: Fleet, applied: readonly AppliedChange[], id: string): boolean {
   const change = applied.find(({ kind, after }) => kind === INSTANCE.name && after?.id === id);
   const instance = change === undefined ? truth.get(INSTANCE, idOf(INSTANCE, id))?.doc : change.before?.doc;
   return (instance as Instance | undefined)?.wasActive === true;
@@ -28,7 +28,7 @@ interface Known {
   readonly backEnd: SimulatedNetwork;
 }
 
-function lostIn(truth: Fleet, { ran, backEnd }: Known, { kind, before, after }: Applied): string[] {
+function lostAddresses(truth: Fleet, { ran, backEnd }: Known, { kind, before, after }: AppliedChange): string[] {
   if (kind !== PORT.name || before === undefined || after === undefined) return [];
   const [was, is] = [before.doc as Port, after.doc as Port];
   if (was.instance === undefined || was.instance !== is.instance) return [];

@@ -9,12 +9,12 @@ export const agentsForward: Checker = {
   watch: (_world, violated) => {
     const highest = new Map<Machine, Stamp>();
     return {
-      onTold: (machine) => {
-        const told = machine.told.at(-1);
+      onDriverCall: (machine) => {
+        const told = machine.driverCalls.at(-1);
         const before = highest.get(machine);
         if (told === undefined) return;
         if (before !== undefined && isOlder(told.stamp, before)) {
-          violated(`${machine.name} was told ${told.what} of ${said(told.stamp)} after ${said(before)}`);
+          violated(`${machine.name} was told ${told.what} of ${stampText(told.stamp)} after ${stampText(before)}`);
         }
         // A task that was begun under an earlier view may still be told of it; a view may not.
         if (told.what === 'view') highest.set(machine, told.stamp);
@@ -27,6 +27,6 @@ function isOlder(one: Stamp, other: Stamp): boolean {
   return one.leaseEpoch < other.leaseEpoch || one.revision < other.revision || one.journalId !== other.journalId;
 }
 
-function said({ leaseEpoch, revision }: Stamp): string {
+function stampText({ leaseEpoch, revision }: Stamp): string {
   return `epoch ${leaseEpoch}, revision ${revision}`;
 }

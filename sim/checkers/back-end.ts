@@ -2,13 +2,13 @@
 // journal never meant to have, and no NIC has two ports.
 import { idOf } from '../../src/fleet/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent } from '../../src/network/index.ts';
-import { looking, type Checker } from './checker.ts';
+import { checkOn, type Checker } from './checker.ts';
 
 const PORTS = { on: 'onNetwork', kinds: [PORT.name] } as const;
 
-export const oneOwnerThere: Checker = {
+export const oneOwnerAtBackEnd: Checker = {
   name: 'never: an address has two owners at the back end',
-  watch: looking(PORTS, ({ network }) => {
+  watch: checkOn(PORTS, ({ network }) => {
     const owners = new Map<string, string>();
     for (const [id, { addresses }] of network.backEnd.ports()) {
       for (const { ip, subnet } of addresses) {
@@ -23,9 +23,9 @@ export const oneOwnerThere: Checker = {
 };
 
 /** The intent is in the journal before the port is made, and goes after it is gone. */
-export const portsMeant: Checker = {
+export const portsIntended: Checker = {
   name: 'never: a port is at the back end that the journal does not know of',
-  watch: looking(PORTS, ({ truth, network }) => {
+  watch: checkOn(PORTS, ({ truth, network }) => {
     for (const [id, { instance }] of network.backEnd.ports()) {
       if (truth.get(PORT, idOf(PORT, id)) === undefined) return `${id} of ${instance ?? 'nobody'}`;
     }
@@ -33,7 +33,7 @@ export const portsMeant: Checker = {
   }),
 };
 
-export const eventsTrue: Checker = {
+export const eventsGenuine: Checker = {
   name: 'never: an event is written down that the back end did not tell of this binding',
   watch: ({ network }, violated) => ({
     onApplied: (_truth, applied) => {
@@ -49,7 +49,7 @@ export const eventsTrue: Checker = {
 
 export const onePortPerNic: Checker = {
   name: 'never: the back end has two ports for one NIC',
-  watch: looking(PORTS, ({ truth, network }) => {
+  watch: checkOn(PORTS, ({ truth, network }) => {
     const nics = new Map<string, string>();
     for (const [id, { instance }] of network.backEnd.ports()) {
       const doc = truth.get(PORT, idOf(PORT, id))?.doc;

@@ -1,6 +1,6 @@
 // A move must be sure of its target before anything leaves the source: when the source is asked to hand an instance over, the back
 // end has every port of it bound at the target. Looked at in the back end itself, apart from what the journal says of it.
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
@@ -8,7 +8,7 @@ import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../../src/operations/index.ts';
 import type { Checker } from './checker.ts';
 
-export const boundBeforeHandOver: Checker = {
+export const boundBeforeMigration: Checker = {
   name: 'never: an instance is handed over to a host where its ports are not bound',
   watch: ({ network }, violated) => ({
     onApplied: (truth, applied) => {
@@ -20,7 +20,11 @@ export const boundBeforeHandOver: Checker = {
   }),
 };
 
-function unboundTarget(truth: Fleet, backEnd: SimulatedNetwork, { kind, before, after }: Applied): string | undefined {
+function unboundTarget(
+  truth: Fleet,
+  backEnd: SimulatedNetwork,
+  { kind, before, after }: AppliedChange,
+): string | undefined {
   const [was, is] = [before?.doc as Item | undefined, after?.doc as Item | undefined];
   if (kind !== ITEM.name || is?.step !== 'migrate' || was?.step === 'migrate') return undefined;
   if (truth.get(OPERATION, idOf(OPERATION, is.operation))?.doc.kind !== 'instance-move') return undefined;
@@ -71,7 +75,7 @@ export const sourceStaysConnected: Checker = {
           moving.set(after.id, { host: is.host ?? '', ports });
         }
       },
-      onNetwork: look,
+      onNetworkChanged: look,
     };
   },
 };

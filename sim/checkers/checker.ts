@@ -1,37 +1,37 @@
 // What a checker is: it watches one world and says what must never be. To add one, write its file and add it to
 // `checkers.ts`.
-import type { Applied, Fleet } from '../../src/fleet/index.ts';
+import type { AppliedChange, Fleet } from '../../src/fleet/index.ts';
 import type { Commit } from '../../src/journal/index.ts';
 import type { Entry } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
-import type { Life, Server } from '../world/server.ts';
+import type { Incarnation, Server } from '../world/server.ts';
 import type { LeaseChange } from '../world/store-port.ts';
 import type { World } from '../world/world.ts';
 
-export interface Committed {
+export interface CommitEvent {
   readonly server: Server;
-  readonly life: Life;
+  readonly life: Incarnation;
   readonly commit: Commit;
-  readonly applied: readonly Applied[];
+  readonly applied: readonly AppliedChange[];
 }
 
-export interface Watch {
+export interface Observer {
   /** The database accepted these commits; `claimed` is the revision it answered. */
   onWrite?(entries: readonly Entry[], claimed: number): void;
   /** One of these commits, and the fleet that follows the disk, which is at this commit now. */
-  onApplied?(truth: Fleet, applied: readonly Applied[], entry: Entry): void;
+  onApplied?(truth: Fleet, applied: readonly AppliedChange[], entry: Entry): void;
   /** The database changed a lease, or left it. */
   onLease?(change: LeaseChange): void;
   /** A server's fleet has moved on. */
-  onCommit?(committed: Committed): void;
+  onCommit?(committed: CommitEvent): void;
   /** A server's fleet was loaded anew as a whole. */
-  onRebuilt?(life: Life): void;
+  onRebuilt?(life: Incarnation): void;
   /** A machine's driver was told something: the last of `machine.told`. */
-  onTold?(machine: Machine): void;
+  onDriverCall?(machine: Machine): void;
   /** What is on a machine is another than it was. */
-  onMachine?(machine: Machine): void;
+  onMachineChanged?(machine: Machine): void;
   /** The network back end was asked for something. */
-  onNetwork?(): void;
+  onNetworkChanged?(): void;
   /** All has healed and come to rest. */
   atEnd?(): void;
 }
@@ -39,13 +39,13 @@ export interface Watch {
 export interface Checker {
   /** The property in words; a failing seed prints it. */
   readonly name: string;
-  readonly watch: (world: World, violated: (message: string) => void) => Watch;
+  readonly watch: (world: World, violated: (message: string) => void) => Observer;
 }
 
 type Occasion = 'onMachine' | 'onNetwork';
 
 /** Looks at the world whenever the occasion comes, and after every commit of these kinds. */
-export function looking(
+export function checkOn(
   { on, kinds }: { readonly on: Occasion; readonly kinds: readonly string[] },
   check: (world: World) => string | undefined,
 ): Checker['watch'] {

@@ -2,26 +2,26 @@ import { acknowledged } from './acknowledged.ts';
 import { authorised } from './authorised.ts';
 import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
-import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
-import { boundBeforeHandOver, sourceStaysConnected } from './bound-first.ts';
+import { eventsGenuine, onePortPerNic, oneOwnerAtBackEnd, portsIntended } from './back-end.ts';
+import { boundBeforeMigration, sourceStaysConnected } from './bound-first.ts';
 import type { Checker } from './checker.ts';
 import { onlyCopyKept, removedWithoutOnlyCopy } from './copies-kept.ts';
 import { settledBeforeDrained } from './drained.ts';
 import { fleetsEqual } from './fleets-equal.ts';
-import { forgottenInTime } from './forgotten.ts';
+import { retainedUntilExpiry } from './forgotten.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
-import { endedByEvidence, joinedByWill, removedWithAll, vouchedOffDistrusted } from './leaving.ts';
-import { epochsGrow, makeBeforeBreak, toTheAble, onlyOneShown } from './designations.ts';
+import { finalizedOnEvidence, rejoinedByOperator, removedWithTenants, operatorFencedDistrusted } from './leaving.ts';
+import { epochsGrow, makeBeforeBreak, designatedToEligible, oneDesignatedHost } from './designations.ts';
 import { oneWriterPerEpoch } from './one-writer.ts';
 import { removedEverywhere } from './switches.ts';
-import { downWasSilent, upWasHeard } from './liveness.ts';
+import { downOnlyIfSilent, upOnlyIfHeartbeat } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
-import { commitsEnd, failuresPaused } from './pace.ts';
-import { waitsForItself } from './readiness.ts';
-import { notFromTheLiving, notToTheUncontrolled } from './out-of-control.ts';
-import { sentencesWhole } from './sentences.ts';
+import { commitRateBounded, failuresBackedOff } from './pace.ts';
+import { waitsForOwnServiceOnly } from './readiness.ts';
+import { notFromForwardingSwitch, notToUncontrolledSwitch } from './out-of-control.ts';
+import { sentencesComplete } from './sentences.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -33,38 +33,38 @@ export const CHECKERS: readonly Checker[] = [
   invariants,
   authorised,
   agentsForward,
-  downWasSilent,
-  upWasHeard,
+  downOnlyIfSilent,
+  upOnlyIfHeartbeat,
   runsOnce,
   addressUsedOnce,
   machinesNotOversold,
   copiesAccounted,
   onlyCopyKept,
   removedWithoutOnlyCopy,
-  boundBeforeHandOver,
+  boundBeforeMigration,
   sourceStaysConnected,
-  oneOwnerThere,
+  oneOwnerAtBackEnd,
   onePortPerNic,
-  portsMeant,
-  eventsTrue,
+  portsIntended,
+  eventsGenuine,
   addressesKept,
-  endedByEvidence,
-  removedWithAll,
+  finalizedOnEvidence,
+  removedWithTenants,
   settledBeforeDrained,
-  joinedByWill,
-  vouchedOffDistrusted,
+  rejoinedByOperator,
+  operatorFencedDistrusted,
   removedEverywhere,
   epochsGrow,
-  onlyOneShown,
+  oneDesignatedHost,
   makeBeforeBreak,
-  toTheAble,
-  waitsForItself,
-  sentencesWhole,
-  notToTheUncontrolled,
-  notFromTheLiving,
-  forgottenInTime,
-  failuresPaused,
-  commitsEnd,
+  designatedToEligible,
+  waitsForOwnServiceOnly,
+  sentencesComplete,
+  notToUncontrolledSwitch,
+  notFromForwardingSwitch,
+  retainedUntilExpiry,
+  failuresBackedOff,
+  commitRateBounded,
   acknowledged,
   fleetsEqual,
 ];

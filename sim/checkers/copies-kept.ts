@@ -6,11 +6,11 @@ import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { ITEM, itemOfTask, OPERATION } from '../../src/operations/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
-import { hostSteps } from './leaving.ts';
-import { isOurs } from './machines.ts';
+import { hostChanges } from './leaving.ts';
+import { isInScope } from './machines.ts';
 
 /** In these its user has given up what was on its disk, or it begins anew without it. */
-const GIVEN_UP: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
+const RELINQUISHED_STATES: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
 /**
  * A rebuild makes the instance from its image: what it has at a host where it has not succeeded is swept and made again elsewhere, as in any
@@ -52,13 +52,14 @@ export const onlyCopyKept: Checker = {
           if (doc?.state === 'active' && hasCopy(world, id)) kept.set(id, doc.createdAtMs);
         }
       },
-      onMachine: ({ name }) => {
+      onMachineChanged: ({ name }) => {
         for (const id of kept.keys()) {
           if (hasCopy(world, id)) continue;
           kept.delete(id);
           const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
-          if (instance === undefined || GIVEN_UP.includes(instance.state)) continue;
-          if (truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed' || !isOurs(world, name)) continue;
+          if (instance === undefined || RELINQUISHED_STATES.includes(instance.state)) continue;
+          // What becomes of a host that was removed is its owner's concern.
+          if (truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed' || !isInScope(world, name)) continue;
           violated(`${id} is ${instance.state}, and its last copy was destroyed on ${name}`);
         }
       },
@@ -71,13 +72,14 @@ export const removedWithoutOnlyCopy: Checker = {
   name: 'never: a host is removed on evidence while it has the only copy of an instance that ran',
   watch: (world, violated) => ({
     onApplied: (truth, applied, { commit }) => {
-      for (const { id: host, was, is } of hostSteps(applied)) {
+      for (const { id: host, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         if (is.leaving?.forced !== undefined || was.readmitted === true) continue;
         const machine = world.machines.find(({ name }) => name === host);
         for (const { id, awaited } of machine?.hypervisor.instances ?? []) {
           const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
-          if (awaited === true || instance?.wasActive !== true || GIVEN_UP.includes(instance.state)) continue;
+          if (awaited === true || instance?.wasActive !== true || RELINQUISHED_STATES.includes(instance.state))
+            continue;
           if (!hasCopy(world, id, host))
             violated(`${host} has that of ${id} (${instance.state}) at ${commit.revision}`);
         }

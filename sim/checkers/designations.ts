@@ -2,21 +2,21 @@
 // told to let go before the others have turned to the next.
 import { readDataplaneView, servicesPart } from '../../src/dataplane/index.ts';
 import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
-import { hostSteps, presenceOf } from './leaving.ts';
+import { hostChanges, presenceOf } from './leaving.ts';
 
-interface Became {
+interface ServiceChange {
   readonly id: string;
   readonly was: Service | undefined;
   readonly is: Service | undefined;
 }
 
-function becameOf(applied: readonly Applied[]): Became[] {
+function serviceChanges(applied: readonly AppliedChange[]): ServiceChange[] {
   return applied.flatMap(({ kind, before, after }) => {
     const id = (after ?? before)?.id;
     if (kind !== SERVICE.name || id === undefined) return [];
@@ -31,7 +31,7 @@ export const epochsGrow: Checker = {
     const highest = new Map<string, { readonly epoch: number; readonly host: string }>();
     return {
       onApplied: (_truth, applied) => {
-        for (const { id, is } of becameOf(applied)) {
+        for (const { id, is } of serviceChanges(applied)) {
           if (is?.designated === undefined) continue;
           const before = highest.get(id);
           const { host } = is.designated;
@@ -45,11 +45,11 @@ export const epochsGrow: Checker = {
   },
 };
 
-export const onlyOneShown: Checker = {
+export const oneDesignatedHost: Checker = {
   name: 'never: two hosts are told to do one service',
   watch: (_world, violated) => ({
     onApplied: (truth, applied) => {
-      const changed = new Set(becameOf(applied).map(({ id }) => id));
+      const changed = new Set(serviceChanges(applied).map(({ id }) => id));
       if (changed.size === 0) return;
       const doing = new Map<string, string>();
       for (const { id: host } of truth.all(HOST)) {
@@ -78,18 +78,18 @@ export const makeBeforeBreak: Checker = {
     const presentSince = new Map<string, ReadonlySet<string>>();
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
-        for (const { id, was, is } of hostSteps(applied)) {
-          if (follows(is) !== follows(was)) heardSince.set(id, follows(is) ? revision : Infinity);
+        for (const { id, was, is } of hostChanges(applied)) {
+          if (canFollow(is) !== canFollow(was)) heardSince.set(id, canFollow(is) ? revision : Infinity);
         }
         for (const [id, before] of presentSince) {
           const service = truth.get(SERVICE, idOf(SERVICE, id))?.doc;
           const now = service === undefined ? new Set<string>() : presenceOf(truth, service);
           presentSince.set(id, new Set([...before].filter((host) => now.has(host))));
         }
-        for (const { id, was, is } of becameOf(applied)) {
+        for (const { id, was, is } of serviceChanges(applied)) {
           const since = phaseSince.get(id) ?? Infinity;
           if (was !== undefined && is !== undefined) {
-            const behind = concerned(was, is, presentSince.get(id)).filter((host) => {
+            const behind = hostsToFollow(was, is, presentSince.get(id)).filter((host) => {
               const isHeard = (heardSince.get(host) ?? Infinity) < since;
               return isHeard && isBehind(machineOf(world, host), id, was);
             });
@@ -111,18 +111,18 @@ function phaseOf(service: Service | undefined): string {
   return handOver === undefined ? '' : `${handOver.phase} ${handOver.to} ${epoch}`;
 }
 
-function isListening(host: Host | undefined): boolean {
+function isReachable(host: Host | undefined): boolean {
   return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
 }
 
 /** An agent before services does not touch its switch, and one without control cannot: nobody can wait for it. */
-function follows(host: Host | undefined): boolean {
-  const isTold = isListening(host) && !isOutOfControl(host ?? {});
+function canFollow(host: Host | undefined): boolean {
+  const isTold = isReachable(host) && !isOutOfControl(host ?? {});
   return isTold && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
 }
 
 /** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
-function concerned(was: Service, is: Service, present: ReadonlySet<string> = new Set()): string[] {
+function hostsToFollow(was: Service, is: Service, present: ReadonlySet<string> = new Set()): string[] {
   const { handOver } = was;
   if (handOver === undefined) return [];
   const goesOn = is.handOver?.operation === handOver.operation;
@@ -151,14 +151,14 @@ function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }:
 }
 
 /** Whoever gets a service can do it at that very moment; a host that leaves gets it only if nobody else can. */
-export const toTheAble: Checker = {
+export const designatedToEligible: Checker = {
   name: 'never: a service goes to a host that cannot do it, or that leaves while another could have it',
   watch: (_world, violated) => ({
     onApplied: (truth, applied) => {
-      for (const { id, was, is } of becameOf(applied)) {
+      for (const { id, was, is } of serviceChanges(applied)) {
         const host = is?.designated?.host;
         if (is === undefined || host === undefined || host === was?.designated?.host) continue;
-        const able = [...presenceOf(truth, is)].filter((one) => couldDo(truth, is, one));
+        const able = [...presenceOf(truth, is)].filter((one) => isEligible(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
         // Until its hand-over ends the old host has the connections: it goes on if the next one is lost.
@@ -171,9 +171,9 @@ export const toTheAble: Checker = {
   }),
 };
 
-function couldDo(truth: Fleet, { type }: Service, name: string): boolean {
+function isEligible(truth: Fleet, { type }: Service, name: string): boolean {
   const host = truth.get(HOST, idOf(HOST, name))?.doc;
-  if (host?.state !== 'active' || !isListening(host) || isOutOfControl(host)) return false;
+  if (host?.state !== 'active' || !isReachable(host) || isOutOfControl(host)) return false;
   if (host.switch?.datapathId === undefined) return false;
   const zone = host.transportZone ?? 'default';
   const hasZone = truth.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, zone)) !== undefined;

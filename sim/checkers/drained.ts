@@ -1,23 +1,17 @@
 // A host that is drained has nothing left that it must be waited for: also what left it and is not connected where it is now. Looked at
 // in the back end itself, apart from how the product derives what is degraded.
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
-import { HOST, type Host } from '../../src/hosts/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
-import { hostSteps } from './leaving.ts';
+import { hostChanges } from './leaving.ts';
 
 /** In these it runs, or is on its way. In the others somebody has decided on it since: it is built anew, shelved or deleted. */
 const IN_SERVICE: readonly Instance['state'][] = ['active', 'moving'];
 
-/**
- * What left a host before this is no concern of its next leaving: it is back in service, or it was removed, by force with a reason, while
- * something was not connected. A host that joins again and is ended before it was ever enabled has brought nothing with it.
- */
-const BEGINS_ANEW: readonly Host['state'][] = ['active', 'removed', 'joining'];
-
-interface Left {
+interface Departure {
   readonly createdAtMs: number;
   /** The leaving hosts that it left since it was last connected. */
   readonly hosts: Set<string>;
@@ -26,14 +20,13 @@ interface Left {
 export const settledBeforeDrained: Checker = {
   name: 'never: a host counts as drained while something that was moved off it is not connected',
   watch: (world, violated) => {
-    const left = new Map<string, Left>();
+    const left = new Map<string, Departure>();
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
-        for (const change of applied) follow(truth, left, change);
+        for (const change of applied) trackDeparture(truth, left, change);
         for (const id of left.keys()) if (isConnected(world, id)) left.delete(id);
-        for (const { id: host, was, is } of hostSteps(applied)) {
-          if (is !== undefined && BEGINS_ANEW.includes(is.state))
-            for (const { hosts } of left.values()) hosts.delete(host);
+        for (const { id: host, was, is } of hostChanges(applied)) {
+          if (is?.state === 'active') for (const { hosts } of left.values()) hosts.delete(host);
           const isOut = is?.state === 'drained' || (is?.state === 'finalizing' && is.leaving?.forced === undefined);
           if (!isOut || was?.state === is?.state) continue;
           const [instance] = [...left].find(([, { hosts }]) => hosts.has(host)) ?? [];
@@ -46,7 +39,7 @@ export const settledBeforeDrained: Checker = {
 };
 
 /** Whoever leaves a leaving host is looked after until it is connected, or until somebody decides otherwise on it. */
-function follow(truth: Fleet, left: Map<string, Left>, { kind, before, after }: Applied): void {
+function trackDeparture(truth: Fleet, left: Map<string, Departure>, { kind, before, after }: AppliedChange): void {
   const id = (after ?? before)?.id ?? '';
   if (kind !== INSTANCE.name) return;
   const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];

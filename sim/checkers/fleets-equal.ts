@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Fleet, Id, Index } from '../../src/fleet/index.ts';
 import { digestOf } from '../world/digest.ts';
-import type { Life } from '../world/server.ts';
+import type { Incarnation } from '../world/server.ts';
 import type { Checker } from './checker.ts';
 
 /** A look at every document costs; this often is enough to end a run near the commit that went wrong. */
@@ -11,7 +11,7 @@ const COMMITS_BETWEEN_LOOKS = 40;
 export const fleetsEqual: Checker = {
   name: 'never: a server shows what the journal does not have',
   watch: (world, violated) => {
-    const check = ({ journal, program }: Life): void => {
+    const check = ({ journal, program }: Incarnation): void => {
       const { revision } = journal.fleet;
       if (digestOf(journal.fleet) !== world.ledger.digestAt(revision)) {
         violated(`${program.name} differs from the disk at revision ${revision}`);
@@ -25,14 +25,14 @@ export const fleetsEqual: Checker = {
       },
       atEnd: () => {
         const truth = world.ledger.replay(world.registry, world.ledger.head);
-        for (const { life, name } of world.servers) {
-          if (life === undefined) {
+        for (const { incarnation, name } of world.servers) {
+          if (incarnation === undefined) {
             violated(`${name} is down although everything has healed`);
             continue;
           }
-          const { fleet } = life.journal;
+          const { fleet } = incarnation.journal;
           if (fleet.revision !== world.ledger.head) violated(`${name} is at ${fleet.revision} of ${world.ledger.head}`);
-          check(life);
+          check(incarnation);
           const index = wrongIndex(fleet, truth);
           if (index !== undefined) violated(`${name}: index ${index} does not agree with its documents`);
         }

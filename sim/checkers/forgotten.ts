@@ -8,7 +8,7 @@ const HISTORY_MS = DAY_MS;
 /** A clock that is off by less counts as right: it may have been slewed. */
 const SLACK_MS = 5000;
 
-export const forgottenInTime: Checker = {
+export const retainedUntilExpiry: Checker = {
   name: 'never: something is forgotten before its time by a clock that did not jump',
   watch: (world, violated) => {
     const nowMs = (): number => WORLD_BEGINS_MS + world.scheduler.nowMs + SLACK_MS;

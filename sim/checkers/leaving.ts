@@ -1,7 +1,7 @@
 // Hosts on their way out: nobody passes the point of no return while something lives there or somebody may be connected, and
 // nobody comes back but by an operator's word. Looked at apart from how the product looks at it.
 import { SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Applied, type Fleet, type FleetReader } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, PORT, ROUTER, type Claim, type Port } from '../../src/network/index.ts';
@@ -40,7 +40,7 @@ function tenantsOn(truth: Fleet, host: string): Tenancy[] {
 }
 
 /** What keeps a host from leaving. A service that nobody else has anything of ends with it. */
-export function livesOn(truth: Fleet, host: string): string[] {
+export function occupantsOf(truth: Fleet, host: string): string[] {
   return [
     ...tenantsOn(truth, host).map(({ what }) => what),
     ...[...truth.all(SERVICE)].flatMap(({ id, doc }) => {
@@ -61,13 +61,13 @@ export function beforeRemoval({ entries }: Ledger, host: string): Host | undefin
   return undefined;
 }
 
-interface Step {
+interface HostChange {
   readonly id: string;
   readonly was: Host | undefined;
   readonly is: Host | undefined;
 }
 
-export function hostSteps(applied: readonly Applied[]): Step[] {
+export function hostChanges(applied: readonly AppliedChange[]): HostChange[] {
   return applied.flatMap(({ kind, before, after }) => {
     const id = (after ?? before)?.id;
     if (kind !== HOST.name || id === undefined) return [];
@@ -79,13 +79,13 @@ export function hostSteps(applied: readonly Applied[]): Step[] {
  * By force too: what lives there goes with it, but for what somebody works on, or would if its deletion were asked for again. That
  * work finds the host gone, and ends.
  */
-export const removedWithAll: Checker = {
+export const removedWithTenants: Checker = {
   name: 'never: something lives on a removed host that nobody works on, or comes to one',
   watch: (_world, violated) => ({
     onApplied: (truth, applied, { commit: { revision } }) => {
-      for (const { id, was, is } of hostSteps(applied)) {
+      for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state === 'removed') continue;
-        const left = leftOn(truth, id).find(({ instance }) => !isBusy(truth, instance));
+        const left = leftoversOn(truth, id).find(({ instance }) => !isBusy(truth, instance));
         if (left !== undefined) violated(`${id} has ${left.what} at ${revision}`);
       }
       for (const { kind, before, after } of applied) {
@@ -98,7 +98,7 @@ export const removedWithAll: Checker = {
 };
 
 /** What is on a host and of no instance that is to be deleted. */
-export function leftOn(truth: Fleet, host: string): Tenancy[] {
+export function leftoversOn(truth: Fleet, host: string): Tenancy[] {
   const isDeleted = (instance: string): boolean =>
     truth.get(INSTANCE, idOf(INSTANCE, instance))?.doc.state === 'deleting';
   return tenantsOn(truth, host).filter(({ instance }) => instance === undefined || !isDeleted(instance));
@@ -114,17 +114,17 @@ function isBusy(truth: FleetReader, instance: string | undefined): boolean {
   return instance !== undefined && truth.countOf(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance)) > 0;
 }
 
-export const endedByEvidence: Checker = {
+export const finalizedOnEvidence: Checker = {
   name: 'never: a host is past the point of no return while something lives there or somebody may be connected',
   watch: (_world, violated) => ({
     onApplied: (truth, applied, { commit }) => {
-      for (const { id, was, is } of hostSteps(applied)) {
+      for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'finalizing' || was?.state === 'finalizing' || is.leaving?.forced !== undefined) continue;
         const { state } = is.connection;
         if ((state === 'up' || state === 'suspect') && is.forcedDown === undefined)
           violated(`${id} is ${state} at ${commit.revision}`);
         // It did not come in: what names it was left behind when it was removed by force before.
-        const [tenant] = is.readmitted === true ? [] : livesOn(truth, id);
+        const [tenant] = is.readmitted === true ? [] : occupantsOf(truth, id);
         if (tenant !== undefined) violated(`${id} has ${tenant} at ${commit.revision}`);
       }
     },
@@ -134,11 +134,11 @@ export const endedByEvidence: Checker = {
 /** Those who ask for hosts to be joined. */
 const JOINERS = /^(admin-\d+-join|installer-\d+)$/;
 
-export const joinedByWill: Checker = {
+export const rejoinedByOperator: Checker = {
   name: 'never: a removed host comes back unless somebody joins it',
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
-      for (const { id, was, is } of hostSteps(applied)) {
+      for (const { id, was, is } of hostChanges(applied)) {
         if (was?.state !== 'removed' || is?.state === 'removed') continue;
         if (!JOINERS.test(commit.by)) violated(`${id} became ${is?.state ?? 'nothing'} by ${commit.by}`);
       }
@@ -147,11 +147,11 @@ export const joinedByWill: Checker = {
 };
 
 /** Built elsewhere on somebody's word that it is off: whatever it still runs, it is not one of us until it is let in again. */
-export const vouchedOffDistrusted: Checker = {
+export const operatorFencedDistrusted: Checker = {
   name: 'never: a host is heard and trusted whose instances were built elsewhere because it was said to be off',
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
-      for (const { id, was, is } of hostSteps(applied)) {
+      for (const { id, was, is } of hostChanges(applied)) {
         // From quarantine it comes by an operator's word.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
         const isVouched = is.forcedDown !== undefined || was?.forcedDown !== undefined;

@@ -15,11 +15,11 @@ type Change = Entry['commit']['changes'][number];
  */
 const PAUSE_TOLERANCE_MS = 6000;
 
-export const downWasSilent: Checker = {
+export const downOnlyIfSilent: Checker = {
   name: 'never: a host is declared down that the holder could hear',
   watch: (world, violated) => {
     let epochSinceMs = 0;
-    let downAfterMs = LIVENESS.fallback.downAfterMs;
+    let downAfterMs = LIVENESS.defaultValue.downAfterMs;
     const connections = new Map<string, string>();
     const falls = ({ kind, id, body }: Change): boolean => {
       if (kind !== HOST.name) return false;
@@ -38,7 +38,7 @@ export const downWasSilent: Checker = {
         for (const entry of entries) {
           for (const change of entry.commit.changes) {
             if (isSetting(change)) ({ downAfterMs } = settingIn(change.body));
-            const silent = falls(change) ? silence(world, entry, change.id, epochSinceMs) : undefined;
+            const silent = falls(change) ? measureSilence(world, entry, change.id, epochSinceMs) : undefined;
             if (silent !== undefined && silent.forMs + silent.toleranceMs < downAfterMs) {
               violated(
                 `${change.id} was declared down at ${entry.commit.revision} after ${silent.forMs} ms of silence`,
@@ -55,10 +55,10 @@ export const downWasSilent: Checker = {
  * By the time of the look that found it, which is in the document: the commit may come later. What came since the look counts as well, and
  * the time in which the holder stood still does not: its clock may have stood still with it.
  */
-export const upWasHeard: Checker = {
+export const upOnlyIfHeartbeat: Checker = {
   name: 'never: a host is declared up that the holder has not heard',
   watch: (world, violated) => {
-    let { suspectAfterMs } = LIVENESS.fallback;
+    let { suspectAfterMs } = LIVENESS.defaultValue;
     const connections = new Map<string, string>();
     const risenAtMs = ({ kind, id, body }: Change): number | undefined => {
       if (kind !== HOST.name) return undefined;
@@ -73,10 +73,10 @@ export const upWasHeard: Checker = {
           for (const change of commit.changes) {
             if (isSetting(change)) ({ suspectAfterMs } = settingIn(change.body));
             const clockMs = risenAtMs(change);
-            const judgedMs = clockMs === undefined ? undefined : judgedAtMs(world, writer, clockMs);
+            const judgedMs = clockMs === undefined ? undefined : clockToWorldMs(world, writer, clockMs);
             if (judgedMs === undefined) continue;
-            const heardMs = world.hearing.heardBefore(writer, change.id, world.scheduler.nowMs + 1);
-            const silentMs = judgedMs - heardMs - world.hearing.stillFor(writer, heardMs, judgedMs);
+            const heardMs = world.heartbeats.lastBefore(writer, change.id, world.scheduler.nowMs + 1);
+            const silentMs = judgedMs - heardMs - world.heartbeats.pausedMs(writer, heardMs, judgedMs);
             if (heardMs === 0 || silentMs >= suspectAfterMs)
               violated(`${change.id} is up at ${commit.revision}, and was last heard ${silentMs} ms before`);
           }
@@ -95,19 +95,24 @@ interface Silence {
  * How long the host had been silent for its judge when it judged; the commit may come later. Undefined when the judge
  * stood still, lost the lease or died in between: then what it read off its clock cannot be told any more.
  */
-function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): Silence | undefined {
-  const { hearing } = world;
-  const judgedMs = judgedAtMs(world, writer, commit.atMs - WORLD_BEGINS_MS);
+function measureSilence(
+  world: World,
+  { writer, commit }: Entry,
+  host: string,
+  epochSinceMs: number,
+): Silence | undefined {
+  const { heartbeats } = world;
+  const judgedMs = clockToWorldMs(world, writer, commit.atMs - WORLD_BEGINS_MS);
   if (judgedMs === undefined || epochSinceMs > judgedMs) return undefined;
-  const silentFromMs = Math.max(epochSinceMs, hearing.heardBefore(writer, host, judgedMs));
-  const stillMs = hearing.stillFor(writer, silentFromMs, judgedMs);
+  const silentFromMs = Math.max(epochSinceMs, heartbeats.lastBefore(writer, host, judgedMs));
+  const stillMs = heartbeats.pausedMs(writer, silentFromMs, judgedMs);
   return { forMs: judgedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
 }
 
 /** When a server's clock showed a time; undefined when it died or stood still since: then that cannot be told any more. */
-function judgedAtMs({ servers, hearing }: World, writer: string, clockMs: number): number | undefined {
-  const program = servers.find(({ life }) => life?.program.name === writer)?.life?.program;
-  const pause = hearing.lastPause(writer);
+function clockToWorldMs({ servers, heartbeats }: World, writer: string, clockMs: number): number | undefined {
+  const program = servers.find(({ incarnation }) => incarnation?.program.name === writer)?.incarnation?.program;
+  const pause = heartbeats.lastPause(writer);
   const isBeforePause = pause !== undefined && clockMs - pause.skewBeforeMs <= pause.fromMs;
   return program === undefined || isBeforePause ? undefined : clockMs - program.skewMs;
 }
@@ -116,7 +121,7 @@ function isSetting({ kind, id }: Change): boolean {
   return kind === SETTING.name && id === LIVENESS.name;
 }
 
-function settingIn(body: string | null): typeof LIVENESS.fallback {
-  if (body === null) return LIVENESS.fallback;
-  return (JSON.parse(body) as { value: typeof LIVENESS.fallback }).value;
+function settingIn(body: string | null): typeof LIVENESS.defaultValue {
+  if (body === null) return LIVENESS.defaultValue;
+  return (JSON.parse(body) as { value: typeof LIVENESS.defaultValue }).value;
 }

@@ -8,7 +8,7 @@ import { isOpen, ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } f
 import type { Ledger } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
-import { looking, type Checker } from './checker.ts';
+import { checkOn, type Checker } from './checker.ts';
 import { beforeRemoval } from './leaving.ts';
 
 interface Copy {
@@ -21,7 +21,7 @@ interface Copy {
 function copiesIn(world: World): Copy[] {
   const { truth, machines } = world;
   return machines
-    .filter(({ name }) => isOurs(world, name))
+    .filter(({ name }) => isInScope(world, name))
     .flatMap((machine) =>
       machine.hypervisor.instances.map((instance) => ({
         machine,
@@ -35,18 +35,18 @@ function copiesIn(world: World): Copy[] {
  * What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it,
  * and no server hears of it any more. One that was removed on evidence is looked at like any other.
  */
-export function isOurs({ truth, ledger }: World, host: string): boolean {
+export function isInScope({ truth, ledger }: World, host: string): boolean {
   const removed = truth.get(HOST, idOf(HOST, host));
   if (removed?.doc.state !== 'removed') return true;
-  let ours = OURS.get(removed.doc);
-  if (ours === undefined) OURS.set(removed.doc, (ours = !wasLeftByWord(ledger, host, removed.doc)));
+  let ours = IN_SCOPE.get(removed.doc);
+  if (ours === undefined) IN_SCOPE.set(removed.doc, (ours = !wasRemovedByOperatorWord(ledger, host, removed.doc)));
   return ours;
 }
 
-const OURS = new WeakMap<Host, boolean>();
+const IN_SCOPE = new WeakMap<Host, boolean>();
 
 /** Whether the last that was known of it before it was removed is somebody's word, and no evidence. */
-function wasLeftByWord(ledger: Ledger, host: string, { leaving }: Host): boolean {
+function wasRemovedByOperatorWord(ledger: Ledger, host: string, { leaving }: Host): boolean {
   if (leaving?.forced !== undefined) return true;
   const before = beforeRemoval(ledger, host);
   return before?.forcedDown !== undefined || before?.leaving?.rebuilt === true;
@@ -98,7 +98,7 @@ const COPIES = { on: 'onMachine', kinds: [CLAIM.name, ITEM.name] } as const;
 
 export const copiesAccounted: Checker = {
   name: 'never: a copy of an instance on a machine that nobody accounts for',
-  watch: looking(COPIES, (world) => {
+  watch: checkOn(COPIES, (world) => {
     const stray = copiesIn(world).find(
       ({ machine, instance, swept }) => !swept && !isClaimed(world.truth, instance.id, machine.name),
     );
@@ -106,7 +106,7 @@ export const copiesAccounted: Checker = {
   }),
 };
 
-function running(world: World): Copy[] {
+function runningCopies(world: World): Copy[] {
   return copiesIn(world).filter(({ machine, instance, swept }) => {
     return machine.powered && instance.state === 'running' && !swept;
   });
@@ -114,9 +114,9 @@ function running(world: World): Copy[] {
 
 export const runsOnce: Checker = {
   name: 'never: an instance runs on two machines, of which none is to be swept',
-  watch: looking(COPIES, (world) => {
+  watch: checkOn(COPIES, (world) => {
     const seen = new Map<string, string>();
-    for (const { machine, instance } of running(world)) {
+    for (const { machine, instance } of runningCopies(world)) {
       const other = seen.get(instance.id);
       if (other !== undefined) return `${instance.id} runs on ${other} and on ${machine.name}`;
       seen.set(instance.id, machine.name);
@@ -127,9 +127,9 @@ export const runsOnce: Checker = {
 
 export const addressUsedOnce: Checker = {
   name: 'never: two instances run with one address, of which none is to be swept',
-  watch: looking(COPIES, (world) => {
+  watch: checkOn(COPIES, (world) => {
     const users = new Map<string, string>();
-    for (const { machine, instance } of running(world)) {
+    for (const { machine, instance } of runningCopies(world)) {
       for (const { network, addresses } of instance.nics) {
         for (const ip of addresses) {
           const key = `${ip} of ${network}`;
@@ -148,14 +148,14 @@ const AMOUNTS = ['vcpus', 'memoryMiB', 'diskGiB'] as const;
 
 export const machinesNotOversold: Checker = {
   name: 'never: a machine has more instances than fit on it',
-  watch: looking(COPIES, (world) => {
+  watch: checkOn(COPIES, (world) => {
     const copies = copiesIn(world).filter(({ swept }) => !swept);
     for (const machine of world.machines) {
       const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
       const here = copies.filter((copy) => copy.machine === machine);
       for (const what of host === undefined ? [] : AMOUNTS) {
         const taken = here.reduce((sum, { instance }) => sum + instance[what], 0);
-        const total = promised(host as Host, what);
+        const total = allocatable(host as Host, what);
         if (taken > total) return `${machine.name} has ${taken} of ${total} ${what}`;
       }
     }
@@ -163,7 +163,7 @@ export const machinesNotOversold: Checker = {
   }),
 };
 
-function promised({ capacity }: Host, what: (typeof AMOUNTS)[number]): number {
+function allocatable({ capacity }: Host, what: (typeof AMOUNTS)[number]): number {
   const { ratios } = capacity;
   return capacity[what] * { vcpus: ratios.vcpus, memoryMiB: ratios.memory, diskGiB: ratios.disk }[what];
 }

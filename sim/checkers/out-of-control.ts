@@ -1,13 +1,13 @@
 // Switches that do not obey while their agents live, and what somebody else plugged in: who gets a service, who keeps one, and who may go.
 // By what is so on the machines, not by what was reported of them.
 import { SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId, type Claim } from '../../src/network/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
-import { hostSteps } from './leaving.ts';
+import { hostChanges } from './leaving.ts';
 
 /** Two reports ten seconds apart, and the heartbeats, restarts and commits between them. */
 const KNOWN_AFTER_MS = 60_000;
@@ -17,7 +17,7 @@ function machineOf({ machines }: World, host: string | undefined): Machine | und
 }
 
 /** By the world's clock: since when each host was heard, and since when the same server decides. */
-export const notToTheUncontrolled: Checker = {
+export const notToUncontrolledSwitch: Checker = {
   name: 'never: a service or a new instance is given to a host whose switch has not obeyed for a minute',
   watch: (world, violated) => {
     const upSinceMs = new Map<string, number>();
@@ -28,12 +28,12 @@ export const notToTheUncontrolled: Checker = {
       },
       onApplied: (_truth, applied, { commit: { revision } }) => {
         const { nowMs } = world.scheduler;
-        for (const { id, was, is } of hostSteps(applied)) {
+        for (const { id, was, is } of hostChanges(applied)) {
           if (was?.connection.state !== is?.connection.state || was?.state !== is?.state) upSinceMs.set(id, nowMs);
         }
         for (const change of applied) {
           const { after } = change;
-          const machine = machineOf(world, givenTo(applied, change));
+          const machine = machineOf(world, assignedHost(applied, change));
           if (machine?.uncontrolledSinceMs === undefined) continue;
           const sinceMs = Math.max(
             machine.uncontrolledSinceMs,
@@ -50,7 +50,7 @@ export const notToTheUncontrolled: Checker = {
 };
 
 /** The host that gets a service or the room of an instance with this change. What a move brings was given to it before. */
-function givenTo(applied: readonly Applied[], { kind, before, after }: Applied): string | undefined {
+function assignedHost(applied: readonly AppliedChange[], { kind, before, after }: AppliedChange): string | undefined {
   const [was, is] = [before, after].map((side) => placeOf(kind, side?.doc));
   if (is === was || after === undefined) return undefined;
   if (kind !== CLAIM.name) return is;
@@ -76,7 +76,7 @@ function hostOf(truth: Fleet, id: string): Host | undefined {
  * Both would do it: the one that was not told to stop goes on. A switch whose daemon is gone forwards nothing, so there is no other that
  * would go on while it is dead; peers know that at once by its heartbeats. One that has just begun to forward again is still taken for dead.
  */
-export const notFromTheLiving: Checker = {
+export const notFromForwardingSwitch: Checker = {
   name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',
   watch: (world, violated) => ({
     onApplied: (truth, applied, { commit: { revision } }) => {
@@ -84,7 +84,7 @@ export const notFromTheLiving: Checker = {
         if (kind !== SERVICE.name) continue;
         const [was, is] = [before, after].map((side) => (side?.doc as Service | undefined)?.designated?.host);
         const [host, machine] = [hostOf(truth, was ?? ''), machineOf(world, was)];
-        if (was === is || is === undefined || host === undefined || machine?.listens !== true) continue;
+        if (was === is || is === undefined || host === undefined || machine?.hasBfd !== true) continue;
         if (!isTrusted(host) || !isOutOfControl(host)) continue;
         const isDead = !machine.powered || machine.switch.faults.dead;
         const wasDead = world.scheduler.nowMs - machine.forwardsSinceMs < KNOWN_AFTER_MS;

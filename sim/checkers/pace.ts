@@ -1,6 +1,6 @@
 // The control plane comes to rest: it does not commit without end, and a drain gives what has just failed some time. Either would
 // fill disks and starve everybody else without anybody waiting for anything.
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { ITEM, type Item } from '../../src/operations/index.ts';
@@ -10,7 +10,7 @@ const WINDOW_MS = 3000;
 /** The fixed seeds have 120 in a second at most; a loop that only the store slows down has 200 and more in every second. */
 const COMMITS_MAX = 500;
 
-export const commitsEnd: Checker = {
+export const commitRateBounded: Checker = {
   name: 'never: the control plane commits without end',
   watch: ({ scheduler }, violated) => {
     const times: number[] = [];
@@ -28,7 +28,7 @@ export const commitsEnd: Checker = {
 /** Less than the shortest pause: servers' clocks may differ by a little. */
 const PAUSE_MS = 3000;
 
-export const failuresPaused: Checker = {
+export const failuresBackedOff: Checker = {
   name: 'never: a drain tries again at once what has just failed',
   watch: ({ scheduler }, violated) => {
     /** When the world saw that an instance has a fault, and which. */
@@ -39,7 +39,7 @@ export const failuresPaused: Checker = {
           const host = drainedHost(applied, change);
           const failed = faults.get(change.after?.id ?? '');
           const before = change.before?.doc as Instance;
-          if (host !== undefined && failed !== undefined && isOfThis(truth, host, before, failed.fault)) {
+          if (host !== undefined && failed !== undefined && isFaultOfThisDrain(truth, host, before, failed.fault)) {
             const afterMs = scheduler.nowMs - failed.seenMs;
             if (afterMs < PAUSE_MS)
               violated(`${change.after?.id} at ${commit.revision}, ${afterMs} ms after it failed`);
@@ -58,7 +58,7 @@ export const failuresPaused: Checker = {
 const DRAIN = /^drain-\d+\.(.+)\.instance-(?:moves|rebuilds)$/;
 
 /** The host that an instance is taken off by a drain with this change. */
-function drainedHost(applied: readonly Applied[], { kind, before, after }: Applied): string | undefined {
+function drainedHost(applied: readonly AppliedChange[], { kind, before, after }: AppliedChange): string | undefined {
   if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
   const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
   if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
@@ -73,7 +73,7 @@ function drainedHost(applied: readonly Applied[], { kind, before, after }: Appli
 }
 
 /** A move that failed does not keep it from being rebuilt once its host is off, and what failed before counts for nothing. */
-function isOfThis(truth: Fleet, id: string, { move }: Instance, fault: Instance['fault']): boolean {
+function isFaultOfThisDrain(truth: Fleet, id: string, { move }: Instance, fault: Instance['fault']): boolean {
   const { leaving, forcedDown } = truth.get(HOST, idOf(HOST, id))?.doc ?? {};
   const sinceMs = Math.max(leaving?.atMs ?? 0, forcedDown?.atMs ?? 0);
   return fault !== undefined && fault.atMs >= sinceMs && (move === undefined) === (forcedDown !== undefined);

@@ -1,7 +1,7 @@
 // Services that hosts cannot prepare: whoever waits does so for its own service. A host that lacks something for one is as fast for
 // the others as if it lacked nothing.
 import { SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { ITEM, type Item } from '../../src/operations/index.ts';
 import type { Machine } from '../world/machine.ts';
@@ -9,11 +9,11 @@ import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
 /** What a host said before it was cured may be believed for as long as a silent host counts as heard. */
-const SAID_BEFORE_MS = 60_000;
+const REPORT_VALID_MS = 60_000;
 /** Far more than the steps of a hand-over and the pauses between its tries take while nothing else goes wrong. */
 const OWN_STEPS_MS = 45_000;
 
-export const waitsForItself: Checker = {
+export const waitsForOwnServiceOnly: Checker = {
   name: 'never: a healthy service waits for a sick one beyond its own steps',
   watch: (world, violated) => {
     /** When a host last could not prepare a service, by `<host> <service>`. */
@@ -31,10 +31,10 @@ export const waitsForItself: Checker = {
           if (isDisturbed(truth, machine)) calmMs.delete(machine.name);
           else if (!calmMs.has(machine.name)) calmMs.set(machine.name, nowMs);
         }
-        for (const { service, host, isSaid } of waitingIn(truth, applied)) {
-          const sick = othersOf(world, host, service.id);
+        for (const { service, host, isSaid } of newWaits(truth, applied)) {
+          const sick = otherUnpreparable(world, host, service.id);
           const ownMs = sickMs.get(`${host} ${service.id}`) ?? -Infinity;
-          if (sick.length === 0 || nowMs - ownMs < SAID_BEFORE_MS) continue;
+          if (sick.length === 0 || nowMs - ownMs < REPORT_VALID_MS) continue;
           const what = `${service.id} waits at ${host}, which cannot prepare ${sick.join(', ')}`;
           if (isSaid) violated(what);
           const sinceMs = Math.max(calmMs.get(host) ?? nowMs, service.sinceMs);
@@ -45,7 +45,7 @@ export const waitsForItself: Checker = {
   },
 };
 
-interface Waiting {
+interface HandoverWait {
   readonly service: { readonly id: string; readonly sinceMs: number };
   readonly host: string;
   /** The host is said to lack something for this very service. */
@@ -53,8 +53,8 @@ interface Waiting {
 }
 
 /** Hand-overs that say with this commit that they wait for the next host. */
-function waitingIn(truth: Fleet, applied: readonly Applied[]): Waiting[] {
-  return applied.flatMap(({ kind, after }): Waiting[] => {
+function newWaits(truth: Fleet, applied: readonly AppliedChange[]): HandoverWait[] {
+  return applied.flatMap(({ kind, after }): HandoverWait[] => {
     if (kind !== ITEM.name || after === undefined) return [];
     const { target, step, state, reason } = after.doc as Item;
     if (target.kind !== SERVICE.name || step !== 'prepare' || state !== 'waiting') return [];
@@ -67,15 +67,15 @@ function waitingIn(truth: Fleet, applied: readonly Applied[]): Waiting[] {
   });
 }
 
-function othersOf({ machines }: World, host: string, service: string): string[] {
+function otherUnpreparable({ machines }: World, host: string, service: string): string[] {
   const sick = machines.find(({ name }) => name === host)?.unpreparable ?? [];
   return [...sick].filter((one) => one !== service);
 }
 
-function isDisturbed(truth: Fleet, { name, life, link, switch: { faults }, diskFull }: Machine): boolean {
+function isDisturbed(truth: Fleet, { name, incarnation, link, switch: { faults }, diskFull }: Machine): boolean {
   const { cut, slowMs, losePercent, misroutePercent } = link;
   const isUp = truth.get(HOST, idOf(HOST, name))?.doc.connection.state === 'up';
-  if (!isUp || life === undefined || life.program.paused || diskFull) return true;
+  if (!isUp || incarnation === undefined || incarnation.program.paused || diskFull) return true;
   if (cut || slowMs > 0 || losePercent > 0 || misroutePercent > 0) return true;
   return faults.down || faults.cut || faults.dead || faults.slowMs > 0 || faults.losesFlows > 0;
 }

@@ -1,12 +1,12 @@
 // Whatever waits, fails or raises an alarm says so in a whole sentence: no code without one, no gap where a fact should be.
 import { ALARM, type Alarm } from '../../src/alarms/index.ts';
-import { idOf, type Applied, type Fleet, type Reason } from '../../src/fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet, type Reason } from '../../src/fleet/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { ITEM, OPERATION, type Item, type Operation } from '../../src/operations/index.ts';
 import { problemsOfSentence } from '../../src/operations/reason-fixture.ts';
 import type { Checker } from './checker.ts';
 
-export const sentencesWhole: Checker = {
+export const sentencesComplete: Checker = {
   name: 'never: a reason is without a sentence, or its sentence has a gap',
   watch: (_world, violated) => ({
     onApplied: (truth, applied) => {
@@ -21,7 +21,7 @@ export const sentencesWhole: Checker = {
 };
 
 /** Operations that only the simulation has explain themselves to nobody. */
-function reasonIn(truth: Fleet, { kind, after }: Applied): Reason | undefined {
+function reasonIn(truth: Fleet, { kind, after }: AppliedChange): Reason | undefined {
   if (after === undefined) return undefined;
   switch (kind) {
     case ALARM.name:

@@ -7,7 +7,8 @@ export const singleDecider: Checker = {
   watch: (world, violated) => ({
     onWrite: (entries) => {
       const [entry] = entries;
-      const problem = entry && (problemWith(entry) ?? backwards(entry, world.ledger.at(entry.commit.revision - 1)));
+      const problem =
+        entry && (problemWith(entry) ?? epochRegression(entry, world.ledger.at(entry.commit.revision - 1)));
       if (problem !== undefined) violated(`${entry?.writer} wrote ${entry?.commit.revision}: ${problem}`);
     },
   }),
@@ -22,7 +23,7 @@ function problemWith({ fence, lease, writer }: Entry): string | undefined {
   return undefined;
 }
 
-function backwards(entry: Entry, before: Entry | undefined): string | undefined {
+function epochRegression(entry: Entry, before: Entry | undefined): string | undefined {
   const [now, then] = [entry.fence?.epoch ?? 0, before?.fence?.epoch ?? 0];
   return now < then ? `epoch ${now} after epoch ${then}` : undefined;
 }

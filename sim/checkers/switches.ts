@@ -9,14 +9,14 @@ import type { Machine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
-import { hostSteps } from './leaving.ts';
+import { hostChanges } from './leaving.ts';
 
 /** What on a machine's switch is about a host: by its name, or by an address that only it has in these worlds. */
-export function namedOn({ switch: { contents } }: Machine, host: string): string[] {
-  return namedIn(contents, host);
+export function tracesOn({ switch: { contents } }: Machine, host: string): string[] {
+  return tracesIn(contents, host);
 }
 
-function namedIn(contents: Machine['switch']['contents'], host: string): string[] {
+function tracesIn(contents: Machine['switch']['contents'], host: string): string[] {
   const address = new RegExp(`\\b(?:192\\.0\\.2|198\\.51\\.100)\\.${host.slice(1)}\\b`);
   return [
     ...contents.tunnels.flatMap(({ peer }) => (peer === host ? ['a tunnel'] : [])),
@@ -26,21 +26,21 @@ function namedIn(contents: Machine['switch']['contents'], host: string): string[
 }
 
 /** What a host is shown now of the data plane. */
-function shownTo(world: World, host: string): ReturnType<typeof readDataplaneView> {
+function dataplaneViewOf(world: World, host: string): ReturnType<typeof readDataplaneView> {
   const { truth, disk } = world;
   const { parts } = composeView(truth, viewSource(world), host, { journalId: disk.journalId, leaseEpoch: 1 });
   return readDataplaneView(host, parts);
 }
 
 /** What would be on a host's switch if it followed what it is shown now. */
-export function wantedOn(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
-  const view = shownTo(world, host);
+export function desiredContents(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
+  const view = dataplaneViewOf(world, host);
   return view && compile(view).contents;
 }
 
 /** The translations that a machine does not do, and has connections of. */
-export function keptOn(world: World, machine: Machine): string[] {
-  const view = shownTo(world, machine.name);
+export function leftoverConnections(world: World, machine: Machine): string[] {
+  const view = dataplaneViewOf(world, machine.name);
   if (view === undefined) return [];
   const { zones } = compile(view);
   const isKept = (id: string): boolean => machine.switch.trackedConnections(zones.get(id) ?? 0).length > 0;
@@ -51,14 +51,14 @@ export const removedEverywhere: Checker = {
   name: 'never: a host is removed, and a switch of somebody else has something of it that is not written down',
   watch: (world, violated) => ({
     onApplied: (truth, applied) => {
-      for (const { id, was, is } of hostSteps(applied)) {
+      for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         for (const machine of world.machines) {
-          const [wanted] = namedIn(wantedOn(world, machine.name) ?? EMPTY_COMPILE_RESULT.contents, id);
+          const [wanted] = tracesIn(desiredContents(world, machine.name) ?? EMPTY_COMPILE_RESULT.contents, id);
           if (machine.name !== id && wanted !== undefined) violated(`${machine.name} is shown ${wanted} of ${id}`);
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-          if (machine.name === id || peer === undefined || isNobody(peer)) continue;
-          const [what] = namedOn(machine, id);
+          if (machine.name === id || peer === undefined || isGoneOrNew(peer)) continue;
+          const [what] = tracesOn(machine, id);
           // Of the host that is gone, or of whatever it has from before it was removed itself: nobody has looked at its switch since.
           const isWritten = [id, machine.name].some(
             (of) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, of)) !== undefined,
@@ -72,7 +72,7 @@ export const removedEverywhere: Checker = {
 };
 
 /** It is going or gone itself and wiped when it is heard, or somebody who was never here. */
-function isNobody({ state, credential, readmitted }: Host): boolean {
+function isGoneOrNew({ state, credential, readmitted }: Host): boolean {
   const isNew = state === 'joining' && credential === undefined && readmitted !== true;
   return state === 'removed' || state === 'finalizing' || isNew;
 }

@@ -30,7 +30,7 @@ export const clockJumpsWhileOff: Fault = {
   weight: 2,
   strike: (world) => {
     const server = world.rng.pick(world.servers);
-    if (server.life === undefined) return undefined;
+    if (server.incarnation === undefined) return undefined;
     server.crash();
     server.setClock(drawSkew(world, server));
     world.scheduler.after(world.rng.between(50, 10_000), `${server.name} is started`, () => server.start());

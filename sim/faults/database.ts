@@ -4,7 +4,7 @@ import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-function forAWhile(world: World, server: Server, mend: () => void): number {
+function mendLater(world: World, server: Server, mend: () => void): number {
   const forMs = world.rng.between(200, 20_000);
   world.scheduler.after(forMs, `the link of ${server.name} to the database is mended`, mend);
   return forMs;
@@ -19,11 +19,11 @@ export const storeCut: Fault = {
     if (storeLink.cut) return undefined;
     storeLink.cut = true;
     // Some cuts end the session at the database too, others only silence it.
-    const name = server.life?.program.name;
+    const name = server.incarnation?.program.name;
     if (name !== undefined && world.rng.chance(0.5)) {
       world.scheduler.after(world.rng.below(3000), `the session of ${name} ends`, () => world.disk.endSession(name));
     }
-    return `${server.name} for ${forAWhile(world, server, () => (storeLink.cut = false))} ms`;
+    return `${server.name} for ${mendLater(world, server, () => (storeLink.cut = false))} ms`;
   },
 };
 
@@ -34,7 +34,7 @@ export const storeSlow: Fault = {
     const server = world.rng.pick(world.servers);
     const { storeLink } = server;
     storeLink.slowMs = world.rng.pick([50, 500, 5000]);
-    return `${server.name} for ${forAWhile(world, server, () => (storeLink.slowMs = 0))} ms`;
+    return `${server.name} for ${mendLater(world, server, () => (storeLink.slowMs = 0))} ms`;
   },
 };
 
@@ -45,7 +45,7 @@ export const storeFails: Fault = {
     const server = world.rng.pick(world.servers);
     const { storeLink } = server;
     storeLink.failPercent = world.rng.pick([10, 30, 80]);
-    return `${server.name} for ${forAWhile(world, server, () => (storeLink.failPercent = 0))} ms`;
+    return `${server.name} for ${mendLater(world, server, () => (storeLink.failPercent = 0))} ms`;
   },
 };
 
@@ -54,9 +54,9 @@ export const sessionEnds: Fault = {
   name: 'session-ends',
   weight: 4,
   strike: (world) => {
-    const server = world.servers.find(({ life }) => life?.journal.fence !== undefined);
-    if (server?.life === undefined) return undefined;
-    world.disk.endSession(server.life.program.name);
+    const server = world.servers.find(({ incarnation }) => incarnation?.journal.fence !== undefined);
+    if (server?.incarnation === undefined) return undefined;
+    world.disk.endSession(server.incarnation.program.name);
     return server.name;
   },
 };

@@ -17,7 +17,7 @@ import {
 import { arrivesUnconnected, cutHostWanted, sickBesideHealthy, targetRefused } from './incidents.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
 import {
-  agentTurned,
+  agentVersionChanged,
   serviceUnpreparable,
   strays,
   switchDown,
@@ -81,11 +81,11 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   switchOutOfControl,
   strays,
   serviceUnpreparable,
-  agentTurned,
+  agentVersionChanged,
 ];
 
 /** What is brought about there: it needs several things at once, and so would hardly ever come by chance. */
-export const SCALE_IN_INCIDENTS: readonly Fault[] = [
+export const SCALE_IN_COMPOUND_FAULTS: readonly Fault[] = [
   targetRefused,
   arrivesUnconnected,
   sickBesideHealthy,

@@ -5,7 +5,7 @@ import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
 function running(world: World): Machine[] {
-  return world.machines.filter((machine) => machine.life !== undefined);
+  return world.machines.filter((machine) => machine.incarnation !== undefined);
 }
 
 const FAULTS_OF: Readonly<Record<TaskFailure['task'], readonly string[]>> = {
@@ -56,7 +56,7 @@ export const agentReplaced: Fault = {
   strike: (world) => {
     if (world.machines.length === 0) return undefined;
     const [machine, version] = [world.rng.pick(world.machines), world.rng.between(1, 3)];
-    machine.turnTo(version);
+    machine.replaceAgent(version);
     return `${machine.name} by version ${version}`;
   },
 };
@@ -66,7 +66,7 @@ export const allUpgraded: Fault = {
   weight: 2,
   strike: (world) => {
     const version = world.rng.between(2, 3);
-    for (const machine of world.machines) machine.turnTo(version);
+    for (const machine of world.machines) machine.replaceAgent(version);
     return `to version ${version}`;
   },
 };

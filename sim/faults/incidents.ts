@@ -19,7 +19,7 @@ function hostsIn({ truth }: World, state: Host['state']): string[] {
 }
 
 /** Hosts that run something whose ports are bound by a back end outside the journal. */
-function hostsWithOutside({ truth }: World): string[] {
+function hostsWithExternalPorts({ truth }: World): string[] {
   const hosts = [...truth.all(INSTANCE)].flatMap(({ id, doc }) => {
     const ports = [...truth.find(PORTS_BY_INSTANCE, id)];
     const isOutside = ports.some((port) => !backEndOf(truth, port.doc.network).inline);
@@ -28,8 +28,8 @@ function hostsWithOutside({ truth }: World): string[] {
   return [...new Set(hosts)];
 }
 
-function ask(world: World, what: string, decide: (how: { readonly by: string }) => Decide): void {
-  const by = `${what}-${world.asked.length}`;
+function submitAs(world: World, what: string, decide: (how: { readonly by: string }) => Decide): void {
+  const by = `${what}-${world.requests.length}`;
   void world.newOperator(by).ask(plain(by, decide({ by })));
 }
 
@@ -46,7 +46,7 @@ function create(world: World, names: readonly string[], place: Instance['place']
   const name = names.find((one) => truth.get(INSTANCE, idOf(INSTANCE, one)) === undefined);
   if (name === undefined) return;
   const networks = [...truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external ? [] : [{ network: id }]));
-  ask(world, 'incident-create', ({ by }) => (fleet, { ids, hasCredentials }, nowMs) => {
+  submitAs(world, 'incident-create', ({ by }) => (fleet, { ids, hasCredentials }, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
     const portIds = networks.map(() => ids.next('port'));
     const what = { name, count: 1, minCount: 1, flavor: 'tiny', project: PROJECT, place, attemptsMax: 4 };
@@ -55,13 +55,13 @@ function create(world: World, names: readonly string[], place: Instance['place']
 }
 
 /** Somebody takes a host out of service that has something to be bound elsewhere. */
-function drainOne(world: World): string | undefined {
+function drainRandomHost(world: World): string | undefined {
   const active = hostsIn(world, 'active');
-  const from = hostsWithOutside(world).filter((host) => active.includes(host));
+  const from = hostsWithExternalPorts(world).filter((host) => active.includes(host));
   // Not the last ones: something must be left to go to.
   if (from.length === 0 || active.length < 3) return populate(world);
   const host = world.rng.pick(from);
-  ask(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
+  submitAs(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 4 * 3600_000 };
     return startScaleIn(fleet, evacuatorsOf(PROGRAM), { hosts: [host], drain: true, ...how });
   });
@@ -74,7 +74,7 @@ export const targetRefused: Fault = {
   weight: 3,
   strike: (world) => {
     const { rng, network } = world;
-    const host = drainOne(world);
+    const host = drainRandomHost(world);
     if (host === undefined) return undefined;
     const refused = hostsIn(world, 'active').filter((other) => other !== host && rng.chance(0.7));
     for (const other of refused) {
@@ -91,7 +91,7 @@ export const arrivesUnconnected: Fault = {
   weight: 4,
   strike: (world) => {
     const { rng, network } = world;
-    const host = drainOne(world);
+    const host = drainRandomHost(world);
     if (host === undefined) return undefined;
     network.backEnd.faults.arm({ op: 'activate', outcome: 'binding-failed', times: rng.between(3, 6) });
     network.backEnd.faults.arm({ op: 'plug', outcome: 'plug-failed', times: rng.between(1, 6) });
@@ -122,7 +122,7 @@ function pairIn({ truth, rng }: World): Pair | undefined {
 }
 
 function moveTo(world: World, id: string, host: string): void {
-  ask(world, 'incident-move', ({ by }) => (fleet, _life, nowMs) => {
+  submitAs(world, 'incident-move', ({ by }) => (fleet, _life, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 600_000 };
     return moveService(fleet, { id, host, ...how });
   });
@@ -161,7 +161,7 @@ export const cutHostWanted: Fault = {
   strike: (world) => {
     const { rng, scheduler, machines } = world;
     const fit = machines.filter(
-      ({ life, uncontrolledSinceMs }) => life !== undefined && uncontrolledSinceMs === undefined,
+      ({ incarnation, uncontrolledSinceMs }) => incarnation !== undefined && uncontrolledSinceMs === undefined,
     );
     if (fit.length === 0) return undefined;
     const machine = rng.pick(fit);
@@ -169,7 +169,7 @@ export const cutHostWanted: Fault = {
     const sinceMs = machine.uncontrolledSinceMs;
     for (let nth = 0; nth < WANTED_TIMES; nth += 1) {
       scheduler.after(KNOWN_AFTER_MS + nth * WANTED_EVERY_MS, `${machine.name} is wanted`, () => {
-        if (world.troubled && machine.uncontrolledSinceMs === sinceMs) want(world, machine.name);
+        if (world.isTroubled && machine.uncontrolledSinceMs === sinceMs) requestInstanceOn(world, machine.name);
       });
     }
     scheduler.after(KNOWN_AFTER_MS + WANTED_TIMES * WANTED_EVERY_MS, `the switch of ${machine.name} obeys`, () => {
@@ -180,11 +180,11 @@ export const cutHostWanted: Fault = {
 };
 
 /** Room is made for it: by now the host may be full. */
-function want(world: World, host: string): void {
+function requestInstanceOn(world: World, host: string): void {
   const here = [...world.truth.all(INSTANCE)].filter(({ doc }) => doc.host === host && doc.state === 'active');
   if (here.length > 0) {
     const { id } = world.rng.pick(here);
-    ask(world, 'incident-delete', ({ by }) => (fleet, _life, nowMs) => {
+    submitAs(world, 'incident-delete', ({ by }) => (fleet, _life, nowMs) => {
       const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
       return deleteInstances(fleet, { ids: [id], ...how });
     });

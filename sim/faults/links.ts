@@ -3,7 +3,7 @@ import type { Link } from '../world/link.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-function trouble(name: string, weight: number, turn: (link: Link, world: World) => void): Fault {
+function linkFault(name: string, weight: number, turn: (link: Link, world: World) => void): Fault {
   return {
     name,
     weight,
@@ -17,22 +17,22 @@ function trouble(name: string, weight: number, turn: (link: Link, world: World) 
   };
 }
 
-export const linkCut = trouble('link-cut', 2, (link) => {
+export const linkCut = linkFault('link-cut', 2, (link) => {
   link.cut = true;
 });
 
-export const linkLoses = trouble('link-loses', 3, (link, { rng }) => {
+export const linkLoses = linkFault('link-loses', 3, (link, { rng }) => {
   link.losePercent = rng.pick([10, 50]);
 });
 
-export const linkRepeats = trouble('link-repeats', 3, (link) => {
+export const linkRepeats = linkFault('link-repeats', 3, (link) => {
   link.repeatPercent = 50;
 });
 
-export const linkMisroutes = trouble('link-misroutes', 2, (link) => {
+export const linkMisroutes = linkFault('link-misroutes', 2, (link) => {
   link.misroutePercent = 60;
 });
 
-export const linkSlow = trouble('link-slow', 2, (link, { rng }) => {
+export const linkSlow = linkFault('link-slow', 2, (link, { rng }) => {
   link.slowMs = rng.pick([100, 4000]);
 });

@@ -4,10 +4,10 @@ import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
 function running(world: World): Machine[] {
-  return world.machines.filter((machine) => machine.life !== undefined);
+  return world.machines.filter((machine) => machine.incarnation !== undefined);
 }
 
-function silence(world: World, machines: readonly Machine[], forMs: number): void {
+function cutLinks(world: World, machines: readonly Machine[], forMs: number): void {
   for (const { link } of machines) link.cut = true;
   world.scheduler.after(forMs, 'machines are heard again', () => {
     for (const { link } of machines) link.cut = false;
@@ -35,7 +35,7 @@ export const machineSilent: Fault = {
     const machines = running(world);
     if (machines.length === 0) return undefined;
     const machine = world.rng.pick(machines);
-    silence(world, [machine], world.rng.between(1000, 90_000));
+    cutLinks(world, [machine], world.rng.between(1000, 90_000));
     return machine.name;
   },
 };
@@ -47,7 +47,7 @@ export const siteSilent: Fault = {
     const machines = running(world);
     if (machines.length === 0) return undefined;
     const { site } = world.rng.pick(machines);
-    silence(
+    cutLinks(
       world,
       machines.filter((machine) => machine.site === site),
       world.rng.between(5000, 60_000),

@@ -4,7 +4,7 @@ import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-function forAWhile(world: World, mend: () => void): string {
+function mendLater(world: World, mend: () => void): string {
   const forMs = world.rng.between(500, 15_000);
   world.scheduler.after(forMs, 'the network is mended', mend);
   return `for ${forMs} ms`;
@@ -14,10 +14,10 @@ export const networkCut: Fault = {
   name: 'network-cut',
   weight: 2,
   strike: (world) => {
-    const { way } = world.network;
-    if (way.cut) return undefined;
-    way.cut = true;
-    return forAWhile(world, () => (way.cut = false));
+    const { path } = world.network;
+    if (path.cut) return undefined;
+    path.cut = true;
+    return mendLater(world, () => (path.cut = false));
   },
 };
 
@@ -25,9 +25,9 @@ export const networkSlow: Fault = {
   name: 'network-slow',
   weight: 4,
   strike: (world) => {
-    const { way } = world.network;
-    way.slowMs = world.rng.pick([100, 1000, 8000]);
-    return forAWhile(world, () => (way.slowMs = 0));
+    const { path } = world.network;
+    path.slowMs = world.rng.pick([100, 1000, 8000]);
+    return mendLater(world, () => (path.slowMs = 0));
   },
 };
 
@@ -35,9 +35,9 @@ export const networkFails: Fault = {
   name: 'network-fails',
   weight: 6,
   strike: (world) => {
-    const { way } = world.network;
-    way.failPercent = world.rng.pick([20, 50, 80]);
-    return forAWhile(world, () => (way.failPercent = 0));
+    const { path } = world.network;
+    path.failPercent = world.rng.pick([20, 50, 80]);
+    return mendLater(world, () => (path.failPercent = 0));
   },
 };
 
@@ -112,7 +112,7 @@ export const silentBackEnd: Fault = {
   strike: (world) => {
     const { backEnd } = world.network;
     backEnd.eventsEnabled = false;
-    return forAWhile(world, () => (backEnd.eventsEnabled = true));
+    return mendLater(world, () => (backEnd.eventsEnabled = true));
   },
 };
 

@@ -1,5 +1,5 @@
 // People who force down a host that is well, and have what runs there built elsewhere, where there is no place.
-import { idOf, merged, onTrial, type Change, type FleetReader } from '../../src/fleet/index.ts';
+import { idOf, mergeChanges, runTrial, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { clearForcedDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, rebuildInstances } from '../../src/instances/index.ts';
 import { accept, refuse, type Decision } from '../../src/journal/index.ts';
@@ -11,8 +11,8 @@ import type { Fault } from './fault.ts';
 type Step = (fleet: FleetReader) => Decision<unknown>;
 
 /** Several decisions as one: each finds what those before it decided. Those that are refused change nothing. */
-function together(fleet: FleetReader, steps: readonly Step[]): Change[] {
-  return onTrial(fleet, (trial) => {
+function combineDecisions(fleet: FleetReader, steps: readonly Step[]): Change[] {
+  return runTrial(fleet, (trial) => {
     const changes: Change[] = [];
     for (const step of steps) {
       const decision = step(trial);
@@ -20,7 +20,7 @@ function together(fleet: FleetReader, steps: readonly Step[]): Change[] {
       trial.add(decision.changes);
       changes.push(...decision.changes);
     }
-    return merged(changes);
+    return mergeChanges(changes);
   });
 }
 
@@ -29,19 +29,20 @@ export const rebuildWithNoPlace: Fault = {
   weight: 4,
   strike: (world) => {
     const running = [...world.truth.all(INSTANCE)].filter(
-      ({ doc }) => doc.state === 'active' && world.machines.some(({ name, life }) => name === doc.host && life),
+      ({ doc }) =>
+        doc.state === 'active' && world.machines.some(({ name, incarnation }) => name === doc.host && incarnation),
     );
     if (running.length === 0) return undefined;
     const { id, doc } = world.rng.pick(running);
     const host = doc.host ?? '';
     const others = [...world.truth.all(HOST)].map(({ id: other }): string => other).filter((other) => other !== host);
     const forMs = world.rng.between(1000, 20_000);
-    void ask(world, { id, host, others, forMs, tag: `nowhere-${world.asked.length}` });
+    void rebuildWithoutPlace(world, { id, host, others, forMs, tag: `nowhere-${world.requests.length}` });
     return `${id} of ${host}`;
   },
 };
 
-interface Nowhere {
+interface NoPlaceRebuild {
   readonly id: string;
   readonly host: string;
   readonly others: readonly string[];
@@ -49,14 +50,14 @@ interface Nowhere {
   readonly tag: string;
 }
 
-async function ask(world: World, { id, host, others, forMs, tag: by }: Nowhere): Promise<void> {
+async function rebuildWithoutPlace(world: World, { id, host, others, forMs, tag: by }: NoPlaceRebuild): Promise<void> {
   const operator = world.newOperator(by);
   await operator.ask(
     plain(by, (fleet, _life, nowMs) => {
       const operation = idOf(OPERATION, `op-${by}`);
       const rebuild = { ids: [id], operation, by, nowMs, deadlineMs: 400_000 };
       const at = { reason: by, by, nowMs };
-      const changes = together(fleet, [
+      const changes = combineDecisions(fleet, [
         ...others.map(
           (other): Step =>
             (trial) =>
@@ -82,7 +83,7 @@ async function ask(world: World, { id, host, others, forMs, tag: by }: Nowhere):
         ),
         (trial: FleetReader) => clearForcedDown(trial, { id: host, by: mended, nowMs }),
       ];
-      return accept(together(fleet, steps), null);
+      return accept(combineDecisions(fleet, steps), null);
     }),
   );
 }

@@ -5,9 +5,9 @@ import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
 /** Half the time the one that decides: that is where it hurts. One that stands still is left to wake up. */
-function victim(world: World): Server | undefined {
-  const running = world.servers.filter(({ life }) => life?.program.paused === false);
-  const deciding = running.filter((server) => server.life?.journal.fence !== undefined);
+function pickServer(world: World): Server | undefined {
+  const running = world.servers.filter(({ incarnation }) => incarnation?.program.paused === false);
+  const deciding = running.filter((server) => server.incarnation?.journal.fence !== undefined);
   if (deciding.length > 0 && world.rng.chance(0.5)) return world.rng.pick(deciding);
   return running.length === 0 ? undefined : world.rng.pick(running);
 }
@@ -20,7 +20,7 @@ export const crash: Fault = {
   name: 'crash',
   weight: 5,
   strike: (world) => {
-    const server = victim(world);
+    const server = pickServer(world);
     if (server === undefined) return undefined;
     server.crash();
     startLater(world, server);
@@ -32,16 +32,16 @@ export const stop: Fault = {
   name: 'stop',
   weight: 2,
   strike: (world) => {
-    const server = victim(world);
+    const server = pickServer(world);
     if (server === undefined) return undefined;
     void server.restart(world.rng.between(50, 15_000));
     return server.name;
   },
 };
 
-function standStill(world: World, program: Program, forMs: number, clockSetMs: number): void {
+function pauseServer(world: World, program: Program, forMs: number, clockSetMs: number): void {
   const { nowMs } = world.scheduler;
-  world.hearing.paused(program.name, { fromMs: nowMs, untilMs: nowMs + forMs, skewBeforeMs: program.skewMs });
+  world.heartbeats.recordPause(program.name, { fromMs: nowMs, untilMs: nowMs + forMs, skewBeforeMs: program.skewMs });
   program.pause(forMs);
   program.skewMs += clockSetMs;
 }
@@ -50,13 +50,13 @@ export const pause: Fault = {
   name: 'pause',
   weight: 5,
   strike: (world) => {
-    const server = victim(world);
-    const program = server?.life?.program;
+    const server = pickServer(world);
+    const program = server?.incarnation?.program;
     if (program === undefined || program.paused) return undefined;
     // The shorter ones leave it the lease.
     const forMs = world.rng.pick([world.rng.between(5000, 9500), world.rng.between(5000, 40_000)]);
     // Its clock may have stood still meanwhile, or been set.
-    standStill(world, program, forMs, world.rng.chance(0.3) ? world.rng.between(-forMs, 5000) : 0);
+    pauseServer(world, program, forMs, world.rng.chance(0.3) ? world.rng.between(-forMs, 5000) : 0);
     return `${server?.name} for ${forMs} ms`;
   },
 };
@@ -69,14 +69,14 @@ export const staleHolder: Fault = {
   name: 'stale-holder',
   weight: 3,
   strike: (world) => {
-    const server = world.servers.find(({ life }) => life?.journal.fence !== undefined);
-    const program = server?.life?.program;
+    const server = world.servers.find(({ incarnation }) => incarnation?.journal.fence !== undefined);
+    const program = server?.incarnation?.program;
     if (server === undefined || program === undefined || program.paused || world.servers.length === 1) return undefined;
     // The longer ones outlast the agents' patience: by then they follow another server.
     const forMs = world.rng.pick([world.rng.between(12_000, 25_000), world.rng.between(31_000, 40_000)]);
     const staleMs = world.rng.between(2000, 9500);
     const misled = world.machines.map(({ link }) => link);
-    standStill(world, program, forMs, -forMs);
+    pauseServer(world, program, forMs, -forMs);
     server.storeLink.cut = true;
     world.scheduler.after(forMs, 'agents are sent astray', () => misled.forEach((link) => (link.misroutePercent = 60)));
     restartSome(world, forMs + 100, staleMs);
@@ -93,7 +93,7 @@ function restartSome(world: World, fromMs: number, withinMs: number): void {
   for (const machine of world.machines) {
     if (!world.rng.chance(0.3)) continue;
     world.scheduler.after(fromMs + world.rng.below(withinMs), `${machine.name} starts anew`, () => {
-      if (machine.life === undefined) return;
+      if (machine.incarnation === undefined) return;
       machine.crash();
       machine.start();
     });

@@ -10,7 +10,7 @@ import type { Fault } from './fault.ts';
 /** Its agent finds it within half a minute: all is well again before the world is judged. */
 const FORGETS_WITHIN_MS = 60_000;
 
-function one({ machines, rng }: World): Machine | undefined {
+function pickMachine({ machines, rng }: World): Machine | undefined {
   return machines.length === 0 ? undefined : rng.pick(machines);
 }
 
@@ -18,7 +18,7 @@ export const switchDown: Fault = {
   name: 'switch-down',
   weight: 4,
   strike: (world) => {
-    const machine = one(world);
+    const machine = pickMachine(world);
     if (machine === undefined) return undefined;
     const { faults } = machine.switch;
     faults.down = true;
@@ -36,8 +36,8 @@ export const switchOutOfControl: Fault = {
   name: 'switch-out-of-control',
   weight: 5,
   strike: (world) => {
-    const machine = one(world);
-    if (machine?.life === undefined || machine.uncontrolledSinceMs !== undefined) return undefined;
+    const machine = pickMachine(world);
+    if (machine?.incarnation === undefined || machine.uncontrolledSinceMs !== undefined) return undefined;
     const how = world.rng.chance(0.3) ? 'dead' : 'cut';
     machine.loseControl(how);
     world.scheduler.after(world.rng.between(20_000, 200_000), `the switch of ${machine.name} obeys`, () =>
@@ -53,7 +53,7 @@ export const strays: Fault = {
   weight: 4,
   strike: (world) => {
     const leaving = world.machines.filter(({ name }) => isLeaving(world, name));
-    const machine = leaving.length > 0 && world.rng.chance(0.7) ? world.rng.pick(leaving) : one(world);
+    const machine = leaving.length > 0 && world.rng.chance(0.7) ? world.rng.pick(leaving) : pickMachine(world);
     if (machine === undefined) return undefined;
     const name = `tap-${world.rng.below(100)}`;
     machine.switch.foreignInterfaces.add(name);
@@ -74,7 +74,7 @@ export const switchForgets: Fault = {
   name: 'switch-forgets',
   weight: 3,
   strike: (world) => {
-    const machine = one(world);
+    const machine = pickMachine(world);
     if (machine === undefined) return undefined;
     world.scheduler.after(world.rng.between(1, FORGETS_WITHIN_MS), `the switch of ${machine.name} forgets`, () =>
       machine.switch.reset(),
@@ -87,7 +87,7 @@ export const switchLosesFlows: Fault = {
   name: 'switch-loses-flows',
   weight: 2,
   strike: (world) => {
-    const machine = one(world);
+    const machine = pickMachine(world);
     if (machine === undefined) return undefined;
     machine.switch.faults.losesFlows = world.rng.between(1, 4);
     return machine.name;
@@ -103,7 +103,7 @@ export const serviceUnpreparable: Fault = {
   weight: 4,
   strike: (world) => {
     const { rng, scheduler, machines } = world;
-    const machine = one(world);
+    const machine = pickMachine(world);
     const services = [...world.truth.all(SERVICE)];
     if (machine === undefined || services.length === 0) return undefined;
     const perHost = Map.groupBy(services, ({ doc }) => doc.designated?.host);
@@ -119,14 +119,14 @@ export const serviceUnpreparable: Fault = {
 };
 
 /** From the version before services to the newest, or back: what the newer one put on the switch stays there then. */
-export const agentTurned: Fault = {
+export const agentVersionChanged: Fault = {
   name: 'agent-turned',
   weight: 4,
   strike: (world) => {
-    const machine = one(world);
+    const machine = pickMachine(world);
     if (machine === undefined) return undefined;
     const isOld = machine.serviceVersion !== undefined;
-    machine.turnTo(isOld ? undefined : DESIGNATIONS_VERSION - 1);
+    machine.replaceAgent(isOld ? undefined : DESIGNATIONS_VERSION - 1);
     return `${machine.name} ${isOld ? 'upgraded' : 'downgraded'}`;
   },
 };

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { conclusion, progressLine } from './command.ts';
 import { ThreadPlayer } from './thread-player.ts';
-import { hunt, type Failure, type Player, type Quarry } from './hunt.ts';
+import { hunt, type Failure, type Player, type SeedTask } from './hunt.ts';
 
 /** Fails each seed that can be divided by three, and ends the hunt after some. */
 class Dice implements Player {
-  readonly played: Quarry[] = [];
+  readonly played: SeedTask[] = [];
   readonly #end: AbortController;
   readonly #after: number;
 
@@ -18,7 +18,7 @@ class Dice implements Player {
     this.#after = after;
   }
 
-  play(quarry: Quarry): Promise<{ property: string; message: string } | undefined> {
+  play(quarry: SeedTask): Promise<{ property: string; message: string } | undefined> {
     this.played.push(quarry);
     if (this.played.length >= this.#after) this.#end.abort();
     return Promise.resolve(quarry.seed % 3 === 0 ? { property: 'never: three', message: `${quarry.seed}` } : undefined);

@@ -2,19 +2,19 @@
 // found. It decides which seed comes next; how a seed is played, and where failures go, are parameters.
 import type { Violation } from '../world/world.ts';
 
-export interface Quarry {
+export interface SeedTask {
   readonly world: string;
   readonly seed: number;
 }
 
 /** A seed that failed, with what is needed to look into it. */
-export interface Failure extends Quarry, Violation {
+export interface Failure extends SeedTask, Violation {
   readonly replay: string;
 }
 
 export interface Player {
   /** What is wrong with the seed; undefined when every property holds. Rejects when the player was stopped. */
-  play(quarry: Quarry): Promise<Violation | undefined>;
+  play(quarry: SeedTask): Promise<Violation | undefined>;
 }
 
 export interface Progress {
@@ -34,7 +34,7 @@ export interface HuntOptions {
   readonly onPlayed: (progress: Progress) => void;
 }
 
-function replayCommand({ world, seed }: Quarry): string {
+function replayCommand({ world, seed }: SeedTask): string {
   return `npm run sim -- --world ${world} --seed ${seed} --trace`;
 }
 

@@ -2,7 +2,7 @@
 // by a new thread.
 import { Worker } from 'node:worker_threads';
 import type { Violation } from '../world/world.ts';
-import type { Player, Quarry } from './hunt.ts';
+import type { Player, SeedTask } from './hunt.ts';
 
 /** A seed takes seconds; one that takes this long on a loaded machine does not end. */
 const SEED_LIMIT_MS = 600_000;
@@ -11,7 +11,7 @@ const NO_TRANSFER: never[] = [];
 export class ThreadPlayer implements Player {
   #worker: Worker | undefined;
 
-  async play(quarry: Quarry): Promise<Violation | undefined> {
+  async play(quarry: SeedTask): Promise<Violation | undefined> {
     const worker = (this.#worker ??= new Worker(new URL('./player-process.ts', import.meta.url)));
     const outcome = await answerOf(worker, quarry);
     if (outcome.kind === 'played') return outcome.violation;
@@ -30,7 +30,7 @@ type Outcome =
   | { readonly kind: 'played'; readonly violation: Violation | undefined }
   | { readonly kind: 'died'; readonly message: string };
 
-function answerOf(worker: Worker, quarry: Quarry): Promise<Outcome> {
+function answerOf(worker: Worker, quarry: SeedTask): Promise<Outcome> {
   return new Promise((resolve) => {
     const onMessage = (violation: Violation | null): void => end({ kind: 'played', violation: violation ?? undefined });
     const onError = (error: unknown): void =>

@@ -1,6 +1,6 @@
 // One incarnation of a program: what runs between a start and a crash. All its waits are port calls made through it. Once
 // it is dead its calls never settle and new ones are refused; while it is paused, answers are withheld.
-import type { Handle, Place, Scheduler } from './scheduler.ts';
+import type { Handle, TaskHost, Scheduler } from './scheduler.ts';
 
 /** How a port answers a call. Only the first answer counts; each comes after a delay, in the caller's own program. */
 export interface Reply<T> {
@@ -12,7 +12,7 @@ export interface CallCounter {
   count(port: string): void;
 }
 
-export class Program implements Place {
+export class Program implements TaskHost {
   readonly name: string;
   readonly scheduler: Scheduler;
   readonly #calls: CallCounter;

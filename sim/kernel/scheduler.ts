@@ -5,15 +5,15 @@ import { Timers, type Task } from './timers.ts';
 import type { Trace } from './trace.ts';
 
 /** Where a task runs: a program that may be dead or withheld for a while. */
-export interface Place {
+export interface TaskHost {
   readonly name: string;
   readonly alive: boolean;
   /** Its tasks are withheld until then. */
   readonly pausedUntilMs: number;
 }
 
-interface Planned extends Task {
-  readonly place: Place | undefined;
+interface ScheduledTask extends Task {
+  readonly place: TaskHost | undefined;
   readonly label: string;
   readonly run: () => void;
 }
@@ -30,8 +30,8 @@ const STEPS_AT_ONE_TIME_MAX = 50_000;
 export class Scheduler {
   readonly trace: Trace;
   readonly #rng: Rng;
-  readonly #later = new Timers<Planned>();
-  readonly #ready: Planned[] = [];
+  readonly #later = new Timers<ScheduledTask>();
+  readonly #ready: ScheduledTask[] = [];
   #order = 0;
   #nowMs = 0;
   #steps = 0;
@@ -53,10 +53,10 @@ export class Scheduler {
   }
 
   /** Plans a task. With a place it is withheld while that is paused and dropped once it is dead. */
-  after(delayMs: number, label: string, run: () => void, place?: Place): Handle {
+  after(delayMs: number, label: string, run: () => void, place?: TaskHost): Handle {
     this.#order += 1;
     const dueMs = this.#nowMs + delayMs;
-    const task: Planned = { dueMs, order: this.#order, cancelled: false, place, label, run };
+    const task: ScheduledTask = { dueMs, order: this.#order, cancelled: false, place, label, run };
     if (delayMs <= 0) this.#ready.push(task);
     else this.#later.push(task);
     return {
@@ -120,11 +120,11 @@ export class Scheduler {
     }
   }
 
-  #takeReady(): Planned {
+  #takeReady(): ScheduledTask {
     const ready = this.#ready;
     const at = ready.length === 1 ? 0 : this.#rng.below(ready.length);
-    const task = ready[at] as Planned;
-    const last = ready.pop() as Planned;
+    const task = ready[at] as ScheduledTask;
+    const last = ready.pop() as ScheduledTask;
     if (at < ready.length) ready[at] = last;
     return task;
   }
@@ -139,7 +139,7 @@ export class Scheduler {
     this.#nowMs = nextMs;
     this.#stepsAtThisTime = 0;
     while (this.#later.earliestMs !== undefined && this.#later.earliestMs <= nextMs) {
-      this.#ready.push(this.#later.pop() as Planned);
+      this.#ready.push(this.#later.pop() as ScheduledTask);
     }
     return true;
   }

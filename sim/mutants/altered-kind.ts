@@ -3,7 +3,7 @@ import type { FleetReader } from '../../src/fleet/index.ts';
 import type { Next, OperationKind, RecordStep } from '../../src/operations/index.ts';
 
 /** Changes what a step records, whoever thought of it. */
-export function alteredSteps(
+export function alterSteps(
   kind: OperationKind,
   alter: (step: RecordStep, fleet: FleetReader) => RecordStep,
 ): OperationKind {
@@ -23,7 +23,7 @@ export function alteredSteps(
 }
 
 /** A kind that looks at another fleet than there is. */
-export function onFleet(kind: OperationKind, seen: (fleet: FleetReader) => FleetReader): OperationKind {
+export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => FleetReader): OperationKind {
   const observe = kind.observe?.bind(kind);
   const answered = kind.answered?.bind(kind);
   const task = kind.task?.bind(kind);
@@ -41,7 +41,7 @@ export function onFleet(kind: OperationKind, seen: (fleet: FleetReader) => Fleet
 }
 
 /** A fleet that shows less of what is found by an index. */
-export function overlooking(
+export function hideFromIndex(
   fleet: FleetReader,
   index: string,
   sees: (id: string, doc: object) => boolean,
@@ -50,20 +50,20 @@ export function overlooking(
     const found = fleet.find(by, at);
     return by.name === index ? [...found].filter(({ id, doc }) => sees(id, doc)) : found;
   };
-  return replaced(fleet, { find });
+  return overrideReader(fleet, { find });
 }
 
 /** A fleet that shows documents of a kind otherwise than they are. */
-export function showing(fleet: FleetReader, kind: string, shown: (doc: object) => object): FleetReader {
+export function mapDocuments(fleet: FleetReader, kind: string, shown: (doc: object) => object): FleetReader {
   const get: FleetReader['get'] = (of, id) => {
     const stored = fleet.get(of, id);
     if (stored === undefined || of.name !== kind) return stored;
     return { ...stored, doc: shown(stored.doc) as typeof stored.doc };
   };
-  return replaced(fleet, { get });
+  return overrideReader(fleet, { get });
 }
 
-function replaced(fleet: FleetReader, by: Partial<FleetReader>): FleetReader {
+function overrideReader(fleet: FleetReader, by: Partial<FleetReader>): FleetReader {
   return new Proxy(fleet, {
     get: (target, key): unknown => {
       const other: unknown = Reflect.get(by, key);

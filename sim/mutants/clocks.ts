@@ -1,6 +1,6 @@
 // Bugs of whoever forgets: a clock is believed although it jumped.
 import { TRUSTED_TIME } from '../../src/journal/module.ts';
-import { forgottenInTime } from '../checkers/forgotten.ts';
+import { retainedUntilExpiry } from '../checkers/forgotten.ts';
 import { CLOCKS } from '../scenarios.ts';
 import { TRUST_PARTS } from '../world/trusted-clock.ts';
 import type { Mutant } from './mutant.ts';
@@ -15,10 +15,10 @@ export const retentionTrustsJumps: Mutant = {
       const { readClocks } = runtime.get(TRUST_PARTS);
       return () => readClocks().wallMs;
     }),
-  caughtBy: [forgottenInTime.name],
+  caughtBy: [retainedUntilExpiry.name],
 };
 
-export const jumpForgottenOnceTold: Mutant = {
+export const jumpTrustedAfterReport: Mutant = {
   name: 'jump-forgotten-once-told',
   bug: 'retention pauses for the look that notices a jump, and trusts the clock again at the next',
   scenario: CLOCKS,
@@ -33,7 +33,7 @@ export const jumpForgottenOnceTold: Mutant = {
         return Math.abs(byMs) > 5000 ? undefined : now.wallMs;
       };
     }),
-  caughtBy: [forgottenInTime.name],
+  caughtBy: [retainedUntilExpiry.name],
 };
 
 export const retentionBySteadyTime: Mutant = {
@@ -46,5 +46,5 @@ export const retentionBySteadyTime: Mutant = {
       const { clock } = runtime.environment;
       return () => (trusted() === undefined ? undefined : clock.nowMs());
     }),
-  caughtBy: [forgottenInTime.name],
+  caughtBy: [retainedUntilExpiry.name],
 };

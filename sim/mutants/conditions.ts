@@ -3,18 +3,18 @@ import type { Link } from '../../src/agent/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER, sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
-import { notFromTheLiving, notToTheUncontrolled } from '../checkers/out-of-control.ts';
+import { notFromForwardingSwitch } from '../checkers/out-of-control.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withRunningPart } from './planting.ts';
 
-export const controlTakenForDataPath: Mutant = {
+export const controlLossTakenForForwardingLoss: Mutant = {
   name: 'control-taken-for-data-path',
   bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
   scenario: SCALE_IN,
-  likely: 6,
-  caughtBy: [notFromTheLiving.name],
+  likely: 48,
+  caughtBy: [notFromForwardingSwitch.name],
   plant: (parts) =>
     withRunningPart(parts, ELECTION_CONTROLLER, (runtime) => {
       const { environment } = runtime;
@@ -28,32 +28,7 @@ export const controlTakenForDataPath: Mutant = {
     }),
 };
 
-/** Heartbeats without what the agent found out about its machine. */
-function saysNothing(link: Link): Link {
-  return {
-    isAuthenticated: (server) => link.isAuthenticated(server),
-    join: (to, join) => link.join(to, join),
-    heartbeat: (to, { conditions, ...beat }) => link.heartbeat(to, { ...beat, ...(conditions && { conditions: [] }) }),
-    view: (to, ask, signal) => link.view(to, ask, signal),
-    observe: (to, observations) => link.observe(to, observations),
-    deposit: (to, deposit) => link.deposit(to, deposit),
-    collect: (to, ask, signal) => link.collect(to, ask, signal),
-  };
-}
-
-export const switchSaidToObey: Mutant = {
-  name: 'switch-said-to-obey',
-  bug: 'an agent says nothing of a switch that does not obey, and its host is taken for a healthy one',
-  scenario: SCALE_IN,
-  likely: 2298,
-  caughtBy: [notToTheUncontrolled.name],
-  plant: (parts) => ({
-    ...parts,
-    agent: (ports, options) => parts.agent({ ...ports, link: saysNothing(ports.link) }, options),
-  }),
-};
-
-export const leavesWithoutALook: Mutant = {
+export const leavesWithoutStrayCheck: Mutant = {
   name: 'leaves-without-a-look',
   bug: 'a host that is told to leave goes whatever else is on its bridge',
   scenario: SCALE_IN,

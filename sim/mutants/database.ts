@@ -10,7 +10,10 @@ import { singleDecider } from '../checkers/single-decider.ts';
 import type { Mutant } from './mutant.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
-function database(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store, disk: MemoryDisk) => Partial<Store>): Mutant {
+function databaseMutant(
+  mutant: Omit<Mutant, 'plant'>,
+  replace: (inner: Store, disk: MemoryDisk) => Partial<Store>,
+): Mutant {
   return {
     ...mutant,
     plant: (parts) => ({
@@ -23,7 +26,7 @@ function database(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store, disk: M
   };
 }
 
-export const noFenceCheck = database(
+export const noFenceCheck = databaseMutant(
   {
     name: 'no-fence-check',
     bug: 'the database takes a group whatever its lease epoch',
@@ -34,7 +37,7 @@ export const noFenceCheck = database(
   }),
 );
 
-export const noHeadCheck = database(
+export const noHeadCheck = databaseMutant(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
@@ -68,7 +71,7 @@ export const acknowledgedBeforeDurable: Mutant = {
   }),
 };
 
-export const leaseTakenWhileHeld = database(
+export const leaseTakenWhileHeld = databaseMutant(
   {
     name: 'lease-taken-while-held',
     bug: 'whoever asks for the lease gets it',
@@ -83,7 +86,7 @@ export const leaseTakenWhileHeld = database(
   }),
 );
 
-export const seizedUnderTheSameEpoch = database(
+export const seizedUnderTheSameEpoch = databaseMutant(
   {
     name: 'seized-under-the-same-epoch',
     bug: 'a lease whose holder’s session ended is taken without a new epoch',
@@ -104,7 +107,7 @@ export const seizedUnderTheSameEpoch = database(
   }),
 );
 
-export const leaseRenewedByAnybody = database(
+export const leaseRenewedByAnybody = databaseMutant(
   {
     name: 'lease-renewed-too-late',
     bug: 'a lease is renewed although it ran out or is in other hands',
@@ -120,7 +123,7 @@ export const leaseRenewedByAnybody = database(
   }),
 );
 
-export const halfAGroup = database(
+export const halfAGroup = databaseMutant(
   {
     name: 'half-a-group',
     bug: 'of a group only the first commit is written',

@@ -1,9 +1,9 @@
 // Finds a planted bug: the first of the fixed seeds of its world in which a property breaks.
-import { HOUSE } from '../scenarios.ts';
+import { CORE } from '../scenarios.ts';
 import { runSeed, type SeedResult } from '../seed.ts';
 import type { Mutant } from './mutant.ts';
 
-export async function hunt({ plant, scenario = HOUSE, likely }: Mutant): Promise<SeedResult | undefined> {
+export async function findMutant({ plant, scenario = CORE, likely }: Mutant): Promise<SeedResult | undefined> {
   const { first, last } = scenario.seeds;
   const seeds = Array.from({ length: last - first + 1 }, (_, at) => first + at);
   for (const seed of likely === undefined ? seeds : [likely, ...seeds]) {

@@ -5,9 +5,9 @@ import { sensesOf } from '../../src/election/index.ts';
 import type { NetworkOrder } from '../../src/network/index.ts';
 import { sourceStaysConnected } from '../checkers/bound-first.ts';
 import { settledBeforeDrained } from '../checkers/drained.ts';
-import { waitsForItself } from '../checkers/readiness.ts';
+import { waitsForOwnServiceOnly } from '../checkers/readiness.ts';
 import { SCALE_IN } from '../scenarios.ts';
-import { onFleet, overlooking } from './altered-kind.ts';
+import { mapFleet, hideFromIndex } from './altered-kind.ts';
 import { withNetworkDriver } from './instances.ts';
 import type { Mutant } from './mutant.ts';
 import { withDriver, withKinds } from './planting.ts';
@@ -20,7 +20,7 @@ export const unconnectedTakenForMoved: Mutant = {
   caughtBy: [settledBeforeDrained.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
-      onFleet(kind, (fleet) => overlooking(fleet, 'instances-unsettled', () => false)),
+      mapFleet(kind, (fleet) => hideFromIndex(fleet, 'instances-unsettled', () => false)),
     ),
 };
 
@@ -46,7 +46,7 @@ export const readinessPerHost: Mutant = {
   bug: 'a host that cannot prepare one service counts as not ready for any',
   scenario: SCALE_IN,
   likely: 61,
-  caughtBy: [waitsForItself.name],
+  caughtBy: [waitsForOwnServiceOnly.name],
   plant: (parts) =>
     withDriver(parts, 'views', (_driver, runtime) => {
       const { journal, clock } = runtime.environment;

@@ -19,21 +19,21 @@ import {
   type Next,
   type OperationKind,
 } from '../../src/operations/index.ts';
-import { eventsTrue, portsMeant } from '../checkers/back-end.ts';
-import { boundBeforeHandOver } from '../checkers/bound-first.ts';
+import { eventsGenuine, portsIntended } from '../checkers/back-end.ts';
+import { boundBeforeMigration } from '../checkers/bound-first.ts';
 import { onlyCopyKept } from '../checkers/copies-kept.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
-import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
-import { alteredSteps, onFleet, overlooking, showing } from './altered-kind.ts';
+import { AT_REST, NO_LEFTOVERS } from '../seed-properties.ts';
+import { alterSteps, mapFleet, hideFromIndex, mapDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withDriver as withServerDriver, withRunningPart, withoutControllers } from './planting.ts';
 
 const KINDS = ['instance-build', 'instance-delete', 'instance-move', 'instance-rebuild', 'instance-shelve'];
 const ONE_HOST = 'never: an instance is at a host without its claim there, or has a claim where it is not';
 
-function without(gone: (change: Change) => boolean): (kind: OperationKind) => OperationKind {
-  return (kind) => alteredSteps(kind, (step) => ({ ...step, changes: step.changes.filter((change) => !gone(change)) }));
+function dropChanges(gone: (change: Change) => boolean): (kind: OperationKind) => OperationKind {
+  return (kind) => alterSteps(kind, (step) => ({ ...step, changes: step.changes.filter((change) => !gone(change)) }));
 }
 
 export const claimKeptAfterFault: Mutant = {
@@ -45,7 +45,7 @@ export const claimKeptAfterFault: Mutant = {
     withKinds(
       parts,
       ['instance-build'],
-      without(({ kind, doc }) => kind === CLAIM.name && doc === null),
+      dropChanges(({ kind, doc }) => kind === CLAIM.name && doc === null),
     ),
 };
 
@@ -73,7 +73,7 @@ export const sweepNotStarted: Mutant = {
     withKinds(
       parts,
       KINDS,
-      without(({ id }) => id.startsWith('clean-')),
+      dropChanges(({ id }) => id.startsWith('clean-')),
     ),
 };
 
@@ -85,7 +85,7 @@ export const onlyCopyNotHeld: Mutant = {
   caughtBy: [onlyCopyKept.name],
   plant: (parts) =>
     withKinds(parts, ['instance-clean'], (kind) =>
-      alteredSteps(kind, (step) => {
+      alterSteps(kind, (step) => {
         if (step.progress.reason?.code !== 'only-copy') return step;
         return { ...step, progress: { state: 'running', step: 'destroy' } };
       }),
@@ -93,7 +93,7 @@ export const onlyCopyNotHeld: Mutant = {
 };
 
 /** The order is answered as if it had been carried out. */
-function unheard(op: NetworkOrder['op'], driver: Driver): Driver {
+function skipOrder(op: NetworkOrder['op'], driver: Driver): Driver {
   return {
     carryOut: async (action, fence) => {
       const order = action.args as unknown as NetworkOrder;
@@ -118,7 +118,7 @@ export const unbindSkipped = withNetworkDriver(
     scenario: INSTANCES,
     caughtBy: [AT_REST],
   },
-  (driver) => unheard('unbind', driver),
+  (driver) => skipOrder('unbind', driver),
 );
 
 export const targetNotBoundFirst = withNetworkDriver(
@@ -127,9 +127,9 @@ export const targetNotBoundFirst = withNetworkDriver(
     likely: 8,
     bug: 'a move takes its word for it that the target is bound, and the source hands over',
     scenario: INSTANCES,
-    caughtBy: [boundBeforeHandOver.name],
+    caughtBy: [boundBeforeMigration.name],
   },
-  (driver) => unheard('add-binding', driver),
+  (driver) => skipOrder('add-binding', driver),
 );
 
 export const releaseSkipped = withNetworkDriver(
@@ -137,9 +137,9 @@ export const releaseSkipped = withNetworkDriver(
     name: 'release-skipped',
     bug: 'ports are gone from the journal and stay at the back end',
     scenario: INSTANCES,
-    caughtBy: [portsMeant.name],
+    caughtBy: [portsIntended.name],
   },
-  (driver) => unheard('release', driver),
+  (driver) => skipOrder('release', driver),
 );
 
 export const serialNotGrown: Mutant = {
@@ -149,7 +149,7 @@ export const serialNotGrown: Mutant = {
   caughtBy: ['never: the binding serial of a port falls, or two bindings share one', AT_REST],
   plant: (parts) =>
     withKinds(parts, ['instance-move'], (kind) =>
-      alteredSteps(kind, (step, fleet) => ({
+      alterSteps(kind, (step, fleet) => ({
         ...step,
         changes: step.changes.map((change) => {
           const port = change.doc as Port | null;
@@ -171,17 +171,17 @@ export const deleteDoesNotWait: Mutant = {
     'never: an instance takes a step that its table does not have',
     ONE_HOST,
     copiesAccounted.name,
-    portsMeant.name,
+    portsIntended.name,
     AT_REST,
-    NOTHING_LEFT,
+    NO_LEFTOVERS,
   ],
   plant: (parts) => {
-    const building = withKinds(parts, ['instance-build'], (kind) => onFleet(kind, unleft));
+    const building = withKinds(parts, ['instance-build'], (kind) => mapFleet(kind, hideDeletions));
     return withKinds(building, ['instance-delete'], (kind) => ({
       ...kind,
       plan: (fleet, operation, items, nowMs) =>
         items.flatMap((item) => {
-          const alone = overlooking(fleet, OPEN_ITEMS_BY_TARGET.name, (id) => id === item.id);
+          const alone = hideFromIndex(fleet, OPEN_ITEMS_BY_TARGET.name, (id) => id === item.id);
           return kind.plan(alone, operation, [item], nowMs);
         }),
     }));
@@ -189,8 +189,8 @@ export const deleteDoesNotWait: Mutant = {
 };
 
 /** A fleet in which nothing is being deleted. */
-function unleft(fleet: FleetReader): FleetReader {
-  return showing(fleet, INSTANCE.name, (doc) => {
+function hideDeletions(fleet: FleetReader): FleetReader {
+  return mapDocuments(fleet, INSTANCE.name, (doc) => {
     const instance = doc as Instance;
     return instance.state === 'deleting' ? { ...instance, state: 'building' } : instance;
   });
@@ -217,14 +217,14 @@ export const placedOutsideTheCommit: Mutant = {
     })),
 };
 
-export const addressGivenAwayOfSilentHost: Mutant = {
+export const silentHostTakenForDead: Mutant = {
   name: 'silent-host-taken-for-dead',
   bug: 'an instance on a host that is only silent is deleted without it, and its addresses are given to others',
   scenario: INSTANCES,
   caughtBy: [copiesAccounted.name, addressUsedOnce.name],
   plant: (parts) =>
     withKinds(parts, ['instance-delete'], (kind) =>
-      alteredSteps(kind, (step, fleet) => {
+      alterSteps(kind, (step, fleet) => {
         const item = fleet.get(ITEM, step.item);
         if (step.progress.reason?.code !== 'host-silent' || item === undefined) return step;
         const released = { state: 'running', step: 'release', host: null } as const;
@@ -250,7 +250,7 @@ export const portMadeTwice = withDriver(
     bug: 'a host that makes ports by itself makes one more than it was told of',
     scenario: INSTANCES,
     likely: 8,
-    caughtBy: [portsMeant.name],
+    caughtBy: [portsIntended.name],
   },
   (driver) => ({
     ...driver,
@@ -268,7 +268,7 @@ export const portMadeTwice = withDriver(
   }),
 );
 
-export const destroysWhatIsNotShown = withDriver(
+export const destroysWhatIsNotInView = withDriver(
   {
     name: 'destroys-what-is-not-shown',
     bug: 'an agent destroys what its view does not show as active',
@@ -321,7 +321,7 @@ export const eventOfEarlierBinding: Mutant = {
   bug: 'an event of an earlier binding is taken for one of the present binding',
   likely: 22,
   scenario: INSTANCES,
-  caughtBy: [eventsTrue.name],
+  caughtBy: [eventsGenuine.name],
   plant: (parts) => withRunningPart(parts, NETWORK_EVENTS, ({ environment }) => new HastyEvents(environment)),
 };
 

@@ -27,35 +27,35 @@ export const answersBeforeDurable: Mutant = {
 };
 
 /** Takes the group behind the one that is durable for durable too. */
-class ForwardPipeline extends Pipeline {
-  protected override keep(group: DecidedGroup, hash: string | undefined): void {
-    super.keep(group, hash);
-    for (const next of this.underWay) for (const { settle } of next.decided) settle();
+class EarlyAnswerPipeline extends Pipeline {
+  protected override promote(group: DecidedGroup, hash: string | undefined): void {
+    super.promote(group, hash);
+    for (const next of this.inFlight) for (const { settle } of next.decided) settle();
   }
 }
 
-class ForwardJournal extends Journal {
+class EarlyAnswerJournal extends Journal {
   protected override newPipeline(options: PipelineOptions): Pipeline {
-    return new ForwardPipeline(options);
+    return new EarlyAnswerPipeline(options);
   }
 }
 
-export const answersTheGroupBehind: Mutant = {
+export const answersTheNextGroup: Mutant = {
   name: 'answers-the-group-behind',
   bug: 'when a group is durable, the one that was decided behind it is answered as well',
   likely: 10,
   caughtBy: [acknowledged.name],
-  plant: (parts) => ({ ...parts, journal: (options) => new ForwardJournal(options) }),
+  plant: (parts) => ({ ...parts, journal: (options) => new EarlyAnswerJournal(options) }),
 };
 
-function client(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store) => Partial<Store>): Mutant {
+function clientMutant(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store) => Partial<Store>): Mutant {
   return {
     ...mutant,
     plant: (parts) => ({ ...parts, client: (store) => wrappedStore(store, replace(parts.client(store))) }),
   };
 }
 
-export const followerSkipsCommit = client(
+export const followerSkipsCommit = clientMutant(
   {
     name: 'follower-skips-commit',
     bug: 'a follower that reads several commits at once takes the last one without its changes',
@@ -71,7 +71,7 @@ export const followerSkipsCommit = client(
   }),
 );
 
-export const lostAnswerTakenForFailure = client(
+export const lostAnswerTakenForFailure = clientMutant(
   {
     name: 'lost-answer-taken-for-failure',
     bug: 'a write whose answer was lost is taken for one that was not done, and done again',

@@ -2,7 +2,7 @@
 // must be found by the fixed seeds; one that is not shows a property that nothing checks. To add one, write its file and
 // add it to `mutants.ts`.
 import type { Scenario } from '../scenarios.ts';
-import type { Parts } from '../world/parts.ts';
+import type { SimParts } from '../world/parts.ts';
 
 export interface Mutant {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Mutant {
   readonly bug: string;
   /** Where it is to be found; in the house as a whole when nothing is said. */
   readonly scenario?: Scenario;
-  readonly plant: (parts: Parts) => Parts;
+  readonly plant: (parts: SimParts) => SimParts;
   /** One of the fixed seeds that is known to find it, and tried first: the others take their time. */
   readonly likely?: number;
   /** The properties that may be the first to break. */

@@ -1,5 +1,5 @@
-import { authorisedAtTheDoor } from './access.ts';
-import { jumpForgottenOnceTold, retentionBySteadyTime, retentionTrustsJumps } from './clocks.ts';
+import { authorisedBeforeCommit } from './access.ts';
+import { jumpTrustedAfterReport, retentionBySteadyTime, retentionTrustsJumps } from './clocks.ts';
 import {
   acknowledgedBeforeDurable,
   halfAGroup,
@@ -9,13 +9,13 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
-import { controlTakenForDataPath, leavesWithoutALook, switchSaidToObey } from './conditions.ts';
+import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck } from './conditions.ts';
 import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './incidents.ts';
 import {
-  addressGivenAwayOfSilentHost,
+  silentHostTakenForDead,
   claimKeptAfterFault,
   deleteDoesNotWait,
-  destroysWhatIsNotShown,
+  destroysWhatIsNotInView,
   degradedLeftAlone,
   eventOfEarlierBinding,
   lateBuildKeepsAll,
@@ -31,40 +31,40 @@ import {
 } from './instances.ts';
 import {
   answersBeforeDurable,
-  answersTheGroupBehind,
+  answersTheNextGroup,
   followerSkipsCommit,
   lostAnswerTakenForFailure,
 } from './journal.ts';
 import {
-  activeUnheard,
-  agentForgets,
+  activeWithoutHeartbeat,
+  agentIdentityLost,
   agentTakesOlderViews,
-  blamesHostsForOwnPause,
+  ownPauseCountedAsSilence,
   deadlineForgotten,
-  deskWithoutLease,
+  gatewayWithoutLease,
   lostPark,
-  takesOldVoicesForNew,
+  oldHeartbeatsCountInNewTerm,
 } from './running-parts.ts';
 import {
   budgetIgnored,
   electionIgnoresTombstones,
   endWithoutEvidence,
   epochNotGrown,
-  failuresNotPaused,
+  failuresNotBackedOff,
   oldHostRetiredTooSoon,
   peersNotAwaited,
   quarantineForgotten,
-  removedStillShown,
-  switchLeftAsItIs,
+  removedStillInViews,
+  switchDriftIgnored,
   switchedToUnready,
   targetNotVerified,
 } from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
 import {
-  forceLeavesThings,
+  forceLeavesTenants,
   formerZonesForgotten,
   leavesUnwiped,
-  oldAgentsBelieved,
+  oldAgentsCountedConverged,
   unreachablePeersForgotten,
 } from './peers.ts';
 
@@ -78,18 +78,18 @@ export const MUTANTS: readonly Mutant[] = [
   leaseRenewedByAnybody,
   halfAGroup,
   answersBeforeDurable,
-  answersTheGroupBehind,
+  answersTheNextGroup,
   followerSkipsCommit,
   lostAnswerTakenForFailure,
   lostPark,
-  activeUnheard,
-  blamesHostsForOwnPause,
-  takesOldVoicesForNew,
+  activeWithoutHeartbeat,
+  ownPauseCountedAsSilence,
+  oldHeartbeatsCountInNewTerm,
   agentTakesOlderViews,
-  agentForgets,
-  deskWithoutLease,
+  agentIdentityLost,
+  gatewayWithoutLease,
   deadlineForgotten,
-  authorisedAtTheDoor,
+  authorisedBeforeCommit,
 ];
 
 /** Those that are found in worlds with instances. */
@@ -104,9 +104,9 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   onlyCopyNotHeld,
   deleteDoesNotWait,
   placedOutsideTheCommit,
-  addressGivenAwayOfSilentHost,
+  silentHostTakenForDead,
   portMadeTwice,
-  destroysWhatIsNotShown,
+  destroysWhatIsNotInView,
   eventOfEarlierBinding,
   degradedLeftAlone,
   replugNeverTried,
@@ -116,29 +116,28 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
 export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   electionIgnoresTombstones,
   epochNotGrown,
-  failuresNotPaused,
+  failuresNotBackedOff,
   oldHostRetiredTooSoon,
   switchedToUnready,
   peersNotAwaited,
   unreachablePeersForgotten,
   endWithoutEvidence,
   budgetIgnored,
-  failuresNotPaused,
+  failuresNotBackedOff,
   quarantineForgotten,
   targetNotVerified,
-  removedStillShown,
-  switchLeftAsItIs,
+  removedStillInViews,
+  switchDriftIgnored,
   formerZonesForgotten,
-  oldAgentsBelieved,
-  forceLeavesThings,
+  oldAgentsCountedConverged,
+  forceLeavesTenants,
   leavesUnwiped,
-  controlTakenForDataPath,
-  leavesWithoutALook,
-  switchSaidToObey,
+  controlLossTakenForForwardingLoss,
+  leavesWithoutStrayCheck,
   unconnectedTakenForMoved,
   targetBoundInPlaceOfSource,
   readinessPerHost,
 ];
 
 /** Those that are found in worlds whose clocks jump. */
-export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpForgottenOnceTold, retentionBySteadyTime];
+export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpTrustedAfterReport, retentionBySteadyTime];

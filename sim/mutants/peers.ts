@@ -10,18 +10,18 @@ import {
 } from '../../src/hosts/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import type { OperationKind } from '../../src/operations/index.ts';
-import { removedWithAll } from '../checkers/leaving.ts';
+import { removedWithTenants } from '../checkers/leaving.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { AT_REST } from '../seed-properties.ts';
-import { onFleet, showing } from './altered-kind.ts';
+import { mapFleet, mapDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds } from './planting.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
 /** Removals that are made otherwise than they are. */
-function ending(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {
+function plantEndKind(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {
   const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf: possibleTunnelPeers, ...otherwise });
   return (parts) => withKinds(parts, [kind.name], () => kind);
 }
@@ -31,7 +31,7 @@ export const unreachablePeersForgotten: Mutant = {
   bug: 'peers that cannot be told of a removal are not written down',
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
-  plant: ending({
+  plant: plantEndKind({
     peersOf: (fleet, id) =>
       possibleTunnelPeers(fleet, id).filter((peer) => findHost(fleet, peer)?.doc.connection.state === 'up'),
   }),
@@ -43,7 +43,7 @@ export const formerZonesForgotten: Mutant = {
   scenario: SCALE_IN,
   likely: 23,
   caughtBy: [removedEverywhere.name],
-  plant: ending({
+  plant: plantEndKind({
     peersOf: (fleet, id) => {
       const zoneOf = (host: string): string => transportZoneOf(findHost(fleet, host)?.doc ?? {});
       return possibleTunnelPeers(fleet, id).filter((peer) => zoneOf(peer) === zoneOf(id));
@@ -51,7 +51,7 @@ export const formerZonesForgotten: Mutant = {
   }),
 };
 
-export const oldAgentsBelieved: Mutant = {
+export const oldAgentsCountedConverged: Mutant = {
   name: 'old-agents-believed',
   bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
   scenario: SCALE_IN,
@@ -59,14 +59,14 @@ export const oldAgentsBelieved: Mutant = {
   caughtBy: [removedEverywhere.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) =>
-      onFleet(asking(kind), (fleet) =>
-        showing(fleet, HOST.name, (doc) => ({ ...doc, serviceVersion: CURRENT_SERVICE_VERSION })),
+      mapFleet(withoutVersionDemand(kind), (fleet) =>
+        mapDocuments(fleet, HOST.name, (doc) => ({ ...doc, serviceVersion: CURRENT_SERVICE_VERSION })),
       ),
     ),
 };
 
 /** Whoever is waited for may know as little as it likes. */
-function asking(kind: OperationKind): OperationKind {
+function withoutVersionDemand(kind: OperationKind): OperationKind {
   return {
     ...kind,
     plan: (...look) =>
@@ -78,13 +78,13 @@ function asking(kind: OperationKind): OperationKind {
   };
 }
 
-export const forceLeavesThings: Mutant = {
+export const forceLeavesTenants: Mutant = {
   name: 'force-leaves-things',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
   likely: 20,
-  caughtBy: [removedWithAll.name, 'never: a removed host has a designation', AT_REST],
-  plant: ending({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
+  caughtBy: [removedWithTenants.name, 'never: a removed host has a designation', AT_REST],
+  plant: plantEndKind({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };
 
 export const leavesUnwiped: Mutant = {

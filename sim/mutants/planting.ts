@@ -2,17 +2,17 @@
 import type { Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
 import { VIEW_PARTS, type ViewPart } from '../../src/hosts/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
-import type { Parts } from '../world/parts.ts';
+import type { SimParts } from '../world/parts.ts';
 
-function withModules(parts: Parts, change: (module: Module) => Module): Parts {
+function withModules(parts: SimParts, change: (module: Module) => Module): SimParts {
   return { ...parts, modules: parts.modules.map(change) };
 }
 
 export function withKinds(
-  parts: Parts,
+  parts: SimParts,
   names: readonly string[],
   change: (kind: OperationKind) => OperationKind,
-): Parts {
+): SimParts {
   return withModules(parts, (module) => {
     const { operationKinds } = module;
     if (operationKinds === undefined) return module;
@@ -24,7 +24,11 @@ export function withKinds(
   });
 }
 
-export function withDriver(parts: Parts, name: string, change: (driver: Driver, runtime: Runtime) => Driver): Parts {
+export function withDriver(
+  parts: SimParts,
+  name: string,
+  change: (driver: Driver, runtime: Runtime) => Driver,
+): SimParts {
   return withModules(parts, (module) => {
     const { drivers } = module;
     if (drivers === undefined) return module;
@@ -39,7 +43,7 @@ export function withDriver(parts: Parts, name: string, change: (driver: Driver, 
   });
 }
 
-export function withViewPart(parts: Parts, name: string, change: (part: ViewPart) => ViewPart): Parts {
+export function withViewPart(parts: SimParts, name: string, change: (part: ViewPart) => ViewPart): SimParts {
   return withModules(parts, (module) => ({
     ...module,
     contributions: (module.contributions ?? []).map((one) => {
@@ -52,10 +56,10 @@ export function withViewPart(parts: Parts, name: string, change: (part: ViewPart
 
 /** Exchanges a running part; `make` may build on what would have been made, on whatever runtime it likes. */
 export function withRunningPart<T>(
-  parts: Parts,
+  parts: SimParts,
   key: ServiceKey<T>,
   make: (runtime: Runtime, production: (runtime: Runtime) => T) => T,
-): Parts {
+): SimParts {
   const changed = <P extends { readonly key: string; readonly make: (runtime: Runtime) => unknown }>(provider: P): P =>
     provider.key === key.name
       ? { ...provider, make: (runtime: Runtime) => make(runtime, provider.make as (runtime: Runtime) => T) }
@@ -67,6 +71,6 @@ export function withRunningPart<T>(
 }
 
 /** Without the controllers of a module that nobody asks for. */
-export function withoutControllers(parts: Parts, name: string): Parts {
+export function withoutControllers(parts: SimParts, name: string): SimParts {
   return withModules(parts, (module) => (module.name === name ? { ...module, controllers: () => [] } : module));
 }

@@ -8,7 +8,7 @@ import type { Clock, Journal } from '../../src/journal/index.ts';
 import { record } from '../../src/operations/index.ts';
 import type { Link } from '../../src/agent/runtime.ts';
 import { agentsForward } from '../checkers/agents.ts';
-import { downWasSilent, upWasHeard } from '../checkers/liveness.ts';
+import { downOnlyIfSilent, upOnlyIfHeartbeat } from '../checkers/liveness.ts';
 import { AT_REST } from '../seed-properties.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withRunningPart } from './planting.ts';
@@ -27,7 +27,7 @@ export const lostPark: Mutant = {
     })),
 };
 
-export const activeUnheard: Mutant = {
+export const activeWithoutHeartbeat: Mutant = {
   name: 'active-unheard',
   bug: 'a host is put into service before its agent was heard',
   caughtBy: ['never: a host becomes active before its agent was heard'],
@@ -90,11 +90,11 @@ class BlindLiveness extends LivenessController {
   }
 }
 
-export const blamesHostsForOwnPause: Mutant = {
+export const ownPauseCountedAsSilence: Mutant = {
   name: 'blames-hosts-for-own-pause',
   bug: 'a holder that stood still counts that time as silence of the hosts',
   likely: 5,
-  caughtBy: [downWasSilent.name],
+  caughtBy: [downOnlyIfSilent.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new BlindLiveness(environment)),
 };
 
@@ -122,16 +122,16 @@ class TrustingLiveness extends LivenessController {
   }
 }
 
-export const takesOldVoicesForNew: Mutant = {
+export const oldHeartbeatsCountInNewTerm: Mutant = {
   name: 'takes-old-voices-for-new',
   bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
   likely: 3,
-  caughtBy: [upWasHeard.name],
+  caughtBy: [upOnlyIfHeartbeat.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
 };
 
 /** Shows the agent the same stamp on every view, and the servers the one that was really on it. */
-function forging(link: Link): Link {
+function forgeStamps(link: Link): Link {
   let epoch: number | undefined;
   return {
     // Signatures would give it away; here it is the stamps that have to.
@@ -160,11 +160,11 @@ export const agentTakesOlderViews: Mutant = {
   caughtBy: [agentsForward.name],
   plant: (parts) => ({
     ...parts,
-    agent: (ports, options) => parts.agent({ ...ports, link: forging(ports.link) }, options),
+    agent: (ports, options) => parts.agent({ ...ports, link: forgeStamps(ports.link) }, options),
   }),
 };
 
-export const agentForgets: Mutant = {
+export const agentIdentityLost: Mutant = {
   name: 'agent-forgets-who-it-is',
   bug: 'what an agent wrote about itself is not on its disk after a restart',
   caughtBy: [AT_REST],
@@ -182,7 +182,7 @@ export const agentForgets: Mutant = {
 };
 
 /** A journal that, once it held the lease, says for ever that it does. */
-function neverSteppingDown(journal: Journal): Journal {
+function keepFence(journal: Journal): Journal {
   let last: Journal['fence'];
   return new Proxy(journal, {
     get: (target, key): unknown => {
@@ -193,13 +193,13 @@ function neverSteppingDown(journal: Journal): Journal {
   });
 }
 
-export const deskWithoutLease: Mutant = {
+export const gatewayWithoutLease: Mutant = {
   name: 'desk-without-lease',
   bug: 'a server that lost the lease goes on hearing agents, and nobody else does',
   caughtBy: [AT_REST],
   plant: (parts) =>
     withRunningPart(parts, AGENT_GATEWAY, (runtime, production) =>
-      production(runtime.withEnvironment({ journal: neverSteppingDown(runtime.environment.journal) })),
+      production(runtime.withEnvironment({ journal: keepFence(runtime.environment.journal) })),
     ),
 };
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { hunt } from './hunt.ts';
+import { findMutant } from './hunt.ts';
 import { SCALE_IN_MUTANTS } from './mutants.ts';
 
 describe('a planted bug is found by the fixed seeds of hosts that come and go', () => {
   it.each(SCALE_IN_MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s', async (_name, mutant) => {
-    const found = await hunt(mutant);
+    const found = await findMutant(mutant);
     expect(found, `no seed finds it: ${mutant.bug}`).toBeDefined();
     expect(mutant.caughtBy).toContain(found?.violation?.property);
     console.log(`${mutant.name}: ${mutant.bug}\n  seed ${found?.seed}: ${found?.violation?.property}`);

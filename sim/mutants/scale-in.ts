@@ -5,20 +5,20 @@ import { HOST, LIVENESS_CONTROLLER, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
-import { epochsGrow, makeBeforeBreak, toTheAble } from '../checkers/designations.ts';
-import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
-import { commitsEnd, failuresPaused } from '../checkers/pace.ts';
+import { epochsGrow, makeBeforeBreak, designatedToEligible } from '../checkers/designations.ts';
+import { finalizedOnEvidence, presenceOf, operatorFencedDistrusted } from '../checkers/leaving.ts';
+import { commitRateBounded, failuresBackedOff } from '../checkers/pace.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
-import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
-import { alteredSteps, onFleet, showing } from './altered-kind.ts';
+import { AT_REST, NO_LEFTOVERS } from '../seed-properties.ts';
+import { alterSteps, mapFleet, mapDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withDriver, withViewPart, withRunningPart } from './planting.ts';
 
 const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
 
 /** Changes what is written, whoever decides it. */
-function writing(journal: Journal, written: (change: Change, fleet: FleetReader) => Change): Journal {
+function alterWrites(journal: Journal, written: (change: Change, fleet: FleetReader) => Change): Journal {
   return new Proxy(journal, {
     get: (target, key): unknown => {
       if (key === 'submit') {
@@ -39,23 +39,23 @@ function writing(journal: Journal, written: (change: Change, fleet: FleetReader)
   });
 }
 
-function leaves({ state }: Host): boolean {
+function isLeaving({ state }: Host): boolean {
   return state === 'draining' || state === 'drained';
 }
 
 function leavingHost(fleet: FleetReader, service: Service): string | undefined {
   const present = presenceOf(fleet, service);
-  return [...fleet.all(HOST)].find(({ id, doc }) => leaves(doc) && present.has(id))?.id;
+  return [...fleet.all(HOST)].find(({ id, doc }) => isLeaving(doc) && present.has(id))?.id;
 }
 
 export const electionIgnoresTombstones: Mutant = {
   name: 'election-ignores-tombstones',
   bug: 'elections choose a host that is leaving, if one has anything of the service',
   scenario: SCALE_IN,
-  caughtBy: [toTheAble.name, NOT_TO_LEAVING],
+  caughtBy: [designatedToEligible.name, NOT_TO_LEAVING],
   plant: (parts) =>
     withRunningPart(parts, ELECTION_CONTROLLER, (runtime, production) => {
-      const careless = writing(runtime.environment.journal, (change, fleet) => {
+      const careless = alterWrites(runtime.environment.journal, (change, fleet) => {
         if (change.kind !== SERVICE.name || change.doc === null) return change;
         const is = change.doc as Service;
         const was = fleet.get(SERVICE, idOf(SERVICE, change.id))?.doc;
@@ -81,7 +81,7 @@ export const epochNotGrown: Mutant = {
   caughtBy: ['never: the epoch of a designation shrinks, or stays when the host becomes another', epochsGrow.name],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) =>
-      alteredSteps(kind, (step, fleet) => ({
+      alterSteps(kind, (step, fleet) => ({
         ...step,
         changes: step.changes.map((change) => withService(change, fleet, (was, is) => ({ ...is, epoch: was.epoch }))),
       })),
@@ -89,7 +89,7 @@ export const epochNotGrown: Mutant = {
 };
 
 /** Views are said to be in line whenever somebody asks. */
-function unwatched(driver: string, asks: (kind: string) => boolean): Mutant['plant'] {
+function skipViewWaits(driver: string, asks: (kind: string) => boolean): Mutant['plant'] {
   return (parts) =>
     withDriver(parts, driver, (inner) => ({
       carryOut: async (action, fence) => (asks(action.step) ? { kind: 'applied' } : inner.carryOut(action, fence)),
@@ -101,7 +101,7 @@ export const oldHostRetiredTooSoon: Mutant = {
   bug: 'the old host lets go of a service before the others have turned to the new one',
   scenario: SCALE_IN,
   caughtBy: [makeBeforeBreak.name],
-  plant: unwatched('views', (step) => step === 'switch'),
+  plant: skipViewWaits('views', (step) => step === 'switch'),
 };
 
 export const switchedToUnready: Mutant = {
@@ -109,7 +109,7 @@ export const switchedToUnready: Mutant = {
   bug: 'a service is switched to its new host before that is built',
   scenario: SCALE_IN,
   caughtBy: [makeBeforeBreak.name],
-  plant: unwatched('views', (step) => step === 'prepare'),
+  plant: skipViewWaits('views', (step) => step === 'prepare'),
 };
 
 export const peersNotAwaited: Mutant = {
@@ -117,10 +117,10 @@ export const peersNotAwaited: Mutant = {
   bug: 'a host is removed before its peers have taken their tunnels to it away',
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
-  plant: unwatched('views', (step) => step === 'finalize'),
+  plant: skipViewWaits('views', (step) => step === 'finalize'),
 };
 
-function silent(doc: object): object {
+function asDown(doc: object): object {
   const host = doc as Host;
   return { ...host, connection: { ...host.connection, state: 'down' } };
 }
@@ -136,11 +136,11 @@ export const endWithoutEvidence: Mutant = {
   name: 'end-without-evidence',
   bug: 'a host that is to leave is past the point of no return before it has said that it left',
   scenario: SCALE_IN,
-  caughtBy: [endedByEvidence.name],
+  caughtBy: [finalizedOnEvidence.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) => {
-      const hasty = onFleet(kind, (fleet) => showing(fleet, HOST.name, silent));
-      return alteredSteps(hasty, (step, fleet) => ({
+      const hasty = mapFleet(kind, (fleet) => mapDocuments(fleet, HOST.name, asDown));
+      return alterSteps(hasty, (step, fleet) => ({
         ...step,
         changes: step.changes.map((change) => asConnected(change, fleet)),
       }));
@@ -154,27 +154,27 @@ export const budgetIgnored: Mutant = {
   caughtBy: ['never: drains begin more moves than their budgets allow'],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
-      onFleet(kind, (fleet) => withSetting(fleet, { movesAtOnce: 100, movesPerHostAtOnce: 100 })),
+      mapFleet(kind, (fleet) => withSetting(fleet, { movesAtOnce: 100, movesPerHostAtOnce: 100 })),
     ),
 };
 
 function withSetting(fleet: FleetReader, value: object): FleetReader {
-  return showing(fleet, 'setting', (doc) => {
+  return mapDocuments(fleet, 'setting', (doc) => {
     const setting = doc as { readonly value: object };
     return 'movesAtOnce' in setting.value ? { ...setting, value: { ...setting.value, ...value } } : doc;
   });
 }
 
-export const failuresNotPaused: Mutant = {
+export const failuresNotBackedOff: Mutant = {
   name: 'failures-not-paused',
   bug: 'a drain tries again at once what has just failed',
   scenario: SCALE_IN,
   likely: 30,
-  caughtBy: [failuresPaused.name, commitsEnd.name],
+  caughtBy: [failuresBackedOff.name, commitRateBounded.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
-      onFleet(kind, (fleet) =>
-        showing(fleet, INSTANCE.name, (doc) => {
+      mapFleet(kind, (fleet) =>
+        mapDocuments(fleet, INSTANCE.name, (doc) => {
           const { fault: _, ...instance } = doc as Instance;
           return instance;
         }),
@@ -187,10 +187,10 @@ export const quarantineForgotten: Mutant = {
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
   scenario: SCALE_IN,
   likely: 38,
-  caughtBy: [vouchedOffDistrusted.name],
+  caughtBy: [operatorFencedDistrusted.name],
   plant: (parts) =>
     withRunningPart(parts, LIVENESS_CONTROLLER, (runtime, production) => {
-      const trusting = writing(runtime.environment.journal, (change) => {
+      const trusting = alterWrites(runtime.environment.journal, (change) => {
         if (change.kind !== HOST.name || change.doc === null) return change;
         const { quarantined, ...host } = change.doc as Host;
         return quarantined?.because === 'vouched-off' ? put(HOST, idOf(HOST, change.id), host) : change;
@@ -200,7 +200,7 @@ export const quarantineForgotten: Mutant = {
 };
 
 /** The service, while this operation has its next host built. */
-function preparing(fleet: FleetReader, id: string, operation: string): Service | undefined {
+function preparingService(fleet: FleetReader, id: string, operation: string): Service | undefined {
   const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
   const { handOver } = service ?? {};
   return handOver?.phase === 'preparing' && handOver.operation === operation ? service : undefined;
@@ -211,14 +211,14 @@ export const targetNotVerified: Mutant = {
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
   // A target that went for good is waited for without end where no other one is looked for.
-  caughtBy: [toTheAble.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
+  caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) => {
       return {
         ...kind,
         plan: (fleet, operation, items, nowMs) =>
           items.flatMap((item) => {
-            const to = preparing(fleet, item.doc.target.id, operation.id)?.handOver?.to;
+            const to = preparingService(fleet, item.doc.target.id, operation.id)?.handOver?.to;
             if (to === undefined || fleet.get(ITEM, item.id)?.doc.step !== 'prepare')
               return kind.plan(fleet, operation, [item], nowMs);
             if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -228,7 +228,7 @@ export const targetNotVerified: Mutant = {
             return [{ kind: 'act', item: item.id, expected: item.revision, action }];
           }),
         observe: (fleet, item, outcome, nowMs) => {
-          const service = preparing(fleet, item.doc.target.id, item.doc.operation);
+          const service = preparingService(fleet, item.doc.target.id, item.doc.operation);
           const step = kind.observe?.(fleet, item, outcome, nowMs);
           if (step === undefined) throw new Error('hand-overs observe');
           if (service?.handOver === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
@@ -246,7 +246,7 @@ export const targetNotVerified: Mutant = {
     }),
 };
 
-export const switchLeftAsItIs: Mutant = {
+export const switchDriftIgnored: Mutant = {
   name: 'switch-left-as-it-is',
   bug: 'an agent takes its switch to be as it left it, whatever others did there',
   scenario: SCALE_IN,
@@ -260,19 +260,19 @@ export const switchLeftAsItIs: Mutant = {
   }),
 };
 
-export const removedStillShown: Mutant = {
+export const removedStillInViews: Mutant = {
   name: 'removed-still-shown',
   bug: 'hosts are shown peers that are past the point of no return',
   scenario: SCALE_IN,
-  caughtBy: [removedEverywhere.name, AT_REST, NOTHING_LEFT],
+  caughtBy: [removedEverywhere.name, AT_REST, NO_LEFTOVERS],
   plant: (parts) =>
     withViewPart(parts, 'peers', (part) => ({
       ...part,
-      build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizing(fleet, host)],
+      build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizingPeers(fleet, host)],
     })),
 };
 
-function finalizing(fleet: FleetReader, host: string): object[] {
+function finalizingPeers(fleet: FleetReader, host: string): object[] {
   return [...fleet.all(HOST)].flatMap(({ id, doc: { state, tunnelAddress } }) =>
     state === 'finalizing' && id !== host && tunnelAddress !== undefined ? [{ host: id, tunnelAddress }] : [],
   );

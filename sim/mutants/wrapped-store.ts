@@ -10,7 +10,7 @@ export function wrappedStore(inner: Store, replaced: Partial<Store>): Store {
     read: (after, limit) => inner.read(after, limit),
     snapshot: (take) => inner.snapshot(take),
     history: (query) => inner.history(query),
-    changed: (revision, signal) => inner.changed(revision, signal),
+    waitForChange: (revision, signal) => inner.waitForChange(revision, signal),
     compact: (beforeMs, limit) => inner.compact(beforeMs, limit),
     acquireLease: (request) => inner.acquireLease(request),
     renewLease: (request) => inner.renewLease(request),

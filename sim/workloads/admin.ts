@@ -12,7 +12,7 @@ import type { World } from '../world/world.ts';
 import { once } from './commands.ts';
 
 /** Shorter than by default, so that hosts are lost and found again within the time of a seed. */
-const QUICK = { ...LIVENESS.fallback, suspectAfterMs: 8000, downAfterMs: 12_000, steadyMs: 1000 };
+const QUICK = { ...LIVENESS.defaultValue, suspectAfterMs: 8000, downAfterMs: 12_000, steadyMs: 1000 };
 
 export const SITES = ['central', 'edge'];
 
@@ -46,7 +46,7 @@ export class Admin {
 
   /** Asks until it is done: without it the rest makes no sense. */
   async insist(command: Command<unknown>): Promise<void> {
-    while (this.#world.troubled && (await this.operator.ask(command)) === undefined) await this.operator.pause(500);
+    while (this.#world.isTroubled && (await this.operator.ask(command)) === undefined) await this.operator.pause(500);
   }
 
   /** Asks for hosts to join; undefined when nobody said that they may. */

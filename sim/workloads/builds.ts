@@ -1,7 +1,7 @@
 // An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers
 // late, fails, and refuses an older epoch. For what host-join has no use: actions, their answers, retries.
 import { hidden } from '../../src/composition/index.ts';
-import { BORN, WORLD } from '../world/parts.ts';
+import { INCARNATION, WORLD } from '../world/parts.ts';
 import { Type } from 'typebox';
 import { idOf, put, schemaKind, type FleetReader } from '../../src/fleet/index.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type StoredItem,
 } from '../../src/operations/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import type { Born } from '../world/server.ts';
+import type { IncarnationContext } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Workload } from './workload.ts';
 
@@ -72,7 +72,7 @@ function builderOf(world: World): Builder {
   return builder;
 }
 
-function driver({ program, clock }: Born, world: World): Driver {
+function driver({ program, clock }: IncarnationContext, world: World): Driver {
   const rng = world.rng.fork();
   return {
     carryOut: (action, fence) => {
@@ -81,7 +81,7 @@ function driver({ program, clock }: Born, world: World): Driver {
       if (lateMs > 0) world.violate('never: an operation acts after its deadline', `${action.item} by ${lateMs} ms`);
       return program.call('driver', `build ${String(action.args['thing'])}`, (reply) => {
         const act = (): ActionOutcome => builderOf(world).carryOut(String(action.args['thing']), fence.leaseEpoch);
-        const lost = world.troubled && rng.chance(0.15);
+        const lost = world.isTroubled && rng.chance(0.15);
         if (lost) world.fault('builder', 'answer lost');
         const timeout: ActionOutcome = { kind: 'failed', reason: { code: 'no-answer' }, retryable: true };
         world.scheduler.after(rng.between(1, 400), `builder gets ${action.item}`, () => {
@@ -100,7 +100,7 @@ function itemCount({ rng }: World): number {
 
 async function work(world: World): Promise<void> {
   const operator = world.newOperator('builder');
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const tag = `build-${count}`;
     const id = idOf(OPERATION, `op-${tag}`);
     const things = Array.from({ length: itemCount(world) }, (_, at) => `thing-${count}-${at}`);
@@ -124,7 +124,8 @@ async function work(world: World): Promise<void> {
 }
 
 function atRest(world: World): string[] {
-  const fleet = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life?.journal.fleet;
+  const fleet = world.servers.find((server) => server.incarnation?.journal.fence !== undefined)?.incarnation?.journal
+    .fleet;
   if (fleet === undefined) return [];
   const builder = builderOf(world);
   return [
@@ -142,7 +143,7 @@ export const builds: Workload = {
     models: () => [{ kinds: [THING] }],
     operationKinds: () => [build],
     hiddenKinds: [hidden(THING)],
-    drivers: (runtime) => ({ builder: driver(runtime.get(BORN), runtime.get(WORLD)) }),
+    drivers: (runtime) => ({ builder: driver(runtime.get(INCARNATION), runtime.get(WORLD)) }),
   },
-  start: (world) => ({ over: work(world), atRest: () => atRest(world) }),
+  start: (world) => ({ done: work(world), atRest: () => atRest(world) }),
 };

@@ -9,7 +9,7 @@ import { callerTag } from '../checkers/authorised.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { Operator } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
-import type { Life } from '../world/server.ts';
+import type { Incarnation } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import { once } from './commands.ts';
 import type { Workload } from './workload.ts';
@@ -38,7 +38,7 @@ class TokenHolder {
   }
 
   async run(world: World): Promise<void> {
-    while (world.troubled) {
+    while (world.isTroubled) {
       await this.#issue(world);
       await this.#operator.pause(this.#rng.between(500, 6000));
       if (this.#rng.chance(0.7)) await this.#revoke();
@@ -59,7 +59,7 @@ class TokenHolder {
         createToken(fleet, { ...token, createdAtMs: nowMs, ...(expires && { expiresAtMs: nowMs + lifeMs }) }),
       ),
     );
-    if (world.troubled) this.token = id;
+    if (world.isTroubled) this.token = id;
   }
 
   async #revoke(): Promise<void> {
@@ -73,11 +73,11 @@ class TokenHolder {
 
 async function write(world: World, operator: Operator, tokenOf: () => TokenId | undefined): Promise<void> {
   const rng = world.rng.fork();
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const tag = callerTag(tokenOf(), `${operator.name}-${count}`);
     const lateMs = rng.below(BODY_LATE_MAX_MS);
     const token = tokenOf();
-    await operator.askWith({ tag, serve: (life) => serve(life, { tag, token, lateMs }) });
+    await operator.askServer({ tag, serve: (life) => serve(life, { tag, token, lateMs }) });
     await operator.pause(rng.between(50, 1500));
   }
 }
@@ -89,7 +89,7 @@ interface Sent {
 }
 
 /** As an API route: the door looks at the headers, then the body comes, then it is decided. */
-async function serve(life: Life, { tag, token, lateMs }: Sent): Promise<Outcome<unknown>> {
+async function serve(life: Incarnation, { tag, token, lateMs }: Sent): Promise<Outcome<unknown>> {
   const { journal, clock, submit } = life;
   const seen = token === undefined ? undefined : journal.fleet.get(TOKEN, token);
   const caller = { name: tag, role: seen?.doc.role ?? ('nobody' as const), ...(token !== undefined && { token }) };
@@ -111,11 +111,11 @@ export const callers: Workload = {
   module: { name: 'callers', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hidden(NOTE)] },
   start: (world) => {
     const holders = ['alice', 'bob'].map((name) => ({ name, holder: new TokenHolder(world, name) }));
-    const over = Promise.all([
+    const done = Promise.all([
       ...holders.map(({ holder }) => holder.run(world)),
       ...holders.map(({ name, holder }) => write(world, world.newOperator(name), () => holder.token)),
       write(world, world.newOperator('stranger'), () => undefined),
     ]);
-    return { over };
+    return { done };
   },
 };

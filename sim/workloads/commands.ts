@@ -2,9 +2,9 @@
 import type { FleetReader } from '../../src/fleet/index.ts';
 import { accept, type Decision } from '../../src/journal/index.ts';
 import type { Command } from '../world/operator.ts';
-import type { Life } from '../world/server.ts';
+import type { Incarnation } from '../world/server.ts';
 
-export type Decide = (fleet: FleetReader, life: Life, nowMs: number) => Decision<unknown>;
+export type Decide = (fleet: FleetReader, life: Incarnation, nowMs: number) => Decision<unknown>;
 
 /** A command that may arrive twice: it finds what it made and leaves it. */
 export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decide: Decide): Command<unknown> {

@@ -3,7 +3,7 @@
 import { hidden } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, put, remove, schemaKind, type FleetReader, type Index, type Model } from '../../src/fleet/index.ts';
-import { accept, refuse, type Decision, type ReadCommit } from '../../src/journal/index.ts';
+import { accept, refuse, type Decision, type StoredCommit } from '../../src/journal/index.ts';
 import type { Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import type { Workload } from './workload.ts';
@@ -64,14 +64,14 @@ function release(fleet: FleetReader, tag: string): Decision<number> {
 }
 
 /** Without a receipt: whoever sends it twice has it done twice, so nobody does. */
-function incrementBlindly(fleet: FleetReader, counter: string): Decision<number> {
+function incrementWithoutReceipt(fleet: FleetReader, counter: string): Decision<number> {
   const id = idOf(COUNTER, counter);
   const value = (fleet.get(COUNTER, id)?.doc.value ?? 0) + 1;
   return accept([put(COUNTER, id, { value })], value);
 }
 
 async function work(world: World, operator: Operator, name: string): Promise<void> {
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const tag = `${name}-${count}`;
     const { once, decide } = drawRequest(world, tag);
     await operator.ask({ tag, once, request: () => ({ by: tag, decide }) });
@@ -79,12 +79,12 @@ async function work(world: World, operator: Operator, name: string): Promise<voi
   }
 }
 
-interface Drawn {
+interface DrawnRequest {
   readonly once: boolean;
   readonly decide: (fleet: FleetReader) => Decision<number>;
 }
 
-function drawRequest(world: World, tag: string): Drawn {
+function drawRequest(world: World, tag: string): DrawnRequest {
   const counter = `counter${world.rng.below(COUNTERS)}`;
   switch (world.rng.below(5)) {
     case 0:
@@ -92,7 +92,7 @@ function drawRequest(world: World, tag: string): Drawn {
     case 1:
       return { once: true, decide: (fleet) => release(fleet, tag) };
     case 2:
-      return { once: false, decide: (fleet) => incrementBlindly(fleet, counter) };
+      return { once: false, decide: (fleet) => incrementWithoutReceipt(fleet, counter) };
     default:
       return { once: true, decide: (fleet) => increment(fleet, counter, tag) };
   }
@@ -110,7 +110,7 @@ function skippedIncrements(world: World): string[] {
   );
 }
 
-function countersIn(commit: ReadCommit): [id: string, value: number][] {
+function countersIn(commit: StoredCommit): [id: string, value: number][] {
   return commit.changes.flatMap(({ kind, id, body }) =>
     kind === COUNTER.name && body !== null ? [[id, (JSON.parse(body) as { value: number }).value]] : [],
   );
@@ -121,7 +121,7 @@ export const counters: Workload = {
   module: { name: 'counters', models: () => [model], hiddenKinds: [hidden(COUNTER), hidden(RECEIPT), hidden(CLAIM)] },
   start: (world) => {
     const names = Array.from({ length: world.rng.between(4, 8) }, (_, at) => `caller${at + 1}`);
-    const over = Promise.all(names.map((name) => work(world, world.newOperator(name), name)));
-    return { over, atRest: () => skippedIncrements(world) };
+    const done = Promise.all(names.map((name) => work(world, world.newOperator(name), name)));
+    return { done, atRest: () => skippedIncrements(world) };
   },
 };

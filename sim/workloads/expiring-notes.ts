@@ -8,7 +8,7 @@ import { idOf, put, schemaKind } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Operator } from '../world/operator.ts';
-import { RETENTION_LOOK_MS } from '../world/trusted-clock.ts';
+import { RETENTION_INTERVAL_MS } from '../world/trusted-clock.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
 import type { Workload } from './workload.ts';
@@ -20,7 +20,7 @@ const NOTE = schemaKind('sim-note', Type.Object({ untilMs: Type.Integer() }, { a
 const WRITERS = 3;
 
 async function write(world: World, operator: Operator): Promise<void> {
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const tag = `${operator.name}-${count}`;
     const id = idOf(NOTE, tag);
     const lifeMs = world.rng.pick([1000, 20_000, 60_000, 7 * 24 * 3600 * 1000]);
@@ -33,26 +33,26 @@ async function write(world: World, operator: Operator): Promise<void> {
 
 /** Looks at the clocks once trouble is over, puts them right, and confirms until nobody doubts them any more. */
 async function confirmClocks(world: World, operator: Operator): Promise<void> {
-  while (world.troubled) await operator.pause(1000);
+  while (world.isTroubled) await operator.pause(1000);
   for (const server of world.servers) server.setClock(0);
   // Putting a clock right is a jump, too, and the next look notices it.
-  await operator.pause(10 * RETENTION_LOOK_MS);
-  for (let count = 1; doubted(world).length > 0; count += 1) {
-    for (const id of doubted(world)) {
+  await operator.pause(10 * RETENTION_INTERVAL_MS);
+  for (let count = 1; openAlarms(world).length > 0; count += 1) {
+    for (const id of openAlarms(world)) {
       await operator.ask(plain(`confirm-${count}-${id}`, (fleet) => acknowledgeAlarm(fleet, id)));
     }
-    await operator.pause(RETENTION_LOOK_MS);
+    await operator.pause(RETENTION_INTERVAL_MS);
   }
 }
 
-function doubted(world: World): readonly string[] {
+function openAlarms(world: World): readonly string[] {
   return [...world.truth.all(ALARM)].map(({ id }) => id);
 }
 
 /** Retention goes on after it was confirmed: what has expired by a clock that is right is gone. */
-function kept(world: World): string[] {
+function overdueNotes(world: World): string[] {
   const nowMs = WORLD_BEGINS_MS + world.scheduler.nowMs;
-  const late = [...world.truth.all(NOTE)].filter(({ doc }) => doc.untilMs < nowMs - 10 * RETENTION_LOOK_MS);
+  const late = [...world.truth.all(NOTE)].filter(({ doc }) => doc.untilMs < nowMs - 10 * RETENTION_INTERVAL_MS);
   return late.map(({ id }) => `${id} has expired and is still there`);
 }
 
@@ -62,8 +62,8 @@ export const expiringNotes: Workload = {
   start: (world) => {
     const writers = Array.from({ length: WRITERS }, (_, at) => write(world, world.newOperator(`writer${at + 1}`)));
     return {
-      over: Promise.all([...writers, confirmClocks(world, world.newOperator('confirmer'))]),
-      atRest: () => [...kept(world), ...doubted(world).map((id) => `${id} still stands`)],
+      done: Promise.all([...writers, confirmClocks(world, world.newOperator('confirmer'))]),
+      atRest: () => [...overdueNotes(world), ...openAlarms(world).map((id) => `${id} still stands`)],
     };
   },
 };

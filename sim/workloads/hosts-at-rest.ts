@@ -16,8 +16,8 @@ import type { Machine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 
-export function hostsAtRest(world: World): string[] {
-  const holder = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life;
+export function checkHostsAtRest(world: World): string[] {
+  const holder = world.servers.find((server) => server.incarnation?.journal.fence !== undefined)?.incarnation;
   if (holder === undefined) return ['nobody holds the lease although everything has healed'];
   const { fleet } = holder.journal;
   return [
@@ -54,11 +54,11 @@ function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): stri
 function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boolean {
   switch (reason?.code) {
     case 'agent-not-joined':
-      return host.credential === undefined && (machine?.life === undefined || machine.joinToken === undefined);
+      return host.credential === undefined && (machine?.incarnation === undefined || machine.joinToken === undefined);
     case 'agent-not-heard':
-      return host.connection.state !== 'up' && machine?.life === undefined;
+      return host.connection.state !== 'up' && machine?.incarnation === undefined;
     case 'preflight-failed':
-      return machine?.fit === false;
+      return machine?.passesPreflight === false;
     default:
       return false;
   }
@@ -66,10 +66,10 @@ function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boo
 
 function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch: number): string[] {
   const host = fleet.get(HOST, idOf(HOST, machine.name))?.doc;
-  const status = machine.life?.agent.status();
+  const status = machine.incarnation?.agent.status();
   if (host?.credential === undefined) return [];
   const { state } = host.connection;
-  if (machine.life === undefined) {
+  if (machine.incarnation === undefined) {
     const alarm = fleet.get(ALARM, alarmId('mass-silence', machine.site));
     return state === 'down' || state === 'unknown' || alarm !== undefined
       ? []
@@ -78,6 +78,6 @@ function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch:
   if (status?.unwelcome !== undefined) return [`${machine.name} is not let in: ${status.unwelcome.code}`];
   if (state !== 'up') return [`${machine.name} runs and is ${state}`];
   const wanted = composeView(fleet, viewSource(world), machine.name, { journalId: world.disk.journalId, leaseEpoch });
-  if (machine.inLineWith !== wanted.digest) return [`${machine.name} is not in line with its view`];
+  if (machine.convergedDigest !== wanted.digest) return [`${machine.name} is not in line with its view`];
   return [];
 }

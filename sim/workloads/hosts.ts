@@ -6,7 +6,7 @@ import { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { Admin, SITES } from './admin.ts';
 import { plain, type Decide } from './commands.ts';
-import { hostsAtRest } from './hosts-at-rest.ts';
+import { checkHostsAtRest } from './hosts-at-rest.ts';
 import type { Workload } from './workload.ts';
 
 /** A machine that is never started keeps its operation waiting until the deadline. */
@@ -29,13 +29,13 @@ class HostsPlay {
     await this.#admin.prepare();
     const { rng } = this.#world;
     const hosts = rng.between(5, 40);
-    for (let made = 0; made < hosts && this.#world.troubled;) {
+    for (let made = 0; made < hosts && this.#world.isTroubled;) {
       const batch = Math.min(hosts - made, rng.between(1, 15));
       await this.#join(Array.from({ length: batch }, (_, at) => `c${made + at + 1}`));
       made += batch;
       await operator.pause(rng.between(10, 2000));
     }
-    while (this.#world.troubled) {
+    while (this.#world.isTroubled) {
       await this.#intervene();
       await operator.pause(rng.between(50, 800));
     }
@@ -54,7 +54,7 @@ class HostsPlay {
   #install(machine: Machine): void {
     const { rng, scheduler, machines } = this.#world;
     machines.push(machine);
-    machine.fit = !rng.chance(0.1);
+    machine.passesPreflight = !rng.chance(0.1);
     if (rng.chance(NEVER_STARTED)) return;
     void this.#admin.giveToken(machine);
     scheduler.after(rng.between(0, 15_000), `${machine.name} is switched on`, () => machine.start());
@@ -94,5 +94,5 @@ class HostsPlay {
 
 export const hosts: Workload = {
   name: 'hosts',
-  start: (world) => ({ over: new HostsPlay(world).run(), atRest: () => hostsAtRest(world) }),
+  start: (world) => ({ done: new HostsPlay(world).run(), atRest: () => checkHostsAtRest(world) }),
 };

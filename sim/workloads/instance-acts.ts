@@ -32,20 +32,20 @@ import {
   FLAVORS,
   GROUPS,
   PROJECT,
-  type InstanceGround,
+  type InstanceSetup,
   type NetworkPlan,
 } from './instance-ground.ts';
 
-type Act = (tag: string) => Command<unknown> | undefined;
+type ActionMaker = (tag: string) => Command<unknown> | undefined;
 
 /** How often something is done, where that differs between worlds. */
-interface ActWeights {
+interface ActionWeights {
   readonly create?: number;
   readonly forceDown?: number;
   readonly remap?: number;
 }
 
-interface Errand {
+interface LongCommand {
   readonly operation: OperationId;
   readonly by: string;
   readonly nowMs: number;
@@ -57,16 +57,16 @@ const NAMES = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7', 'v8', 'v9'];
 /** Some are short, so that deadlines pass in the middle of things. */
 const DEADLINES_MS = [8000, 40_000, 400_000, 400_000, 400_000, 400_000];
 
-export class InstanceActs {
+export class InstanceActions {
   readonly #world: World;
-  readonly #ground: Pick<InstanceGround, 'networks' | 'hosts'>;
-  readonly #weights: ActWeights;
+  readonly #setup: Pick<InstanceSetup, 'networks' | 'hosts'>;
+  readonly #weights: ActionWeights;
   readonly #rng: Rng;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
 
-  constructor(world: World, ground: Pick<InstanceGround, 'networks' | 'hosts'>, weights: ActWeights = {}) {
+  constructor(world: World, ground: Pick<InstanceSetup, 'networks' | 'hosts'>, weights: ActionWeights = {}) {
     this.#world = world;
-    this.#ground = ground;
+    this.#setup = ground;
     this.#weights = weights;
     this.#rng = world.rng.fork();
     this.#kinds = world.composition.operationKinds;
@@ -75,7 +75,7 @@ export class InstanceActs {
   /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
   next(tag: string): Command<unknown> | undefined {
     const { create = 30, forceDown = 4, remap = 7 } = this.#weights;
-    const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: Act }>([
+    const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: ActionMaker }>([
       { weight: create, act: (by) => this.#create(by) },
       { weight: 14, act: (by) => this.#delete(by) },
       { weight: 14, act: (by) => this.#move(by) },
@@ -101,7 +101,10 @@ export class InstanceActs {
   }
 
   /** Something that takes its time. It is begun once, however often it is asked for. */
-  #errand(by: string, decide: (fleet: FleetReader, errand: Errand, life: Parameters<Decide>[1]) => ReturnType<Decide>) {
+  #longCommand(
+    by: string,
+    decide: (fleet: FleetReader, errand: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
+  ) {
     const operation = idOf(OPERATION, `op-${by}`);
     const deadlineMs = this.#rng.pick(DEADLINES_MS);
     const begun = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
@@ -123,7 +126,7 @@ export class InstanceActs {
       admin: true,
     };
     const nics = asked.networks.length * count;
-    return this.#errand(by, (fleet, errand, { ids, hasCredentials }) => {
+    return this.#longCommand(by, (fleet, errand, { ids, hasCredentials }) => {
       const portIds = Array.from({ length: nics }, () => ids.next('port'));
       return createInstances(fleet, { ...asked, ...errand, portIds, credentials: hasCredentials() });
     });
@@ -138,7 +141,7 @@ export class InstanceActs {
     const rng = this.#rng;
     return {
       ...(rng.chance(0.3) && { group: rng.pick(GROUPS) }),
-      ...(rng.chance(0.05) && { onlyHost: rng.pick(this.#ground.hosts).name }),
+      ...(rng.chance(0.05) && { onlyHost: rng.pick(this.#setup.hosts).name }),
       ...(rng.chance(0.05) && { site: 'central' }),
     };
   }
@@ -146,7 +149,7 @@ export class InstanceActs {
   #drawNetworks(count: number): RequestedNetworks & unknown[] {
     const rng = this.#rng;
     return Array.from({ length: rng.pick([0, 1, 1, 1, 2, 3]) }, () => {
-      const network = rng.pick(this.#ground.networks);
+      const network = rng.pick(this.#setup.networks);
       const ports = count > 1 ? [] : [...this.#world.truth.all(PORT)].filter(({ doc }) => doc.createdBy === 'user');
       if (ports.length > 0 && rng.chance(0.35)) return { port: rng.pick(ports).id };
       if (count === 1 && rng.chance(0.15)) return { network: network.name, fixedIp: fixedIp(rng, network) };
@@ -158,7 +161,7 @@ export class InstanceActs {
     const ids = this.#some(this.#instances());
     return (
       ids &&
-      this.#errand(by, (fleet, errand) => {
+      this.#longCommand(by, (fleet, errand) => {
         const decision = deleteInstances(fleet, { ids, ...errand });
         // Somebody else deletes them already: this request is nowhere in the journal, and is not to be looked for there.
         const isTheirs = decision.kind === 'accept' && decision.answer.operation !== errand.operation;
@@ -172,15 +175,15 @@ export class InstanceActs {
     const ids = this.#some(this.#instances(({ state }) => state === 'active'));
     const how = {
       kind: rng.pick(['live', 'cold'] as const),
-      ...(rng.chance(0.2) && { target: rng.pick(this.#ground.hosts).name }),
+      ...(rng.chance(0.2) && { target: rng.pick(this.#setup.hosts).name }),
     };
-    return ids && this.#errand(by, (fleet, errand) => moveInstances(fleet, { ids, ...how, ...errand }));
+    return ids && this.#longCommand(by, (fleet, errand) => moveInstances(fleet, { ids, ...how, ...errand }));
   }
 
   #shelve(by: string): Command<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'active')) ?? [];
     if (id === undefined) return undefined;
-    return this.#errand(by, (fleet, errand, { hasCredentials }) =>
+    return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
       shelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
     );
   }
@@ -188,7 +191,7 @@ export class InstanceActs {
   #unshelve(by: string): Command<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'shelved')) ?? [];
     if (id === undefined) return undefined;
-    return this.#errand(by, (fleet, errand, { hasCredentials }) =>
+    return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
       unshelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
     );
   }
@@ -211,7 +214,7 @@ export class InstanceActs {
       return down && wasActive && (state === 'active' || state === 'error');
     };
     const ids = this.#some(this.#instances(lost));
-    return ids && this.#errand(by, (fleet, errand) => rebuildInstances(fleet, { ids, ...errand }));
+    return ids && this.#longCommand(by, (fleet, errand) => rebuildInstances(fleet, { ids, ...errand }));
   }
 
   #clear(by: string): Command<unknown> | undefined {
@@ -222,20 +225,20 @@ export class InstanceActs {
   }
 
   #remap(by: string): Command<unknown> {
-    const { name: id } = this.#rng.pick(this.#ground.hosts);
+    const { name: id } = this.#rng.pick(this.#setup.hosts);
     const edit = { physicalNetworks: drawPhysicalNetworks(this.#rng) };
     return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
   #maintain(by: string): Command<unknown> {
-    const { name: id } = this.#rng.pick(this.#ground.hosts);
+    const { name: id } = this.#rng.pick(this.#setup.hosts);
     return this.#rng.chance(0.2)
       ? plain(by, (fleet, _life, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
       : plain(by, (fleet, _life, nowMs) => enableHost(fleet, { id, by, nowMs }));
   }
 
   #evacuate(by: string): Command<unknown> {
-    const { name: host } = this.#rng.pick(this.#ground.hosts);
+    const { name: host } = this.#rng.pick(this.#setup.hosts);
     return plain(by, (fleet, _life, nowMs) => {
       const { inventory, plan, begin } = instanceEvacuator;
       const planned = plan(fleet, [{ host, tenants: inventory(fleet, host) }], nowMs);
@@ -269,7 +272,7 @@ export class InstanceActs {
 
   #newPort(by: string): Command<unknown> {
     const rng = this.#rng;
-    const network = rng.pick(this.#ground.networks);
+    const network = rng.pick(this.#setup.networks);
     const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
     const asked = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
     const there = (fleet: FleetReader): boolean => fleet.get(PORT, idOf(PORT, asked.id)) !== undefined;
@@ -286,7 +289,7 @@ export class InstanceActs {
 
   /** Grows and shrinks at its end, where addresses were asked for by name. */
   #resizePool(by: string): Command<unknown> {
-    const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#ground.networks).subnets);
+    const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#setup.networks).subnets);
     const edit = { pools: [{ first, last: this.#rng.chance(0.5) ? first : last }] };
     return plain(by, (fleet, _life, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
   }

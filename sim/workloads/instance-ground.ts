@@ -37,7 +37,7 @@ export interface NetworkPlan {
 }
 
 /** What there will be, before any of it is made. */
-export interface Drawn {
+export interface SetupPlan {
   readonly networks: readonly NetworkPlan[];
   readonly hosts: readonly HostSpec[];
   /** Agents are of the newest version or the one before, and their switches listen for each other. */
@@ -47,7 +47,7 @@ export interface Drawn {
 /** How long hosts may take to come into service before users begin all the same. */
 const HOSTS_WAITED_MS = 20_000;
 
-export class InstanceGround {
+export class InstanceSetup {
   readonly networks: readonly NetworkPlan[];
   readonly hosts: readonly HostSpec[];
   readonly admin: Admin;
@@ -55,7 +55,7 @@ export class InstanceGround {
   readonly #rng: Rng;
   readonly #modern: boolean;
 
-  constructor(world: World, draw: (rng: Rng) => Drawn = drawPlain) {
+  constructor(world: World, draw: (rng: Rng) => SetupPlan = drawSetup) {
     this.#world = world;
     this.#rng = world.rng.fork();
     this.admin = new Admin(world);
@@ -65,7 +65,7 @@ export class InstanceGround {
     this.#modern = modern;
   }
 
-  async lay(): Promise<void> {
+  async create(): Promise<void> {
     await this.admin.prepare();
     const joined = this.#join();
     await this.#sizes();
@@ -75,14 +75,14 @@ export class InstanceGround {
     const untilMs = this.#world.scheduler.nowMs + HOSTS_WAITED_MS;
     const ready = (): boolean =>
       [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.state === 'active').length === this.hosts.length;
-    while (this.#world.troubled && !ready() && this.#world.scheduler.nowMs < untilMs) await operator.pause(500);
+    while (this.#world.isTroubled && !ready() && this.#world.scheduler.nowMs < untilMs) await operator.pause(500);
   }
 
   async #join(): Promise<void> {
     const { machines, scheduler } = this.#world;
     const known = (): boolean => this.#world.truth.count(HOST) > 0;
     // Whoever never heard that they may join looks whether they do.
-    while (this.#world.troubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
+    while (this.#world.isTroubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
     const mixed = this.#rng.chance(0.5) && !this.#modern;
     for (const { name, site = '' } of this.hosts) {
       const machine = new Machine(name, site, this.#world, { listens: this.#modern });
@@ -145,7 +145,7 @@ export class InstanceGround {
   }
 }
 
-function drawPlain(rng: Rng): Drawn {
+function drawSetup(rng: Rng): SetupPlan {
   const networks = drawNetworks(rng);
   // In some worlds room is short, in others addresses are: neither must hide what comes of the other.
   const room = rng.pick([1, 2, 3]);

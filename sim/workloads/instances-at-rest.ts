@@ -28,22 +28,22 @@ import {
   type StoredItem,
 } from '../../src/operations/index.ts';
 import type { World } from '../world/world.ts';
-import { hostsAtRest } from './hosts-at-rest.ts';
+import { checkHostsAtRest } from './hosts-at-rest.ts';
 
-export function instancesAtRest(world: World): string[] {
+export function checkInstancesAtRest(world: World): string[] {
   const { truth } = world;
   return [
-    ...hostsAtRest(world),
+    ...checkHostsAtRest(world),
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, id, doc)),
     ...[...truth.all(INSTANCE)].flatMap(({ id, doc }) => [
-      ...runsWhereItIs(world, id),
-      ...lookedAfter(truth, id, doc),
-      ...gaveBack(truth, id, doc),
-      ...boundWhereClaimed(truth, id),
-      ...shownAsItIs(world, id),
-      ...lookedAfterPorts(truth, id),
+      ...checkRunning(world, id),
+      ...checkWorkedOn(truth, id, doc),
+      ...checkReleased(truth, id, doc),
+      ...checkBindings(truth, id),
+      ...checkDegraded(world, id),
+      ...checkReplugged(truth, id),
     ]),
-    ...[...truth.all(PORT)].flatMap((port) => asAtTheBackEnd(world, port)),
+    ...[...truth.all(PORT)].flatMap((port) => checkBackEndPort(world, port)),
   ];
 }
 
@@ -54,7 +54,8 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
   const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
-  const silent = (host: string | undefined): boolean => machines.find(({ name }) => name === host)?.life === undefined;
+  const silent = (host: string | undefined): boolean =>
+    machines.find(({ name }) => name === host)?.incarnation === undefined;
   return open
     .filter((item) => !isTrue(truth, item, silent))
     .map(({ id: one, doc: { step, state, reason, host } }) => {
@@ -140,7 +141,7 @@ function wasLost({ ledger }: World, id: string, { createdAtMs }: Instance): bool
   );
 }
 
-function runsWhereItIs(world: World, id: string): string[] {
+function checkRunning(world: World, id: string): string[] {
   const { truth, machines } = world;
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'active' || isBusy(truth, id)) return [];
@@ -153,13 +154,13 @@ function runsWhereItIs(world: World, id: string): string[] {
 }
 
 /** What is on its way into service is worked on; the others may have been left by a deadline. */
-function lookedAfter(truth: Fleet, id: string, { state }: Instance): string[] {
+function checkWorkedOn(truth: Fleet, id: string, { state }: Instance): string[] {
   const onItsWay = state === 'building' || state === 'rebuilding';
   return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
 }
 
 /** A build that failed, or took too long, has nothing any more once nobody works on giving it back. */
-function gaveBack(truth: Fleet, id: string, { state, wasActive }: Instance): string[] {
+function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance): string[] {
   if (state !== 'error' || wasActive || isBusy(truth, id)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
@@ -167,7 +168,7 @@ function gaveBack(truth: Fleet, id: string, { state, wasActive }: Instance): str
 }
 
 /** Whatever became of it, its ports are bound where room is kept for it, or nowhere. */
-function boundWhereClaimed(truth: Fleet, id: string): string[] {
+function checkBindings(truth: Fleet, id: string): string[] {
   const claimed = (['home', 'move'] as const).flatMap((role) => truth.get(CLAIM, claimId(id, role))?.doc.host ?? []);
   return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap(({ id: port, doc: { binding } }) =>
     binding === undefined || claimed.includes(binding.host)
@@ -177,7 +178,7 @@ function boundWhereClaimed(truth: Fleet, id: string): string[] {
 }
 
 /** Whoever is not connected at the back end is shown as degraded, and nobody else: the back end itself is asked. */
-function shownAsItIs({ truth, network }: World, id: string): string[] {
+function checkDegraded({ truth, network }: World, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance?.doc.state !== 'active') return [];
   const others = [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length;
@@ -195,7 +196,7 @@ function shownAsItIs({ truth, network }: World, id: string): string[] {
 }
 
 /** An instance that is degraded is being connected again. */
-function lookedAfterPorts(truth: Fleet, id: string): string[] {
+function checkReplugged(truth: Fleet, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined || degradedPorts(truth, instance).length === 0) return [];
   const isAlarmed = truth.get(ALARM, alarmId('instance-degraded', id)) !== undefined;
@@ -223,7 +224,7 @@ function wasShelvedLate(truth: Fleet, instance: string): boolean {
 }
 
 /** Only of instances that nothing is under way for: their ports may be half way. */
-function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): string[] {
+function checkBackEndPort({ truth, network }: World, { id, doc }: StoredPort): string[] {
   if (backEndOf(truth, doc.network).inline || doc.state !== 'made') return [];
   const instance = doc.instance === undefined ? undefined : truth.get(INSTANCE, idOf(INSTANCE, doc.instance));
   if (doc.instance !== undefined && (!isSettled(instance?.doc) || isBusy(truth, doc.instance))) return [];

@@ -5,7 +5,7 @@ import { deleteInstances, INSTANCE } from '../../src/instances/index.ts';
 import { deletePort } from '../../src/network/decisions-fixture.ts';
 import { backEndOf, CLAIM, PORT } from '../../src/network/index.ts';
 import { isUnfinished, ITEMS_BY_OPERATION, OPERATION, retryOperation } from '../../src/operations/index.ts';
-import { isOurs, wasToBeSwept } from '../checkers/machines.ts';
+import { isInScope, wasToBeSwept } from '../checkers/machines.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
@@ -55,7 +55,7 @@ function deletion({ truth, composition }: World, id: string, by: string): Comman
   return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
 }
 
-export function instancesGone(world: World): string[] {
+export function leftoverInstances(world: World): string[] {
   const { truth, machines, network } = world;
   const users = (id: string): boolean => truth.get(PORT, idOf(PORT, id))?.doc.createdBy === 'user';
   return [
@@ -70,7 +70,7 @@ export function instancesGone(world: World): string[] {
       isUnfinished(doc) && doc.kind !== 'host-join' ? [`operation ${id} (${doc.title}) is not finished`] : [],
     ),
     ...machines
-      .filter(({ name }) => isOurs(world, name))
+      .filter(({ name }) => isInScope(world, name))
       .flatMap(({ name, hypervisor }) =>
         hypervisor.instances.flatMap(({ id }) => (wasToBeSwept(world, id, name) ? [] : [`a copy of ${id} on ${name}`])),
       ),

@@ -1,24 +1,24 @@
 // Instances that are asked for, built, moved, shelved and deleted, on hosts that fail and a network that does not answer.
 // In the end everything is deleted, and nothing may be left of it.
 import type { World } from '../world/world.ts';
-import { InstanceActs } from './instance-acts.ts';
-import { InstanceGround } from './instance-ground.ts';
-import { instancesAtRest } from './instances-at-rest.ts';
-import { deleteEverything, instancesGone } from './instances-gone.ts';
+import { InstanceActions } from './instance-acts.ts';
+import { InstanceSetup } from './instance-ground.ts';
+import { checkInstancesAtRest } from './instances-at-rest.ts';
+import { deleteEverything, leftoverInstances } from './instances-gone.ts';
 import type { Workload } from './workload.ts';
 
 const USERS_MAX = 4;
 
-async function run(world: World, ground: InstanceGround, ready: Promise<void>): Promise<void> {
+async function run(world: World, ground: InstanceSetup, ready: Promise<void>): Promise<void> {
   await ready;
-  const acts = new InstanceActs(world, ground);
+  const acts = new InstanceActions(world, ground);
   const users = Array.from({ length: world.rng.between(2, USERS_MAX) }, (_, at) => `user${at + 1}`);
   await Promise.all(users.map((name) => use(world, acts, name)));
 }
 
-async function use(world: World, acts: InstanceActs, name: string): Promise<void> {
+async function use(world: World, acts: InstanceActions, name: string): Promise<void> {
   const operator = world.newOperator(name);
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const command = acts.next(`${name}-${count}`);
     if (command !== undefined) await operator.ask(command);
     await operator.pause(world.rng.between(50, 1500));
@@ -28,14 +28,14 @@ async function use(world: World, acts: InstanceActs, name: string): Promise<void
 export const instances: Workload = {
   name: 'instances',
   start: (world) => {
-    const ground = new InstanceGround(world);
-    const ready = ground.lay();
+    const ground = new InstanceSetup(world);
+    const ready = ground.create();
     return {
       ready,
-      over: run(world, ground, ready),
-      atRest: () => instancesAtRest(world),
+      done: run(world, ground, ready),
+      atRest: () => checkInstancesAtRest(world),
       undo: () => deleteEverything(world),
-      atEnd: () => instancesGone(world),
+      atEnd: () => leftoverInstances(world),
     };
   },
 };

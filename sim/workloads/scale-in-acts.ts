@@ -23,37 +23,37 @@ import type { Command } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { settingTo, ZONES, type ScaleInGround } from './scale-in-ground.ts';
+import { changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-ground.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
-type Asked = Command<unknown> | undefined;
+type MaybeCommand = Command<unknown> | undefined;
 
 /** Some are short, so that deadlines pass while hosts are being emptied. */
 const DEADLINES_MS = [5000, 30_000, 4 * 3600_000, 4 * 3600_000];
 const BATCH_MAX = 3;
 
-export class ScaleInActs {
+export class ScaleInActions {
   readonly #world: World;
-  readonly #ground: ScaleInGround;
+  readonly #setup: ScaleInSetup;
   readonly #rng: Rng;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
 
-  constructor(world: World, ground: ScaleInGround) {
+  constructor(world: World, ground: ScaleInSetup) {
     this.#world = world;
-    this.#ground = ground;
+    this.#setup = ground;
     this.#rng = world.rng.fork();
     this.#kinds = world.composition.operationKinds;
   }
 
   /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
-  next(tag: string): Asked {
-    const { act } = this.#rng.pickWeighted<{ readonly weight: number; readonly act: (by: string) => Asked }>([
+  next(tag: string): MaybeCommand {
+    const { act } = this.#rng.pickWeighted<{ readonly weight: number; readonly act: (by: string) => MaybeCommand }>([
       { weight: 16, act: (by) => this.#start(by) },
       { weight: 18, act: (by) => this.#end(by) },
       { weight: 11, act: (by) => this.#recover(by) },
-      { weight: 8, act: (by) => this.#vouch(by) },
-      { weight: 3, act: (by) => this.#takeBack(by) },
+      { weight: 8, act: (by) => this.#forceDown(by) },
+      { weight: 3, act: (by) => this.#clearForceDown(by) },
       { weight: 8, act: (by) => this.#reAdmit(by) },
       { weight: 4, act: (by) => this.#budgets(by) },
       { weight: 4, act: (by) => this.#edit(by) },
@@ -83,11 +83,11 @@ export class ScaleInActs {
     return { operation: idOf(OPERATION, `op-${by}`), by };
   }
 
-  #start(by: string): Asked {
+  #start(by: string): MaybeCommand {
     const rng = this.#rng;
     // Not all of them at once: something must be left to go to.
     const staying = this.#hosts(({ state }) => state === 'active').length;
-    if (staying <= this.#ground.hosts.length / 3 && rng.chance(0.9)) return undefined;
+    if (staying <= this.#setup.hosts.length / 3 && rng.chance(0.9)) return undefined;
     const hosts = this.#batch(({ state }) => state === 'active' || state === 'recovering');
     if (hosts.length === 0) return undefined;
     const { truth } = this.#world;
@@ -100,7 +100,7 @@ export class ScaleInActs {
     return plain(by, (fleet, _life, nowMs) => startScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
   }
 
-  #end(by: string): Asked {
+  #end(by: string): MaybeCommand {
     const rng = this.#rng;
     const drained = rng.chance(0.7);
     const hosts = this.#batch(({ state }) => state === 'drained' || (!drained && state === 'draining'));
@@ -110,7 +110,7 @@ export class ScaleInActs {
     return plain(by, (fleet, _life, nowMs) => endScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
   }
 
-  #recover(by: string): Asked {
+  #recover(by: string): MaybeCommand {
     const hosts = this.#batch(({ leaving }) => leaving !== undefined);
     if (hosts.length === 0) return undefined;
     const how = { hosts, failBack: this.#rng.chance(0.4), ...this.#begin(by) };
@@ -118,7 +118,7 @@ export class ScaleInActs {
   }
 
   /** Mostly for one that leaves and seems dead; whoever vouches for it may be wrong. */
-  #vouch(by: string): Asked {
+  #forceDown(by: string): MaybeCommand {
     const dead = this.#hosts(({ connection, state }) => connection.state !== 'up' && state !== 'removed');
     const leaving = dead.filter((host) => host.leaving !== undefined);
     const from = [leaving, dead, this.#hosts(({ state }) => state === 'draining')].find((some) => some.length > 0);
@@ -127,30 +127,30 @@ export class ScaleInActs {
     return plain(by, (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
   }
 
-  #takeBack(by: string): Asked {
+  #clearForceDown(by: string): MaybeCommand {
     const hosts = this.#hosts(({ forcedDown }) => forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { name: id } = this.#rng.pick(hosts);
     return plain(by, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
   }
 
-  #reAdmit(by: string): Asked {
+  #reAdmit(by: string): MaybeCommand {
     const hosts = this.#hosts(({ quarantined }) => quarantined !== undefined);
     if (hosts.length === 0) return undefined;
     const { name: id } = this.#rng.pick(hosts);
     return plain(by, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }
 
-  #budgets(by: string): Asked {
+  #budgets(by: string): MaybeCommand {
     const rng = this.#rng;
-    const value = { ...SCALE_IN.fallback, movesAtOnce: rng.between(1, 4), movesPerHostAtOnce: rng.between(1, 3) };
-    return plain(by, settingTo(SCALE_IN, value, by));
+    const value = { ...SCALE_IN.defaultValue, movesAtOnce: rng.between(1, 4), movesPerHostAtOnce: rng.between(1, 3) };
+    return plain(by, changeSettingTo(SCALE_IN, value, by));
   }
 
   /** A host gets or loses what it needs to do services. */
-  #edit(by: string): Asked {
+  #edit(by: string): MaybeCommand {
     const rng = this.#rng;
-    const { name: id } = rng.pick(this.#ground.hosts);
+    const { name: id } = rng.pick(this.#setup.hosts);
     const edit = rng.pick([
       { tunnelAddress: null },
       { tunnelAddress: `192.0.2.${id.slice(1)}` },
@@ -163,7 +163,7 @@ export class ScaleInActs {
   }
 
   /** A host goes to another zone: mostly one that does not hear of it, or that leaves. */
-  #rewire(by: string): Asked {
+  #rewire(by: string): MaybeCommand {
     const rng = this.#rng;
     const hosts = this.#hosts(({ state }) => state !== 'removed');
     const deaf = hosts.filter(({ connection, leaving }) => connection.state !== 'up' || leaving !== undefined);
@@ -174,13 +174,13 @@ export class ScaleInActs {
     return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
-  #cancel(by: string): Asked {
+  #cancel(by: string): MaybeCommand {
     const id = this.#operation('running');
     if (id === undefined) return undefined;
     return plain(by, (fleet, _life, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs }));
   }
 
-  #retry(by: string): Asked {
+  #retry(by: string): MaybeCommand {
     const id = this.#operation('failed');
     if (id === undefined) return undefined;
     return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs }));

@@ -28,12 +28,12 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
-import { keptOn, namedOn, wantedOn } from '../checkers/switches.ts';
+import { leftoversOn, occupantsOf, presenceOf } from '../checkers/leaving.ts';
+import { leftoverConnections, tracesOn, desiredContents } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
-import type { Life } from '../world/server.ts';
+import type { Incarnation } from '../world/server.ts';
 import type { World } from '../world/world.ts';
-import { instancesAtRest } from './instances-at-rest.ts';
+import { checkInstancesAtRest } from './instances-at-rest.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
@@ -47,31 +47,31 @@ const SCALE_IN_KINDS: readonly string[] = [
   'scale-out',
 ];
 
-export function scaleInAtRest(world: World): string[] {
-  const holder = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life;
+export function checkScaleInAtRest(world: World): string[] {
+  const holder = world.servers.find((server) => server.incarnation?.journal.fence !== undefined)?.incarnation;
   if (holder === undefined) return ['nobody holds the lease although everything has healed'];
   const { truth } = world;
   return [
-    ...instancesAtRest(world),
+    ...checkInstancesAtRest(world),
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, holder, id, doc)),
-    ...shownTwice(world),
+    ...checkOneDesignated(world),
     // Held elections leave services where they were.
     ...(valueOf(truth, ELECTION).held ? [] : servicesAtRest(world)),
     ...[...truth.all(HOST)].flatMap(({ id, doc }) => hostAtRest(world, id, doc)),
     ...world.machines.flatMap((machine) => switchAtRest(world, machine)),
     ...[...truth.all(PENDING_CLEAN_UP)].flatMap(({ doc }) => pendingAtRest(world, doc)),
-    ...orderMatters(world, holder.clock.nowMs()),
+    ...checkOrderIndependence(world, holder.clock.nowMs()),
   ];
 }
 
-function operationAtRest(world: World, holder: Life, id: string, doc: Operation): string[] {
+function operationAtRest(world: World, holder: Incarnation, id: string, doc: Operation): string[] {
   if (!SCALE_IN_KINDS.includes(doc.kind) || !isUnfinished(doc)) return [];
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
   const open = [...world.truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
   const nowMs = holder.clock.nowMs();
   return open.flatMap((item) => {
-    const problem = isTrue(world, item) ? goesOn(world, { id, doc }, item, nowMs) : 'untruly';
+    const problem = isTrue(world, item) ? missedProgress(world, { id, doc }, item, nowMs) : 'untruly';
     const { step, state, reason, target } = item.doc;
     return problem === undefined
       ? []
@@ -96,7 +96,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case 'service-not-ready':
       return of(reason['host']).machine?.unpreparable.has(String(reason['service'])) === true;
     case 'host-down':
-      return of(reason['host']).machine?.life === undefined;
+      return of(reason['host']).machine?.incarnation === undefined;
     case 'peer-not-heard':
       return !isHeard(of(reason['peer']));
     case 'peer-too-old':
@@ -119,11 +119,11 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
 }
 
 function isHeard({ host, machine }: { host: Host | undefined; machine: Machine | undefined }): boolean {
-  return machine?.life !== undefined && host?.credential !== undefined;
+  return machine?.incarnation !== undefined && host?.credential !== undefined;
 }
 
 /** What would be done for an item if somebody looked now: nothing, or it was forgotten. */
-function goesOn(
+function missedProgress(
   { truth, composition }: World,
   operation: { readonly id: string; readonly doc: Operation },
   item: StoredItem,
@@ -165,7 +165,7 @@ function servicesAtRest(world: World): string[] {
       !passing.has(sentence.replace(' is being handed over', '')) &&
       !cutOff.some((id) => sentence.startsWith(`${id} stays at `)),
   );
-  return [...wrong, ...heldForNothing(world)];
+  return [...wrong, ...checkOrphanServices(world)];
 }
 
 /** It is silent as its site is: whether it is lost nobody can tell, and so what it does stays there. */
@@ -176,7 +176,7 @@ function isCutOff({ truth }: World, host: string | undefined): boolean {
 }
 
 /** Of a service that nobody has anything of, nobody is said to do it; unless its host cannot be asked. */
-function heldForNothing({ truth }: World): string[] {
+function checkOrphanServices({ truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handOver, ...of } }) => {
     const host = truth.get(HOST, idOf(HOST, designated?.host ?? ''))?.doc;
     if (host?.connection.state !== 'up' || handOver !== undefined || presenceOf(truth, of).size > 0) return [];
@@ -185,11 +185,11 @@ function heldForNothing({ truth }: World): string[] {
 }
 
 /** Of the hosts that are heard, only the one that a service is designated to does it. What an agent before services leaves on its switch nobody can help. */
-function shownTwice({ machines, truth }: World): string[] {
+function checkOneDesignated({ machines, truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const doing = machines.filter((machine) => {
       const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-      if (machine.life === undefined || host?.connection.state !== 'up') return false;
+      if (machine.incarnation === undefined || host?.connection.state !== 'up') return false;
       if (host.serviceVersion < DESIGNATIONS_VERSION) return false;
       const services = readDataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
       return services.some((one) => one.id === id && one.role === 'designated');
@@ -200,16 +200,16 @@ function shownTwice({ machines, truth }: World): string[] {
 }
 
 function hostAtRest({ truth }: World, id: string, { state }: Host): string[] {
-  if (state === 'drained') return livesOn(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
+  if (state === 'drained') return occupantsOf(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
   // Of one that was removed by force, no work that would still be done for it is left either.
-  return state === 'removed' ? leftOn(truth, id).map(({ what }) => `host ${id} is removed and has ${what}`) : [];
+  return state === 'removed' ? leftoversOn(truth, id).map(({ what }) => `host ${id} is removed and has ${what}`) : [];
 }
 
 /** Of hosts that are heard, and of those that were removed and hear it. What is on the others' switches nobody can know. */
 function switchAtRest(world: World, machine: Machine): string[] {
   const { truth } = world;
   const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-  if (machine.life === undefined || host === undefined) return [];
+  if (machine.incarnation === undefined || host === undefined) return [];
   if (host.state === 'removed') return wipedAtRest(machine);
   if (host.connection.state !== 'up' || host.credential === undefined) return [];
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
@@ -219,16 +219,16 @@ function switchAtRest(world: World, machine: Machine): string[] {
     // It is back from a removal, and nobody has looked at its switch since.
     .filter(() => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, machine.name)) === undefined)
     .flatMap(({ id }) =>
-      namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
+      tracesOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );
   // An agent of the version before services leaves its switch as it was: what it has of removed hosts is written down.
   if (isDeaf) return ofGone;
-  const wanted = wantedOn(world, machine.name);
+  const wanted = desiredContents(world, machine.name);
   if (wanted === undefined) return [`${machine.name} is shown nothing of the data plane`];
   const { changes } = diff(wanted, machine.switch.contents);
   return [
     ...changes.slice(0, 1).map((change) => `the switch of ${machine.name} lacks ${JSON.stringify(change)}`),
-    ...keptOn(world, machine).map(
+    ...leftoverConnections(world, machine).map(
       (id) => `the switch of ${machine.name} has connections of ${id}, which it does not do`,
     ),
     ...ofGone,
@@ -253,7 +253,7 @@ function pendingAtRest(
 }
 
 /** The same hosts or services, named the other way round, come to the same. */
-function orderMatters({ truth }: World, nowMs: number): string[] {
+function checkOrderIndependence({ truth }: World, nowMs: number): string[] {
   const services = [...truth.all(SERVICE)].map(({ id }) => id);
   const how = {
     hears: () => false,

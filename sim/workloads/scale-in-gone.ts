@@ -10,12 +10,12 @@ import { deleteFloatingAddress, disassociateFloatingAddress } from '../../src/ne
 import { deleteRouter } from '../../src/network/decide-router.ts';
 import { FLOATING_ADDRESS, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import { namedOn } from '../checkers/switches.ts';
+import { tracesOn } from '../checkers/switches.ts';
 import type { Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain, type Decide } from './commands.ts';
-import { deleteEverything, instancesGone } from './instances-gone.ts';
-import { settingTo } from './scale-in-ground.ts';
+import { deleteEverything, leftoverInstances } from './instances-gone.ts';
+import { changeSettingTo } from './scale-in-ground.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
@@ -28,19 +28,19 @@ export async function removeEverything(world: World, giveTokens: () => Promise<v
   const operator = world.newOperator('finisher');
   for (const machine of world.machines) {
     if (!machine.powered) machine.getPower();
-    machine.turnTo(undefined);
+    machine.replaceAgent(undefined);
   }
   const ask = asker(operator);
   const on = { ...valueOf(truth, ELECTION), held: false };
-  await ask('elections', settingTo(ELECTION, on, 'finisher'));
-  await trust(world, ask);
+  await ask('elections', changeSettingTo(ELECTION, on, 'finisher'));
+  await restoreTrust(world, ask);
   await giveTokens();
   await deleteEverything(world);
-  for (let round = 1; round <= ROUNDS_MAX && scaleInGone(world).length > 0; round += 1) {
-    await unroute(world, ask);
+  for (let round = 1; round <= ROUNDS_MAX && leftoverHosts(world).length > 0; round += 1) {
+    await deleteRouters(world, ask);
     await leaveOrStay(world, ask, round);
     await operator.pause(ROUND_MS);
-    await trust(world, ask);
+    await restoreTrust(world, ask);
     await giveTokens();
   }
 }
@@ -52,7 +52,7 @@ function asker(operator: Operator): Ask {
   return (what, decide) => operator.ask(plain(`finisher-${(asked += 1)}-${what}`, decide));
 }
 
-async function trust({ truth }: World, ask: Ask): Promise<void> {
+async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
   const by = 'finisher';
   for (const { id, doc } of [...truth.all(HOST)]) {
     if (doc.state === 'removed') continue;
@@ -63,7 +63,7 @@ async function trust({ truth }: World, ask: Ask): Promise<void> {
   }
 }
 
-async function unroute({ truth }: World, ask: Ask): Promise<void> {
+async function deleteRouters({ truth }: World, ask: Ask): Promise<void> {
   for (const { id } of [...truth.all(FLOATING_ADDRESS)]) {
     await ask(`loose-${id}`, (fleet, _life, nowMs) =>
       disassociateFloatingAddress(fleet, { id, by: 'finisher', nowMs }),
@@ -94,11 +94,11 @@ async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<v
   }
 }
 
-export function scaleInGone(world: World): string[] {
+export function leftoverHosts(world: World): string[] {
   const { truth, machines } = world;
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
   return [
-    ...instancesGone(world),
+    ...leftoverInstances(world),
     ...[...truth.all(HOST)].flatMap(({ id, doc }) =>
       doc.state === 'removed' || doc.state === 'active' || doc.state === 'joining'
         ? []
@@ -114,7 +114,7 @@ export function scaleInGone(world: World): string[] {
     ...machines
       .filter(({ name }) => truth.get(HOST, idOf(HOST, name))?.doc.state === 'active')
       .flatMap((machine) =>
-        gone.flatMap(({ id }) => namedOn(machine, id).map((what) => `${what} of removed ${id} on ${machine.name}`)),
+        gone.flatMap(({ id }) => tracesOn(machine, id).map((what) => `${what} of removed ${id} on ${machine.name}`)),
       ),
   ];
 }

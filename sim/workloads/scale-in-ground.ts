@@ -10,7 +10,7 @@ import { ROUTER, TRANSPORT_ZONE } from '../../src/network/index.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { World } from '../world/world.ts';
 import { once, plain, type Decide } from './commands.ts';
-import { InstanceGround, type Drawn, type NetworkPlan } from './instance-ground.ts';
+import { InstanceSetup, type SetupPlan, type NetworkPlan } from './instance-ground.ts';
 
 export const OUTSIDE = 'outside';
 /** Few, so that they are made anew while something of the one before may be left. */
@@ -25,13 +25,13 @@ function hasZone(fleet: FleetReader): boolean {
   return fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default')) !== undefined;
 }
 
-export class ScaleInGround extends InstanceGround {
+export class ScaleInSetup extends InstanceSetup {
   readonly inside: readonly NetworkPlan[];
   readonly #world: World;
   readonly #rng: Rng;
 
   constructor(world: World) {
-    super(world, drawn);
+    super(world, drawScaleInSetup);
     this.#world = world;
     this.#rng = world.rng.fork();
     this.inside = this.networks.filter(({ external }) => external !== true);
@@ -41,26 +41,26 @@ export class ScaleInGround extends InstanceGround {
     return this.inside.flatMap(({ subnets }) => subnets.map(({ name }) => name));
   }
 
-  override async lay(): Promise<void> {
+  override async create(): Promise<void> {
     const mesh = this.#rng.pick(['full', 'needed'] as const);
     const drain = { movesAtOnce: this.#rng.between(1, 4), movesPerHostAtOnce: this.#rng.between(1, 3) };
     const hand = { handOverDrainMs: this.#rng.pick([0, 1000]), handOversAtOnce: this.#rng.pick([1, 2, 256]) };
-    const laid = super.lay();
+    const laid = super.create();
     const tag = this.admin.tag('zone');
     await this.admin.insist(
       once(tag, hasZone, (fleet, _life, nowMs) =>
         createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs }),
       ),
     );
-    await this.#set(SCALE_IN, { ...SCALE_IN.fallback, ...drain });
-    await this.#set(ELECTION, { ...ELECTION.fallback, ...hand });
+    await this.#set(SCALE_IN, { ...SCALE_IN.defaultValue, ...drain });
+    await this.#set(ELECTION, { ...ELECTION.defaultValue, ...hand });
     await laid;
     await this.#routers();
   }
 
   async #set<T>(setting: Setting<T>, value: T): Promise<void> {
     const tag = this.admin.tag(`set-${setting.name}`);
-    await this.admin.insist(plain(tag, settingTo(setting, value, tag)));
+    await this.admin.insist(plain(tag, changeSettingTo(setting, value, tag)));
   }
 
   async #routers(): Promise<void> {
@@ -73,15 +73,15 @@ export class ScaleInGround extends InstanceGround {
         once(tag, there, (fleet, { ids }, nowMs) => createRouter(fleet, { ...asked, portId: ids.next('port'), nowMs })),
       );
     }
-    if (this.#world.troubled) await this.admin.operator.pause(500);
+    if (this.#world.isTroubled) await this.admin.operator.pause(500);
   }
 }
 
-export function settingTo<T>({ name }: Setting<T>, value: T, by: string): Decide {
+export function changeSettingTo<T>({ name }: Setting<T>, value: T, by: string): Decide {
   return (_fleet, _life, nowMs) => accept([put(SETTING, name, { value, changedBy: by, changedAtMs: nowMs })], null);
 }
 
-function drawn(rng: Rng): Drawn {
+function drawScaleInSetup(rng: Rng): SetupPlan {
   const count = rng.between(HOSTS_MIN, HOSTS_MAX);
   return {
     modern: true,

@@ -8,12 +8,12 @@ import { OPERATION } from '../../src/operations/index.ts';
 import type { Command, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { InstanceActs } from './instance-acts.ts';
-import { ScaleInActs } from './scale-in-acts.ts';
-import { scaleInAtRest } from './scale-in-at-rest.ts';
-import { removeEverything, scaleInGone } from './scale-in-gone.ts';
-import { ScaleInGround, settingTo } from './scale-in-ground.ts';
-import { ServiceActs } from './service-acts.ts';
+import { InstanceActions } from './instance-acts.ts';
+import { ScaleInActions } from './scale-in-acts.ts';
+import { checkScaleInAtRest } from './scale-in-at-rest.ts';
+import { removeEverything, leftoverHosts } from './scale-in-gone.ts';
+import { ScaleInSetup, changeSettingTo } from './scale-in-ground.ts';
+import { ServiceActions } from './service-acts.ts';
 import type { Workload } from './workload.ts';
 
 /** Hosts that come in are not waited for any longer than this. */
@@ -25,12 +25,12 @@ interface Person {
   readonly pauseMs: number;
 }
 
-async function run(world: World, ground: ScaleInGround, ready: Promise<void>): Promise<void> {
+async function run(world: World, ground: ScaleInSetup, ready: Promise<void>): Promise<void> {
   await ready;
   const inside = { networks: ground.inside, hosts: ground.hosts };
-  const instances = new InstanceActs(world, inside, { create: 45, forceDown: 1, remap: 0 });
-  const hosts = new ScaleInActs(world, ground);
-  const services = new ServiceActs(world, ground);
+  const instances = new InstanceActions(world, inside, { create: 45, forceDown: 1, remap: 0 });
+  const hosts = new ScaleInActions(world, ground);
+  const services = new ServiceActions(world, ground);
   const people: Person[] = [
     { name: 'user', next: (tag) => instances.next(tag), pauseMs: 1800 },
     { name: 'operator1', next: (tag) => hosts.next(tag), pauseMs: 3000 },
@@ -42,7 +42,7 @@ async function run(world: World, ground: ScaleInGround, ready: Promise<void>): P
 
 async function act(world: World, { name, next, pauseMs }: Person): Promise<void> {
   const operator = world.newOperator(name);
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     const command = next(`${name}-${count}`);
     if (command !== undefined) await operator.ask(command);
     await operator.pause(world.rng.between(50, pauseMs));
@@ -50,9 +50,9 @@ async function act(world: World, { name, next, pauseMs }: Person): Promise<void>
 }
 
 /** Somebody who joins removed hosts again, and gives tokens to those that have no credential. */
-async function bringIn(world: World, ground: ScaleInGround): Promise<void> {
+async function bringIn(world: World, ground: ScaleInSetup): Promise<void> {
   const operator = world.newOperator('installer');
-  for (let count = 1; world.troubled; count += 1) {
+  for (let count = 1; world.isTroubled; count += 1) {
     await operator.pause(world.rng.between(1000, 12_000));
     await joinAgain(world, ground, operator, `installer-${count}`);
     await giveTokens(world, ground);
@@ -61,11 +61,11 @@ async function bringIn(world: World, ground: ScaleInGround): Promise<void> {
   const tag = 'installer-goes-on';
   if (world.rng.chance(0.8)) {
     const on = { ...valueOf(world.truth, ELECTION), held: false };
-    await operator.ask(plain(tag, settingTo(ELECTION, on, tag)));
+    await operator.ask(plain(tag, changeSettingTo(ELECTION, on, tag)));
   }
 }
 
-async function joinAgain(world: World, ground: ScaleInGround, operator: Operator, by: string): Promise<void> {
+async function joinAgain(world: World, ground: ScaleInSetup, operator: Operator, by: string): Promise<void> {
   const { rng, truth } = world;
   const removed = ground.hosts.filter(({ name }) => truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed');
   if (removed.length === 0 || rng.chance(0.4)) return;
@@ -81,7 +81,7 @@ async function joinAgain(world: World, ground: ScaleInGround, operator: Operator
   for (const machine of world.machines) {
     if (!hosts.some(({ name }) => name === machine.name)) continue;
     // It is set up anew: what was left on it by force is wiped by hand, and nothing that was under way there goes on.
-    const isAlive = machine.life !== undefined;
+    const isAlive = machine.incarnation !== undefined;
     machine.crash();
     for (const { id } of [...machine.hypervisor.instances]) machine.hypervisor.remove(id);
     machine.joinToken = undefined;
@@ -91,11 +91,11 @@ async function joinAgain(world: World, ground: ScaleInGround, operator: Operator
 }
 
 /** An agent that was told to leave, and one whose host was removed, come back with a new token only. */
-async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
+async function giveTokens(world: World, ground: ScaleInSetup): Promise<void> {
   for (const machine of world.machines) {
     const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
     const needs = host !== undefined && host.state !== 'removed' && host.credential === undefined;
-    if (!needs || host.state === 'finalizing' || (world.troubled && world.rng.chance(0.4))) continue;
+    if (!needs || host.state === 'finalizing' || (world.isTroubled && world.rng.chance(0.4))) continue;
     await ground.admin.giveToken(machine);
     machine.start();
   }
@@ -104,14 +104,14 @@ async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
 export const scaleIn: Workload = {
   name: 'scale-in',
   start: (world) => {
-    const ground = new ScaleInGround(world);
-    const ready = ground.lay();
+    const ground = new ScaleInSetup(world);
+    const ready = ground.create();
     return {
       ready,
-      over: run(world, ground, ready),
-      atRest: () => scaleInAtRest(world),
+      done: run(world, ground, ready),
+      atRest: () => checkScaleInAtRest(world),
       undo: () => removeEverything(world, () => giveTokens(world, ground)),
-      atEnd: () => scaleInGone(world),
+      atEnd: () => leftoverHosts(world),
     };
   },
 };

@@ -15,25 +15,25 @@ import type { Rng } from '../kernel/rng.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { OUTSIDE, ROUTERS, settingTo, ZONES, type ScaleInGround } from './scale-in-ground.ts';
+import { OUTSIDE, ROUTERS, changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-ground.ts';
 
-type Asked = Command<unknown> | undefined;
+type MaybeCommand = Command<unknown> | undefined;
 
 const HAND_OVER_DEADLINES_MS = [4000, 600_000, 600_000];
 
-export class ServiceActs {
+export class ServiceActions {
   readonly #world: World;
-  readonly #ground: ScaleInGround;
+  readonly #setup: ScaleInSetup;
   readonly #rng: Rng;
 
-  constructor(world: World, ground: ScaleInGround) {
+  constructor(world: World, ground: ScaleInSetup) {
     this.#world = world;
-    this.#ground = ground;
+    this.#setup = ground;
     this.#rng = world.rng.fork();
   }
 
-  next(tag: string): Asked {
-    const { act } = this.#rng.pickWeighted<{ readonly weight: number; readonly act: (by: string) => Asked }>([
+  next(tag: string): MaybeCommand {
+    const { act } = this.#rng.pickWeighted<{ readonly weight: number; readonly act: (by: string) => MaybeCommand }>([
       { weight: 8, act: (by) => this.#newRouter(by) },
       { weight: 3, act: (by) => this.#dropRouter(by) },
       { weight: 5, act: (by) => this.#turnRouter(by) },
@@ -50,24 +50,24 @@ export class ServiceActs {
     return act(tag);
   }
 
-  #newRouter(by: string): Asked {
+  #newRouter(by: string): MaybeCommand {
     const rng = this.#rng;
     const name = rng.pick(ROUTERS);
-    const subnets = this.#ground.subnets.filter(() => rng.chance(0.4));
+    const subnets = this.#setup.subnets.filter(() => rng.chance(0.4));
     const asked = { name, subnets, ...(rng.chance(0.9) && { externalNetwork: OUTSIDE }), admin: true, by };
     return plain(by, (fleet, { ids }, nowMs) => createRouter(fleet, { ...asked, portId: ids.next('port'), nowMs }));
   }
 
-  #dropRouter(by: string): Asked {
+  #dropRouter(by: string): MaybeCommand {
     const id = this.#one(ROUTER);
     return id === undefined ? undefined : plain(by, (fleet) => deleteRouter(fleet, { id }));
   }
 
-  #turnRouter(by: string): Asked {
+  #turnRouter(by: string): MaybeCommand {
     const rng = this.#rng;
     const id = this.#one(ROUTER);
     if (id === undefined) return undefined;
-    const subnet = rng.pick(this.#ground.subnets);
+    const subnet = rng.pick(this.#setup.subnets);
     const edit = rng.pick([
       { addSubnets: [subnet] },
       { removeSubnets: [subnet] },
@@ -79,7 +79,7 @@ export class ServiceActs {
     );
   }
 
-  #float(by: string): Asked {
+  #float(by: string): MaybeCommand {
     const ports = [...this.#world.truth.all(PORT)].filter(
       ({ doc }) => doc.network !== OUTSIDE && doc.instance !== undefined,
     );
@@ -97,12 +97,12 @@ export class ServiceActs {
     );
   }
 
-  #sink(by: string): Asked {
+  #sink(by: string): MaybeCommand {
     const id = this.#one(FLOATING_ADDRESS);
     return id === undefined ? undefined : plain(by, (fleet) => deleteFloatingAddress(fleet, { id }));
   }
 
-  #zone(by: string): Asked {
+  #zone(by: string): MaybeCommand {
     const rng = this.#rng;
     const [name, mesh] = [rng.pick(ZONES), rng.pick(['full', 'needed'] as const)];
     return rng.chance(0.5)
@@ -110,7 +110,7 @@ export class ServiceActs {
       : plain(by, (fleet, _life, nowMs) => editTransportZone(fleet, { id: name, edit: { mesh }, by, nowMs }));
   }
 
-  #move(by: string): Asked {
+  #move(by: string): MaybeCommand {
     const rng = this.#rng;
     const id = this.#one(SERVICE);
     if (id === undefined) return undefined;
@@ -119,7 +119,7 @@ export class ServiceActs {
     return plain(by, (fleet, _life, nowMs) => moveService(fleet, { ...how, nowMs }));
   }
 
-  #rules(by: string): Asked {
+  #rules(by: string): MaybeCommand {
     const rng = this.#rng;
     const id = this.#one(SERVICE);
     if (id === undefined) return undefined;
@@ -132,27 +132,27 @@ export class ServiceActs {
     return plain(by, (fleet, _life, nowMs) => editService(fleet, { id, edit, by, nowMs }));
   }
 
-  #rebalance(by: string): Asked {
+  #rebalance(by: string): MaybeCommand {
     const how = this.#begin(by);
     return plain(by, (fleet, _life, nowMs) => rebalanceServices(fleet, { ...how, nowMs }));
   }
 
   /** As for an upgrade; it may be forgotten that they are held. */
-  #hold(by: string): Asked {
+  #hold(by: string): MaybeCommand {
     const handOversAtOnce = this.#rng.pick([1, 2, 256]);
-    const value = { ...ELECTION.fallback, handOversAtOnce, held: this.#rng.chance(0.25) };
-    return plain(by, settingTo(ELECTION, value, by));
+    const value = { ...ELECTION.defaultValue, handOversAtOnce, held: this.#rng.chance(0.25) };
+    return plain(by, changeSettingTo(ELECTION, value, by));
   }
 
-  #limit(by: string): Asked {
+  #limit(by: string): MaybeCommand {
     const name = this.#one(GROUP);
     if (name === undefined) return undefined;
     const movesAtOnce = this.#rng.pick([null, 1, 2]);
     return plain(by, (fleet, _life, nowMs) => editGroup(fleet, { name, movesAtOnce, by, nowMs }));
   }
 
-  #dhcp(by: string): Asked {
-    const id = this.#rng.pick(this.#ground.subnets);
+  #dhcp(by: string): MaybeCommand {
+    const id = this.#rng.pick(this.#setup.subnets);
     const edit = { dhcp: this.#rng.chance(0.6) };
     return plain(by, (fleet, _life, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
   }

@@ -8,14 +8,14 @@ export interface Workload {
   /** What it brings to the program beyond its modules: documents, operation kinds and drivers of its own. */
   readonly module?: Module;
   /** Begins. New things are asked for only while `world.troubled`. */
-  readonly start: (world: World) => Play;
+  readonly start: (world: World) => WorkloadRun;
 }
 
-export interface Play {
+export interface WorkloadRun {
   /** Nothing goes wrong before that; at once when nothing is said. */
   readonly ready?: Promise<unknown>;
   /** Everybody has been told all they will be told. */
-  readonly over: Promise<unknown>;
+  readonly done: Promise<unknown>;
   /** All has healed and come to rest: sentences that say what is not as it must be. */
   readonly atRest?: () => readonly string[];
   /** After that everything is undone again, for those who do so; resolves when everybody has been told. */

@@ -23,16 +23,16 @@ import {
   type Session,
 } from '../../src/agent/runtime.ts';
 import type { Program } from '../kernel/program.ts';
-import type { Life, Server } from './server.ts';
+import type { Incarnation, Server } from './server.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
 
 /** How long an agent waits for an answer that should come at once, and for one that the server may hold back. */
-const PATIENCE_MS = 5000;
-const VIEW_PATIENCE_MS = 30_000;
-const COLLECT_PATIENCE_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 5000;
+const VIEW_TIMEOUT_MS = 30_000;
+const COLLECT_TIMEOUT_MS = 10_000;
 
-type Arrived<A> = { readonly kind: 'reply'; readonly reply: Reply<A> } | { readonly kind: 'down' };
+type GatewayReply<A> = { readonly kind: 'reply'; readonly reply: Reply<A> } | { readonly kind: 'down' };
 
 export class AgentLink implements AgentLinkPort {
   readonly #world: World;
@@ -87,7 +87,7 @@ export class AgentLink implements AgentLinkPort {
   ): Promise<Reply<A>> {
     return this.#program.call('link', `${name} ${url}`, (reply) => {
       const down = new LinkDown('no answer');
-      const patience = reply.fail(patienceFor(name), down);
+      const patience = reply.fail(timeoutFor(name), down);
       const end = (answer: () => void): void => {
         patience.cancel();
         signal?.removeEventListener('abort', stop);
@@ -97,9 +97,9 @@ export class AgentLink implements AgentLinkPort {
       signal?.addEventListener('abort', stop, { once: true });
       const message = {
         label: `${name} of ${this.#program.name}`,
-        to: this.#link.routed(this.#serverAt(url)),
+        to: this.#link.route(this.#serverAt(url)),
         repeatable: true,
-        serve: (life: Life): Promise<Arrived<A>> => atDesk(life, ask),
+        serve: (life: Incarnation): Promise<GatewayReply<A>> => askGateway(life, ask),
       };
       this.#link.send(message, (arrived) =>
         end(() => void (arrived.kind === 'down' ? reply.fail(0, down) : reply.answer(0, arrived.reply))),
@@ -114,12 +114,15 @@ export class AgentLink implements AgentLinkPort {
   }
 }
 
-function patienceFor(name: string): number {
-  if (name === 'collect') return COLLECT_PATIENCE_MS;
-  return name === 'view' ? VIEW_PATIENCE_MS : PATIENCE_MS;
+function timeoutFor(name: string): number {
+  if (name === 'collect') return COLLECT_TIMEOUT_MS;
+  return name === 'view' ? VIEW_TIMEOUT_MS : ANSWER_TIMEOUT_MS;
 }
 
-async function atDesk<A>(life: Life, ask: (desk: InProcessLink) => Promise<Reply<A>>): Promise<Arrived<A>> {
+async function askGateway<A>(
+  life: Incarnation,
+  ask: (desk: InProcessLink) => Promise<Reply<A>>,
+): Promise<GatewayReply<A>> {
   try {
     // Until the fleet is loaded, a server does not listen.
     return {

@@ -23,7 +23,7 @@ export function addDigests(one: number, other: number): number {
   return other >= left ? other - left : one + other;
 }
 
-export function withoutDigest(sum: number, part: number): number {
+export function subtractDigest(sum: number, part: number): number {
   return sum >= part ? sum - part : LIMIT - part + sum;
 }
 

@@ -7,11 +7,11 @@ export interface Pause {
   readonly skewBeforeMs: number;
 }
 
-export class Hearing {
+export class HeartbeatLog {
   readonly #heard = new Map<string, number[]>();
   readonly #pauses = new Map<string, Pause[]>();
 
-  heard(server: string, host: string, atMs: number): void {
+  record(server: string, host: string, atMs: number): void {
     const key = `${server} ${host}`;
     const times = this.#heard.get(key);
     if (times === undefined) this.#heard.set(key, [atMs]);
@@ -19,11 +19,11 @@ export class Hearing {
   }
 
   /** When the server last heard the host before a time; 0 when it never did. What came in the same instant may have come after. */
-  heardBefore(server: string, host: string, atMs: number): number {
+  lastBefore(server: string, host: string, atMs: number): number {
     return this.#heard.get(`${server} ${host}`)?.findLast((time) => time < atMs) ?? 0;
   }
 
-  paused(server: string, pause: Pause): void {
+  recordPause(server: string, pause: Pause): void {
     const pauses = this.#pauses.get(server);
     if (pauses === undefined) this.#pauses.set(server, [pause]);
     else pauses.push(pause);
@@ -34,7 +34,7 @@ export class Hearing {
   }
 
   /** For how much of a time the server stood still. */
-  stillFor(server: string, fromMs: number, toMs: number): number {
+  pausedMs(server: string, fromMs: number, toMs: number): number {
     const overlaps = (this.#pauses.get(server) ?? []).map(
       (pause) => Math.min(pause.untilMs, toMs) - Math.max(pause.fromMs, fromMs),
     );

@@ -1,11 +1,11 @@
 // What the disk accepted, as an outsider saw it: every commit with its writer, its fence and its time. It is what the
 // servers' own tales are checked against, and it does not forget what a compaction or a power cut takes.
 import { Fleet, type Change, type Registry } from '../../src/fleet/index.ts';
-import type { Fence, Lease, ReadCommit, TextCommit } from '../../src/journal/index.ts';
-import { addDigests, hashOf, withoutDigest } from './digest.ts';
+import type { Fence, Lease, StoredCommit, TextCommit } from '../../src/journal/index.ts';
+import { addDigests, hashOf, subtractDigest } from './digest.ts';
 
 export interface Entry {
-  readonly commit: ReadCommit;
+  readonly commit: StoredCommit;
   readonly changes: readonly Change[];
   /** The incarnation that wrote it. */
   readonly writer: string;
@@ -56,11 +56,11 @@ export class Ledger {
     return added;
   }
 
-  #digestAfter(commit: ReadCommit): number {
+  #digestAfter(commit: StoredCommit): number {
     let sum = this.#digests.at(-1) ?? 0;
     for (const { kind, id, body } of commit.changes) {
       const key = `${kind}/${id}`;
-      sum = withoutDigest(sum, this.#parts.get(key) ?? 0);
+      sum = subtractDigest(sum, this.#parts.get(key) ?? 0);
       this.#parts.delete(key);
       if (body === null) continue;
       const part = hashOf(kind, id, commit.revision, body);
@@ -78,7 +78,7 @@ export class Ledger {
   }
 
   /** The disk came back with this head after a power cut. */
-  cutBackTo(head: number): void {
+  truncate(head: number): void {
     if (head >= this.head) return;
     this.lost.push(...this.entries.slice(head));
     const kept = this.entries.slice(0, head);

@@ -1,13 +1,13 @@
 // The way of a message to a server and of its answer back. Faults turn the knobs; each message draws its own fate.
 import type { Rng } from '../kernel/rng.ts';
-import type { Life, Server } from './server.ts';
+import type { Incarnation, Server } from './server.ts';
 import type { World } from './world.ts';
 
 export interface Message<T> {
   readonly label: string;
   readonly to: Server;
   /** Runs in the life that the server has when the message arrives. */
-  readonly serve: (life: Life) => Promise<T>;
+  readonly serve: (life: Incarnation) => Promise<T>;
   /** It may arrive twice: only for what says itself that it was done already. */
   readonly repeatable: boolean;
 }
@@ -36,7 +36,7 @@ export class Link {
   }
 
   /** Where a message for a server really goes. */
-  routed(server: Server): Server {
+  route(server: Server): Server {
     if (!this.#draw(this.misroutePercent)) return server;
     this.#world.fault('link', 'message misrouted');
     return this.#rng.pick(this.#world.servers);
@@ -52,23 +52,23 @@ export class Link {
 
   #travel<T>(message: Message<T>, hear: (answer: T) => void): void {
     const { label, to } = message;
-    if (this.#lost(label)) return;
+    if (this.#isLost(label)) return;
     const { scheduler } = this.#world;
     scheduler.after(this.#delay(), `${label} arrives at ${to.name}`, () => {
-      const { life } = to;
-      if (life === undefined) return;
+      const { incarnation } = to;
+      if (incarnation === undefined) return;
       // The life's own program takes it in: a paused one does so late, a dead one never.
-      scheduler.after(0, `${label} taken in`, () => void this.#serve(message, life, hear), life.program);
+      scheduler.after(0, `${label} taken in`, () => void this.#serve(message, incarnation, hear), incarnation.program);
     });
   }
 
-  async #serve<T>({ label, serve }: Message<T>, life: Life, hear: (answer: T) => void): Promise<void> {
+  async #serve<T>({ label, serve }: Message<T>, life: Incarnation, hear: (answer: T) => void): Promise<void> {
     const answer = await serve(life);
-    if (!life.program.alive || this.#lost(`answer to ${label}`)) return;
+    if (!life.program.alive || this.#isLost(`answer to ${label}`)) return;
     this.#world.scheduler.after(this.#delay(), `answer to ${label} arrives`, () => hear(answer));
   }
 
-  #lost(label: string): boolean {
+  #isLost(label: string): boolean {
     if (!this.cut && !this.#draw(this.losePercent)) return false;
     this.#world.fault('link', `${label} lost`);
     return true;

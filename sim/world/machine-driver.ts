@@ -51,7 +51,7 @@ export class WatchedHypervisor extends SimulatedHypervisor {
 }
 
 /** Whoever does a translation has connections of it: here one for each time that it became so. */
-function translate({ name, switch: its }: Machine, { parts }: View): void {
+function trackTranslations({ name, switch: its }: Machine, { parts }: View): void {
   const shown = readDataplaneView(name, parts);
   const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
   if (shown === undefined || doing.length === 0) return;
@@ -75,12 +75,12 @@ export interface DriverParts {
   readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
 }
 
-function sicknessOf({ unpreparable }: Machine): Pick<SimulatedMachine, 'unpreparable'> {
+function unpreparableServices({ unpreparable }: Machine): Pick<SimulatedMachine, 'unpreparable'> {
   return { unpreparable: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
 }
 
 /** Whoever leaves with something that the fleet does not know must have been forced to. */
-async function watchedLeave(
+async function checkLeave(
   { world, machine }: Pick<DriverParts, 'world' | 'machine'>,
   { kind, id }: Task,
   perform: () => Promise<Performed>,
@@ -98,9 +98,15 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
   const clock = new SimClock(program);
   const { hypervisor } = machine;
   const network = new HostNetworkPort(world, program);
-  const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch, ...sicknessOf(machine) });
+  const simulated = new SimulatedDriver({
+    clock,
+    hypervisor,
+    network,
+    switch: machine.switch,
+    ...unpreparableServices(machine),
+  });
   const preflight = (): Performed =>
-    machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+    machine.passesPreflight ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
   const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {
       void ask().then(
@@ -112,15 +118,15 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     apply: (view, signal) =>
       program.call<Applied>('driver', 'apply', (reply) => {
         follow(view.stamp, 'view', view.digest);
-        const already = machine.inLineWith === view.digest;
-        machine.inLineWith = view.digest;
+        const already = machine.convergedDigest === view.digest;
+        machine.convergedDigest = view.digest;
         // It is done at once: its own time is in the delay of the answer.
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
           if (applied.kind !== 'failed' && readDataplaneView(view.host, view.parts) !== undefined) {
             machine.view = view;
-            translate(machine, view);
+            trackTranslations(machine, view);
           }
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { ...applied, kind });
         });
@@ -136,7 +142,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         follow(fence.stamp, task.id, task.id);
         if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflight());
         else {
-          const done = watchedLeave({ world, machine }, task, () => simulated.perform(task, fence));
+          const done = checkLeave({ world, machine }, task, () => simulated.perform(task, fence));
           void done.then(
             // The agent may die with what it was to say.
             (performed) => void reply.answer(rng.between(1, 1500), performed),
@@ -144,7 +150,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           );
         }
       }),
-    ...(machine.listens && { unheardPeers: () => simulated.unheardPeers() }),
+    ...(machine.hasBfd && { unheardPeers: () => simulated.unheardPeers() }),
     connectionsOf: (service) => asked('connections', 20, () => simulated.connectionsOf(service)),
     takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
     forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),

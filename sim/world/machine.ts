@@ -13,7 +13,7 @@ import { machineDriver, WatchedHypervisor } from './machine-driver.ts';
 import { logInto } from './server.ts';
 import type { World } from './world.ts';
 
-interface AgentLife {
+interface AgentIncarnation {
   readonly program: Program;
   readonly agent: Agent;
 }
@@ -23,7 +23,7 @@ export class Machine {
   readonly site: string;
   readonly link: Link;
   /** What its preflight finds. */
-  fit = true;
+  passesPreflight = true;
   /** Writes to its disk fail. */
   diskFull = false;
   /** Services that it cannot prepare, by their ids. */
@@ -40,15 +40,15 @@ export class Machine {
   serviceVersion: number | undefined;
   readonly hypervisor: WatchedHypervisor;
   /** Whether its switch hears the tunnel heartbeats of its peers. */
-  readonly listens: boolean;
+  readonly hasBfd: boolean;
   /** What is on it stays when the agent dies, and when the power goes. */
   readonly switch: SimulatedSwitch;
   /** What an operator put there for its agent. */
   joinToken: string | undefined;
   /** Everything its driver was told to follow or do, in order. */
-  readonly told: { readonly stamp: Stamp; readonly what: string }[] = [];
+  readonly driverCalls: { readonly stamp: Stamp; readonly what: string }[] = [];
   /** The digest of the view that it is in line with. */
-  inLineWith: string | undefined;
+  convergedDigest: string | undefined;
   /** The last view that was brought about on its switch wholly: an agent before services leaves that as it is. */
   view: View | undefined;
   readonly #world: World;
@@ -58,7 +58,7 @@ export class Machine {
   readonly #digests = new Map<string, string>();
   readonly #files = new Map<FileName, string>();
   #starts = 0;
-  #life: AgentLife | undefined;
+  #incarnation: AgentIncarnation | undefined;
 
   constructor(name: string, site: string, world: World, { listens = false } = {}) {
     this.name = name;
@@ -73,17 +73,17 @@ export class Machine {
       const other = world.machines.find((machine) => machine.name === host);
       return other?.powered === true && !other.switch.faults.dead;
     };
-    this.listens = listens;
+    this.hasBfd = listens;
     this.switch = new SimulatedSwitch({ host: name, ...(listens && { isBfdUp }) });
-    this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
+    this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.onMachineChanged(this));
   }
 
-  get life(): AgentLife | undefined {
-    return this.#life;
+  get incarnation(): AgentIncarnation | undefined {
+    return this.#incarnation;
   }
 
   start(): void {
-    if (this.#life !== undefined || !this.powered) return;
+    if (this.#incarnation !== undefined || !this.powered) return;
     this.#starts += 1;
     this.startedMs = this.#world.scheduler.nowMs;
     const { scheduler, calls, parts, servers } = this.#world;
@@ -110,7 +110,7 @@ export class Machine {
     const { serviceVersion } = this;
     const version = serviceVersion === undefined ? {} : { serviceVersion };
     const agent = parts.agent(ports, { servers: urls, name: this.name, joinToken, ...version });
-    this.#life = { program, agent };
+    this.#incarnation = { program, agent };
     agent.run(new AbortController().signal).catch((error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#world.violate('an agent never stops by itself', `${program.name}: ${text}`);
@@ -118,14 +118,14 @@ export class Machine {
   }
 
   crash(): void {
-    this.#life?.program.crash();
-    this.#life = undefined;
+    this.#incarnation?.program.crash();
+    this.#incarnation = undefined;
   }
 
   /** Its agent is replaced by one that knows this; by the newest when nothing is said. */
-  turnTo(serviceVersion: number | undefined): void {
+  replaceAgent(serviceVersion: number | undefined): void {
     this.serviceVersion = serviceVersion;
-    if (this.#life === undefined) return;
+    if (this.#incarnation === undefined) return;
     this.crash();
     this.start();
   }
@@ -145,14 +145,14 @@ export class Machine {
   losePower(): void {
     this.powered = false;
     this.crash();
-    this.#world.machineChanged(this);
+    this.#world.onMachineChanged(this);
   }
 
   getPower(): void {
     this.powered = true;
     this.forwardsSinceMs = this.#world.scheduler.nowMs;
     this.start();
-    this.#world.machineChanged(this);
+    this.#world.onMachineChanged(this);
   }
 
   #disk(program: Program): Disk {
@@ -193,7 +193,7 @@ export class Machine {
   #follow(stamp: Stamp, what: string, told: string): void {
     const digest = this.#digests.get(JSON.stringify(stamp));
     const issued = this.#issued.get(told) ?? (digest === undefined ? undefined : this.#issued.get(digest));
-    this.told.push({ stamp: issued ?? stamp, what });
-    this.#world.machineTold(this);
+    this.driverCalls.push({ stamp: issued ?? stamp, what });
+    this.#world.onDriverCall(this);
   }
 }

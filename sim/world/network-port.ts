@@ -31,7 +31,7 @@ class NetworkCalls {
 
   exchange<T>(name: string, serve: () => Promise<T>): Promise<T> {
     const { network } = this.#world;
-    const passage = network.way.draw(network.rng);
+    const passage = network.path.draw(network.rng);
     return this.#program.call('network', name, (reply) => {
       if (passage.kind !== 'served') this.#world.fault(this.#program.name, `${name} ${passage.kind}`);
       switch (passage.kind) {
@@ -69,7 +69,7 @@ class NetworkCalls {
     } catch (error) {
       reply?.fail(replyMs, error instanceof Error ? error : new Error(String(error)));
     }
-    this.#world.networkChanged();
+    this.#world.onNetworkChanged();
   }
 }
 

@@ -1,10 +1,10 @@
 // The way to the network back end, for servers and for hosts that speak to it themselves: how long it takes and what goes
 // wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
-import { Way } from './way.ts';
+import { FaultyPath } from './way.ts';
 
 /** What happens to one call. Times are from now; without `afterMs` the caller hears nothing at all. */
-export type Passage =
+export type CallFate =
   | { readonly kind: 'served'; readonly requestMs: number; readonly replyMs: number }
   /** Served, and once more when nobody thinks of it any longer. */
   | { readonly kind: 'repeated'; readonly requestMs: number; readonly replyMs: number; readonly againMs: number }
@@ -14,13 +14,13 @@ export type Passage =
   /** The caller gives up first; it is served later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number };
 
-export class NetworkWay extends Way {
-  draw(rng: Rng): Passage {
+export class NetworkPath extends FaultyPath {
+  draw(rng: Rng): CallFate {
     const requestMs = 1 + rng.below(20) + this.delay(rng);
     const replyMs = 1 + rng.below(20) + this.delay(rng);
     const soonMs = requestMs + replyMs + rng.between(10, 400);
     if (this.cut) return { kind: 'request-lost', afterMs: soonMs };
-    if (this.goesWell(rng)) return { kind: 'served', requestMs, replyMs };
+    if (this.succeeds(rng)) return { kind: 'served', requestMs, replyMs };
     const afterMs = rng.chance(0.2) ? undefined : soonMs;
     switch (rng.below(5)) {
       case 0:

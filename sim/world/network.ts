@@ -6,74 +6,74 @@ import { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { Link } from './link.ts';
-import { NetworkWay } from './network-way.ts';
+import { NetworkPath } from './network-way.ts';
 import type { Operator } from './operator.ts';
 import type { Server } from './server.ts';
 import type { World } from './world.ts';
 
 /** How often news that nobody confirmed are told. */
-const TELLS_MAX = 5;
+const NOTIFICATIONS_MAX = 5;
 /** Some of them come when the port is bound elsewhere by now. */
 const SLOW_NEWS_MS = 20_000;
 
-export class Network {
+export class SimNetwork {
   readonly backEnd: SimulatedNetwork;
-  readonly way = new NetworkWay();
+  readonly path = new NetworkPath();
   readonly rng: Rng;
   readonly #world: World;
   /** The way of news into a server's own ear. */
   readonly #link: Link;
   /** The way of news as a request to any server. */
-  readonly #teller: Operator;
-  #told = 0;
+  readonly #notifier: Operator;
+  #notified = 0;
 
   constructor(world: World) {
     this.#world = world;
     this.rng = world.rng.fork();
     this.#link = world.newLink();
-    this.#teller = world.newOperator('network');
+    this.#notifier = world.newOperator('network');
     this.backEnd = new SimulatedNetwork({
       clock: clockOf(world),
-      emit: (news) => this.#tell(news),
+      emit: (news) => this.#notify(news),
       // A back end knows its subnets; here it reads of them where they are written down.
       poolsOf: (pool) => orderPools(world.truth, pool),
     });
   }
 
   heal(): void {
-    this.way.heal();
+    this.path.heal();
     this.backEnd.faults.disarm();
     this.backEnd.eventsEnabled = true;
   }
 
   /** As a back end inside the deciding server does, or as one elsewhere: by a request that is repeated. */
-  #tell(news: NetworkNews): void {
-    const slowMs = this.#world.troubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
+  #notify(news: NetworkNews): void {
+    const slowMs = this.#world.isTroubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
     this.#world.scheduler.after(slowMs, `the network tells of ${news.port}`, () => {
-      if (this.rng.chance(0.5)) void this.#ask(news);
-      else this.#whisper(news);
+      if (this.rng.chance(0.5)) void this.#notifyByRequest(news);
+      else this.#notifyInProcess(news);
     });
   }
 
-  #whisper(news: NetworkNews): void {
+  #notifyInProcess(news: NetworkNews): void {
     const message = {
       label: `news of ${news.port}`,
-      to: this.#listener(),
+      to: this.#pickServer(),
       repeatable: true,
-      serve: async ({ runtime }: NonNullable<Server['life']>) => runtime.get(NETWORK_EVENTS).tell(news),
+      serve: async ({ runtime }: NonNullable<Server['incarnation']>) => runtime.get(NETWORK_EVENTS).tell(news),
     };
     this.#link.send(message, () => undefined);
   }
 
-  #listener(): Server {
+  #pickServer(): Server {
     const { servers } = this.#world;
-    return servers.find(({ life }) => life?.journal.fence !== undefined) ?? this.rng.pick(servers);
+    return servers.find(({ incarnation }) => incarnation?.journal.fence !== undefined) ?? this.rng.pick(servers);
   }
 
-  async #ask(news: NetworkNews): Promise<void> {
-    for (let tells = 0; tells < TELLS_MAX; tells += 1) {
-      const tag = `news-${(this.#told += 1)}`;
-      const outcome = await this.#teller.ask({
+  async #notifyByRequest(news: NetworkNews): Promise<void> {
+    for (let tells = 0; tells < NOTIFICATIONS_MAX; tells += 1) {
+      const tag = `news-${(this.#notified += 1)}`;
+      const outcome = await this.#notifier.ask({
         tag,
         once: false,
         request: ({ clock }) => {

@@ -4,25 +4,25 @@ import { NotHolder, StoreUnavailable, type Outcome, type Request } from '../../s
 import { SimClock } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import type { Link } from './link.ts';
-import type { Life, Server } from './server.ts';
+import type { Incarnation, Server } from './server.ts';
 import type { World } from './world.ts';
 
 export interface Command<A> {
   /** Unique in the world; commits made for it carry it as `by`. */
   readonly tag: string;
   /** Made at the server that takes it in, as an API route would. */
-  readonly request: (life: Life) => Request<A>;
+  readonly request: (life: Incarnation) => Request<A>;
   /** Done at most once however often it arrives; an accepted one is exactly one commit. */
   readonly once: boolean;
 }
 
 /** What is asked of a server and answered by more than a decision. */
-export interface Errand {
+export interface ServerRequest {
   readonly tag: string;
-  readonly serve: (life: Life) => Promise<Outcome<unknown>>;
+  readonly serve: (life: Incarnation) => Promise<Outcome<unknown>>;
 }
 
-export interface Asked {
+export interface RequestRecord {
   readonly tag: string;
   readonly once: boolean;
   readonly sentAtStep: number;
@@ -38,7 +38,7 @@ type Answer =
   | { readonly kind: 'unknown' };
 
 /** As long as a client waits for one answer. */
-const PATIENCE_MS = 9000;
+const ANSWER_TIMEOUT_MS = 9000;
 const TRIES_MAX = 12;
 
 export class Operator {
@@ -69,14 +69,14 @@ export class Operator {
   }
 
   /** The same, where a repetition is told from the first by what it finds. */
-  askWith(errand: Errand): Promise<Outcome<unknown> | undefined> {
+  askServer(errand: ServerRequest): Promise<Outcome<unknown> | undefined> {
     return this.#insist(errand, true);
   }
 
-  async #insist(errand: Errand, once: boolean): Promise<Outcome<unknown> | undefined> {
-    const { scheduler, rng, servers, asked } = this.#world;
-    const record: Asked = { tag: errand.tag, once, arrivals: 0, sentAtStep: scheduler.steps };
-    asked.push(record);
+  async #insist(errand: ServerRequest, once: boolean): Promise<Outcome<unknown> | undefined> {
+    const { scheduler, rng, servers, requests } = this.#world;
+    const record: RequestRecord = { tag: errand.tag, once, arrivals: 0, sentAtStep: scheduler.steps };
+    requests.push(record);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const answer = await this.#try(errand, rng.pick(servers), record);
       if (answer.kind === 'outcome') {
@@ -90,18 +90,18 @@ export class Operator {
     return undefined;
   }
 
-  #try(errand: Errand, to: Server, record: Asked): Promise<Answer> {
+  #try(errand: ServerRequest, to: Server, record: RequestRecord): Promise<Answer> {
     const message = {
       label: `command ${errand.tag}`,
       to,
       repeatable: record.once,
-      serve: (life: Life) => {
+      serve: (life: Incarnation) => {
         record.arrivals += 1;
         return decide(life, errand);
       },
     };
     return this.#program.call<Answer>('link', `ask ${to.name} ${errand.tag}`, (reply) => {
-      const patience = reply.answer(PATIENCE_MS, { kind: 'unknown' });
+      const patience = reply.answer(ANSWER_TIMEOUT_MS, { kind: 'unknown' });
       this.link.send(message, (answer) => {
         patience.cancel();
         reply.answer(0, answer);
@@ -110,7 +110,7 @@ export class Operator {
   }
 }
 
-async function decide(life: Life, errand: Errand): Promise<Answer> {
+async function decide(life: Incarnation, errand: ServerRequest): Promise<Answer> {
   if (!life.open) return { kind: 'try-again' };
   try {
     return { kind: 'outcome', outcome: await errand.serve(life) };

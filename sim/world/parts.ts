@@ -17,11 +17,11 @@ import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../../src/network/index.ts
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
 import { LeaseController } from '../../src/operations/runtime.ts';
 import { NetworkPort } from './network-port.ts';
-import type { Born } from './server.ts';
+import type { IncarnationContext } from './server.ts';
 import { trustedTimeProviders } from './trusted-clock.ts';
 import type { World } from './world.ts';
 
-export interface Parts {
+export interface SimParts {
   /** The database on the shared disk. */
   readonly database: (disk: MemoryDisk) => Store;
   /** What lies between a server's journal and its connection. */
@@ -32,19 +32,19 @@ export interface Parts {
   /** Those of the program, and those of workloads. */
   readonly modules: readonly Module[];
   /** What one start of a server provides to its modules, or replaces of them. */
-  readonly providers: (born: Born, world: World) => readonly Provider[];
+  readonly providers: (born: IncarnationContext, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
 
 const LEASE_CONTROLLER = serviceKey<LeaseController>('lease');
 /** For drivers of workloads: the start of a server that they belong to, and the world that it is in. */
-export const BORN = serviceKey<Born>('born');
+export const INCARNATION = serviceKey<IncarnationContext>('born');
 export const WORLD = serviceKey<World>('world');
 
 /** Longer than in production: a holder that stands still for a while may keep its lease, which is what some guards are for. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
 /** Real ends of waits are spread for the sake of other callers; here that would only be more ticks. */
-const GATEWAY_LOOK_MS = 1000;
+const GATEWAY_CHECK_MS = 1000;
 
 /** All servers of a world sign with the same key. */
 const SIGNER = fakeSigner();
@@ -59,14 +59,14 @@ export function viewSource({ composition }: World): Parameters<typeof composeVie
   return { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds };
 }
 
-export const productionParts: Parts = {
+export const productionParts: SimParts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
   submit: authorizingSubmit,
   modules: MODULES,
   providers: (born, world) => [
-    provide(BORN, () => born),
+    provide(INCARNATION, () => born),
     provide(WORLD, () => world),
     provideController(LEASE_CONTROLLER, () => {
       const { journal, clock, log, program, url } = born;
@@ -83,13 +83,13 @@ export const productionParts: Parts = {
       const liveness = runtime.get(LIVENESS_CONTROLLER);
       return {
         heard: (host) => {
-          world.hearing.heard(born.program.name, host, world.scheduler.nowMs);
+          world.heartbeats.record(born.program.name, host, world.scheduler.nowMs);
           liveness.heard(host);
         },
       };
     }),
     provide(GATEWAY_OPTIONS, (runtime) => ({
-      lookMs: GATEWAY_LOOK_MS,
+      lookMs: GATEWAY_CHECK_MS,
       hash: sha256,
       holder: () => runtime.get(LEASE_CONTROLLER).holder(),
       vouching: new Vouching({

@@ -11,7 +11,7 @@ import { StorePort } from './store-port.ts';
 import type { World } from './world.ts';
 
 /** What one start of a server has before its controllers are made. */
-export interface Born {
+export interface IncarnationContext {
   readonly program: Program;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -25,7 +25,7 @@ export interface Born {
   readonly hasCredentials: () => boolean;
 }
 
-export interface Life extends Born {
+export interface Incarnation extends IncarnationContext {
   readonly runtime: Runtime;
   readonly stop: AbortController;
   /** The fleet is loaded: requests are taken. */
@@ -44,7 +44,7 @@ export class Server {
   #skewMs = 0;
   readonly #world: World;
   #starts = 0;
-  #life: Life | undefined;
+  #incarnation: Incarnation | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(name: string, world: World) {
@@ -54,8 +54,8 @@ export class Server {
   }
 
   /** The running incarnation; undefined while the server is down. */
-  get life(): Life | undefined {
-    return this.#life;
+  get incarnation(): Incarnation | undefined {
+    return this.#incarnation;
   }
 
   /** How far the clock of its machine is off, also across starts. */
@@ -65,20 +65,20 @@ export class Server {
 
   setClock(skewMs: number): void {
     this.#skewMs = skewMs;
-    const program = this.#life?.program;
+    const program = this.#incarnation?.program;
     if (program === undefined) return;
     program.wallSkewMs = skewMs;
     program.skewMs = Math.max(program.skewMs, skewMs);
   }
 
   start(): void {
-    if (this.#life !== undefined) return;
+    if (this.#incarnation !== undefined) return;
     this.#starts += 1;
-    const life = this.#makeLife(`${this.name}.${this.#starts}`);
-    this.#life = life;
+    const life = this.#makeIncarnation(`${this.name}.${this.#starts}`);
+    this.#incarnation = life;
     this.#world.scheduler.note(life.program.name, 'starts');
-    life.journal.onCommit((commit, applied) => this.#world.committed(this, life, commit, applied));
-    life.journal.onRebuilt(() => this.#world.rebuilt(life));
+    life.journal.onCommit((commit, applied) => this.#world.onCommit(this, life, commit, applied));
+    life.journal.onRebuilt(() => this.#world.onRebuilt(life));
     this.#ended = run(life).catch((error: unknown) => {
       const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#world.violate('a server never stops by itself', `${life.program.name}: ${told}`);
@@ -87,9 +87,9 @@ export class Server {
 
   crash(): void {
     const { disk, rng, scheduler } = this.#world;
-    const name = this.#life?.program.name;
-    this.#life?.program.crash();
-    this.#life = undefined;
+    const name = this.#incarnation?.program.name;
+    this.#incarnation?.program.crash();
+    this.#incarnation = undefined;
     // The system of a killed process closes its connections; one whose machine died leaves the session to the database.
     if (name === undefined || rng.chance(0.3)) return;
     scheduler.after(rng.between(1, 300), `the database ends the session of ${name}`, () => disk.endSession(name));
@@ -97,14 +97,14 @@ export class Server {
 
   /** Stops as an operator stops it: the lease is handed back. It is started again once its program has ended. */
   async restart(afterMs: number): Promise<void> {
-    const life = this.#life;
+    const life = this.#incarnation;
     life?.stop.abort();
     await this.#ended;
-    if (this.#life === life) this.crash();
+    if (this.#incarnation === life) this.crash();
     this.#world.scheduler.after(afterMs, `${this.name} is started`, () => this.start());
   }
 
-  #makeLife(name: string): Life {
+  #makeIncarnation(name: string): Incarnation {
     const { scheduler, calls, rng: worldRng, parts, registry, database } = this.#world;
     const rng = worldRng.fork();
     const program = new Program(name, scheduler, calls);
@@ -113,18 +113,18 @@ export class Server {
     const clock = new SimClock(program);
     const ids = new SimIds(name, clock, rng.fork());
     const port = new StorePort({ database, program, link: this.storeLink, rng: rng.fork(), witness: this.#world });
-    const journal = parts.journal({ store: parts.client(port), registry, clock, ids, share: SHARE });
+    const journal = parts.journal({ store: parts.client(port), registry, clock, ids, writeThreshold: SHARE });
     const log = logInto(this.#world, name);
     const hasCredentials = (): boolean => this.hasCredentials;
     const submit = parts.submit(journal);
-    const born: Born = { program, clock, ids, log, journal, submit, url: this.url, hasCredentials };
+    const born: IncarnationContext = { program, clock, ids, log, journal, submit, url: this.url, hasCredentials };
     const { composition } = this.#world;
     const runtime = new Runtime(composition, { journal, clock, ids, log }, parts.providers(born, this.#world));
     return { ...born, runtime, stop: new AbortController(), open: false };
   }
 }
 
-async function run(life: Life): Promise<void> {
+async function run(life: Incarnation): Promise<void> {
   await open(life);
   life.open = true;
   const { signal } = life.stop;
@@ -132,7 +132,7 @@ async function run(life: Life): Promise<void> {
   await Promise.all([life.journal.follow(signal), ...controllers.map((controller) => controller.run(signal))]);
 }
 
-async function open({ journal, clock, stop: { signal } }: Life): Promise<void> {
+async function open({ journal, clock, stop: { signal } }: Incarnation): Promise<void> {
   while (!signal.aborted) {
     try {
       await journal.open();

@@ -1,6 +1,6 @@
 // The way from one server to the database: how long it takes and what goes wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
-import { Way } from './way.ts';
+import { FaultyPath } from './way.ts';
 
 /** What happens to one call. Times are from now. */
 export type Fate =
@@ -16,12 +16,12 @@ export type Fate =
   /** The same, at the worst moment: just before the next write of the same sender. */
   | { readonly kind: 'served-before-next'; readonly afterMs: number };
 
-export class StoreLink extends Way {
+export class StoreLink extends FaultyPath {
   draw(rng: Rng): Fate {
     if (this.cut) return { kind: 'refused', afterMs: rng.between(1, 50) };
     const requestMs = 1 + rng.below(3) + this.delay(rng);
     const replyMs = 1 + rng.below(3) + this.delay(rng);
-    if (this.goesWell(rng)) return { kind: 'served', requestMs, replyMs };
+    if (this.succeeds(rng)) return { kind: 'served', requestMs, replyMs };
     const afterMs = requestMs + replyMs + rng.between(10, 400);
     switch (rng.below(5)) {
       case 0:

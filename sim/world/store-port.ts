@@ -10,10 +10,10 @@ import {
   type LeaseRequest,
   type Position,
   type ReadAnswer,
-  type Resource,
+  type StoredResource,
   type SnapshotAnswer,
   type Store,
-  type Written,
+  type WriteAnswer,
 } from '../../src/journal/index.ts';
 import type { Program, Reply } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
@@ -29,11 +29,11 @@ export interface LeaseChange {
 }
 
 /** Told of what the database did, at the moment it did it. */
-export interface StoreWitness {
-  wrote(group: Group, written: Written, lease: Lease | undefined, writer: string): void;
+export interface StoreObserver {
+  onWrite(group: Group, written: WriteAnswer, lease: Lease | undefined, writer: string): void;
   /** Whether the session of this tenure's holder is still there. */
   hasSession(lease: Lease): boolean;
-  leased(change: LeaseChange): void;
+  onLease(change: LeaseChange): void;
   fault(who: string, what: string): void;
 }
 
@@ -42,7 +42,7 @@ export interface StorePortOptions {
   readonly program: Program;
   readonly link: StoreLink;
   readonly rng: Rng;
-  readonly witness: StoreWitness;
+  readonly witness: StoreObserver;
 }
 
 export class StorePort implements Store {
@@ -58,12 +58,12 @@ export class StorePort implements Store {
     return this.#options.database.journalId;
   }
 
-  write(group: Group): Promise<Written> {
+  write(group: Group): Promise<WriteAnswer> {
     const { database, witness, program } = this.#options;
     return this.#exchange('write', async () => {
       const lease = group.fence === undefined ? undefined : await database.readLease(group.fence.lease);
       const written = await database.write(group);
-      witness.wrote(group, written, lease, program.name);
+      witness.onWrite(group, written, lease, program.name);
       return written;
     });
   }
@@ -72,9 +72,9 @@ export class StorePort implements Store {
     return this.#exchange('read', () => this.#options.database.read(after, limit));
   }
 
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
+  async snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
     const { position, pages } = await this.#exchange('snapshot', async () => {
-      const read: (readonly Resource[])[] = [];
+      const read: (readonly StoredResource[])[] = [];
       return { position: await this.#options.database.snapshot((page) => read.push(page)), pages: read };
     });
     for (const page of pages) take(page);
@@ -86,7 +86,7 @@ export class StorePort implements Store {
   }
 
   /** A hint that may be early, late or never; here it is lost whenever the link is in trouble. */
-  changed(revision: number, signal: AbortSignal): Promise<void> {
+  waitForChange(revision: number, signal: AbortSignal): Promise<void> {
     return this.#options.program.call('store', 'changed', (reply) => {
       signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
       void this.#hint(revision, signal, reply);
@@ -96,7 +96,7 @@ export class StorePort implements Store {
   async #hint(revision: number, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
     const { link, database } = this.#options;
     if (link.cut) return;
-    await database.changed(revision, signal);
+    await database.waitForChange(revision, signal);
     if (!signal.aborted && !link.cut) reply.answer(2, undefined);
   }
 
@@ -106,19 +106,19 @@ export class StorePort implements Store {
 
   acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
     return this.#exchange('acquire', () =>
-      this.#witnessed(request.name, () => this.#options.database.acquireLease(request)),
+      this.#observed(request.name, () => this.#options.database.acquireLease(request)),
     );
   }
 
   renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
     return this.#exchange('renew', () =>
-      this.#witnessed(request.name, () => this.#options.database.renewLease(request)),
+      this.#observed(request.name, () => this.#options.database.renewLease(request)),
     );
   }
 
   releaseLease(name: string, epoch: number): Promise<void> {
     return this.#exchange('release', () =>
-      this.#witnessed(name, () => this.#options.database.releaseLease(name, epoch)),
+      this.#observed(name, () => this.#options.database.releaseLease(name, epoch)),
     );
   }
 
@@ -144,12 +144,12 @@ export class StorePort implements Store {
 
   async close(): Promise<void> {}
 
-  async #witnessed<T>(lease: string, change: () => Promise<T>): Promise<T> {
+  async #observed<T>(lease: string, change: () => Promise<T>): Promise<T> {
     const { database, witness, program } = this.#options;
     const before = await database.readLease(lease);
     const hadSession = before !== undefined && witness.hasSession(before);
     const answer = await change();
-    witness.leased({ before, after: await database.readLease(lease), asker: program.name, hadSession });
+    witness.onLease({ before, after: await database.readLease(lease), asker: program.name, hadSession });
     return answer;
   }
 

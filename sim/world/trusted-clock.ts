@@ -6,16 +6,16 @@ import { StoreUnavailable, type Clock, type Journal } from '../../src/journal/in
 import { RETENTION_TIMING, TRUSTED_TIME } from '../../src/journal/module.ts';
 import { findJumpAtStart, trustedTime, type TrustedTime } from '../../src/main/trusted-time.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
-import type { Born } from './server.ts';
+import type { IncarnationContext } from './server.ts';
 
-export const RETENTION_LOOK_MS = 2000;
+export const RETENTION_INTERVAL_MS = 2000;
 
 /** What trust is decided on. */
 export const TRUST_PARTS = serviceKey<TrustedTime>('trust-parts');
 const START_CHECK = serviceKey<Controller & { readonly isDone: boolean }>('clock-check-at-start');
 const INTEGRITY = serviceKey<IntegrityController>('integrity');
 
-export function trustedTimeProviders({ journal, clock, log, program, url }: Born): readonly Provider[] {
+export function trustedTimeProviders({ journal, clock, log, program, url }: IncarnationContext): readonly Provider[] {
   // What it says loudly is expected in worlds whose clocks jump.
   const quietly = { ...log, error: (facts: object, message: string) => log.warn(facts, message) };
   const readClocks = () => {
@@ -23,7 +23,7 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Born
     return { wallMs: WORLD_BEGINS_MS + nowMs + program.wallSkewMs, monotonicMs: nowMs };
   };
   return [
-    provide(RETENTION_TIMING, () => ({ lookMs: RETENTION_LOOK_MS })),
+    provide(RETENTION_TIMING, () => ({ intervalMs: RETENTION_INTERVAL_MS })),
     provideController(INTEGRITY, () => new IntegrityController({ journal, clock, log: quietly })),
     provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
     provide(TRUSTED_TIME, (runtime) => {
@@ -53,7 +53,7 @@ async function findJump(journal: Journal, clock: Clock, signal: AbortSignal): Pr
       return await findJumpAtStart(journal.store, clock.nowMs());
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      await clock.sleep(RETENTION_LOOK_MS, signal);
+      await clock.sleep(RETENTION_INTERVAL_MS, signal);
     }
   }
   return undefined;

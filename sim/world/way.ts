@@ -1,7 +1,7 @@
 // The knobs of a way that calls take, as faults turn them: it is cut, it is slow, some of what goes over it goes wrong.
 import type { Rng } from '../kernel/rng.ts';
 
-export abstract class Way {
+export abstract class FaultyPath {
   cut = false;
   /** How much longer every call takes. */
   slowMs = 0;
@@ -14,7 +14,7 @@ export abstract class Way {
     this.failPercent = 0;
   }
 
-  protected goesWell(rng: Rng): boolean {
+  protected succeeds(rng: Rng): boolean {
     return this.failPercent === 0 || !rng.chance(this.failPercent / 100);
   }
 

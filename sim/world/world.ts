@@ -1,28 +1,28 @@
 // One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
 // them together; what happens is in workloads and faults, what must hold is in checkers.
 import { compose, type Composition } from '../../src/composition/index.ts';
-import { Fleet, type Applied, type Registry } from '../../src/fleet/index.ts';
-import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
+import { Fleet, type AppliedChange, type Registry } from '../../src/fleet/index.ts';
+import type { Commit, Group, Lease, Store, WriteAnswer } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import { Rng } from '../kernel/rng.ts';
 import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
-import type { Checker, Watch } from '../checkers/checker.ts';
-import { Hearing } from './hearing.ts';
+import type { Checker, Observer } from '../checkers/checker.ts';
+import { HeartbeatLog } from './hearing.ts';
 import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
-import { Network } from './network.ts';
-import { Operator, type Asked } from './operator.ts';
-import type { Parts } from './parts.ts';
-import { Server, type Life } from './server.ts';
-import type { LeaseChange, StoreWitness } from './store-port.ts';
+import { SimNetwork } from './network.ts';
+import { Operator, type RequestRecord } from './operator.ts';
+import type { SimParts } from './parts.ts';
+import { Server, type Incarnation } from './server.ts';
+import type { LeaseChange, StoreObserver } from './store-port.ts';
 import { Tally } from './tally.ts';
 
 export interface WorldOptions {
   readonly seed: number;
-  readonly parts: Parts;
+  readonly parts: SimParts;
   readonly checkers: readonly Checker[];
   readonly print?: (line: string) => void;
 }
@@ -32,9 +32,9 @@ export interface Violation {
   readonly message: string;
 }
 
-export class World implements StoreWitness {
+export class World implements StoreObserver {
   readonly seed: number;
-  readonly parts: Parts;
+  readonly parts: SimParts;
   readonly rng: Rng;
   readonly scheduler: Scheduler;
   readonly composition: Composition;
@@ -47,13 +47,13 @@ export class World implements StoreWitness {
   readonly servers: readonly Server[];
   readonly links: Link[] = [];
   readonly machines: Machine[] = [];
-  readonly hearing = new Hearing();
-  readonly network: Network;
+  readonly heartbeats = new HeartbeatLog();
+  readonly network: SimNetwork;
   /** Everything that anybody asked for, and what they were told. */
-  readonly asked: Asked[] = [];
+  readonly requests: RequestRecord[] = [];
   /** True until everything heals: workloads ask for new things only as long as it is. */
-  troubled = true;
-  readonly #watches: readonly Watch[];
+  isTroubled = true;
+  readonly #observers: readonly Observer[];
   #truth: Fleet;
   #violation: Violation | undefined;
 
@@ -69,8 +69,8 @@ export class World implements StoreWitness {
     this.database = parts.database(this.disk);
     this.servers = Array.from({ length: this.rng.between(1, 3) }, (_, at) => new Server(`server${at + 1}`, this));
     this.#truth = new Fleet(this.registry);
-    this.network = new Network(this);
-    this.#watches = checkers.map((checker) => checker.watch(this, (message) => this.violate(checker.name, message)));
+    this.network = new SimNetwork(this);
+    this.#observers = checkers.map((checker) => checker.watch(this, (message) => this.violate(checker.name, message)));
   }
 
   get violation(): Violation | undefined {
@@ -107,11 +107,11 @@ export class World implements StoreWitness {
   /** All servers lose power at once, and the disk whatever it had not flushed. */
   powerCut(): void {
     for (const server of this.servers) server.crash();
-    this.disk.powerCut();
-    this.ledger.cutBackTo(this.disk.state.commits.at(-1)?.revision ?? this.disk.state.floor.revision);
+    this.disk.cutPower();
+    this.ledger.truncate(this.disk.state.commits.at(-1)?.revision ?? this.disk.state.floor.revision);
   }
 
-  wrote(group: Group, written: Written, lease: Lease | undefined, writer: string): void {
+  onWrite(group: Group, written: WriteAnswer, lease: Lease | undefined, writer: string): void {
     this.scheduler.note(
       writer,
       `database: ${written.kind} ${written.kind === 'written' ? written.revision : written.conflict.kind}`,
@@ -119,7 +119,7 @@ export class World implements StoreWitness {
     if (written.kind !== 'written') return;
     const note = { writer, fence: group.fence, lease, atStep: this.scheduler.steps };
     const entries = this.ledger.record(group.batches, note);
-    for (const watch of this.#watches) watch.onWrite?.(entries, written.revision);
+    for (const watch of this.#observers) watch.onWrite?.(entries, written.revision);
     for (const entry of entries) this.#follow(entry);
   }
 
@@ -129,42 +129,42 @@ export class World implements StoreWitness {
     if (commit.revision !== this.#truth.revision + 1)
       this.#truth = this.ledger.replay(this.registry, commit.revision - 1);
     const applied = this.#truth.apply(commit.revision, changes);
-    for (const watch of this.#watches) watch.onApplied?.(this.#truth, applied, entry);
+    for (const watch of this.#observers) watch.onApplied?.(this.#truth, applied, entry);
   }
 
   hasSession(lease: Lease): boolean {
     return !this.disk.isAbandoned(lease.name, lease.epoch);
   }
 
-  leased(change: LeaseChange): void {
+  onLease(change: LeaseChange): void {
     const { before, after, asker } = change;
     if (before?.epoch !== after?.epoch) this.scheduler.note(asker, `database: lease epoch ${after?.epoch ?? 0}`);
-    for (const watch of this.#watches) watch.onLease?.(change);
+    for (const watch of this.#observers) watch.onLease?.(change);
   }
 
-  committed(server: Server, life: Life, commit: Commit, applied: readonly Applied[]): void {
-    for (const watch of this.#watches) watch.onCommit?.({ server, life, commit, applied });
+  onCommit(server: Server, life: Incarnation, commit: Commit, applied: readonly AppliedChange[]): void {
+    for (const watch of this.#observers) watch.onCommit?.({ server, life, commit, applied });
   }
 
-  rebuilt(life: Life): void {
+  onRebuilt(life: Incarnation): void {
     this.scheduler.note(life.program.name, `fleet loaded anew at ${life.journal.fleet.revision}`);
-    for (const watch of this.#watches) watch.onRebuilt?.(life);
+    for (const watch of this.#observers) watch.onRebuilt?.(life);
   }
 
-  machineTold(machine: Machine): void {
-    for (const watch of this.#watches) watch.onTold?.(machine);
+  onDriverCall(machine: Machine): void {
+    for (const watch of this.#observers) watch.onDriverCall?.(machine);
   }
 
   /** What is on a machine is another than it was. */
-  machineChanged(machine: Machine): void {
-    for (const watch of this.#watches) watch.onMachine?.(machine);
+  onMachineChanged(machine: Machine): void {
+    for (const watch of this.#observers) watch.onMachineChanged?.(machine);
   }
 
-  networkChanged(): void {
-    for (const watch of this.#watches) watch.onNetwork?.();
+  onNetworkChanged(): void {
+    for (const watch of this.#observers) watch.onNetworkChanged?.();
   }
 
   checkEnd(): void {
-    for (const watch of this.#watches) watch.atEnd?.();
+    for (const watch of this.#observers) watch.atEnd?.();
   }
 }

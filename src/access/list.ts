@@ -202,7 +202,7 @@ function indexed<K extends string, D extends AnyDoc>(
   for (const [name, { index, keyOf }] of Object.entries(listing.filters)) {
     const value = call.query[name] ?? (name === 'site' ? call.caller.site : undefined);
     if (index === undefined || typeof value !== 'string') continue;
-    const ids = fleet.idsUnder(index.name, keyOf?.(value) ?? value);
+    const ids = fleet.lookupIds(index.name, keyOf?.(value) ?? value);
     if (best === undefined || ids.length < best.length) best = ids;
   }
   return best;

@@ -2,7 +2,7 @@
 // nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
 import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../access/index.ts';
 import type { Hearing } from '../election/index.ts';
-import type { Applied, Refusal } from '../fleet/index.ts';
+import type { AppliedChange, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
@@ -195,7 +195,7 @@ export class Desk {
     this.#exchange.look();
   }
 
-  #touch(applied: readonly Applied[]): void {
+  #touch(applied: readonly AppliedChange[]): void {
     const { journal, source, clock } = this.#options;
     this.#exchange.touch(applied);
     this.#wakeUnauthorized(applied);
@@ -215,7 +215,7 @@ export class Desk {
   }
 
   /** Whoever waits here with a token that has ended is answered at once, with the refusal. */
-  #wakeUnauthorized(applied: readonly Applied[]): void {
+  #wakeUnauthorized(applied: readonly AppliedChange[]): void {
     for (const { kind, after } of applied) {
       const { role, host, revoked } = (kind === TOKEN.name ? (after?.doc as Token | undefined) : undefined) ?? {};
       if (role !== 'agent' || host === undefined || revoked === undefined) continue;
@@ -224,7 +224,7 @@ export class Desk {
     }
   }
 
-  #forgetGone({ before, after }: Applied): void {
+  #forgetGone({ before, after }: AppliedChange): void {
     const gone = after === undefined || (after.doc as Host).state === 'removed';
     const id = (after ?? before)?.id ?? '';
     if (!gone) return;

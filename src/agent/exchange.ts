@@ -1,7 +1,7 @@
 // Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
 // memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
 import { SERVICE, type HandOver } from '../election/index.ts';
-import { idOf, mark, type Applied, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import {
@@ -103,7 +103,7 @@ export class Exchange {
   }
 
   /** What was done to services: of those that are past it nothing is kept, and nobody waits for it. */
-  touch(applied: readonly Applied[]): void {
+  touch(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
       const id = (after ?? before)?.id;

@@ -1,6 +1,6 @@
 // The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
-import { checker } from '../fleet/index.ts';
+import { compileChecker } from '../fleet/index.ts';
 import { Connections, type Answered, type Asked, type Origin } from './http-request.ts';
 import { parsedJson } from './json-text.ts';
 import {
@@ -53,16 +53,16 @@ const VIEW_REPLY = Type.Union([
   Type.Object({ ...VIEW_ANSWER.properties, kind: Type.Literal('view'), view: VIEW }),
 ]);
 
-type Check = ReturnType<typeof checker>;
+type Check = ReturnType<typeof compileChecker>;
 
 const CHECKS = {
-  joined: checker(JOINED),
-  issued: checker(ISSUED),
-  heard: checker(HEARD),
-  view: checker(VIEW_REPLY),
-  observed: checker(OBSERVED),
-  deposited: checker(DEPOSITED),
-  collected: checker(COLLECTED),
+  joined: compileChecker(JOINED),
+  issued: compileChecker(ISSUED),
+  heard: compileChecker(HEARD),
+  view: compileChecker(VIEW_REPLY),
+  observed: compileChecker(OBSERVED),
+  deposited: compileChecker(DEPOSITED),
+  collected: compileChecker(COLLECTED),
 };
 
 interface Sent {

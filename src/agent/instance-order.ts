@@ -1,7 +1,7 @@
 // The tasks that concern instances, as a host understands them: what each must say, and since which version an agent
 // knows what it is asked for. A task that says more than this is fine, one that says less is not carried out.
 import { Type, type Static, type TSchema } from 'typebox';
-import { checker } from '../fleet/index.ts';
+import { compileChecker } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION } from '../hosts/index.ts';
 import type { Task } from '../operations/index.ts';
 
@@ -105,7 +105,7 @@ const SCHEMAS = {
   activate: ACTIVATE,
 } satisfies Record<InstanceTask, TSchema>;
 
-const CHECKS = new Map(INSTANCE_TASKS.map((task) => [task, checker(SCHEMAS[task])]));
+const CHECKS = new Map(INSTANCE_TASKS.map((task) => [task, compileChecker(SCHEMAS[task])]));
 
 export function isInstanceTask(kind: string): kind is InstanceTask {
   return (INSTANCE_TASKS as readonly string[]).includes(kind);

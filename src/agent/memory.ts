@@ -1,7 +1,7 @@
 // What an agent remembers over a restart: who it is, its last view, its answers. A file that cannot be read back is
 // treated as absent and said loudly: the server can give all of it again, but for a join token a person is needed.
 import { Type, type Static, type TSchema } from 'typebox';
-import { checker } from '../fleet/index.ts';
+import { compileChecker } from '../fleet/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
 import { TRUST } from './trust.ts';
 import { parsedJson } from './json-text.ts';
@@ -68,11 +68,11 @@ export interface Taken {
 }
 
 const CHECKS = {
-  identity: checker(IDENTITY),
-  view: checker(TAKEN),
-  answers: checker(ANSWERS),
-  certificate: checker(CERTIFICATE),
-} satisfies Record<OwnFile, ReturnType<typeof checker>>;
+  identity: compileChecker(IDENTITY),
+  view: compileChecker(TAKEN),
+  answers: compileChecker(ANSWERS),
+  certificate: compileChecker(CERTIFICATE),
+} satisfies Record<OwnFile, ReturnType<typeof compileChecker>>;
 
 export class Memory {
   readonly #disk: Disk;

@@ -1,7 +1,7 @@
 // What a control plane says under its signing key, and how an agent reads it. A statement names the journal, the host and the
 // credential that it is about: one of an earlier incarnation of a host must never count for a later one.
 import { Type, type Static } from 'typebox';
-import { checker } from '../fleet/index.ts';
+import { compileChecker } from '../fleet/index.ts';
 import { parsedJson } from './json-text.ts';
 
 /** The text that was signed, as it was signed, and one signature for each key that is in force. */
@@ -62,8 +62,8 @@ export type Statement = Static<typeof STATEMENT>;
 export type ControlPlaneStatement = Static<typeof CONTROL_PLANE>;
 
 export const isSigned = (value: unknown): value is Signed => checkSigned(value).length === 0;
-const checkSigned = checker(SIGNED);
-const checkStatement = checker(STATEMENT);
+const checkSigned = compileChecker(SIGNED);
+const checkStatement = compileChecker(STATEMENT);
 
 /** The server's end: signs with every key that is in force. */
 export interface Signer {

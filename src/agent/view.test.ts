@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fleet, idOf, put, type Applied, type Change } from '../fleet/index.ts';
+import { Fleet, idOf, put, type AppliedChange, type Change } from '../fleet/index.ts';
 import { HOST, joinHosts, selfPart } from '../hosts/index.ts';
 import { ITEM, OPERATION, type Item, type Operation } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
@@ -22,11 +22,11 @@ function fleetOf(...names: string[]): Fleet {
   return fleet;
 }
 
-function apply(fleet: Fleet, changes: readonly Change[]): Applied[] {
+function apply(fleet: Fleet, changes: readonly Change[]): AppliedChange[] {
   return fleet.apply(fleet.revision + 1, changes);
 }
 
-function editItem(fleet: Fleet, edit: Partial<Item>): Applied[] {
+function editItem(fleet: Fleet, edit: Partial<Item>): AppliedChange[] {
   return apply(fleet, [put(ITEM, C1, { ...fleet.get(ITEM, C1)!.doc, ...edit })]);
 }
 

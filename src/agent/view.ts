@@ -1,6 +1,6 @@
 // What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
 // fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
-import { idOf, type Applied, type FleetReader, type Steps } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import type { ViewPart } from '../hosts/index.ts';
 import {
   ITEM,
@@ -71,7 +71,7 @@ export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: Sto
 }
 
 /** The hosts whose view may be another after this change. One that is missed here is shown at a later poll. */
-export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: Applied): Set<string> {
+export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
   const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
   if (change.kind !== ITEM.name) return hosts;
   for (const side of [change.before, change.after]) {

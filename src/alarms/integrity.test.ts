@@ -12,7 +12,7 @@ import { ALARM, alarmId, alarmsModel, raised } from './model.ts';
 
 function fleetWith(...findings: readonly Parameters<typeof raiseFinding>[1][]): AnyFleet {
   const fleet = new Fleet(new Registry([alarmsModel]));
-  fleet.loaded(0);
+  fleet.finishLoad(0);
   findings.forEach((finding, at) => fleet.apply(at + 1, raiseFinding(fleet, finding, 1000)));
   return fleet;
 }

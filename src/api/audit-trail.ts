@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts';
 import { NameProbes } from './name-probes.ts';
 import type { HttpProblem } from './problem.ts';
 import { RefusalFiles } from './refusal-files.ts';
-import { Refusals, type Audience, type RefusalLine } from './refusals.ts';
+import { RefusalLog, type CallerClass, type RefusalLine } from './refusals.ts';
 
 export interface AuditTrailOptions {
   readonly authenticator: Authenticator;
@@ -33,16 +33,16 @@ const WARNED = new Set([401, 403, 429]);
 export class AuditTrail {
   readonly files: RefusalFiles | undefined;
   readonly #options: AuditTrailOptions;
-  readonly #refusals: Refusals;
+  readonly #refusals: RefusalLog;
   readonly #probes = new NameProbes();
   readonly #flushing: NodeJS.Timeout;
 
   constructor(options: AuditTrailOptions) {
     const { folder, log, metrics, server, clock } = options;
     this.#options = options;
-    const lost = (lines: number): void => metrics.refusalsLost(lines);
-    this.files = folder === undefined ? undefined : new RefusalFiles({ folder, log, lost });
-    this.#refusals = new Refusals({ server, write: (line, audience) => this.#write(line, audience) });
+    const onLost = (lines: number): void => metrics.countLostRefusals(lines);
+    this.files = folder === undefined ? undefined : new RefusalFiles({ folder, log, onLost });
+    this.#refusals = new RefusalLog({ server, write: (line, audience) => this.#write(line, audience) });
     this.#flushing = setInterval(() => this.#refusals.flush(clock.nowMs()), FLUSH_MS);
     this.#flushing.unref();
   }
@@ -53,20 +53,20 @@ export class AuditTrail {
   }
 
   /** Called with every problem that is answered. */
-  note(request: FastifyRequest, problem: HttpProblem): void {
+  record(request: FastifyRequest, problem: HttpProblem): void {
     const { status, code } = problem;
     if (status < 400 || status >= 500 || status === MISDIRECTED) return;
     const caller = this.callerOf(request);
     const atMs = this.#options.clock.nowMs();
-    if (isProbe(code) && caller !== undefined) this.#probes.count(caller, atMs);
+    if (isNameProbe(code) && caller !== undefined) this.#probes.count(caller, atMs);
     const route = request.admitted?.route.path ?? 'none';
-    this.#options.metrics.refused({ method: request.admitted?.route.method ?? 'any', route, code });
+    this.#options.metrics.countRefusal({ method: request.admitted?.route.method ?? 'any', route, code });
     const { method, ip: address, id: requestId, headers } = request;
-    this.#refusals.note({
+    this.#refusals.record({
       revision: this.#options.journal.fleet.revision,
       ...{ atMs, caller, address, method, route, status, code, requestId },
       forwarded: headers[FORWARDED] !== undefined,
-      ...(isProbe(code) && { asked: askedFor(request.body, problem.field) }),
+      ...(isNameProbe(code) && { requestedName: requestedName(request.body, problem.field) }),
     });
   }
 
@@ -76,7 +76,7 @@ export class AuditTrail {
     if (caller !== undefined && isBound(caller)) this.#probes.demandBudget(caller, this.#options.clock.nowMs());
   }
 
-  #write(line: RefusalLine, audience: Audience): void {
+  #write(line: RefusalLine, audience: CallerClass): void {
     this.files?.write(line, audience);
     const { type: _, at: _at, atMs: _atMs, server: _server, ...facts } = line;
     this.#options.log[WARNED.has(line.status) ? 'warn' : 'info'](facts, 'refused');
@@ -90,12 +90,12 @@ export class AuditTrail {
 }
 
 /** A refusal that tells of what the caller may not see. */
-function isProbe(code: string): boolean {
+function isNameProbe(code: string): boolean {
   return code === NAME_UNAVAILABLE || code === ADDRESS_UNAVAILABLE;
 }
 
 /** The text that a JSON pointer leads to: the name that was wanted, for the record and never for the answer. */
-function askedFor(body: unknown, field: string | undefined): string | undefined {
+function requestedName(body: unknown, field: string | undefined): string | undefined {
   let found: unknown = body;
   for (const part of (field ?? '').split('/').slice(1)) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;

@@ -2,7 +2,7 @@
 // every server; refusals are this server's own. A reader that is slow is waited for; a line at the end says that nothing is missing.
 import { Type, type Static } from 'typebox';
 import { closed, IDEMPOTENCY, stream, type Out, type Route, type World } from '../access/index.ts';
-import type { ReadCommit, Store } from '../journal/index.ts';
+import type { StoredCommit, Store } from '../journal/index.ts';
 import type { RefusalFiles, TimeRange } from './refusal-files.ts';
 import type { RefusalLine } from './refusals.ts';
 
@@ -25,15 +25,15 @@ interface CommitLine {
   readonly changes: readonly { readonly kind: string; readonly id: string; readonly change: 'put' | 'delete' }[];
 }
 
-type Line = CommitLine | RefusalLine;
+type AuditLine = CommitLine | RefusalLine;
 
-export interface Audited {
+export interface AuditSources {
   /** Undefined when none are kept. */
   readonly files: RefusalFiles | undefined;
   readonly server: () => string;
 }
 
-export function auditRoute(audited: Audited): Route {
+export function auditRoute(audited: AuditSources): Route {
   return stream({
     method: 'GET',
     path: '/api/v1/audit',
@@ -54,7 +54,7 @@ function rangeOf({ sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: Static<type
   return { sinceMs, untilMs };
 }
 
-interface Exporting extends Audited {
+interface ExportContext extends AuditSources {
   readonly world: Pick<World, 'journal' | 'clock'>;
   readonly range: TimeRange;
 }
@@ -71,7 +71,7 @@ class JournalUnreadable extends Error {
   }
 }
 
-async function exportAudit(out: Out, exporting: Exporting): Promise<void> {
+async function exportAudit(out: Out, exporting: ExportContext): Promise<void> {
   try {
     await sendLines(out, exporting);
   } catch (error) {
@@ -80,12 +80,12 @@ async function exportAudit(out: Out, exporting: Exporting): Promise<void> {
   }
 }
 
-async function sendLines(out: Out, { files, server, world, range }: Exporting): Promise<void> {
+async function sendLines(out: Out, { files, server, world, range }: ExportContext): Promise<void> {
   const { journal, clock } = world;
   const head = journal.fleet.revision;
   const counts = { commit: 0, refusal: 0 };
   const refusals = files === undefined ? [] : [files.read('known', range), files.read('strangers', range)];
-  for await (const line of mergedByTime([commitLines(journal.store, range, head), ...refusals])) {
+  for await (const line of mergeByTime([commitLines(journal.store, range, head), ...refusals])) {
     counts[line.type] += 1;
     if (!(await out.send(`${JSON.stringify(line)}\n`))) return;
     // Reading from memory never waits: others get their turn.
@@ -98,7 +98,7 @@ async function sendLines(out: Out, { files, server, world, range }: Exporting): 
 }
 
 async function* commitLines(store: Store, range: TimeRange, head: number): AsyncGenerator<CommitLine> {
-  let after = await lastRevisionBefore(store, range.sinceMs - CLOCKS_DIFFER_MS, head);
+  let after = await findRevisionBefore(store, range.sinceMs - CLOCKS_DIFFER_MS, head);
   while (after < head) {
     const page = await store.read({ revision: after }, PAGE);
     if (page.kind === 'diverged' || page.kind === 'damaged') throw new JournalUnreadable(page.kind, after);
@@ -116,7 +116,7 @@ async function* commitLines(store: Store, range: TimeRange, head: number): Async
 }
 
 /** By halving: a journal may have millions of commits. */
-async function lastRevisionBefore(store: Store, atMs: number, head: number): Promise<number> {
+async function findRevisionBefore(store: Store, atMs: number, head: number): Promise<number> {
   let [from, to] = [0, head];
   while (from < to) {
     const middle = Math.floor((from + to) / 2);
@@ -130,12 +130,12 @@ async function lastRevisionBefore(store: Store, atMs: number, head: number): Pro
 }
 
 /** A kept answer is how a request was sent, not what it did. */
-function isTold({ kind }: { readonly kind: string }): boolean {
+function isExported({ kind }: { readonly kind: string }): boolean {
   return kind !== IDEMPOTENCY.name;
 }
 
 /** Who, when, why and what; not what the documents say, which the history shows. */
-function lineOf({ atMs, revision, by, why, operation, changes }: ReadCommit): CommitLine {
+function lineOf({ atMs, revision, by, why, operation, changes }: StoredCommit): CommitLine {
   return {
     type: 'commit',
     at: new Date(atMs).toISOString(),
@@ -145,27 +145,27 @@ function lineOf({ atMs, revision, by, why, operation, changes }: ReadCommit): Co
     ...(why !== undefined && { why }),
     ...(operation !== undefined && { operation }),
     changes: changes
-      .filter(isTold)
+      .filter(isExported)
       .map(({ kind, id, body }) => ({ kind, id, change: body === null ? 'delete' : 'put' })),
   };
 }
 
-async function* mergedByTime(sources: readonly AsyncGenerator<Line>[]): AsyncGenerator<Line> {
+async function* mergeByTime(sources: readonly AsyncGenerator<AuditLine>[]): AsyncGenerator<AuditLine> {
   const heads = await Promise.all(sources.map((source) => source.next()));
   for (;;) {
     let first: number | undefined;
     for (const [at, { done, value }] of heads.entries()) {
       if (done === true) continue;
-      const chosen = first === undefined ? undefined : (heads[first]?.value as Line);
+      const chosen = first === undefined ? undefined : (heads[first]?.value as AuditLine);
       if (chosen === undefined || isBefore(value, chosen)) first = at;
     }
     if (first === undefined) return;
-    yield heads[first]?.value as Line;
-    heads[first] = (await sources[first]?.next()) as IteratorResult<Line>;
+    yield heads[first]?.value as AuditLine;
+    heads[first] = (await sources[first]?.next()) as IteratorResult<AuditLine>;
   }
 }
 
 /** Within a millisecond a refusal follows the commits that its server knew. Equal ones keep the order of their sources, commits first. */
-function isBefore(line: Line, other: Line): boolean {
+function isBefore(line: AuditLine, other: AuditLine): boolean {
   return line.atMs < other.atMs || (line.atMs === other.atMs && line.revision < other.revision);
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { accessModel, TOKEN, type Token } from '../access/index.ts';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
-import { Authenticator, hashSecret, type Known } from './authenticate.ts';
+import { Authenticator, hashSecret, type CallerState } from './authenticate.ts';
 import { RateLimit } from './rate-limit.ts';
 
 const NOW_MS = 1000;
@@ -13,7 +13,7 @@ function token(id: string, facts: Partial<Token> = {}): Change {
   return put(TOKEN, idOf(TOKEN, id), { ...doc, host: id, ...facts });
 }
 
-function knownTo(authenticator: Authenticator, id: string): Known {
+function knownTo(authenticator: Authenticator, id: string): CallerState {
   const found = authenticator.authenticate({ authorization: `Bearer ${secretOf(id)}` }, NOW_MS);
   if (found.kind !== 'caller') throw new Error(found.kind);
   return found.known;
@@ -40,11 +40,11 @@ test('a-token-that-is-changed-is-known-anew, but counted on', () => {
   const fleet = fleetOf(token('tk-1'));
   const authenticator = new Authenticator(fleet);
   const before = knownTo(authenticator, 'tk-1');
-  before.said = { route: {} as never, text: '{}', body: {} };
+  before.lastBody = { route: {} as never, text: '{}', body: {} };
   expect(knownTo(authenticator, 'tk-1')).toBe(before);
   fleet.apply(2, [token('tk-1', { host: 'another' })]);
   const after = knownTo(authenticator, 'tk-1');
-  expect([after.caller.host, after.said]).toEqual(['another', undefined]);
+  expect([after.caller.host, after.lastBody]).toEqual(['another', undefined]);
   expect(after.bucket).toBe(before.bucket);
 });
 

@@ -3,7 +3,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { newBucket, type Bucket } from './rate-limit.ts';
-import { Recent } from './recent.ts';
+import { RecentCache } from './recent.ts';
 import { newUsage, type Usage } from './usage.ts';
 import {
   callerOfToken,
@@ -19,26 +19,26 @@ import {
 import type { Fleet } from '../fleet/index.ts';
 
 /** What is remembered of a caller from one request to the next. It is all in one place: of ten thousand agents each comes too rarely to be near. */
-export interface Known {
+export interface CallerState {
   readonly caller: Caller;
   /** Whose secret the caller has shown. */
   readonly token: StoredToken;
   readonly bucket: Bucket;
   readonly usage: Usage;
   /** The last body of a route whose callers repeat themselves. */
-  said?: Said;
+  lastBody?: LastBody;
 }
 
-export interface Said {
+export interface LastBody {
   readonly route: Route;
   readonly text: string;
   /** What the text says. It has passed the route's check. */
   readonly body: unknown;
 }
 
-export type Authenticated =
-  | { readonly kind: 'caller'; readonly known: Known }
-  | { readonly kind: 'missing' | 'unknown' | 'expired' | 'early' }
+export type AuthenticationResult =
+  | { readonly kind: 'caller'; readonly known: CallerState }
+  | { readonly kind: 'missing' | 'unknown' | 'expired' }
   /** Which token it was, and the host whose credential it was, if it was one. */
   | { readonly kind: 'revoked'; readonly token: TokenId; readonly host?: string };
 
@@ -47,15 +47,15 @@ export function hashSecret(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-const MISSING: Authenticated = { kind: 'missing' };
-const UNKNOWN: Authenticated = { kind: 'unknown' };
+const MISSING: AuthenticationResult = { kind: 'missing' };
+const UNKNOWN: AuthenticationResult = { kind: 'unknown' };
 
 /** The callers that are known, and at most as many more. With what each said last that is some tens of megabytes. */
-const SEEN_MAX = 20_000;
+const CACHED_MAX = 20_000;
 
-interface Seen {
+interface CachedAuthentication {
   readonly stored: StoredToken;
-  readonly found: Authenticated;
+  readonly found: AuthenticationResult;
 }
 
 export class Authenticator {
@@ -64,26 +64,26 @@ export class Authenticator {
    * Headers with secrets that were right when they came last, with the token as it was then. They are found by a keyed hash of the
    * whole text, so that a guess learns nothing from how long it takes; a token that has changed since is looked at anew.
    */
-  readonly #seen = new Recent<Seen>(SEEN_MAX);
+  readonly #cache = new RecentCache<CachedAuthentication>(CACHED_MAX);
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
   }
 
-  authenticate(headers: IncomingHttpHeaders, nowMs: number): Authenticated {
-    const shown = shownIn(headers);
+  authenticate(headers: IncomingHttpHeaders, nowMs: number): AuthenticationResult {
+    const shown = bearerIn(headers);
     if (shown === undefined) return MISSING;
-    const seen = this.#seen.get(shown);
+    const seen = this.#cache.get(shown);
     if (seen !== undefined && this.#fleet.get(TOKEN, seen.stored.id) === seen.stored) {
       const trouble = lifetimeTrouble(seen.stored.doc, nowMs);
       return trouble === undefined ? seen.found : { kind: trouble };
     }
-    return this.#look(shown, nowMs);
+    return this.#verify(shown, nowMs);
   }
 
-  #look(shown: string, nowMs: number): Authenticated {
-    const before = this.#seen.get(shown)?.found;
-    this.#seen.delete(shown);
+  #verify(shown: string, nowMs: number): AuthenticationResult {
+    const before = this.#cache.get(shown)?.found;
+    this.#cache.delete(shown);
     const stored = this.#match(shown);
     if (stored === undefined) return UNKNOWN;
     const { revoked, host } = stored.doc;
@@ -93,11 +93,11 @@ export class Authenticator {
     // A token that was changed is no reason to begin to count anew.
     const { bucket, usage } =
       before?.kind === 'caller' ? before.known : { bucket: newBucket(nowMs), usage: newUsage() };
-    const found: Authenticated = {
+    const found: AuthenticationResult = {
       kind: 'caller',
       known: { caller: callerOfToken(stored), token: stored, bucket, usage },
     };
-    this.#seen.set(shown, { stored, found });
+    this.#cache.set(shown, { stored, found });
     return found;
   }
 
@@ -113,13 +113,13 @@ export class Authenticator {
 
   /** Who shows a token that is or was theirs: for the record alone, since it may be over. */
   identify(headers: IncomingHttpHeaders): Caller | undefined {
-    const shown = shownIn(headers);
+    const shown = bearerIn(headers);
     const stored = shown === undefined ? undefined : this.#match(shown);
     return stored === undefined ? undefined : callerOfToken(stored);
   }
 
   /** Whether what a caller has proved still holds: for requests whose body came late, and for streams. */
-  isStillGood({ token }: Known, nowMs: number): boolean {
+  isStillValid({ token }: CallerState, nowMs: number): boolean {
     return findTokenTrouble(this.#fleet, token, nowMs) === undefined;
   }
 }
@@ -127,7 +127,7 @@ export class Authenticator {
 const BEARER = 'Bearer ';
 
 /** The token as it is usually shown, which is what nearly all do: their header is taken as it is. */
-function shownIn(headers: IncomingHttpHeaders): string | undefined {
+function bearerIn(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) {
     if (authorization.startsWith(BEARER)) return authorization;

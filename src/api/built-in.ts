@@ -3,34 +3,34 @@ import type { Route, View } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import { byAnyId } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
-import { auditRoute, type Audited } from './audit.ts';
-import { ChangeViews } from './change-view.ts';
+import { auditRoute, type AuditSources } from './audit.ts';
+import { ChangeRepresentations } from './change-view.ts';
 import { historyRoute } from './history.ts';
-import { openApi, openApiRoute } from './openapi.ts';
-import { probeRoutes, type Probed } from './probes.ts';
+import { describeApi, openApiRoute } from './openapi.ts';
+import { probeRoutes, type HealthProbeOptions } from './probes.ts';
 import { settingRoutes } from './settings.ts';
 import { watchRoute } from './watch.ts';
-import type { Workload } from './workload.ts';
+import type { FairScheduler } from './workload.ts';
 
-export interface BuiltInOptions extends Probed {
-  readonly views: readonly View<string, never>[];
+export interface BuiltInOptions extends HealthProbeOptions {
+  readonly representations: readonly View<string, never>[];
   readonly settings: readonly Setting[];
-  readonly audited: Audited;
+  readonly audited: AuditSources;
   readonly version?: string;
-  readonly workload: Workload;
+  readonly workload: FairScheduler;
   /** Everything that is served, these included. */
   readonly routes: () => readonly Route[];
 }
 
-export interface BuiltIn {
+export interface BuiltInRoutes {
   readonly routes: readonly Route[];
   /** Begins to follow a journal, for what the routes need to remember of it. */
   readonly follow: (journal: Journal) => () => void;
 }
 
-export function builtInRoutes(options: BuiltInOptions): BuiltIn {
-  const views = new ChangeViews(options.views);
-  const describe = (): object => openApi(options.routes(), options.version ?? '0.0.0');
+export function builtInRoutes(options: BuiltInOptions): BuiltInRoutes {
+  const views = new ChangeRepresentations(options.representations);
+  const describe = (): object => describeApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
     byAnyId(historyRoute(views, options.workload)),

@@ -3,7 +3,7 @@
 const NOT_TRUSTED =
   'its certificate is not trusted here. Name its authority in NODE_EXTRA_CA_CERTS where this server is started, and start this server again';
 
-const TROUBLES: Readonly<Record<string, string>> = {
+const SENTENCES: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
@@ -17,6 +17,6 @@ const TROUBLES: Readonly<Record<string, string>> = {
 };
 
 /** Undefined when it was something else. */
-export function certificateTrouble(code: unknown): string | undefined {
-  return typeof code === 'string' ? TROUBLES[code] : undefined;
+export function describeCertificateError(code: unknown): string | undefined {
+  return typeof code === 'string' ? SENTENCES[code] : undefined;
 }

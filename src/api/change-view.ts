@@ -5,7 +5,7 @@ import type { AnyDoc, Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 
-type AnyView = View;
+type AnyRepresentation = View;
 
 export interface Audience {
   /** For what a document alone does not tell, such as the site of an operation's item. */
@@ -17,43 +17,43 @@ export interface Audience {
   readonly kinds?: ReadonlySet<string> | undefined;
 }
 
-interface ShownChange {
+interface ChangeJson {
   readonly kind: string;
   readonly id: string;
   readonly doc: object | null;
 }
 
 /** Whose a document is. */
-interface Belonging {
+interface Ownership {
   readonly site: string | undefined;
   readonly project: string | true | undefined;
 }
 
-function belongingOf(
-  view: AnyView,
+function ownershipOf(
+  view: AnyRepresentation,
   { id, doc }: { readonly id: string; readonly doc: AnyDoc },
   fleet: FleetReader,
-): Belonging {
+): Ownership {
   return { site: view.siteOf(doc, id, fleet), project: view.projectOf(doc, id, fleet) };
 }
 
-export class ChangeViews {
-  readonly #views: ReadonlyMap<string, AnyView>;
+export class ChangeRepresentations {
+  readonly #representations: ReadonlyMap<string, AnyRepresentation>;
   /** A change is the same for everybody who may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
   /** Whose a deleted document was, for as long as its commit is in memory. */
-  readonly #deletedOf = new WeakMap<Change, Belonging>();
+  readonly #deletedOf = new WeakMap<Change, Ownership>();
 
   constructor(views: readonly View<string, never>[]) {
-    this.#views = new Map(views.map((view) => [view.kind.name, view as unknown as AnyView]));
+    this.#representations = new Map(views.map((view) => [view.kind.name, view as unknown as AnyRepresentation]));
   }
 
   get kinds(): string[] {
-    return [...this.#views.keys()];
+    return [...this.#representations.keys()];
   }
 
-  view(kind: string): AnyView | undefined {
-    return this.#views.get(kind);
+  representation(kind: string): AnyRepresentation | undefined {
+    return this.#representations.get(kind);
   }
 
   /** Remembers whose deleted documents were, from now on. */
@@ -62,53 +62,53 @@ export class ChangeViews {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
-        const view = this.#views.get(change.kind);
-        if (view !== undefined) this.#deletedOf.set(change, belongingOf(view, before, journal.fleet));
+        const view = this.#representations.get(change.kind);
+        if (view !== undefined) this.#deletedOf.set(change, ownershipOf(view, before, journal.fleet));
       }
     });
   }
 
   /** The changes of a commit that this audience may see. */
-  visible(commit: Commit, audience: Audience): Change[] {
+  visibleChanges(commit: Commit, audience: Audience): Change[] {
     return commit.changes.filter((change) => this.#isVisible(change, audience));
   }
 
   /** Whether this audience may see anything of a kind at all: known without its documents. */
-  isShown(kind: string, { caller, kinds }: Audience): boolean {
+  isKindVisible(kind: string, { caller, kinds }: Audience): boolean {
     if (kinds !== undefined && !kinds.has(kind)) return false;
-    const view = this.#views.get(kind);
+    const view = this.#representations.get(kind);
     return view !== undefined && permits(caller, view.access);
   }
 
   #isVisible(change: Change, audience: Audience): boolean {
-    const view = this.#views.get(change.kind);
-    if (view === undefined || !this.isShown(change.kind, audience)) return false;
+    const view = this.#representations.get(change.kind);
+    if (view === undefined || !this.isKindVisible(change.kind, audience)) return false;
     const { fleet, caller } = audience;
     if (!isBound(caller)) return true;
     const { id, doc } = change;
-    const of = doc === null ? this.#deletedOf.get(change) : belongingOf(view, { id, doc }, fleet);
+    const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(view, { id, doc }, fleet);
     return seesSite(caller, of?.site) && seesProject(caller, of?.project);
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */
   #text(change: Change, sight: Sight | undefined): string {
-    if (sight !== undefined) return JSON.stringify(this.shown(change, sight));
+    if (sight !== undefined) return JSON.stringify(this.toJson(change, sight));
     let text = this.#texts.get(change);
     if (text === undefined) {
-      text = JSON.stringify(this.shown(change, undefined));
+      text = JSON.stringify(this.toJson(change, undefined));
       this.#texts.set(change, text);
     }
     return text;
   }
 
-  shown({ kind, id, doc }: Change, sight: Sight | undefined): ShownChange {
-    return { kind, id, doc: doc === null ? null : (this.#views.get(kind)?.show(doc, sight) ?? null) };
+  toJson({ kind, id, doc }: Change, sight: Sight | undefined): ChangeJson {
+    return { kind, id, doc: doc === null ? null : (this.#representations.get(kind)?.show(doc, sight) ?? null) };
   }
 
   /** The commit as JSON text, piece by piece: it may be of any size. Nothing when nothing of it is for this audience. */
   *commitPieces(commit: Commit, audience: Audience): Generator<string, void> {
     const { sight } = audience;
-    let separator = `${JSON.stringify(noteOf(commit, sight)).slice(0, -1)},"changes":[`;
+    let separator = `${JSON.stringify(commitMetadata(commit, sight)).slice(0, -1)},"changes":[`;
     let isShown = false;
     for (const change of commit.changes) {
       if (!this.#isVisible(change, audience)) continue;
@@ -121,7 +121,7 @@ export class ChangeViews {
 }
 
 /** A caller of one site is told why only if the work is its own to see: what others wrote may be about anything. */
-export function noteOf(commit: CommitNote & { readonly revision: number }, sight: Sight | undefined): object {
+export function commitMetadata(commit: CommitNote & { readonly revision: number }, sight: Sight | undefined): object {
   const { revision, atMs, by, why, operation } = commit;
   const isTold = sight === undefined || operation === undefined || sight.sees(OPERATION.name, operation);
   return {

@@ -4,9 +4,9 @@ import { connectionLimits, descriptorLimit, descriptorsIn } from './connection-l
 test('connection-limits-stay-below-the-descriptors, with some kept', () => {
   for (const descriptors of [256, 1024, 4096, 65_536, 1_048_576]) {
     const limits = connectionLimits(descriptors);
-    expect(limits.connections + limits.connectionsKeptForAdmins).toBeLessThanOrEqual(descriptors - 128);
+    expect(limits.connections + limits.connectionsReservedForAdmins).toBeLessThanOrEqual(descriptors - 128);
     expect(limits.connectionsPerToken).toBeLessThan(limits.connections);
-    expect(limits.strangersPerAddress).toBeLessThan(limits.connections);
+    expect(limits.anonymousPerAddress).toBeLessThan(limits.connections);
   }
   expect(connectionLimits(1024)).toEqual({
     connections: 880,

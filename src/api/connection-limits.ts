@@ -6,30 +6,30 @@ export interface ConnectionLimits {
   /** All together. */
   readonly connections: number;
   /** Beyond all others, for requests of administrators only. */
-  readonly connectionsKeptForAdmins: number;
+  readonly connectionsReservedForAdmins: number;
   readonly connectionsPerToken: number;
   /** Connections of one address on which no valid token came yet. */
-  readonly strangersPerAddress: number;
+  readonly anonymousPerAddress: number;
 }
 
 /** The store's files or connections, its threads, logs, outgoing requests to the holder and to back ends, and some to spare. */
-const DESCRIPTORS_KEPT = 128;
-const KEPT_FOR_ADMINS = 16;
+const DESCRIPTORS_RESERVED = 128;
+const RESERVED_FOR_ADMINS = 16;
 /** Above what one client pool opens, and above `requestsPerToken`: a proxy's connections count for whoever used them last. */
 const PER_TOKEN_MAX = 512;
 /** Far above the backlog of a listening socket: agents behind one address that come back all at once are strangers until a busy server has read what they ask. */
-const STRANGERS_PER_ADDRESS_MAX = 4096;
+const ANONYMOUS_PER_ADDRESS_MAX = 4096;
 /** Linux has this limit where nobody set one; Node raises it to the hard limit when it starts. */
 const DESCRIPTORS_UNKNOWN = 1024;
 
 export function connectionLimits(descriptors: number): ConnectionLimits {
-  const connections = Math.max(KEPT_FOR_ADMINS, descriptors - DESCRIPTORS_KEPT - KEPT_FOR_ADMINS);
+  const connections = Math.max(RESERVED_FOR_ADMINS, descriptors - DESCRIPTORS_RESERVED - RESERVED_FOR_ADMINS);
   const share = Math.ceil(connections / 4);
   return {
     connections,
-    connectionsKeptForAdmins: KEPT_FOR_ADMINS,
+    connectionsReservedForAdmins: RESERVED_FOR_ADMINS,
     connectionsPerToken: Math.min(PER_TOKEN_MAX, share),
-    strangersPerAddress: Math.min(STRANGERS_PER_ADDRESS_MAX, share),
+    anonymousPerAddress: Math.min(ANONYMOUS_PER_ADDRESS_MAX, share),
   };
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Known } from './authenticate.ts';
+import type { CallerState } from './authenticate.ts';
 import { connectionLimits, type ConnectionLimits } from './connection-limits.ts';
 import { Connections } from './connections.ts';
 import { newUsage } from './usage.ts';
@@ -14,7 +14,7 @@ async function serverWithClients(count: number, limits: ConnectionLimits = conne
     socket.on('error', () => undefined);
     socket.on('data', () => socket.write('x'));
   });
-  connections.follow(server, { isTls: false });
+  connections.track(server, { isTls: false });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const clients = await Promise.all(
@@ -31,7 +31,8 @@ async function serverWithClients(count: number, limits: ConnectionLimits = conne
   return { connections, clients, accepted };
 }
 
-const viewer = (): Known => ({ caller: { name: 'somebody', role: 'viewer' }, usage: newUsage() }) as unknown as Known;
+const viewer = (): CallerState =>
+  ({ caller: { name: 'somebody', role: 'viewer' }, usage: newUsage() }) as unknown as CallerState;
 
 async function exchange(client: Socket | undefined): Promise<void> {
   client?.write('x');
@@ -62,7 +63,7 @@ test('a-new-connection-has-an-interval-to-say-something', async () => {
 /** A server that nobody can reach, and connections to it that come from wherever they say. */
 function arrivals(limits: Partial<ReturnType<typeof connectionLimits>>) {
   const server = createServer();
-  new Connections({ ...connectionLimits(1024), ...limits }).follow(server, { isTls: false });
+  new Connections({ ...connectionLimits(1024), ...limits }).track(server, { isTls: false });
   onTestFinished(() => void server.emit('close'));
   return (remoteAddress: string): Socket => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
@@ -75,7 +76,7 @@ test.each([
   ['ipv6', (nth: number) => `2001:db8:1:2::${nth.toString(16)}`, '2001:db8:1:3::1'],
   ['ipv4-mapped', (nth: number) => (nth % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'), '::ffff:192.0.2.8'],
 ] as const)('a-stranger-with-many-addresses-counts-as-one: %s', (_, addressOf, another) => {
-  const arrive = arrivals({ strangersPerAddress: 5 });
+  const arrive = arrivals({ anonymousPerAddress: 5 });
   const beside = arrive(another);
   const sockets = Array.from({ length: 8 }, (__, nth) => arrive(addressOf(nth + 1)));
   expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false, false, false]);
@@ -93,14 +94,14 @@ test('nobody-looks-for-quiet-connections-but-a-sweep-every-two-minutes', async (
 });
 
 test('beyond-what-is-kept-for-administrators-no-connection-is-taken, though-none-of-those-there-is-a-stranger', async () => {
-  const limits = { connections: 2, connectionsKeptForAdmins: 1, connectionsPerToken: 10, strangersPerAddress: 10 };
+  const limits = { connections: 2, connectionsReservedForAdmins: 1, connectionsPerToken: 10, anonymousPerAddress: 10 };
   const { connections, clients, accepted } = await serverWithClients(2, limits);
   await Promise.all(clients.map(exchange));
   for (const socket of accepted) connections.attribute(socket, viewer());
   const { remotePort = 0 } = clients[0]!;
   const reserved = connect(remotePort, '127.0.0.1');
   await exchange(reserved);
-  const admin = { ...viewer(), caller: { name: 'root', role: 'admin' } } as unknown as Known;
+  const admin = { ...viewer(), caller: { name: 'root', role: 'admin' } } as unknown as CallerState;
   connections.attribute(accepted.at(-1)!, admin);
   const beyond = connect(remotePort, '127.0.0.1');
   beyond.on('error', () => undefined);

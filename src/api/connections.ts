@@ -4,7 +4,7 @@
 import type { Server, Socket } from 'node:net';
 import { permits } from '../access/index.ts';
 import { addressBlockOf } from './address-block.ts';
-import type { Known } from './authenticate.ts';
+import type { CallerState } from './authenticate.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from './problem.ts';
 import type { Usage } from './usage.ts';
@@ -38,15 +38,15 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #all = new Set<Connection>();
   /** Oldest first. */
-  readonly #strangers = new Set<Connection>();
-  readonly #strangersAt = new Map<string, Set<Connection>>();
+  readonly #anonymous = new Set<Connection>();
+  readonly #anonymousByBlock = new Map<string, Set<Connection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
   readonly #handshaking = new Map<string, Connection>();
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  follow(server: Server, { isTls }: { readonly isTls: boolean }): void {
+  track(server: Server, { isTls }: { readonly isTls: boolean }): void {
     server.on('connection', (socket: Socket) => {
       const connection = this.#accept(socket);
       if (connection === undefined || !isTls) return;
@@ -79,13 +79,13 @@ export class Connections {
   }
 
   #accept(socket: Socket): Connection | undefined {
-    const { connections, connectionsKeptForAdmins, strangersPerAddress } = this.#limits;
+    const { connections, connectionsReservedForAdmins, anonymousPerAddress } = this.#limits;
     const block = addressBlockOf(socket.remoteAddress ?? '');
-    const here = this.#strangersAt.get(block);
+    const here = this.#anonymousByBlock.get(block);
     // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
-    if (here !== undefined && here.size >= strangersPerAddress) this.#evictFirst(here);
-    if (this.#all.size >= connections) this.#evictFirst(this.#strangers);
-    if (this.#all.size >= connections + connectionsKeptForAdmins) {
+    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here);
+    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous);
+    if (this.#all.size >= connections + connectionsReservedForAdmins) {
       socket.destroy();
       return undefined;
     }
@@ -98,24 +98,24 @@ export class Connections {
       bytes: NOTHING_YET,
     };
     this.#all.add(connection);
-    this.#addStranger(connection);
+    this.#addAnonymous(connection);
     (socket as Tracked)[CONNECTION] = connection;
-    socket.once('close', () => this.#closed(connection));
+    socket.once('close', () => this.#release(connection));
     return connection;
   }
 
   /** Called with every request of a known caller: the connection is that caller's from now on. */
-  attribute(socket: Socket, known: Known): void {
+  attribute(socket: Socket, known: CallerState): void {
     const connection = (socket as Tracked)[CONNECTION];
     if (connection === undefined || connection.owner === known.usage || connection.isClosed) return;
-    this.#refuseBeyond(connection, known);
-    if (connection.owner === undefined) this.#dropStranger(connection);
+    this.#enforceLimits(connection, known);
+    if (connection.owner === undefined) this.#dropAnonymous(connection);
     else connection.owner.connections -= 1;
     connection.owner = known.usage;
     known.usage.connections += 1;
   }
 
-  #refuseBeyond(connection: Connection, { caller, usage }: Known): void {
+  #enforceLimits(connection: Connection, { caller, usage }: CallerState): void {
     const headers = { 'retry-after': '5', connection: 'close' };
     if (connection.isReserved && !permits(caller, 'admin')) {
       const detail = 'This server has as many connections open as it takes. Close some, or ask another server.';
@@ -134,30 +134,30 @@ export class Connections {
   }
 
   #cut(connection: Connection): void {
-    this.#closed(connection);
+    this.#release(connection);
     connection.socket.destroy();
   }
 
-  #closed(connection: Connection): void {
+  #release(connection: Connection): void {
     if (connection.isClosed) return;
     connection.isClosed = true;
     this.#all.delete(connection);
-    if (connection.owner === undefined) this.#dropStranger(connection);
+    if (connection.owner === undefined) this.#dropAnonymous(connection);
     else connection.owner.connections -= 1;
   }
 
-  #addStranger(connection: Connection): void {
-    this.#strangers.add(connection);
-    const here = this.#strangersAt.get(connection.block);
-    if (here === undefined) this.#strangersAt.set(connection.block, new Set([connection]));
+  #addAnonymous(connection: Connection): void {
+    this.#anonymous.add(connection);
+    const here = this.#anonymousByBlock.get(connection.block);
+    if (here === undefined) this.#anonymousByBlock.set(connection.block, new Set([connection]));
     else here.add(connection);
   }
 
-  #dropStranger(connection: Connection): void {
-    this.#strangers.delete(connection);
-    const here = this.#strangersAt.get(connection.block);
+  #dropAnonymous(connection: Connection): void {
+    this.#anonymous.delete(connection);
+    const here = this.#anonymousByBlock.get(connection.block);
     here?.delete(connection);
-    if (here?.size === 0) this.#strangersAt.delete(connection.block);
+    if (here?.size === 0) this.#anonymousByBlock.delete(connection.block);
   }
 }
 

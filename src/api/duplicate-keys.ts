@@ -19,7 +19,7 @@ export function countFields(value: unknown): number {
 }
 
 /** An object or a list that is open while a text is read. */
-interface Open {
+interface OpenContainer {
   /** Undefined for a list. */
   readonly names?: Set<string>;
   /** Where we are in it. */
@@ -31,7 +31,7 @@ const COLON = /\s*:/y;
 
 /** A JSON pointer to the first field that is there twice; undefined when none is. The text is JSON. */
 export function findDuplicateField(text: string): string | undefined {
-  const open: Open[] = [];
+  const open: OpenContainer[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const inside = open.at(-1);
     switch (text[at]) {
@@ -51,7 +51,7 @@ export function findDuplicateField(text: string): string | undefined {
       case '"': {
         const quoted = matchAt(STRING, text, at);
         const isName = inside?.names !== undefined && matchAt(COLON, text, at + quoted.length) !== '';
-        if (isName && takeName(inside, quoted)) return pointerTo(open);
+        if (isName && recordName(inside, quoted)) return pointerTo(open);
         at += quoted.length - 1;
         break;
       }
@@ -62,7 +62,7 @@ export function findDuplicateField(text: string): string | undefined {
 }
 
 /** True when the name was there before. */
-function takeName(inside: Open, quoted: string): boolean {
+function recordName(inside: OpenContainer, quoted: string): boolean {
   const name = JSON.parse(quoted) as string;
   inside.at = name;
   if (inside.names?.has(name) === true) return true;
@@ -75,6 +75,6 @@ function matchAt(form: RegExp, text: string, at: number): string {
   return form.exec(text)?.[0] ?? '';
 }
 
-function pointerTo(open: readonly Open[]): string {
+function pointerTo(open: readonly OpenContainer[]): string {
   return open.map(({ at }) => `/${String(at).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

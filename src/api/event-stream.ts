@@ -5,52 +5,52 @@ import type { Out } from '../access/index.ts';
 
 const STALLED_MS = 60_000;
 
-export class ResponseOut implements Out {
+export class ResponseSink implements Out {
   readonly #raw: ServerResponse;
-  readonly #over = new AbortController();
+  readonly #closed = new AbortController();
   /** An event may be sent in pieces: nothing else may come between them. */
   #isMidEvent = false;
 
   constructor(raw: ServerResponse) {
     this.#raw = raw;
-    raw.once('close', () => this.#over.abort());
-    raw.once('error', () => this.#over.abort());
+    raw.once('close', () => this.#closed.abort());
+    raw.once('error', () => this.#closed.abort());
   }
 
   get over(): AbortSignal {
-    return this.#over.signal;
+    return this.#closed.signal;
   }
 
   /** Ends the stream from this side. */
   stop(): void {
-    this.#over.abort();
+    this.#closed.abort();
   }
 
   async send(text: string): Promise<boolean> {
-    if (this.#over.signal.aborted) return false;
+    if (this.#closed.signal.aborted) return false;
     this.#isMidEvent = !text.endsWith('\n\n');
     if (this.#raw.write(text)) return true;
-    await this.#drained();
-    return !this.#over.signal.aborted;
+    await this.#waitForDrain();
+    return !this.#closed.signal.aborted;
   }
 
   /** For a sign of life: skipped while the reader has not taken what it has. */
   sendIfIdle(text: string): void {
-    if (this.#over.signal.aborted || this.#isMidEvent || this.#raw.writableNeedDrain) return;
+    if (this.#closed.signal.aborted || this.#isMidEvent || this.#raw.writableNeedDrain) return;
     this.#raw.write(text);
   }
 
-  #drained(): Promise<void> {
+  #waitForDrain(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#raw.destroy(), STALLED_MS);
       const done = (): void => {
         clearTimeout(timer);
         this.#raw.off('drain', done);
-        this.#over.signal.removeEventListener('abort', done);
+        this.#closed.signal.removeEventListener('abort', done);
         resolve();
       };
       this.#raw.once('drain', done);
-      this.#over.signal.addEventListener('abort', done, { once: true });
+      this.#closed.signal.addEventListener('abort', done, { once: true });
     });
   }
 }

@@ -17,6 +17,6 @@ test('fair-queue-skips-who-may-not-have-one-now', () => {
   const queue = queueOf('a1', 'a2', 'b1');
   expect(queue.take((caller) => caller !== 'a')).toBe('b1');
   expect(queue.take((caller) => caller !== 'a')).toBeUndefined();
-  expect(queue.waitingOf('a')).toBe(2);
+  expect(queue.sizeOf('a')).toBe(2);
   expect(queue.take()).toBe('a1');
 });

@@ -10,7 +10,7 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  waitingOf(caller: string): number {
+  sizeOf(caller: string): number {
     return this.#byCaller.get(caller)?.length ?? 0;
   }
 

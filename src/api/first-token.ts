@@ -8,29 +8,29 @@ import { hashSecret } from './authenticate.ts';
 
 export const ADMIN_TOKEN_FILE = 'admin-token';
 
-export interface FirstToken {
+export interface FirstTokenOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly dataFolder: string;
   /** Makes one although others are good: for whoever has lost theirs and owns the machine. */
-  readonly another?: boolean;
+  readonly force?: boolean;
 }
 
 /** Answers the file's path when a token was made. The caller holds the deciding lease. */
-export async function ensureAdminToken(options: FirstToken): Promise<string | undefined> {
-  const { journal, clock, ids, dataFolder, another = false } = options;
+export async function ensureAdminToken(options: FirstTokenOptions): Promise<string | undefined> {
+  const { journal, clock, ids, dataFolder, force = false } = options;
   const nowMs = clock.nowMs();
-  const isNeeded = (fleet: FleetReader): boolean => another || !hasAdmin(fleet, nowMs);
+  const isNeeded = (fleet: FleetReader): boolean => force || !hasAdmin(fleet, nowMs);
   if (!isNeeded(journal.fleet)) return undefined;
   const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
   const path = join(dataFolder, ADMIN_TOKEN_FILE);
   // The file comes first: a token that nobody knows the secret of would keep the next start from making another.
-  await writePrivately(path, `${secret}\n`, dataFolder);
+  await writePrivateFile(path, `${secret}\n`, dataFolder);
   const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
   const submitted = journal.submit({
     by: 'first start',
-    why: another ? 'asked for by whoever started the server' : 'nobody could administer the fleet',
+    why: force ? 'asked for by whoever started the server' : 'nobody could administer the fleet',
     decide: (fleet): Decision<unknown> => (isNeeded(fleet) ? createToken(fleet, token) : accept([], undefined)),
   });
   const outcome = await submitted.catch(async (error: unknown) => {
@@ -44,7 +44,7 @@ export async function ensureAdminToken(options: FirstToken): Promise<string | un
 }
 
 /** Never readable by others, not even for a moment, and never half written. */
-async function writePrivately(path: string, text: string, folder: string): Promise<void> {
+async function writePrivateFile(path: string, text: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;
   const file = await open(temporary, 'w', 0o600);

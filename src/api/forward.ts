@@ -2,20 +2,27 @@
 // request id. It is passed on once: a second server that does not decide either says so.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
-import { certificateTrouble } from './certificate-trouble.ts';
-import { HttpProblem, noHolder, unavailable } from './problem.ts';
+import { describeCertificateError } from './certificate-trouble.ts';
+import { HttpProblem, noHolderProblem, unavailableProblem } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';
 /** How long a look at the lease is good for: far less than a lease lasts. */
-const LEASE_SEEN_MS = 500;
+const LEASE_CACHE_MS = 500;
 /** That nobody decides is over soon: another server takes over within a second. */
-const NOBODY_SEEN_MS = 50;
+const NO_HOLDER_CACHE_MS = 50;
 const FORWARD_TIMEOUT_MS = 30_000;
 
 export const FORWARDED = 'muster-forwarded';
 
-const SENT_ON = ['authorization', 'x-auth-token', 'idempotency-key', 'if-match', 'content-type', 'accept'] as const;
-const SENT_BACK = [
+const FORWARDED_HEADERS = [
+  'authorization',
+  'x-auth-token',
+  'idempotency-key',
+  'if-match',
+  'content-type',
+  'accept',
+] as const;
+const RETURNED_HEADERS = [
   'content-type',
   'etag',
   'location',
@@ -27,13 +34,13 @@ const SENT_BACK = [
   'idempotency-replayed',
 ];
 
-export interface Forwarded {
+export interface ForwardedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface ToForward {
+export interface ForwardRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -45,8 +52,8 @@ export class Forwarder {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ownUrl: () => string | undefined;
-  #seen: { readonly lease: Lease | undefined; readonly untilMs: number } | undefined;
-  #looking: Promise<Lease | undefined> | undefined;
+  #cachedLease: { readonly lease: Lease | undefined; readonly untilMs: number } | undefined;
+  #pendingRead: Promise<Lease | undefined> | undefined;
 
   constructor(options: { readonly store: Store; readonly clock: Clock; readonly ownUrl: () => string | undefined }) {
     this.#store = options.store;
@@ -56,36 +63,37 @@ export class Forwarder {
 
   /** Who decides, unless that is nobody. */
   async holder(): Promise<Lease | undefined> {
-    if (this.#seen !== undefined && this.#seen.untilMs > this.#clock.nowMs()) return this.#seen.lease;
+    if (this.#cachedLease !== undefined && this.#cachedLease.untilMs > this.#clock.nowMs())
+      return this.#cachedLease.lease;
     // Everybody who asks meanwhile, such as strangers who ask whether this server is ready, costs the store one read.
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    this.#pendingRead ??= this.#readLease().finally(() => {
+      this.#pendingRead = undefined;
     });
-    return this.#looking;
+    return this.#pendingRead;
   }
 
-  async #look(): Promise<Lease | undefined> {
+  async #readLease(): Promise<Lease | undefined> {
     const nowMs = this.#clock.nowMs();
     const lease = await this.#store.readLease(DECIDING_LEASE);
     const good = lease !== undefined && lease.expiresInMs > 0;
-    this.#seen = good
-      ? { lease, untilMs: nowMs + LEASE_SEEN_MS }
-      : { lease: undefined, untilMs: nowMs + NOBODY_SEEN_MS };
-    return this.#seen.lease;
+    this.#cachedLease = good
+      ? { lease, untilMs: nowMs + LEASE_CACHE_MS }
+      : { lease: undefined, untilMs: nowMs + NO_HOLDER_CACHE_MS };
+    return this.#cachedLease.lease;
   }
 
-  async forward(request: ToForward): Promise<Forwarded> {
+  async forward(request: ForwardRequest): Promise<ForwardedAnswer> {
     const holder = await this.holder();
     if (holder === undefined || holder.url === this.#ownUrl() || request.headers[FORWARDED] !== undefined)
-      throw noHolder();
+      throw noHolderProblem();
     const target = targetOf(request.url, holder.url);
     const headers: Record<string, string> = { [FORWARDED]: '1', 'x-request-id': request.requestId };
-    for (const name of SENT_ON) {
+    for (const name of FORWARDED_HEADERS) {
       const value = request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
     const over = new AbortController();
-    const succeeded = this.#untilSucceeded(holder, over.signal);
+    const succeeded = this.#abortOnNewHolder(holder, over.signal);
     try {
       const answer = await fetch(target, {
         method: request.method,
@@ -95,25 +103,25 @@ export class Forwarder {
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       });
       const back: Record<string, string> = {};
-      for (const name of SENT_BACK) {
+      for (const name of RETURNED_HEADERS) {
         const value = answer.headers.get(name);
         if (value !== null) back[name] = value;
       }
       return { status: answer.status, headers: back, body: await answer.text() };
     } catch (error) {
-      this.#seen = undefined;
-      throw holderSilent(error, holder.url);
+      this.#cachedLease = undefined;
+      throw holderUnreachable(error, holder.url);
     } finally {
       over.abort('over');
     }
   }
 
   /** Aborted when the holder's time is over. One that was paused or cut off never answers, and can commit nothing any more. */
-  #untilSucceeded(holder: Lease, over: AbortSignal): AbortSignal {
+  #abortOnNewHolder(holder: Lease, over: AbortSignal): AbortSignal {
     const succeeded = new AbortController();
     const look = async (): Promise<void> => {
       while (!over.aborted) {
-        await this.#clock.sleep(LEASE_SEEN_MS, over);
+        await this.#clock.sleep(LEASE_CACHE_MS, over);
         const now = over.aborted ? holder : await this.holder().catch(() => holder); // unknown is not "succeeded"
         if (now?.epoch === holder.epoch) continue;
         succeeded.abort('succeeded');
@@ -135,12 +143,16 @@ function targetOf(url: string, holder: string): URL {
 }
 
 /** A connection that was refused carried nothing; of any other failure nobody may say that nothing was written. */
-function holderSilent(error: unknown, holder: string): Error {
+function holderUnreachable(error: unknown, holder: string): Error {
   if (error instanceof StoreUnavailable) return error;
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-  const trouble = certificateTrouble(cause?.code);
+  const trouble = describeCertificateError(cause?.code);
   const outcome = trouble !== undefined || cause?.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
-  return unavailable({ code: 'holder-unreachable', detail: detailOf(outcome, holder, trouble), facts: { outcome } });
+  return unavailableProblem({
+    code: 'holder-unreachable',
+    detail: detailOf(outcome, holder, trouble),
+    facts: { outcome },
+  });
 }
 
 function detailOf(outcome: 'failed' | 'unknown', holder: string, trouble: string | undefined): string {

@@ -6,29 +6,29 @@ import { denyUnlessSufficient, NOBODY, refuseToken, type Caller, type Route } fr
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import { addressBlockOf } from './address-block.ts';
-import type { Authenticated, Authenticator, Known } from './authenticate.ts';
+import type { AuthenticationResult, Authenticator, CallerState } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Connections } from './connections.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { peerCertificate } from './peer-certificate.ts';
-import { HttpProblem, refusalProblem, unavailable } from './problem.ts';
+import { HttpProblem, refusalProblem, unavailableProblem } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Usage } from './usage.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the gate; undefined for what no route takes. */
-    admitted: Admitted | undefined;
+    admitted: AdmittedRequest | undefined;
   }
 }
 
-export interface Admitted {
+export interface AdmittedRequest {
   readonly route: Route;
   readonly startedMs: number;
   caller: Caller;
   /** What is remembered of the caller; of nobody nothing is. */
-  known: Known | undefined;
+  known: CallerState | undefined;
   /** The body as it came, on a route whose callers repeat themselves. */
   text: string | undefined;
   /** Where it counts as under way; undefined when it does not, or no more. */
@@ -39,7 +39,7 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.admitted?.caller ?? NOBODY;
 }
 
-export type VouchForRefusal = (
+export type SignRefusal = (
   credential: { readonly host: string; readonly token: string },
   code: string,
 ) => object | undefined;
@@ -50,7 +50,7 @@ export type CheckPeer = (
   nowMs: number,
 ) => Refusal | undefined;
 
-export interface GateOptions {
+export interface RequestAdmissionOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly authenticator: Authenticator;
@@ -59,9 +59,9 @@ export interface GateOptions {
   readonly connections: Connections;
   readonly closing: AbortSignal;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
-  readonly revokedShown?: ((host: string, token: string) => Refusal | undefined) | undefined;
+  readonly onRevokedCredential?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
-  readonly vouchForRefusal?: VouchForRefusal | undefined;
+  readonly signRefusal?: SignRefusal | undefined;
   /** Undefined where agents show no certificates. */
   readonly checkPeer?: CheckPeer | undefined;
 }
@@ -74,12 +74,12 @@ interface NextSteps {
   readonly isPublic: boolean;
 }
 
-export class Gate {
-  readonly #options: GateOptions;
+export class RequestAdmission {
+  readonly #options: RequestAdmissionOptions;
   readonly #byToken: RateLimit;
   readonly #byAddress: RateLimit;
 
-  constructor(options: GateOptions) {
+  constructor(options: RequestAdmissionOptions) {
     this.#options = options;
     this.#byToken = new RateLimit(options.limits.perTokenPerSecond);
     this.#byAddress = new RateLimit(options.limits.perAddressPerSecond);
@@ -89,7 +89,7 @@ export class Gate {
   hook(route: Route): (request: FastifyRequest, reply: unknown, done: (error?: Error) => void) => void {
     const pass = (request: FastifyRequest, done: (error?: Error) => void): void => {
       try {
-        const admitted: Admitted = {
+        const admitted: AdmittedRequest = {
           route,
           startedMs: performance.now(),
           caller: NOBODY,
@@ -99,7 +99,7 @@ export class Gate {
         };
         request.admitted = admitted;
         const known = this.#admit(route, request);
-        identify(admitted, known);
+        setCaller(admitted, known);
         if (known !== undefined) this.#count(admitted, known.usage);
       } catch (error) {
         done(error as Error);
@@ -114,7 +114,7 @@ export class Gate {
         pass(
           request,
           (problem) =>
-            void this.#waitAndPass(wanted, problem, {
+            void this.#waitAndAdmit(wanted, problem, {
               done,
               again: () => pass(request, done),
               isPublic: route.access === 'public',
@@ -124,7 +124,7 @@ export class Gate {
   }
 
   /** Only a known caller is waited for; and one whose token may be on its way here, who is counted by address. */
-  async #waitAndPass(wanted: string | string[], problem: Error | undefined, next: NextSteps): Promise<void> {
+  async #waitAndAdmit(wanted: string | string[], problem: Error | undefined, next: NextSteps): Promise<void> {
     const onItsWay =
       problem instanceof HttpProblem && problem.code === 'token-unknown' && this.#options.journal.fence === undefined;
     if (problem !== undefined && !onItsWay) {
@@ -132,33 +132,33 @@ export class Gate {
       return;
     }
     // What everybody may read says nothing of a revision: nobody is kept waiting for it.
-    const late = next.isPublic ? malformedRevision(wanted) : await this.#wait(wanted);
+    const late = next.isPublic ? malformedRevision(wanted) : await this.#waitForRevision(wanted);
     if (problem === undefined) next.done(late);
     else if (late === undefined) next.again();
     else next.done(problem);
   }
 
   /** Whom it lets through; undefined for nobody in particular. */
-  #admit(route: Route, request: FastifyRequest): Known | undefined {
+  #admit(route: Route, request: FastifyRequest): CallerState | undefined {
     const { clock, closing, authenticator, journal } = this.#options;
-    if (closing.aborted) throw shuttingDown();
+    if (closing.aborted) throw shuttingDownProblem();
     const nowMs = clock.nowMs();
     if (route.access === 'public') {
-      if (route.isProbe !== true) this.anonymous(request, nowMs);
+      if (route.isProbe !== true) this.limitAnonymous(request, nowMs);
       return undefined;
     }
     const found = authenticator.authenticate(request.headers, nowMs);
     if (found.kind !== 'caller') {
-      this.anonymous(request, nowMs);
+      this.limitAnonymous(request, nowMs);
       // The server that decides may know a token that has not come here yet. Nothing is done here for such a caller: should
       // this server decide by the time the body is there, `confirm` looks again.
-      const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
+      const goesOn = isForwarded(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
       if (found.kind === 'unknown' && goesOn) return undefined;
       throw this.#unauthenticated(found);
     }
     const { known } = found;
     this.#options.connections.attribute(request.raw.socket, known);
-    this.#limit(this.#byToken.takeFrom(known.bucket, nowMs));
+    this.#enforceRate(this.#byToken.takeFrom(known.bucket, nowMs));
     refuseUnlessPermitted(route, known.caller, request);
     return known;
   }
@@ -170,13 +170,13 @@ export class Gate {
   confirm(route: Route, request: FastifyRequest): void {
     if (route.access === 'public') return;
     const { authenticator, clock } = this.#options;
-    const admitted = request.admitted as Admitted;
+    const admitted = request.admitted as AdmittedRequest;
     const nowMs = clock.nowMs();
-    if (admitted.known === undefined || !authenticator.isStillGood(admitted.known, nowMs)) {
+    if (admitted.known === undefined || !authenticator.isStillValid(admitted.known, nowMs)) {
       const found = authenticator.authenticate(request.headers, nowMs);
       if (found.kind !== 'caller') throw this.#unauthenticated(found);
       refuseUnlessPermitted(route, found.known.caller, request);
-      identify(admitted, found.known);
+      setCaller(admitted, found.known);
     }
     this.#checkPeer(admitted, request, nowMs);
   }
@@ -185,7 +185,7 @@ export class Gate {
    * With every request, since a connection may outlive the certificate that opened it. Only where the request is answered: a server
    * that sends agents on to the lease holder may not have the newest authorities yet.
    */
-  #checkPeer({ caller, route }: Admitted, request: FastifyRequest, nowMs: number): void {
+  #checkPeer({ caller, route }: AdmittedRequest, request: FastifyRequest, nowMs: number): void {
     const { checkPeer } = this.#options;
     if (checkPeer === undefined || caller.role !== 'agent' || caller.host === undefined) return;
     const shown = peerCertificate(request.raw.socket);
@@ -193,25 +193,25 @@ export class Gate {
     if (refusal !== undefined) throw refusalProblem(refusal);
   }
 
-  #unauthenticated(found: Exclude<Authenticated, { kind: 'caller' }>): HttpProblem {
+  #unauthenticated(found: Exclude<AuthenticationResult, { kind: 'caller' }>): HttpProblem {
     const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found) : undefined;
     return refusalProblem(refusal ?? refuseToken(found.kind));
   }
 
   /** A host's agent acts on the end of its credential, and must be able to tell it from a forged one. */
-  #refusalOfRevoked({ host, token }: Extract<Authenticated, { kind: 'revoked' }>): Refusal | undefined {
+  #refusalOfRevoked({ host, token }: Extract<AuthenticationResult, { kind: 'revoked' }>): Refusal | undefined {
     if (host === undefined) return undefined;
-    const removed = this.#options.revokedShown?.(host, token);
+    const removed = this.#options.onRevokedCredential?.(host, token);
     if (removed !== undefined) return removed;
     const refusal = refuseToken('revoked');
-    const statement = this.#options.vouchForRefusal?.({ host, token }, refusal.code);
+    const statement = this.#options.signRefusal?.({ host, token }, refusal.code);
     return statement === undefined ? refusal : { ...refusal, facts: { ...refusal.facts, statement } };
   }
 
   /** Counts a request among those of its token that are being answered; `Replies` takes it off again. */
-  #count(admitted: Admitted, usage: Usage): void {
+  #count(admitted: AdmittedRequest, usage: Usage): void {
     if (usage.requests >= this.#options.limits.requestsPerToken) {
-      this.#options.metrics.rateLimited();
+      this.#options.metrics.countRateLimited();
       throw new HttpProblem({
         status: 429,
         code: 'too-many-requests-at-once',
@@ -224,13 +224,13 @@ export class Gate {
   }
 
   /** Counts a request of nobody in particular against its address; with IPv6 against its /64. */
-  anonymous(request: FastifyRequest, nowMs: number): void {
-    this.#limit(this.#byAddress.take(addressBlockOf(request.ip), nowMs));
+  limitAnonymous(request: FastifyRequest, nowMs: number): void {
+    this.#enforceRate(this.#byAddress.take(addressBlockOf(request.ip), nowMs));
   }
 
-  #limit(waitMs: number): void {
+  #enforceRate(waitMs: number): void {
     if (waitMs === 0) return;
-    this.#options.metrics.rateLimited();
+    this.#options.metrics.countRateLimited();
     throw new HttpProblem({
       status: 429,
       code: 'too-many-requests',
@@ -241,13 +241,13 @@ export class Gate {
   }
 
   /** A read may name the revision that it has to show; this server may be a moment behind. */
-  async #wait(wanted: string | string[]): Promise<HttpProblem | undefined> {
+  async #waitForRevision(wanted: string | string[]): Promise<HttpProblem | undefined> {
     const malformed = malformedRevision(wanted);
     if (malformed !== undefined) return malformed;
     const { journal } = this.#options;
-    if (await journal.reached(Number(wanted), CATCH_UP_MS)) return undefined;
+    if (await journal.waitForRevision(Number(wanted), CATCH_UP_MS)) return undefined;
     const detail = `This server has not reached revision ${Number(wanted)} yet: it is at ${journal.fleet.revision}. Try again in a moment.`;
-    return unavailable({ code: 'revision-not-reached', detail, facts: { revision: journal.fleet.revision } });
+    return unavailableProblem({ code: 'revision-not-reached', detail, facts: { revision: journal.fleet.revision } });
   }
 }
 
@@ -257,26 +257,26 @@ function malformedRevision(wanted: string | string[]): HttpProblem | undefined {
   return new HttpProblem({ status: 400, code: 'malformed-header', detail });
 }
 
-export function forwards(route: Route): boolean {
+export function isForwarded(route: Route): boolean {
   return (route.elsewhere ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
 }
 
-function identify(admitted: Admitted, known: Known | undefined): void {
+function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): void {
   admitted.known = known;
   admitted.caller = known?.caller ?? NOBODY;
 }
 
 /** The host that a request names in its path, if it does. */
-export function hostNamedIn(request: FastifyRequest): string | undefined {
+export function hostParam(request: FastifyRequest): string | undefined {
   return (request.params as { readonly host?: string }).host;
 }
 
 function refuseUnlessPermitted(route: Route, caller: Caller, request: FastifyRequest): void {
-  const denial = denyUnlessSufficient(caller, route, hostNamedIn(request));
+  const denial = denyUnlessSufficient(caller, route, hostParam(request));
   if (denial !== undefined) throw refusalProblem(denial);
 }
 
-export function shuttingDown(): HttpProblem {
+export function shuttingDownProblem(): HttpProblem {
   const detail = 'This server is shutting down. Nothing was changed; try again in a moment.';
-  return unavailable({ code: 'shutting-down', detail, facts: { outcome: 'failed' } });
+  return unavailableProblem({ code: 'shutting-down', detail, facts: { outcome: 'failed' } });
 }

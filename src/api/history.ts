@@ -16,15 +16,15 @@ import {
   type Sight,
 } from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
-import type { CommitNote, ReadCommit } from '../journal/index.ts';
-import { noteOf, type Audience, type ChangeViews } from './change-view.ts';
+import type { CommitNote, StoredCommit } from '../journal/index.ts';
+import { commitMetadata, type Audience, type ChangeRepresentations } from './change-view.ts';
 import { unknownKind } from './watch.ts';
-import type { Workload } from './workload.ts';
+import type { FairScheduler } from './workload.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 500;
 /** How many commits are looked through for one page when most of them are not the caller's to see. */
-const LOOKED_THROUGH_MAX = 5000;
+const SCANNED_MAX = 5000;
 /** Stored text of one page's documents: a page ends early when it is full, and has at least one commit. */
 const PAGE_CHARS_MAX = 1024 * 1024;
 
@@ -54,7 +54,7 @@ const Query = closed({
   ),
 });
 
-type Wanted = Static<typeof Query>;
+type HistoryFilter = Static<typeof Query>;
 
 const Entry = Type.Object({
   revision: Type.Integer(),
@@ -76,7 +76,7 @@ const Entry = Type.Object({
   ),
 });
 
-export function historyRoute(views: ChangeViews, workload: Workload): Route {
+export function historyRoute(views: ChangeRepresentations, workload: FairScheduler): Route {
   return read({
     method: 'GET',
     path: '/api/v1/history',
@@ -96,47 +96,47 @@ export function historyRoute(views: ChangeViews, workload: Workload): Route {
       },
     },
     handle: ({ query, caller }, { journal, sightOf }) =>
-      history({ journal, views, workload }, { query, caller, sight: sightOf(caller, journal.fleet) }),
+      readHistory({ journal, views, workload }, { query, caller, sight: sightOf(caller, journal.fleet) }),
   });
 }
 
-interface Asked {
-  readonly query: Wanted;
+interface HistoryRequest {
+  readonly query: HistoryFilter;
   readonly caller: Caller;
   readonly sight: Sight | undefined;
 }
 
 /** What history is read from, and how the reading is shared out. */
-interface Source {
+interface HistorySource {
   readonly journal: ReadableJournal;
-  readonly views: ChangeViews;
-  readonly workload: Workload;
+  readonly views: ChangeRepresentations;
+  readonly workload: FairScheduler;
 }
 
-async function history(source: Source, asked: Asked): Promise<Answered> {
+async function readHistory(source: HistorySource, asked: HistoryRequest): Promise<Answered> {
   const { journal, views, workload } = source;
   const { caller } = asked;
   const { kind, id, before } = asked.query;
-  if (kind !== undefined && views.view(kind) === undefined) return refused(unknownKind(kind, views));
+  if (kind !== undefined && views.representation(kind) === undefined) return refused(unknownKind(kind, views));
   if (id !== undefined && kind === undefined) return refused(idWithoutKind());
-  workload.refuseCrowd(caller);
-  const page = await visiblePage(source, asked);
+  workload.refuseOverload(caller);
+  const page = await readVisiblePage(source, asked);
   if (page.items.length === 0 && before !== undefined) {
-    const oldest = await workload.read(caller, () => oldestAfter(journal, before));
-    if (oldest !== undefined) return refused(gone(before, oldest));
+    const oldest = await workload.read(caller, () => findOldestKept(journal, before));
+    if (oldest !== undefined) return refused(revisionGone(before, oldest));
   }
   const texts: string[] = [];
   for (const [at, entry] of page.items.entries()) {
     const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
     texts.push(
-      await workload.slice(caller, () => JSON.stringify(shownEntry(views, { entry, older, sight: asked.sight }))),
+      await workload.slice(caller, () => JSON.stringify(renderEntry(views, { entry, older, sight: asked.sight }))),
     );
   }
   const next = page.next === undefined ? '' : `,"next":${page.next}`;
   return { kind: 'answer', status: 200, text: `{"items":[${texts.join(',')}]${next}}` };
 }
 
-interface Seen {
+interface VisibleCommit {
   readonly commit: CommitNote & { readonly revision: number };
   readonly changes: readonly Change[];
   /** Of the documents in it, as they are stored. */
@@ -144,18 +144,21 @@ interface Seen {
 }
 
 interface Page {
-  readonly items: readonly Seen[];
+  readonly items: readonly VisibleCommit[];
   /** The entry below the page, for what changed in the last one. */
-  readonly older?: Seen | undefined;
+  readonly older?: VisibleCommit | undefined;
   readonly next?: number | undefined;
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function visiblePage({ journal, views, workload }: Source, { query, caller, sight }: Asked): Promise<Page> {
+async function readVisiblePage(
+  { journal, views, workload }: HistorySource,
+  { query, caller, sight }: HistoryRequest,
+): Promise<Page> {
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
   const kinds = kind === undefined ? undefined : new Set([kind]);
   const audience = { fleet: journal.fleet, caller, sight, kinds };
-  const seen: Seen[] = [];
+  const seen: VisibleCommit[] = [];
   let [chars, looked] = [0, 0];
   let { before } = query;
   do {
@@ -168,52 +171,56 @@ async function visiblePage({ journal, views, workload }: Source, { query, caller
     };
     const page = await workload.read(caller, () => journal.store.history(wanted));
     for (const commit of page.commits) {
-      const entry = await workload.slice(caller, () => look(commit, views, audience));
+      const entry = await workload.slice(caller, () => visibleCommit(commit, views, audience));
       if (entry === undefined) continue;
       chars += entry.chars;
       seen.push(entry);
-      if (seen.length > limit || (seen.length > 1 && chars > PAGE_CHARS_MAX)) return cut(seen);
+      if (seen.length > limit || (seen.length > 1 && chars > PAGE_CHARS_MAX)) return splitPage(seen);
     }
     looked += page.commits.length;
     before = page.next;
-  } while (before !== undefined && looked < LOOKED_THROUGH_MAX);
+  } while (before !== undefined && looked < SCANNED_MAX);
   return { items: seen, next: before };
 }
 
 /** The last one found is the first of the next page. */
-function cut(seen: readonly Seen[]): Page {
+function splitPage(seen: readonly VisibleCommit[]): Page {
   const items = seen.slice(0, -1);
   return { items, older: seen.at(-1), next: items.at(-1)?.commit.revision };
 }
 
 /** What the caller may see of a commit; undefined for nothing. Documents of kinds that are not shown are not parsed. */
-function look(commit: ReadCommit, views: ChangeViews, audience: Audience): Seen | undefined {
-  const texts = commit.changes.filter(({ kind }) => views.isShown(kind, audience));
+function visibleCommit(
+  commit: StoredCommit,
+  views: ChangeRepresentations,
+  audience: Audience,
+): VisibleCommit | undefined {
+  const texts = commit.changes.filter(({ kind }) => views.isKindVisible(kind, audience));
   const changes = texts.map(({ kind, id, body }) => ({
     kind,
     id,
     doc: body === null ? null : (JSON.parse(body) as AnyDoc),
   }));
-  const visible = views.visible({ ...commit, changes }, audience);
+  const visible = views.visibleChanges({ ...commit, changes }, audience);
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }
 
 interface Rendering {
-  readonly entry: Seen;
+  readonly entry: VisibleCommit;
   /** The one before it. */
-  readonly older: Seen | undefined;
+  readonly older: VisibleCommit | undefined;
   readonly sight: Sight | undefined;
 }
 
-function shownEntry(views: ChangeViews, { entry, older: before, sight }: Rendering): object {
+function renderEntry(views: ChangeRepresentations, { entry, older: before, sight }: Rendering): object {
   const { commit, changes } = entry;
   const shown = changes.map((change) => {
-    const now = views.shown(change, sight);
+    const now = views.toJson(change, sight);
     const older = before?.changes.find((one) => one.kind === change.kind && one.id === change.id);
-    return older === undefined ? now : { ...now, fields: changedFields(views.shown(older, sight).doc, now.doc) };
+    return older === undefined ? now : { ...now, fields: changedFields(views.toJson(older, sight).doc, now.doc) };
   });
-  return { ...noteOf(commit, sight), changes: shown };
+  return { ...commitMetadata(commit, sight), changes: shown };
 }
 
 interface FieldChange {
@@ -235,13 +242,13 @@ function changedFields(before: object | null, after: object | null): FieldChange
 }
 
 /** The oldest revision kept, when what lies below `before` is compacted. */
-async function oldestAfter(journal: ReadableJournal, before: number): Promise<number | undefined> {
+async function findOldestKept(journal: ReadableJournal, before: number): Promise<number | undefined> {
   if (before < 2) return undefined;
   const answered = await journal.store.read({ revision: before - 2 }, 1);
   return answered.kind === 'gone' ? answered.oldest : undefined;
 }
 
-function gone(before: number, oldest: number): Refusal {
+function revisionGone(before: number, oldest: number): Refusal {
   const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/before', facts: { oldest } };
 }

@@ -2,43 +2,43 @@
 // numbers and booleans that the schema names, and only when they are written exactly so.
 import type { TObject, TSchema } from 'typebox';
 import type { Route } from '../access/index.ts';
-import { checker, type Problem } from '../fleet/index.ts';
-import { malformed } from './problem.ts';
+import { compileChecker, type Problem } from '../fleet/index.ts';
+import { malformedProblem } from './problem.ts';
 
-export interface Raw {
+export interface RawInput {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
 }
 
-export type Checked = Raw;
+export type CheckedInput = RawInput;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Compiled once per route. Throws a problem that names every wrong field; a body that has passed before passes. */
-export function inputChecker(route: Route): (raw: Raw, bodyHasPassed: boolean) => Checked {
-  const params = route.params && checker(route.params);
-  const query = route.query && checker(route.query);
-  const body = route.body && checker(route.body);
+export function compileInputCheck(route: Route): (raw: RawInput, bodyHasPassed: boolean) => CheckedInput {
+  const params = route.params && compileChecker(route.params);
+  const query = route.query && compileChecker(route.query);
+  const body = route.body && compileChecker(route.body);
   const readers = queryReaders(route.query);
   return (raw, bodyHasPassed) => {
-    if (params !== undefined) refuseIfAny('path', params(raw.params));
+    if (params !== undefined) demandNoProblems('path', params(raw.params));
     const given = readQuery(raw.query as Fields, readers);
-    if (query !== undefined) refuseIfAny('query', query(given));
-    else refuseIfAny('query', unknownNames(given));
+    if (query !== undefined) demandNoProblems('query', query(given));
+    else demandNoProblems('query', unknownNames(given));
     if (body === undefined) {
-      if (raw.body !== undefined) refuseIfAny('body', [{ field: '', message: 'must be empty' }]);
+      if (raw.body !== undefined) demandNoProblems('body', [{ field: '', message: 'must be empty' }]);
       return { params: raw.params, query: given, body: undefined };
     }
     // No body is an empty one; a body of `null` is not.
     const wanted = raw.body === undefined ? {} : raw.body;
-    if (!bodyHasPassed) refuseIfAny('body', body(wanted));
+    if (!bodyHasPassed) demandNoProblems('body', body(wanted));
     return { params: raw.params, query: given, body: wanted };
   };
 }
 
-function refuseIfAny(where: 'path' | 'query' | 'body', problems: readonly Problem[]): void {
-  if (problems.length > 0) throw malformed(where, problems);
+function demandNoProblems(where: 'path' | 'query' | 'body', problems: readonly Problem[]): void {
+  if (problems.length > 0) throw malformedProblem(where, problems);
 }
 
 function unknownNames(given: Fields): Problem[] {

@@ -11,13 +11,13 @@ const SUSPICIOUS = /\\u|__proto__|\0/;
 export function parseJson(text: string): unknown {
   if (text.trim() === '') return undefined;
   const colons = colonsIn(text);
-  if (colons === undefined) throw badJson(`The body is nested deeper than ${DEPTH_MAX} levels.`);
+  if (colons === undefined) throw jsonProblem(`The body is nested deeper than ${DEPTH_MAX} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw badJson('The body is not JSON. Check quotes, commas and brackets.');
+    throw jsonProblem('The body is not JSON. Check quotes, commas and brackets.');
   }
   if (countFields(value) !== colons) refuseDuplicate(text);
   if (SUSPICIOUS.test(text) || !text.isWellFormed()) refuseBroken(value);
@@ -49,25 +49,25 @@ function colonsIn(text: string): number | undefined {
 
 function refuseDuplicate(text: string): void {
   const field = findDuplicateField(text);
-  throw badJson(`The body has the field ${field} twice. Leave one of them out.`, field);
+  throw jsonProblem(`The body has the field ${field} twice. Leave one of them out.`, field);
 }
 
 /** NUL cannot be stored by every store, and half a character by none; `__proto__` would become a prototype when copied. */
 function refuseBroken(value: unknown): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      throw badJson('The body has a text with a NUL or with half of a surrogate pair.');
+      throw jsonProblem('The body has a text with a NUL or with half of a surrogate pair.');
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
-      if (key === '__proto__') throw badJson('The body has a field "__proto__", which is not allowed.');
+      if (key === '__proto__') throw jsonProblem('The body has a field "__proto__", which is not allowed.');
       refuseBroken(key);
       refuseBroken(inner);
     }
   }
 }
 
-function badJson(detail: string, field?: string): HttpProblem {
+function jsonProblem(detail: string, field?: string): HttpProblem {
   return new HttpProblem({
     status: 400,
     code: field === undefined ? 'malformed-json' : 'duplicate-field',
@@ -78,10 +78,10 @@ function badJson(detail: string, field?: string): HttpProblem {
 
 /** The same value is the same text, whatever the order of its fields. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, inFieldOrder) ?? '';
+  return JSON.stringify(value, sortFields) ?? '';
 }
 
-function inFieldOrder(_: string, value: unknown): unknown {
+function sortFields(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

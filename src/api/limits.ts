@@ -16,7 +16,7 @@ export interface Limits extends ConnectionLimits {
   /** Reads of the store for history and for watchers that are far behind, at once; of one token; for administrators alone. */
   readonly readsAtOnce: number;
   readonly readsPerToken: number;
-  readonly readsKeptForAdmins: number;
+  readonly readsReservedForAdmins: number;
   /** Reads of one token that wait for their turn. */
   readonly readsWaitingPerToken: number;
 }
@@ -42,7 +42,7 @@ export const DEFAULT_LIMITS: Limits = {
   // A PostgreSQL store has few connections to read with, SQLite one thread: more at once would only wait there.
   readsAtOnce: 4,
   readsPerToken: 2,
-  readsKeptForAdmins: 1,
+  readsReservedForAdmins: 1,
   // A page each: a script that reads ahead is served in turn, one that runs wild is told so.
   readsWaitingPerToken: 32,
 };

@@ -1,16 +1,16 @@
 // What operators scrape. Counts follow the journal commit by commit: a scrape never walks the fleet.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DocumentMetric } from '../composition/index.ts';
-import type { AnyDoc, Applied } from '../fleet/index.ts';
+import type { AnyDoc, AppliedChange } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
-import { RequestFigures } from './request-figures.ts';
+import { RequestHistogram } from './request-figures.ts';
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const GROUP_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 export class Metrics {
   readonly registry = new Registry();
-  readonly requests = new RequestFigures();
+  readonly requests = new RequestHistogram();
   readonly #heartbeats: Counter;
   readonly #rateLimited: Counter;
   readonly #storeUp: Gauge;
@@ -61,28 +61,28 @@ export class Metrics {
     });
   }
 
-  heartbeatSeen(): void {
+  countHeartbeat(): void {
     this.#heartbeats.inc();
   }
 
-  integrityFinding(code: string): void {
+  countIntegrityFinding(code: string): void {
     this.#integrity.inc({ code });
   }
 
-  rateLimited(): void {
+  countRateLimited(): void {
     this.#rateLimited.inc();
   }
 
-  storeProbed({ isUp, hasHolder }: { readonly isUp: boolean; readonly hasHolder: boolean }): void {
+  setStoreStatus({ isUp, hasHolder }: { readonly isUp: boolean; readonly hasHolder: boolean }): void {
     this.#storeUp.set(isUp ? 1 : 0);
     this.#holderKnown.set(hasHolder ? 1 : 0);
   }
 
-  refused(labels: { readonly method: string; readonly route: string; readonly code: string }): void {
+  countRefusal(labels: { readonly method: string; readonly route: string; readonly code: string }): void {
     this.#refused.inc(labels);
   }
 
-  refusalsLost(lines: number): void {
+  countLostRefusals(lines: number): void {
     this.#refusalsLost.inc(lines);
   }
 
@@ -164,7 +164,7 @@ export class Metrics {
       },
     });
     this.registry.registerMetric(gauge);
-    const change = ({ before, after }: Applied): void => {
+    const change = ({ before, after }: AppliedChange): void => {
       add(before?.doc, -1);
       add(after?.doc, 1);
     };

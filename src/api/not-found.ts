@@ -3,7 +3,7 @@ import type { Route } from '../access/index.ts';
 import { suggestion } from '../fleet/index.ts';
 import { HttpProblem } from './problem.ts';
 
-export function notFound(routes: readonly Route[]): (method: string, url: string) => HttpProblem {
+export function notFoundProblemFor(routes: readonly Route[]): (method: string, url: string) => HttpProblem {
   const patterns = routes.map((route) => ({
     route,
     form: new RegExp(`^${formOf(route.path)}$`),

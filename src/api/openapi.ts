@@ -38,11 +38,11 @@ const ROLE_SENTENCES: Readonly<Record<Route['access'], string>> = {
   join: 'Needs a join token.',
 };
 
-export function openApi(routes: readonly Route[], version: string): object {
+export function describeApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of [...routes].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))) {
-    const path = described(route.path);
-    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
+    const path = openApiPath(route.path);
+    (paths[path] ??= {})[route.method.toLowerCase()] = describeOperation(route);
   }
   return {
     openapi: '3.1.0',
@@ -64,7 +64,7 @@ export function openApi(routes: readonly Route[], version: string): object {
 }
 
 /** `/a::b/:id` is `/a:b/{id}`: two colons are one that begins no parameter. */
-function described(path: string): string {
+function openApiPath(path: string): string {
   return path
     .split('::')
     .map((part) => part.replaceAll(/:([A-Za-z]+)/g, '{$1}'))
@@ -75,7 +75,7 @@ function keyOf({ path, method }: Route): string {
   return `${path} ${method}`;
 }
 
-function operation(route: Route): object {
+function describeOperation(route: Route): object {
   const bound = route.access === 'public' || route.access === 'agent' || route.access === 'join';
   const scope = bound || route.scope === 'site' ? '' : ' It must not be bound to a site.';
   return {
@@ -84,7 +84,7 @@ function operation(route: Route): object {
     summary: route.about,
     description: `${ROLE_SENTENCES[route.access]}${scope}`,
     security: route.access === 'public' ? [] : [{ bearer: [] }, { header: [] }],
-    parameters: [...fields('path', route.params), ...fields('query', route.query), ...headerFields(route)],
+    parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query), ...headerFields(route)],
     ...(route.body !== undefined && {
       requestBody: { required: isRequired(route.body), content: { [mediaOf(route)]: { schema: route.body } } },
     }),
@@ -108,7 +108,7 @@ function isRequired(body: TSchema): boolean {
   return required !== undefined && required.length > 0;
 }
 
-function fields(where: 'path' | 'query', schema: TObject | undefined): object[] {
+function parametersOf(where: 'path' | 'query', schema: TObject | undefined): object[] {
   const required = new Set((schema as { readonly required?: readonly string[] } | undefined)?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, field]) => ({
     name,

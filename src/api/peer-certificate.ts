@@ -4,11 +4,11 @@ import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-const shownBy = new WeakMap<Socket, X509Certificate | 'none'>();
+const certificates = new WeakMap<Socket, X509Certificate | 'none'>();
 
 export function peerCertificate(socket: Socket): X509Certificate | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
-  let shown = shownBy.get(socket);
-  if (shown === undefined) shownBy.set(socket, (shown = socket.getPeerX509Certificate() ?? 'none'));
+  let shown = certificates.get(socket);
+  if (shown === undefined) certificates.set(socket, (shown = socket.getPeerX509Certificate() ?? 'none'));
   return shown === 'none' ? undefined : shown;
 }

@@ -6,9 +6,9 @@ import type { Forwarder } from './forward.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A store that takes longer than this to say who holds the lease is not fit to serve from. */
-const STORE_PATIENCE_MS = 1000;
+const STORE_TIMEOUT_MS = 1000;
 
-export interface Probed {
+export interface HealthProbeOptions {
   readonly metrics: Metrics;
   readonly forwarder: () => Forwarder;
   /** True when the fleet is loaded and the server is not about to stop. */
@@ -23,7 +23,7 @@ const Checks = Type.Object({
   admin: Type.Boolean({ description: 'somebody can administer the fleet: the first start is over' }),
 });
 
-export function probeRoutes(probed: Probed): Route[] {
+export function probeRoutes(probed: HealthProbeOptions): Route[] {
   const begun = { hadAdmin: false };
   return [
     read({
@@ -47,7 +47,7 @@ export function probeRoutes(probed: Probed): Route[] {
       handle: (_, { journal, clock }) => {
         // Once is enough: a fleet whose last admin token has expired still serves everybody else.
         begun.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
-        return ready(journal, { ...probed, ...begun });
+        return checkReadiness(journal, { ...probed, ...begun });
       },
     }),
     read({
@@ -58,8 +58,8 @@ export function probeRoutes(probed: Probed): Route[] {
       access: 'viewer',
       answers: { 200: { about: 'the figures', type: 'text/plain; version=0.0.4' } },
       handle: async (_, { journal }) => {
-        const lease = await leaseKnown(journal, probed);
-        probed.metrics.storeProbed({ isUp: lease !== undefined, hasHolder: lease === true });
+        const lease = await readLeaseStatus(journal, probed);
+        probed.metrics.setStoreStatus({ isUp: lease !== undefined, hasHolder: lease === true });
         const { contentType } = probed.metrics.registry;
         return { kind: 'answer', status: 200, text: await probed.metrics.text(), type: contentType };
       },
@@ -67,19 +67,25 @@ export function probeRoutes(probed: Probed): Route[] {
   ];
 }
 
-async function ready(journal: ReadableJournal, probed: Probed & { readonly hadAdmin: boolean }): Promise<Answer> {
+async function checkReadiness(
+  journal: ReadableJournal,
+  probed: HealthProbeOptions & { readonly hadAdmin: boolean },
+): Promise<Answer> {
   const fleet = probed.isServing();
-  const lease = await leaseKnown(journal, probed);
+  const lease = await readLeaseStatus(journal, probed);
   const checks = { fleet, store: lease !== undefined, lease: lease === true, admin: probed.hadAdmin };
   const good = Object.values(checks).every(Boolean);
   return answer({ status: good ? 'ok' : 'not-ready', ...checks }, good ? 200 : 503);
 }
 
 /** Undefined when the store does not answer. */
-async function leaseKnown(journal: ReadableJournal, { forwarder }: Probed): Promise<boolean | undefined> {
+async function readLeaseStatus(
+  journal: ReadableJournal,
+  { forwarder }: HealthProbeOptions,
+): Promise<boolean | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, STORE_PATIENCE_MS, undefined);
+    timer = setTimeout(resolve, STORE_TIMEOUT_MS, undefined);
   });
   const asked = forwarder()
     .holder()

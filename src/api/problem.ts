@@ -78,7 +78,7 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
 }
 
 /** Input that does not have the form of the route. Every problem is told, by field. */
-export function malformed(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
+export function malformedProblem(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
   const [first] = problems;
   const told = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
   return new HttpProblem({
@@ -90,7 +90,7 @@ export function malformed(where: 'path' | 'query' | 'body', problems: readonly P
   });
 }
 
-export function unavailable(options: {
+export function unavailableProblem(options: {
   readonly code: string;
   readonly detail: string;
   readonly facts?: Readonly<Record<string, unknown>>;
@@ -108,9 +108,13 @@ const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: str
 
 export function problemOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  if (error instanceof NotHolder) return noHolder();
+  if (error instanceof NotHolder) return noHolderProblem();
   if (error instanceof StoreUnavailable) {
-    return unavailable({ code: error.code, detail: `${sentence(error.message)}.`, facts: { outcome: error.outcome } });
+    return unavailableProblem({
+      code: error.code,
+      detail: `${sentence(error.message)}.`,
+      facts: { outcome: error.outcome },
+    });
   }
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown };
   const known = typeof code === 'string' ? FASTIFY_CODES[code] : undefined;
@@ -126,9 +130,9 @@ export function problemOf(error: unknown): HttpProblem {
   return new HttpProblem({ status: 500, code: 'internal-error', detail });
 }
 
-export function noHolder(): HttpProblem {
+export function noHolderProblem(): HttpProblem {
   const detail = 'No server holds the deciding lease right now. Nothing was changed; try again in a moment.';
-  return unavailable({ code: 'no-holder', detail, facts: { outcome: 'failed' } });
+  return unavailableProblem({ code: 'no-holder', detail, facts: { outcome: 'failed' } });
 }
 
 function sentence(text: string): string {

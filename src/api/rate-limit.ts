@@ -5,13 +5,13 @@
 const BUCKETS_MAX = 10_000;
 
 export interface Bucket {
-  left: number;
+  tokens: number;
   atMs: number;
 }
 
 /** Full, whatever the limit is. */
 export function newBucket(nowMs: number): Bucket {
-  return { left: Infinity, atMs: nowMs };
+  return { tokens: Infinity, atMs: nowMs };
 }
 
 export class RateLimit {
@@ -37,10 +37,10 @@ export class RateLimit {
   takeFrom(bucket: Bucket, nowMs: number): number {
     if (this.#perSecond === Infinity) return 0;
     const refill = (Math.max(0, nowMs - bucket.atMs) * this.#perSecond) / 1000;
-    bucket.left = Math.min(this.#perSecond, bucket.left + refill);
+    bucket.tokens = Math.min(this.#perSecond, bucket.tokens + refill);
     bucket.atMs = nowMs;
-    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * 1000) / this.#perSecond);
-    bucket.left -= 1;
+    if (bucket.tokens < 1) return Math.ceil(((1 - bucket.tokens) * 1000) / this.#perSecond);
+    bucket.tokens -= 1;
     return 0;
   }
 

@@ -11,35 +11,42 @@ import {
   type View,
 } from '../access/index.ts';
 import type { AnyDoc, FleetReader } from '../fleet/index.ts';
-import type { ReadCommit, Store, TextChange } from '../journal/index.ts';
+import type { StoredCommit, Store, TextChange } from '../journal/index.ts';
 
 /** `path` is that of the request. */
-export type Recall = (repeated: Repeated, asked: { readonly path: string; readonly caller: Caller }) => Promise<Answer>;
+export type AnswerReplay = (
+  repeated: Repeated,
+  asked: { readonly path: string; readonly caller: Caller },
+) => Promise<Answer>;
 
 interface Sources {
   readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: FleetReader };
   readonly sightOf: SightOf;
-  readonly views: readonly View<string, never>[];
+  readonly representations: readonly View<string, never>[];
 }
 
-interface Recalled {
+interface ReplayedBody {
   readonly text: string;
   readonly id?: string;
   readonly etag?: number;
 }
 
-export function recaller({ journal, sightOf, views }: Sources): Recall {
+export function createAnswerReplay({ journal, sightOf, representations }: Sources): AnswerReplay {
   const { store } = journal;
-  const byKind = new Map(views.map((view) => [view.kind.name, view as unknown as View]));
+  const byKind = new Map(representations.map((view) => [view.kind.name, view as unknown as View]));
 
-  const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): Recalled | undefined => {
+  const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): ReplayedBody | undefined => {
     const view = byKind.get(kind);
     if (view === undefined || body === null) return undefined;
     const sight = sightOf(caller, journal.fleet);
     return { id, etag: revision, text: view.text({ id, revision, doc: JSON.parse(body) as AnyDoc }, sight) };
   };
 
-  const find = async (kept: KeptAnswer, commit: ReadCommit | undefined, by: Caller): Promise<Recalled | undefined> => {
+  const find = async (
+    kept: KeptAnswer,
+    commit: StoredCommit | undefined,
+    by: Caller,
+  ): Promise<ReplayedBody | undefined> => {
     if (kept.body !== undefined) {
       return { text: JSON.stringify(kept.begun === true ? withOperation(kept.body, commit) : kept.body) };
     }
@@ -70,12 +77,12 @@ export function recaller({ journal, sightOf, views }: Sources): Recall {
   };
 }
 
-interface Made {
+interface ReplayedRequest {
   readonly path: string;
   readonly operation: string | undefined;
 }
 
-function answerOf(kept: KeptAnswer, { text, id, etag }: Recalled, made: Made): Answer {
+function answerOf(kept: KeptAnswer, { text, id, etag }: ReplayedBody, made: ReplayedRequest): Answer {
   const { status, location, type, secrets = [] } = kept;
   const place = location ?? usualLocation({ status, id, ...made });
   return {
@@ -88,15 +95,15 @@ function answerOf(kept: KeptAnswer, { text, id, etag }: Recalled, made: Made): A
   };
 }
 
-function listMade([field, kind]: readonly [string, string], { changes }: ReadCommit): object {
+function listMade([field, kind]: readonly [string, string], { changes }: StoredCommit): object {
   return { [field]: changes.filter((one) => one.kind === kind && one.body !== null).map((one) => one.id) };
 }
 
-function withOperation(body: object, commit: ReadCommit | undefined): object {
+function withOperation(body: object, commit: StoredCommit | undefined): object {
   return { ...(commit?.operation !== undefined && { operation: commit.operation }), ...body };
 }
 
-function lostAnswer(revision: number, commit: ReadCommit | undefined): object {
+function lostAnswer(revision: number, commit: StoredCommit | undefined): object {
   const lost = {
     note: `The request was carried out at revision ${revision}. Its first answer was too long to keep; read what it changed instead.`,
     revision,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Recent } from './recent.ts';
+import { RecentCache } from './recent.ts';
 
 test('never: more are kept than twice as many as are to be', () => {
-  const recent = new Recent<number>(100);
+  const recent = new RecentCache<number>(100);
   let most = 0;
   for (let nth = 0; nth < 10_000; nth += 1) {
     recent.set(`k${nth}`, nth);
@@ -13,7 +13,7 @@ test('never: more are kept than twice as many as are to be', () => {
 });
 
 test('who-keeps-coming-stays-however-many-come-once', () => {
-  const recent = new Recent<string>(10);
+  const recent = new RecentCache<string>(10);
   recent.set('often', 'the same');
   for (let nth = 0; nth < 1000; nth += 1) {
     recent.set(`once-${nth}`, '');
@@ -22,7 +22,7 @@ test('who-keeps-coming-stays-however-many-come-once', () => {
 });
 
 test('one-that-is-set-again-or-deleted-is-there-once-or-not-at-all', () => {
-  const recent = new Recent<string>(2);
+  const recent = new RecentCache<string>(2);
   for (const key of ['a', 'b', 'c', 'a', 'a']) recent.set(key, key);
   recent.set('a', 'anew');
   expect([recent.get('a'), recent.size]).toEqual(['anew', 3]);

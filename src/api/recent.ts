@@ -1,7 +1,7 @@
 // What was asked for lately, and not more of it than so many: whoever keeps coming stays known however many others come once. To
 // forget all at once would do as well for memory, but those that come most often would be strangers then.
 
-export class Recent<T> {
+export class RecentCache<T> {
   readonly #max: number;
   #young = new Map<string, T>();
   /** What was there before the young ones came. Who is asked for again is young again. */

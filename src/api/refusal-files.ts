@@ -6,13 +6,13 @@ import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promise
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import type { Audience, RefusalLine } from './refusals.ts';
+import type { CallerClass, RefusalLine } from './refusals.ts';
 
 export interface RefusalFilesOptions {
   readonly folder: string;
   readonly log: Logger;
   /** Told of lines that could not be written. */
-  readonly lost: (lines: number) => void;
+  readonly onLost: (lines: number) => void;
   readonly limits?: Partial<FileLimits>;
 }
 
@@ -34,7 +34,7 @@ export interface TimeRange {
 
 export class RefusalFiles {
   readonly #options: RefusalFilesOptions;
-  readonly #audiences: Readonly<Record<Audience, AudienceFile>>;
+  readonly #audiences: Readonly<Record<CallerClass, AudienceFile>>;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: RefusalFilesOptions) {
@@ -46,10 +46,10 @@ export class RefusalFiles {
     };
   }
 
-  write(line: RefusalLine, audience: Audience): void {
+  write(line: RefusalLine, audience: CallerClass): void {
     const file = this.#audiences[audience];
     if (file.waiting.length >= WAITING_MAX) {
-      this.#options.lost(1);
+      this.#options.onLost(1);
       return;
     }
     file.waiting.push(`${JSON.stringify(line)}\n`);
@@ -61,24 +61,24 @@ export class RefusalFiles {
     try {
       await file.append(lines.join(''));
     } catch (error) {
-      this.#options.lost(lines.length);
+      this.#options.onLost(lines.length);
       this.#options.log.error({ err: error, lines: lines.length }, 'refusals could not be recorded');
     }
   }
 
   /** Resolves when everything that was handed in is on disk, or given up. */
-  async written(): Promise<void> {
+  async flush(): Promise<void> {
     await this.#writing;
   }
 
   async close(): Promise<void> {
-    await this.written();
+    await this.flush();
     for (const file of Object.values(this.#audiences)) await file.close();
   }
 
   /** What was recorded within a time, oldest first in each audience. */
-  async *read(audience: Audience, range: TimeRange): AsyncGenerator<RefusalLine> {
-    await this.written();
+  async *read(audience: CallerClass, range: TimeRange): AsyncGenerator<RefusalLine> {
+    await this.flush();
     for (const name of await fileNames(this.#options.folder, audience))
       yield* linesIn(join(this.#options.folder, name), range);
   }
@@ -88,11 +88,11 @@ export class RefusalFiles {
 class AudienceFile {
   readonly waiting: string[] = [];
   readonly #folder: string;
-  readonly #audience: Audience;
+  readonly #audience: CallerClass;
   readonly #limits: FileLimits;
   #open: { readonly file: FileHandle; bytes: number } | undefined;
 
-  constructor(folder: string, audience: Audience, limits: FileLimits) {
+  constructor(folder: string, audience: CallerClass, limits: FileLimits) {
     this.#folder = folder;
     this.#audience = audience;
     this.#limits = limits;
@@ -105,14 +105,14 @@ class AudienceFile {
       await current.file.appendFile(text);
       await current.file.datasync();
     } catch (error) {
-      await this.#takeBack(current);
+      await this.#truncate(current);
       throw error;
     }
     current.bytes += Buffer.byteLength(text);
   }
 
   /** A full disk takes a part of a line: the next one would be appended to it, and neither could be read. */
-  async #takeBack({ file, bytes }: { readonly file: FileHandle; readonly bytes: number }): Promise<void> {
+  async #truncate({ file, bytes }: { readonly file: FileHandle; readonly bytes: number }): Promise<void> {
     try {
       await file.truncate(bytes);
     } catch {
@@ -154,7 +154,7 @@ class AudienceFile {
   }
 }
 
-async function fileNames(folder: string, audience: Audience): Promise<string[]> {
+async function fileNames(folder: string, audience: CallerClass): Promise<string[]> {
   try {
     const form = new RegExp(String.raw`^refusals-${audience}-\d{8}\.jsonl$`);
     return (await readdir(folder)).filter((name) => form.test(name)).toSorted();
@@ -168,13 +168,13 @@ async function* linesIn(path: string, { sinceMs, untilMs }: TimeRange): AsyncGen
   const stats = await stat(path).catch(() => undefined);
   if (stats === undefined || stats.mtimeMs < sinceMs) return;
   for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    const line = parsed(text);
+    const line = parseLine(text);
     if (line !== undefined && line.atMs >= sinceMs && line.atMs < untilMs) yield line;
   }
 }
 
 /** Undefined for a line that a crash has cut off. */
-function parsed(text: string): RefusalLine | undefined {
+function parseLine(text: string): RefusalLine | undefined {
   try {
     return JSON.parse(text) as RefusalLine;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TOKEN, type Caller } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
-import { REFUSAL_WINDOW_MS, Refusals, type RefusalLine, type RefusedRequest } from './refusals.ts';
+import { REFUSAL_WINDOW_MS, RefusalLog, type RefusalLine, type RefusedRequest } from './refusals.ts';
 
 const ANN: Caller = { name: 'ann', role: 'viewer', token: idOf(TOKEN, 'tk-1'), site: 'north' };
 
@@ -19,15 +19,15 @@ const refused = (extra: Partial<RefusedRequest> = {}): RefusedRequest => ({
   ...extra,
 });
 
-function recorder(): { readonly refusals: Refusals; readonly lines: RefusalLine[] } {
+function recorder(): { readonly refusals: RefusalLog; readonly lines: RefusalLine[] } {
   const lines: RefusalLine[] = [];
-  return { lines, refusals: new Refusals({ server: () => 'https://m1', write: (line) => void lines.push(line) }) };
+  return { lines, refusals: new RefusalLog({ server: () => 'https://m1', write: (line) => void lines.push(line) }) };
 }
 
 describe('refusals', () => {
   test('the-first-is-a-line-at-once-with-who-and-where', () => {
     const { refusals, lines } = recorder();
-    refusals.note(refused());
+    refusals.record(refused());
     expect(lines).toEqual([
       {
         type: 'refusal',
@@ -52,7 +52,7 @@ describe('refusals', () => {
 
   test('equal-ones-are-counted-and-told-when-their-window-is-over', () => {
     const { refusals, lines } = recorder();
-    for (let at = 0; at < 1000; at += 1) refusals.note(refused({ atMs: 1000 + at, requestId: `rq-${at}` }));
+    for (let at = 0; at < 1000; at += 1) refusals.record(refused({ atMs: 1000 + at, requestId: `rq-${at}` }));
     refusals.flush(1000 + REFUSAL_WINDOW_MS - 1);
     expect(lines).toHaveLength(1);
     refusals.flush(1000 + REFUSAL_WINDOW_MS);
@@ -63,7 +63,7 @@ describe('refusals', () => {
 
   test('a-window-that-is-over-is-ended-by-the-next-one-too', () => {
     const { refusals, lines } = recorder();
-    for (const atMs of [0, 1, REFUSAL_WINDOW_MS]) refusals.note(refused({ atMs }));
+    for (const atMs of [0, 1, REFUSAL_WINDOW_MS]) refusals.record(refused({ atMs }));
     expect(lines.map(({ count, atMs }) => [count, atMs])).toEqual([
       [1, 0],
       [1, 1],
@@ -78,17 +78,17 @@ describe('refusals', () => {
     ['code', { code: 'site-bound' }],
   ])('another-%s-is-another-line', (_, extra) => {
     const { refusals, lines } = recorder();
-    refusals.note(refused());
-    refusals.note(refused(extra));
+    refusals.record(refused());
+    refusals.record(refused(extra));
     expect(lines).toHaveLength(2);
   });
 
   test('never: strangers write without bound, nor lose a count, nor the name of a known caller', () => {
     const { refusals, lines } = recorder();
     for (let at = 0; at < 100_000; at += 1) {
-      refusals.note(refused({ caller: undefined, address: `2001:db8::${at.toString(16)}`, code: 'token-unknown' }));
+      refusals.record(refused({ caller: undefined, address: `2001:db8::${at.toString(16)}`, code: 'token-unknown' }));
     }
-    for (let at = 0; at < 5000; at += 1) refusals.note(refused({ address: `192.0.2.${at}` }));
+    for (let at = 0; at < 5000; at += 1) refusals.record(refused({ address: `192.0.2.${at}` }));
     refusals.flush(Infinity);
     const strangers = lines.filter(({ by }) => by === undefined);
     const known = lines.filter(({ by }) => by === 'ann');

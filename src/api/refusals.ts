@@ -6,7 +6,7 @@ import type { Caller } from '../access/index.ts';
 export const REFUSAL_WINDOW_MS = 60_000;
 /** Lines at once within a window; beyond them only codes are told apart. Strangers have fewer: there are more of them. */
 const KNOWN_KEYS_MAX = 1000;
-const STRANGER_KEYS_MAX = 100;
+const ANONYMOUS_KEYS_MAX = 100;
 /** In place of what is no longer told apart. */
 const SEVERAL = 'several';
 
@@ -24,7 +24,7 @@ export interface RefusedRequest {
   readonly code: string;
   readonly requestId: string;
   /** The name that was wanted and is taken where the caller may not look. */
-  readonly asked?: string | undefined;
+  readonly requestedName?: string | undefined;
   /** Passed on by another server, whose address it then is. */
   readonly forwarded: boolean;
 }
@@ -57,34 +57,34 @@ export interface RefusalLine {
   readonly forwarded?: true;
 }
 
-export type Audience = 'known' | 'strangers';
+export type CallerClass = 'known' | 'strangers';
 
-export interface RefusalsOptions {
+export interface RefusalLogOptions {
   readonly server: () => string;
-  readonly write: (line: RefusalLine, audience: Audience) => void;
+  readonly write: (line: RefusalLine, audience: CallerClass) => void;
 }
 
 interface Window {
   readonly untilMs: number;
-  readonly audience: Audience;
+  readonly audience: CallerClass;
   last: RefusedRequest;
   /** Since the last line. */
   count: number;
   sinceMs: number;
 }
 
-export class Refusals {
-  readonly #options: RefusalsOptions;
+export class RefusalLog {
+  readonly #options: RefusalLogOptions;
   readonly #windows = new Map<string, Window>();
-  readonly #keys: Record<Audience, number> = { known: 0, strangers: 0 };
+  readonly #keys: Record<CallerClass, number> = { known: 0, strangers: 0 };
 
-  constructor(options: RefusalsOptions) {
+  constructor(options: RefusalLogOptions) {
     this.#options = options;
   }
 
-  note(request: RefusedRequest): void {
+  record(request: RefusedRequest): void {
     const audience = request.caller === undefined ? 'strangers' : 'known';
-    const told = this.#toldApart(request, audience);
+    const told = this.#collapseKey(request, audience);
     const key = keyOf(told);
     const window = this.#windows.get(key);
     if (window !== undefined && window.untilMs > told.atMs) {
@@ -112,22 +112,23 @@ export class Refusals {
   }
 
   /** The request itself while there is room for another key, else what it has in common with many. */
-  #toldApart(request: RefusedRequest, audience: Audience): RefusedRequest {
-    const max = audience === 'known' ? KNOWN_KEYS_MAX : STRANGER_KEYS_MAX;
+  #collapseKey(request: RefusedRequest, audience: CallerClass): RefusedRequest {
+    const max = audience === 'known' ? KNOWN_KEYS_MAX : ANONYMOUS_KEYS_MAX;
     if (this.#keys[audience] < max || this.#windows.has(keyOf(request))) return request;
     // A known caller stays named; where it came from and what it asked for does not.
     return { ...request, address: SEVERAL, method: SEVERAL, route: SEVERAL };
   }
 
   #line(request: RefusedRequest, told: { readonly count: number; readonly sinceMs?: number }): RefusalLine {
-    const { atMs, revision, caller, address, method, route, status, code, requestId, asked, forwarded } = request;
+    const { atMs, revision, caller, address, method, route, status, code, requestId, requestedName, forwarded } =
+      request;
     return {
       type: 'refusal',
       at: new Date(atMs).toISOString(),
       atMs,
       revision,
       server: this.#options.server(),
-      ...(caller !== undefined && whoIs(caller)),
+      ...(caller !== undefined && callerFields(caller)),
       address,
       method,
       route,
@@ -136,13 +137,13 @@ export class Refusals {
       count: told.count,
       ...(told.sinceMs !== undefined && { since: new Date(told.sinceMs).toISOString() }),
       requestId,
-      ...(asked !== undefined && { asked }),
+      ...(requestedName !== undefined && { asked: requestedName }),
       ...(forwarded && { forwarded: true as const }),
     };
   }
 }
 
-function whoIs({ name, token, role, site, project, host }: Caller) {
+function callerFields({ name, token, role, site, project, host }: Caller) {
   return {
     by: name,
     ...(token !== undefined && { token }),

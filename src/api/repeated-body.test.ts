@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { Type } from 'typebox';
 import { answer, read, TOKEN, type Route } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
-import type { Known } from './authenticate.ts';
-import type { Admitted } from './gate.ts';
+import type { CallerState } from './authenticate.ts';
+import type { AdmittedRequest } from './gate.ts';
 import { newBucket } from './rate-limit.ts';
 import { newUsage } from './usage.ts';
-import { hasPassed, keepPassed, repeatedBody } from './repeated-body.ts';
+import { hasPassed, rememberBody, repeatedBody } from './repeated-body.ts';
 
 const routeAt = (path: string): Route =>
   read({
@@ -26,20 +26,20 @@ const BEAT = routeAt('/beat');
 const OTHER = routeAt('/other');
 const TEXT = '{"say":"alive"}';
 
-const TOKEN_C1: Known['token'] = {
+const TOKEN_C1: CallerState['token'] = {
   id: idOf(TOKEN, 'tk-c1'),
   revision: 1,
   doc: { name: 'agent c1', role: 'agent', host: 'c1', hash: '0'.repeat(64), createdAtMs: 1, createdBy: 'test' },
 };
 
-const newcomer = (): Known => ({
+const newcomer = (): CallerState => ({
   caller: { name: 'agent c1', role: 'agent' },
   token: TOKEN_C1,
   usage: newUsage(),
   bucket: newBucket(0),
 });
 
-function asked(known: Known | undefined, route = BEAT): Admitted {
+function asked(known: CallerState | undefined, route = BEAT): AdmittedRequest {
   return {
     route,
     startedMs: 0,
@@ -51,10 +51,10 @@ function asked(known: Known | undefined, route = BEAT): Admitted {
 }
 
 /** A request whose body passes its route's check. */
-function passes(known: Known, text: string): unknown {
+function passes(known: CallerState, text: string): unknown {
   const admitted = asked(known);
   const body = repeatedBody(admitted, text);
-  keepPassed(admitted, body);
+  rememberBody(admitted, body);
   return body;
 }
 
@@ -95,5 +95,5 @@ test('what-is-long-is-not-kept', () => {
   const known = newcomer();
   const text = JSON.stringify({ say: 'x'.repeat(1000) });
   passes(known, text);
-  expect(known.said).toBeUndefined();
+  expect(known.lastBody).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NOBODY, type Answer } from '../access/index.ts';
-import type { Forwarded } from './forward.ts';
+import type { ForwardedAnswer } from './forward.ts';
 import type { Metrics } from './metrics.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { PROBLEM_TYPE, type HttpProblem } from './problem.ts';
@@ -16,12 +16,12 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
 /** What an answer says of the state that it shows. */
-interface Stamps {
+interface StateHeaders {
   readonly revision: number;
   readonly etag: string | undefined;
 }
 
-export class Replies {
+export class ReplyWriter {
   readonly #metrics: Metrics;
   readonly #log: Logger;
   readonly #trail: AuditTrail;
@@ -32,11 +32,11 @@ export class Replies {
     this.#trail = options.trail;
   }
 
-  answer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
+  sendAnswer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
     const { request } = reply;
     const etag = answer.etag === undefined ? undefined : `"${answer.etag}"`;
     const isNotModified = etag !== undefined && answer.status === 200 && request.headers['if-none-match'] === etag;
-    if (isPlain(answer) && !isNotModified) return this.#plain(reply, answer, { revision, etag });
+    if (isPlain(answer) && !isNotModified) return this.#sendPlain(reply, answer, { revision, etag });
     void reply
       .code(answer.status)
       .header('content-type', answer.type ?? JSON_TYPE)
@@ -67,7 +67,7 @@ export class Replies {
       ...stamps,
       ...more,
     });
-    this.note(request, raw.statusCode);
+    this.recordRequest(request, raw.statusCode);
     if (!isNotModified && request.method !== 'HEAD') return true;
     this.end(reply);
     return false;
@@ -76,13 +76,17 @@ export class Replies {
   /** There is no more of an answer that was begun. */
   end({ request, raw }: FastifyReply): void {
     raw.end();
-    uncount(request, raw);
+    releaseSlot(request, raw);
   }
 
   /** Written straight to the response: nothing that Fastify would do for it is left to do. */
-  #plain(reply: FastifyReply, { status, text, body, headers: more }: Answer, { revision, etag }: Stamps): FastifyReply {
+  #sendPlain(
+    reply: FastifyReply,
+    { status, text, body, headers: more }: Answer,
+    { revision, etag }: StateHeaders,
+  ): FastifyReply {
     const { request, raw } = reply;
-    this.note(request, status);
+    this.recordRequest(request, status);
     void reply.hijack();
     const sent = text ?? JSON.stringify(body ?? {});
     const headers = [
@@ -99,14 +103,14 @@ export class Replies {
     for (const name in more) headers.push(name, more[name] as string);
     raw.writeHead(status, headers);
     raw.end(request.method === 'HEAD' ? undefined : sent);
-    uncount(request, raw);
+    releaseSlot(request, raw);
     return reply;
   }
 
-  problem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
+  sendProblem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
     const { id } = reply.request;
-    this.#trail.note(reply.request, problem);
-    if (isRestconf(reply.request)) return this.#restconfProblem(reply, problem);
+    this.#trail.record(reply.request, problem);
+    if (isRestconf(reply.request)) return this.#sendRestconfProblem(reply, problem);
     void reply
       .code(problem.status)
       .headers(problem.headers)
@@ -115,7 +119,7 @@ export class Replies {
     return this.#send(reply, JSON.stringify(problem.body(id)));
   }
 
-  #restconfProblem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
+  #sendRestconfProblem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
     const { status, body } = restconfProblem(problem);
     void reply
       .code(status)
@@ -126,19 +130,19 @@ export class Replies {
   }
 
   /** What another server has answered. */
-  passOn(reply: FastifyReply, { status, headers, body }: Forwarded): FastifyReply {
+  relay(reply: FastifyReply, { status, headers, body }: ForwardedAnswer): FastifyReply {
     return this.#send(reply.code(status).headers(headers).header('x-request-id', reply.request.id), body);
   }
 
   #send(reply: FastifyReply, text: string): FastifyReply {
     const { request } = reply;
-    this.note(request, reply.statusCode);
+    this.recordRequest(request, reply.statusCode);
     void reply.send(text);
-    uncount(request, reply.raw);
+    releaseSlot(request, reply.raw);
     return reply;
   }
 
-  note(request: FastifyRequest, status: number): void {
+  recordRequest(request: FastifyRequest, status: number): void {
     const { admitted } = request;
     const ms = admitted === undefined ? 0 : performance.now() - admitted.startedMs;
     this.#metrics.requests.observe(admitted?.route, status, ms);
@@ -157,7 +161,7 @@ export class Replies {
  * The request is under way no more. One whose answer still waits for its reader is, until the connection has taken it or is
  * gone: nobody holds more answers in memory than requests at once.
  */
-export function uncount({ admitted }: FastifyRequest, raw: ServerResponse): void {
+export function releaseSlot({ admitted }: FastifyRequest, raw: ServerResponse): void {
   const usage = admitted?.counted;
   if (admitted === undefined || usage === undefined) return;
   admitted.counted = undefined;

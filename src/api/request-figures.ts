@@ -13,7 +13,7 @@ interface Cell {
 
 type Cells = Map<number, Cell>;
 
-export class RequestFigures {
+export class RequestHistogram {
   /** What no route takes is under undefined. */
   readonly #routes = new Map<Route | undefined, Cells>();
 

@@ -2,6 +2,6 @@ export { hashSecret } from './authenticate.ts';
 export { ADMIN_TOKEN_FILE, ensureAdminToken } from './first-token.ts';
 export { InsecureListen } from './listen.ts';
 export { Metrics } from './metrics.ts';
-export { openApi } from './openapi.ts';
+export { describeApi } from './openapi.ts';
 export { createServer } from './server.ts';
 export type { Server, ServerOptions } from './server.ts';

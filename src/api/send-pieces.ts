@@ -2,19 +2,19 @@
 // ends with the token that asked for it: nothing is shown to one that has ended.
 import type { FastifyReply } from 'fastify';
 import type { Answer, Route } from '../access/index.ts';
-import { ResponseOut } from './event-stream.ts';
-import { callerOf, type Gate } from './gate.ts';
+import { ResponseSink } from './event-stream.ts';
+import { callerOf, type RequestAdmission } from './gate.ts';
 import { HttpProblem } from './problem.ts';
-import type { Replies } from './replies.ts';
-import type { Workload } from './workload.ts';
+import type { ReplyWriter } from './replies.ts';
+import type { FairScheduler } from './workload.ts';
 
 /** A slice goes on until it has so much text: a few hundred nodes, about a millisecond. */
 const SLICE_CHARACTERS = 64 * 1024;
 
-interface Sending {
-  readonly replies: Replies;
-  readonly workload: Workload;
-  readonly gate: Gate;
+interface SendContext {
+  readonly replies: ReplyWriter;
+  readonly workload: FairScheduler;
+  readonly gate: RequestAdmission;
 }
 
 export type PiecedAnswer = Answer & Required<Pick<Answer, 'pieces'>>;
@@ -22,15 +22,15 @@ export type PiecedAnswer = Answer & Required<Pick<Answer, 'pieces'>>;
 export async function sendPieces(
   reply: FastifyReply,
   { answer, route, revision }: { readonly answer: PiecedAnswer; readonly route: Route; readonly revision: number },
-  { replies, workload, gate }: Sending,
+  { replies, workload, gate }: SendContext,
 ): Promise<FastifyReply> {
   const { request } = reply;
   if (!replies.begin(reply, answer, revision)) return reply;
-  const out = new ResponseOut(reply.raw);
+  const out = new ResponseSink(reply.raw);
   const pieces = answer.pieces()[Symbol.iterator]() as Iterator<string, undefined>;
   for (;;) {
     const text = await workload.slice(callerOf(request), () =>
-      isStillGood(gate, { route, reply }) ? slice(pieces) : undefined,
+      isStillAuthorized(gate, { route, reply }) ? slice(pieces) : undefined,
     );
     if (text === '') break;
     // Cut off, so that nobody takes what came for the whole.
@@ -54,7 +54,10 @@ function slice(pieces: Iterator<string, undefined>): string {
   return text;
 }
 
-function isStillGood(gate: Gate, { route, reply }: { readonly route: Route; readonly reply: FastifyReply }): boolean {
+function isStillAuthorized(
+  gate: RequestAdmission,
+  { route, reply }: { readonly route: Route; readonly reply: FastifyReply },
+): boolean {
   try {
     gate.confirm(route, reply.request);
     return true;

@@ -17,40 +17,40 @@ import type { Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Forwarder } from './forward.ts';
-import { callerOf, forwards, hostNamedIn, type Admitted, type Gate } from './gate.ts';
+import { callerOf, isForwarded, hostParam, type AdmittedRequest, type RequestAdmission } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
-import { inputChecker } from './input.ts';
-import type { Recall } from './recall.ts';
-import { hasPassed, keepPassed } from './repeated-body.ts';
-import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
+import { compileInputCheck } from './input.ts';
+import type { AnswerReplay } from './recall.ts';
+import { hasPassed, rememberBody } from './repeated-body.ts';
+import { HttpProblem, noHolderProblem, refusalProblem } from './problem.ts';
 import { refuseUnacceptable } from './restconf/acceptable.ts';
-import { uncount, type Replies } from './replies.ts';
+import { releaseSlot, type ReplyWriter } from './replies.ts';
 import { sendPieces, type PiecedAnswer } from './send-pieces.ts';
 import type { Streams } from './streams.ts';
-import type { Workload } from './workload.ts';
+import type { FairScheduler } from './workload.ts';
 
 /** What proves to an agent that it is sent on to the lease holder by the control plane. */
-export type VouchForHolder = (lease: { readonly url: string; readonly epoch: number }) => object | undefined;
+export type SignHolder = (lease: { readonly url: string; readonly epoch: number }) => object | undefined;
 
-export interface Serving {
+export interface HandlerDependencies {
   readonly world: World;
-  readonly gate: Gate;
+  readonly gate: RequestAdmission;
   readonly forwarder: Forwarder;
   readonly streams: Streams;
-  readonly replies: Replies;
-  readonly recall: Recall;
+  readonly replies: ReplyWriter;
+  readonly replay: AnswerReplay;
   readonly trail: AuditTrail;
-  readonly workload: Workload;
-  readonly vouchForHolder?: VouchForHolder | undefined;
+  readonly workload: FairScheduler;
+  readonly signHolder?: SignHolder | undefined;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-type Kind<K extends Route['kind']> = Extract<Route, { kind: K }>;
+type RouteOf<K extends Route['kind']> = Extract<Route, { kind: K }>;
 
-export function handlerOf(route: Route, serving: Serving): Handler {
+export function handlerOf(route: Route, serving: HandlerDependencies): Handler {
   const { world, gate, trail } = serving;
-  const away = awayOf(route, serving);
-  const handleHere = handlerAtHome(route, serving);
+  const away = remoteHandlerOf(route, serving);
+  const handleHere = localHandlerOf(route, serving);
   const handler: Handler = (request, reply) => {
     gate.confirm(route, request);
     if (route.asksForNames === true) trail.demandNameBudget(request);
@@ -74,38 +74,38 @@ export function handlerOf(route: Route, serving: Serving): Handler {
   };
 }
 
-function handlerAtHome(route: Route, serving: Serving): Handler {
+function localHandlerOf(route: Route, serving: HandlerDependencies): Handler {
   switch (route.kind) {
     case 'read':
-      return reader(route, serving);
+      return readHandler(route, serving);
     case 'write':
-      return writer(route, serving);
+      return writeHandler(route, serving);
     case 'stream':
-      return streamer(route, serving);
+      return streamHandler(route, serving);
   }
 }
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
-function awayOf(route: Route, { forwarder, replies, vouchForHolder }: Serving): Handler | undefined {
-  if (forwards(route)) {
+function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: HandlerDependencies): Handler | undefined {
+  if (isForwarded(route)) {
     return async (request, reply) => {
       const { method, url, headers, body, id: requestId } = request;
-      return replies.passOn(reply, await forwarder.forward({ method, url, headers, body, requestId }));
+      return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
     };
   }
   if (route.elsewhere !== 'misdirect') return undefined;
   return async () => {
     const lease = await forwarder.holder();
-    if (lease === undefined) throw noHolder();
+    if (lease === undefined) throw noHolderProblem();
     const detail = `This server does not decide now. Ask ${lease.url} instead.`;
-    const statement = vouchForHolder?.(lease);
+    const statement = signHolder?.(lease);
     const facts = { holder: lease.url, leaseEpoch: lease.epoch, ...(statement !== undefined && { statement }) };
     throw new HttpProblem({ status: 421, code: 'not-holder', detail, facts });
   };
 }
 
-function reader(route: Kind<'read'>, serving: Serving): Handler {
-  const callOf = callMaker(route);
+function readHandler(route: RouteOf<'read'>, serving: HandlerDependencies): Handler {
+  const callOf = compileCall(route);
   const { scansFleet, plansOnFleet } = route;
   const inTurn = async (call: Call): Promise<Answered> =>
     serving.workload.slice(call.caller, () => route.handle(call, serving.world));
@@ -136,24 +136,24 @@ function reader(route: Kind<'read'>, serving: Serving): Handler {
   };
 }
 
-function streamer(route: Kind<'stream'>, serving: Serving): Handler {
-  const callOf = callMaker(route);
+function streamHandler(route: RouteOf<'stream'>, serving: HandlerDependencies): Handler {
+  const callOf = compileCall(route);
   const { world, streams, replies } = serving;
   return async (request, reply) => {
-    const answered = await streams.withPlace(request, async (): Promise<Streamed | Answered> => {
+    const answered = await streams.withSlot(request, async (): Promise<Streamed | Answered> => {
       const started = await route.handle(callOf(request), world);
       if (started.kind === 'stream') await streams.run(started, request, reply);
       return started;
     });
     if (answered.kind !== 'stream') return sendAnswered(reply, answered, serving);
-    replies.note(request, 200);
-    uncount(request, reply.raw);
+    replies.recordRequest(request, 200);
+    releaseSlot(request, reply.raw);
     return reply;
   };
 }
 
-function writer(route: Kind<'write'>, { world, replies, recall, workload }: Serving): Handler {
-  const callOf = callMaker(route);
+function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workload }: HandlerDependencies): Handler {
+  const callOf = compileCall(route);
   return async (request, reply) => {
     const call = callOf(request);
     let write = route.handle(call, world);
@@ -162,16 +162,20 @@ function writer(route: Kind<'write'>, { world, replies, recall, workload }: Serv
     let outcome = await submit(write, call, asking);
     while (isUnprepared(outcome) && write.prepare !== undefined) {
       const prepared: Write | Refusal = await workload.plan(call.caller, write.prepare);
-      if ('code' in prepared) return replies.problem(reply, refusalProblem(limitRefusal(prepared, asking)));
+      if ('code' in prepared) return replies.sendProblem(reply, refusalProblem(limitRefusal(prepared, asking)));
       write = prepared;
       outcome = await submit(write, call, asking);
     }
     if (outcome.kind === 'refused')
-      return replies.problem(reply, refusalProblem(limitRefusal(outcome.refusal, asking)));
+      return replies.sendProblem(reply, refusalProblem(limitRefusal(outcome.refusal, asking)));
     const written = outcome.answer;
-    if (written.kind === 'written') return replies.answer(reply, written.answer, outcome.revision);
+    if (written.kind === 'written') return replies.sendAnswer(reply, written.answer, outcome.revision);
     const path = request.url.split('?', 1)[0] ?? '';
-    return replies.answer(reply, asReplayed(await recall(written, { path, caller: call.caller })), outcome.revision);
+    return replies.sendAnswer(
+      reply,
+      markReplayed(await replay(written, { path, caller: call.caller })),
+      outcome.revision,
+    );
   };
 }
 
@@ -180,11 +184,11 @@ function isUnprepared(outcome: Outcome<Written>): boolean {
 }
 
 /** With the answer and not on the reply: one that has nothing more to say goes past what is on the reply. */
-function asReplayed(answer: Answer): Answer {
+function markReplayed(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
 }
 
-interface Asking {
+interface SubmitContext {
   readonly request: FastifyRequest;
   readonly world: World;
 }
@@ -192,7 +196,7 @@ interface Asking {
 function submit(
   write: Write,
   { caller, authority }: Call,
-  { request, world }: Asking,
+  { request, world }: SubmitContext,
 ): ReturnType<typeof world.submit<Written>> {
   const ifMatch = ifMatchIn(request.headers);
   if (ifMatch !== undefined && write.target === undefined) {
@@ -209,22 +213,22 @@ function submit(
   });
 }
 
-function callMaker(route: Route): (request: FastifyRequest) => Call {
-  const check = inputChecker(route);
+function compileCall(route: Route): (request: FastifyRequest) => Call {
+  const check = compileInputCheck(route);
   const isRestconf = route.dialect === 'restconf';
   const isStream = route.kind === 'stream';
   const authorityOf = (request: FastifyRequest): Authority => {
-    const { caller, known } = request.admitted as Admitted;
+    const { caller, known } = request.admitted as AdmittedRequest;
     // A fault of this server's, not of the caller's: `confirm` has refused it.
     if (known === undefined && route.access !== 'public') throw new Error(`nobody was let in to ${route.path}`);
-    return { caller, token: known?.token, demand: route, host: hostNamedIn(request) };
+    return { caller, token: known?.token, demand: route, host: hostParam(request) };
   };
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);
     const repeating = route.bodyRepeats === true ? request.admitted : undefined;
     const hadPassed = repeating !== undefined && hasPassed(repeating, request.body);
     const { params, query, body } = check(request, hadPassed);
-    if (repeating !== undefined && !hadPassed) keepPassed(repeating, body);
+    if (repeating !== undefined && !hadPassed) rememberBody(repeating, body);
     const lastEventId = isStream ? request.headers['last-event-id'] : undefined;
     return {
       params,
@@ -240,7 +244,7 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
 }
 
 /** What a caller that sees a part of the fleet is told of a refusal. */
-function limitRefusal(refusal: Refusal, { request, world }: Asking): Refusal {
+function limitRefusal(refusal: Refusal, { request, world }: SubmitContext): Refusal {
   const sight = world.sightOf(callerOf(request), world.journal.fleet);
   if (sight === undefined) return refusal;
   return sight.refusal(
@@ -249,10 +253,10 @@ function limitRefusal(refusal: Refusal, { request, world }: Asking): Refusal {
   );
 }
 
-function sendAnswered(reply: FastifyReply, answered: Answered, { replies, world }: Serving): FastifyReply {
+function sendAnswered(reply: FastifyReply, answered: Answered, { replies, world }: HandlerDependencies): FastifyReply {
   if (answered.kind === 'refuse') {
     const { request } = reply;
-    return replies.problem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world })));
+    return replies.sendProblem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world })));
   }
-  return replies.answer(reply, answered, world.journal.fleet.revision);
+  return replies.sendAnswer(reply, answered, world.journal.fleet.revision);
 }

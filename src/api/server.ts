@@ -14,23 +14,23 @@ import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Connections } from './connections.ts';
 import { Forwarder } from './forward.ts';
-import { Gate, type CheckPeer, type VouchForRefusal } from './gate.ts';
+import { RequestAdmission, type CheckPeer, type SignRefusal } from './gate.ts';
 import { repeatedBody } from './repeated-body.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import type { DocumentMetric } from '../composition/index.ts';
-import { notFound } from './not-found.ts';
+import { notFoundProblemFor } from './not-found.ts';
 import { HttpProblem, problemOf } from './problem.ts';
-import { recaller, type Recall } from './recall.ts';
+import { createAnswerReplay, type AnswerReplay } from './recall.ts';
 import { refuseConnection } from './refuse-connection.ts';
-import { Replies } from './replies.ts';
-import { handlerOf, type VouchForHolder } from './serve.ts';
+import { ReplyWriter } from './replies.ts';
+import { handlerOf, type SignHolder } from './serve.ts';
 import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
 import { Streams } from './streams.ts';
-import { Workload } from './workload.ts';
+import { FairScheduler } from './workload.ts';
 
 interface CertificatePair {
   readonly cert: string | Buffer;
@@ -52,7 +52,7 @@ export interface ServerOptions {
   /** Those of the rooms; the server adds its own. */
   readonly routes: readonly Route[];
   /** Every kind that watchers and the history may show. */
-  readonly views: readonly View<string, never>[];
+  readonly representations: readonly View<string, never>[];
   readonly settings: readonly Setting[];
   readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;
@@ -66,12 +66,12 @@ export interface ServerOptions {
   readonly version?: string;
   /** Where refused requests are kept for the audit; without it they are only logged. */
   readonly auditFolder?: string;
-  readonly heartbeatMs?: number;
+  readonly keepAliveMs?: number;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
-  readonly revokedShown?: (host: string, token: string) => Refusal | undefined;
+  readonly onRevokedCredential?: (host: string, token: string) => Refusal | undefined;
   /** What proves to an agent that it is sent on to the lease holder by the control plane. */
-  readonly vouchForHolder?: VouchForHolder;
-  readonly vouchForRefusal?: VouchForRefusal;
+  readonly signHolder?: SignHolder;
+  readonly signRefusal?: SignRefusal;
   readonly checkPeer?: CheckPeer;
 }
 
@@ -90,7 +90,7 @@ export interface Server {
 }
 
 /** A request that is still under way after this is cut off: its client is gone or will never finish sending. */
-const CLOSE_PATIENCE_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 10_000;
 const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
@@ -109,7 +109,7 @@ export function createServer(options: ServerOptions): Server {
   let url: string | undefined;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = options.metrics ?? new Metrics();
-  const parts = partsOf(options, { closing: closing.signal, limits, metrics });
+  const parts = buildParts(options, { closing: closing.signal, limits, metrics });
   const server = (): string => options.url ?? url ?? 'not listening';
   const trail = new AuditTrail({
     ...options,
@@ -118,7 +118,7 @@ export function createServer(options: ServerOptions): Server {
     folder: options.auditFolder,
     authenticator: parts.authenticator,
   });
-  const replies = new Replies({ metrics, log: options.log, trail });
+  const replies = new ReplyWriter({ metrics, log: options.log, trail });
   const app = newApp(options, { limits, replies, connections: parts.connections });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
@@ -136,11 +136,11 @@ export function createServer(options: ServerOptions): Server {
     audited: { files: trail.files, server },
   });
   routes = [...options.routes, ...built.routes];
-  const { journal, clock, log, vouchForHolder, documentMetrics = [] } = options;
+  const { journal, clock, log, signHolder, documentMetrics = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, documentMetrics)];
-  const recall = recaller({ ...parts.world, views: options.views });
-  addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log, vouchForHolder });
-  const stop = closer(app, parts.streams, closing, options.journal);
+  const replay = createAnswerReplay({ ...parts.world, representations: options.representations });
+  addRoutes(app, routes, { ...parts, forwarder, replies, replay, trail, log, signHolder });
+  const stop = createClose(app, parts.streams, closing, options.journal);
   return {
     app,
     routes,
@@ -181,18 +181,18 @@ interface Inner {
   readonly metrics: Metrics;
 }
 
-interface Parts {
+interface ApiParts {
   readonly world: World;
-  readonly gate: Gate;
+  readonly gate: RequestAdmission;
   readonly streams: Streams;
   readonly authenticator: Authenticator;
-  readonly workload: Workload;
+  readonly workload: FairScheduler;
   readonly connections: Connections;
 }
 
-function partsOf(options: ServerOptions, inner: Inner): Parts {
+function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   const { closing, limits } = inner;
-  const { journal, clock, ids, heartbeatMs, revokedShown, vouchForRefusal, checkPeer } = options;
+  const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer } = options;
   const authenticator = new Authenticator(journal.fleet);
   const connections = new Connections(limits);
   return {
@@ -202,17 +202,26 @@ function partsOf(options: ServerOptions, inner: Inner): Parts {
       ...{ journal, clock, ids, closing },
       hash: hashSecret,
       submit: authorizingSubmit(journal),
-      sightOf: sightOf(options.views),
+      sightOf: sightOf(options.representations),
     },
-    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown, vouchForRefusal, checkPeer }),
-    workload: new Workload(clock, limits),
-    streams: new Streams({ limits, authenticator, clock, closing, heartbeatMs }),
+    gate: new RequestAdmission({
+      ...inner,
+      connections,
+      journal,
+      clock,
+      authenticator,
+      onRevokedCredential,
+      signRefusal,
+      checkPeer,
+    }),
+    workload: new FairScheduler(clock, limits),
+    streams: new Streams({ limits, authenticator, clock, closing, keepAliveMs }),
   };
 }
 
 interface AppParts {
   readonly limits: Limits;
-  readonly replies: Replies;
+  readonly replies: ReplyWriter;
   readonly connections: Connections;
 }
 
@@ -233,7 +242,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
       count += 1;
       return `rq-${boot}-${count.toString(36)}`;
     },
-    frameworkErrors: (error, _, reply) => void replies.problem(reply as FastifyReply, problemOf(error)),
+    frameworkErrors: (error, _, reply) => void replies.sendProblem(reply as FastifyReply, problemOf(error)),
     clientErrorHandler: refuseConnection,
     serverFactory: (handler) => {
       const server = {
@@ -248,14 +257,14 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
         tls === undefined
           ? createPlain(server, handler)
           : createSecure({ ...server, ...secureOptions(tls), handshakeTimeout: limits.headersMs }, handler);
-      connections.follow(made, { isTls: tls !== undefined });
+      connections.track(made, { isTls: tls !== undefined });
       return made;
     },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(['application/json', YANG_JSON], { parseAs: 'string' }, (request, body, done) => {
     try {
-      done(null, bodyOf(request, body as string));
+      done(null, parseBody(request, body as string));
     } catch (error) {
       done(error as Error);
     }
@@ -271,20 +280,20 @@ function withPlainColons(url: string): string {
 }
 
 /** What no route takes is not looked at: that there is none is the answer. */
-function bodyOf(request: FastifyRequest, text: string): unknown {
+function parseBody(request: FastifyRequest, text: string): unknown {
   if (request.is404) return undefined;
   const { admitted } = request;
   refuseYangElsewhere(request.headers['content-type'], admitted?.route);
   return admitted?.route.bodyRepeats === true ? repeatedBody(admitted, text) : parseJson(text);
 }
 
-interface Wiring extends Parts {
+interface Wiring extends ApiParts {
   readonly forwarder: Forwarder;
-  readonly replies: Replies;
-  readonly recall: Recall;
+  readonly replies: ReplyWriter;
+  readonly replay: AnswerReplay;
   readonly trail: AuditTrail;
   readonly log: Logger;
-  readonly vouchForHolder?: VouchForHolder | undefined;
+  readonly signHolder?: SignHolder | undefined;
 }
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {
@@ -294,7 +303,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
     const problem = problemOf(error);
     if (problem.status >= 500 && !(error instanceof HttpProblem))
       log.error({ err: error, requestId: request.id }, 'a request failed');
-    return replies.problem(reply, problem);
+    return replies.sendProblem(reply, problem);
   });
   for (const route of routes) {
     app.route({
@@ -306,14 +315,14 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
       handler: handlerOf(route, wiring),
     });
   }
-  const missing = notFound(routes);
+  const missing = notFoundProblemFor(routes);
   app.setNotFoundHandler((request, reply) => {
-    gate.anonymous(request, wiring.world.clock.nowMs());
-    return replies.problem(reply, missing(request.method, request.url));
+    gate.limitAnonymous(request, wiring.world.clock.nowMs());
+    return replies.sendProblem(reply, missing(request.method, request.url));
   });
 }
 
-function closer(
+function createClose(
   app: FastifyInstance,
   streams: Streams,
   closing: AbortController,
@@ -325,7 +334,7 @@ function closer(
     await streams.close();
     // Connections that fall idle only after the socket was closed would else be kept for their whole timeout.
     const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-    const patience = setTimeout(() => app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    const patience = setTimeout(() => app.server.closeAllConnections(), CLOSE_TIMEOUT_MS);
     try {
       await app.close();
     } finally {

@@ -16,25 +16,25 @@ import {
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 
-export const SETTING_VIEW = viewOf({
+export const SETTING_REPRESENTATION = viewOf({
   kind: SETTING,
   fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
 });
 
 const ByName = closed({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,99}$' }) });
 
-const Shown = Type.Object({
+const SettingJson = Type.Object({
   name: Type.String(),
   about: Type.String(),
   value: Type.Unknown(),
-  fallback: Type.Unknown(),
+  default: Type.Unknown(),
   schema: Type.Unknown({ description: 'the JSON schema of the value' }),
   revision: Type.Optional(Type.Integer()),
   changedBy: Type.Optional(Type.String()),
   changedAtMs: Type.Optional(Type.Integer()),
 });
 
-const ONE = { 200: { about: 'the setting', schema: Shown } };
+const ONE = { 200: { about: 'the setting', schema: SettingJson } };
 
 interface Reader {
   get(kind: Kind<'setting', SettingDoc>, id: Id<'setting'>): Stored<'setting', SettingDoc> | undefined;
@@ -46,16 +46,16 @@ interface SettingDoc {
   readonly changedAtMs: number;
 }
 
-function shown(setting: Setting, stored: Stored<'setting', SettingDoc> | undefined): object {
-  const { name, about, fallback, schema } = setting;
-  if (stored === undefined) return { name, about, value: fallback, fallback, schema };
+function toJson(setting: Setting, stored: Stored<'setting', SettingDoc> | undefined): object {
+  const { name, about, defaultValue, schema } = setting;
+  if (stored === undefined) return { name, about, value: defaultValue, default: defaultValue, schema };
   const { value, changedBy, changedAtMs } = stored.doc;
-  return { name, about, value, fallback, schema, revision: stored.revision, changedBy, changedAtMs };
+  return { name, about, value, default: defaultValue, schema, revision: stored.revision, changedBy, changedAtMs };
 }
 
 function answerOf(setting: Setting, fleet: Reader): Answer {
   const stored = fleet.get(SETTING, setting.name);
-  return { ...answer(shown(setting, stored)), ...(stored !== undefined && { etag: stored.revision }) };
+  return { ...answer(toJson(setting, stored)), ...(stored !== undefined && { etag: stored.revision }) };
 }
 
 export function settingRoutes(settings: readonly Setting[]): Route[] {
@@ -70,15 +70,15 @@ function listRoute(settings: readonly Setting[]): Route {
     tag: 'settings',
     about: 'List settings with their values and defaults',
     access: 'viewer',
-    answers: { 200: { about: 'every setting', schema: Type.Object({ items: Type.Array(Shown) }) } },
+    answers: { 200: { about: 'every setting', schema: Type.Object({ items: Type.Array(SettingJson) }) } },
     handle: (_, { journal }) =>
-      answer({ items: settings.map((one) => shown(one, journal.fleet.get(SETTING, one.name))) }),
+      answer({ items: settings.map((one) => toJson(one, journal.fleet.get(SETTING, one.name))) }),
   });
 }
 
-type Known = ReadonlyMap<string, Setting>;
+type SettingsByName = ReadonlyMap<string, Setting>;
 
-function readRoute(known: Known): Route {
+function readRoute(known: SettingsByName): Route {
   return read({
     method: 'GET',
     path: '/api/v1/settings/:name',
@@ -94,7 +94,7 @@ function readRoute(known: Known): Route {
   });
 }
 
-function changeRoute(known: Known): Route {
+function changeRoute(known: SettingsByName): Route {
   return write({
     method: 'PUT',
     path: '/api/v1/settings/:name',
@@ -109,7 +109,7 @@ function changeRoute(known: Known): Route {
       if (setting === undefined) return refused(unknownSetting(params.name, known));
       const doc: SettingDoc = { value: body.value, changedBy: caller.name, changedAtMs: clock.nowMs() };
       return {
-        target: { view: SETTING_VIEW, id: setting.name, optional: true },
+        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `change setting ${setting.name}`,
         decide: (fleet): Decision<null> => changeSetting(fleet, setting, doc),
         answer: (_, after) => answerOf(setting, after),
@@ -118,7 +118,7 @@ function changeRoute(known: Known): Route {
   });
 }
 
-function resetRoute(known: Known): Route {
+function resetRoute(known: SettingsByName): Route {
   return write({
     method: 'DELETE',
     path: '/api/v1/settings/:name',
@@ -131,7 +131,7 @@ function resetRoute(known: Known): Route {
       const setting = known.get(params.name);
       if (setting === undefined) return refused(unknownSetting(params.name, known));
       return {
-        target: { view: SETTING_VIEW, id: setting.name, optional: true },
+        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `reset setting ${setting.name}`,
         decide: (fleet): Decision<null> =>
           accept(fleet.get(SETTING, setting.name) === undefined ? [] : [remove(SETTING, setting.name)], null),
@@ -158,7 +158,7 @@ function changeSetting(fleet: FleetReader, setting: Setting, doc: SettingDoc): D
   return accept(same ? [] : [put(SETTING, setting.name, doc)], null);
 }
 
-function unknownSetting(name: string, known: Known): Refusal {
+function unknownSetting(name: string, known: SettingsByName): Refusal {
   const message = `There is no setting "${name}"${suggestion(name, [...known.keys()])}.`;
   return { kind: 'not-found', code: 'unknown-setting', message };
 }

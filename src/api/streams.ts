@@ -3,14 +3,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { permits, TOKEN, type Streamed } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
-import type { Authenticator, Known } from './authenticate.ts';
-import { ResponseOut } from './event-stream.ts';
-import { callerOf, shuttingDown } from './gate.ts';
+import type { Authenticator, CallerState } from './authenticate.ts';
+import { ResponseSink } from './event-stream.ts';
+import { callerOf, shuttingDownProblem } from './gate.ts';
 import type { Limits } from './limits.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies. */
-const HEARTBEAT_MS = 15_000;
+const KEEP_ALIVE_MS = 15_000;
 /** Timers count milliseconds in 31 bits; a token that ends later is looked at again then. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -22,19 +22,19 @@ export interface StreamsOptions {
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly closing: AbortSignal;
-  readonly heartbeatMs?: number | undefined;
+  readonly keepAliveMs?: number | undefined;
 }
 
-interface Open {
-  readonly known: Known | undefined;
+interface OpenStream {
+  readonly known: CallerState | undefined;
   readonly running: Promise<void>;
 }
 
 export class Streams {
   readonly #options: StreamsOptions;
-  readonly #open = new Map<ResponseOut, Open>();
+  readonly #open = new Map<ResponseSink, OpenStream>();
   /** Those that are open, and those that are about to be. */
-  #places = 0;
+  #slots = 0;
 
   constructor(options: StreamsOptions) {
     this.#options = options;
@@ -52,20 +52,20 @@ export class Streams {
   }
 
   /** Takes a place before anything is waited for, so that many that ask at once are counted, and gives it back after. */
-  async withPlace<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+  async withSlot<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     const usage = request.admitted?.known?.usage;
-    this.#refuseBeyond(request, usage?.streams ?? 0);
-    this.#places += 1;
+    this.#enforceLimits(request, usage?.streams ?? 0);
+    this.#slots += 1;
     if (usage !== undefined) usage.streams += 1;
     try {
       return await work();
     } finally {
-      this.#places -= 1;
+      this.#slots -= 1;
       if (usage !== undefined) usage.streams -= 1;
     }
   }
 
-  #refuseBeyond(request: FastifyRequest, ofToken: number): void {
+  #enforceLimits(request: FastifyRequest, ofToken: number): void {
     const { streams, streamsPerToken, streamsAdminShare } = this.#options.limits;
     const headers = { 'retry-after': '5' };
     if (ofToken >= streamsPerToken) {
@@ -73,24 +73,24 @@ export class Streams {
       throw new HttpProblem({ status: 429, code: 'too-many-streams', detail, headers });
     }
     const places = permits(callerOf(request), 'admin') ? streams : streams - Math.floor(streams * streamsAdminShare);
-    if (this.#places < places) return;
+    if (this.#slots < places) return;
     const detail = 'This server has as many streams open as it takes. Close some, or ask another server.';
     throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers });
   }
 
   async run(streamed: Streamed, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { closing, heartbeatMs = HEARTBEAT_MS } = this.#options;
-    if (closing.aborted) throw shuttingDown();
+    const { closing, keepAliveMs = KEEP_ALIVE_MS } = this.#options;
+    if (closing.aborted) throw shuttingDownProblem();
     reply.hijack();
     const { raw } = reply;
     const headers = { 'content-type': streamed.type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
     raw.writeHead(200, { ...headers, 'x-request-id': request.id });
-    const out = new ResponseOut(raw);
+    const out = new ResponseSink(raw);
     const known = request.admitted?.known;
     const alive = setInterval(() => {
       if (!this.#isAuthorized(known)) out.stop();
       else if (streamed.type === EVENT_STREAM) out.sendIfIdle(': still here\n\n');
-    }, heartbeatMs);
+    }, keepAliveMs);
     void this.#stopAtExpiry(out, known);
     const running = streamed.run(out).finally(() => {
       clearInterval(alive);
@@ -104,16 +104,16 @@ export class Streams {
     await running;
   }
 
-  #isAuthorized(known: Known | undefined): boolean {
+  #isAuthorized(known: CallerState | undefined): boolean {
     const { authenticator, clock } = this.#options;
-    return known === undefined || authenticator.isStillGood(known, clock.nowMs());
+    return known === undefined || authenticator.isStillValid(known, clock.nowMs());
   }
 
   #endUnauthorized(): void {
     for (const [out, { known }] of this.#open) if (!this.#isAuthorized(known)) out.stop();
   }
 
-  async #stopAtExpiry(out: ResponseOut, known: Known | undefined): Promise<void> {
+  async #stopAtExpiry(out: ResponseSink, known: CallerState | undefined): Promise<void> {
     const { clock } = this.#options;
     const expiresAtMs = known?.token.doc.expiresAtMs;
     if (expiresAtMs === undefined) return;

@@ -12,8 +12,8 @@ import {
 } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
 import type { Commit, WatchEvent } from '../journal/index.ts';
-import type { Audience, ChangeViews } from './change-view.ts';
-import type { Workload } from './workload.ts';
+import type { Audience, ChangeRepresentations } from './change-view.ts';
+import type { FairScheduler } from './workload.ts';
 
 /** A follower may be this far behind the server that told the client of a revision. */
 const CATCH_UP_MS = 2000;
@@ -35,7 +35,7 @@ const Query = closed({
   kind: Type.Optional(Type.String({ maxLength: 500, description: 'only these kinds, separated by commas' })),
 });
 
-export function watchRoute(views: ChangeViews, workload: Workload): Route {
+export function watchRoute(views: ChangeRepresentations, workload: FairScheduler): Route {
   return stream({
     method: 'GET',
     path: '/api/v1/watch',
@@ -60,14 +60,14 @@ export function watchRoute(views: ChangeViews, workload: Workload): Route {
 }
 
 /** The kinds of a filter, or what is wrong with it. */
-function kindsOf(text: string | undefined, views: ChangeViews): ReadonlySet<string> | Refusal | undefined {
+function kindsOf(text: string | undefined, views: ChangeRepresentations): ReadonlySet<string> | Refusal | undefined {
   if (text === undefined) return undefined;
   const kinds = text.split(',');
   const unknown = kinds.find((kind) => !views.kinds.includes(kind));
   return unknown === undefined ? new Set(kinds) : unknownKind(unknown, views);
 }
 
-export function unknownKind(kind: string, views: ChangeViews): Refusal {
+export function unknownKind(kind: string, views: ChangeRepresentations): Refusal {
   const message = `There is no kind "${kind}"${suggestion(kind, views.kinds)}. Known are ${views.kinds.join(', ')}.`;
   return { kind: 'invalid', code: 'unknown-kind', message, field: '/kind' };
 }
@@ -76,20 +76,21 @@ function revisionIn(lastEventId: string | undefined): number | undefined {
   return lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined;
 }
 
-interface Showing {
-  readonly views: ChangeViews;
-  readonly workload: Workload;
+interface WatchContext {
+  readonly views: ChangeRepresentations;
+  readonly workload: FairScheduler;
   readonly audience: Audience;
 }
 
 async function startWatch(
   journal: ReadableJournal,
-  showing: Showing,
+  showing: WatchContext,
   wanted: number | undefined,
 ): Promise<Streamed | Answered> {
   const { workload, audience } = showing;
   const after = wanted ?? journal.fleet.revision;
-  if (!(await journal.reached(after, CATCH_UP_MS))) return refused(ahead(after, journal.fleet.revision));
+  if (!(await journal.waitForRevision(after, CATCH_UP_MS)))
+    return refused(revisionAhead(after, journal.fleet.revision));
   const over = new AbortController();
   const events = journal.watch(after, over.signal, {
     read: (work) => workload.read(audience.caller, work),
@@ -97,35 +98,35 @@ async function startWatch(
   });
   // What is gone is answered before the stream begins, as long as nothing has to be waited for.
   const first = after < journal.fleet.revision ? (await events.next()).value : undefined;
-  if (first?.kind === 'gone') return refused(gone(after, first.oldest));
-  if (first?.kind === 'diverged') return refused(ahead(after, journal.fleet.revision));
+  if (first?.kind === 'gone') return refused(revisionGone(after, first.oldest));
+  if (first?.kind === 'diverged') return refused(revisionAhead(after, journal.fleet.revision));
   const run = async (out: Out): Promise<void> => {
     const stop = (): void => over.abort();
     out.over.addEventListener('abort', stop, { once: true });
     if (out.over.aborted) stop();
-    const teller = new Teller(out, showing);
+    const teller = new WatchWriter(out, showing);
     await out.send(`retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after}}\n\n`);
-    if (first === undefined || (await teller.tell(first))) {
-      for await (const event of events) if (!(await teller.tell(event))) break;
+    if (first === undefined || (await teller.write(first))) {
+      for await (const event of events) if (!(await teller.write(event))) break;
     }
     over.abort();
   };
   return { kind: 'stream', type: 'text/event-stream', run };
 }
 
-class Teller {
+class WatchWriter {
   readonly #out: Out;
-  readonly #showing: Showing;
+  readonly #showing: WatchContext;
 
-  constructor(out: Out, showing: Showing) {
+  constructor(out: Out, showing: WatchContext) {
     this.#out = out;
     this.#showing = showing;
   }
 
   /** False when there is nobody left to tell, or nothing left to tell. */
-  async tell(event: WatchEvent): Promise<boolean> {
-    if (event.kind === 'gone') return this.#last('gone', { oldest: event.oldest });
-    if (event.kind === 'diverged') return this.#last('diverged', {});
+  async write(event: WatchEvent): Promise<boolean> {
+    if (event.kind === 'gone') return this.#writeLast('gone', { oldest: event.oldest });
+    if (event.kind === 'diverged') return this.#writeLast('diverged', {});
     const pieces = this.#pieces(event.commits);
     if (isSmall(event.commits)) return this.#out.send([...pieces].join(''));
     const { workload, audience } = this.#showing;
@@ -159,18 +160,18 @@ class Teller {
     if (text !== '') yield text;
   }
 
-  async #last(event: string, facts: object): Promise<false> {
+  async #writeLast(event: string, facts: object): Promise<false> {
     await this.#out.send(`event: ${event}\ndata: ${JSON.stringify(facts)}\n\n`);
     return false;
   }
 }
 
-function gone(after: number, oldest: number): Refusal {
+function revisionGone(after: number, oldest: number): Refusal {
   const message = `The changes after revision ${after} are compacted; the oldest one kept is ${oldest}. List the resources anew and watch from the revision of that answer.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/after', facts: { oldest } };
 }
 
-function ahead(after: number, revision: number): Refusal {
+function revisionAhead(after: number, revision: number): Refusal {
   const message = `The journal has not reached revision ${after}: it is at ${revision}, perhaps restored from an older state. List the resources anew and watch from the revision of that answer.`;
   return { kind: 'conflict', code: 'revision-ahead', message, field: '/after', facts: { revision } };
 }

@@ -10,9 +10,9 @@ import { HttpProblem } from './problem.ts';
 /** How long slices run on before everything else has a turn: no request notices so little. */
 const TURN_BUDGET_MS = 5;
 
-export type WorkloadLimits = Pick<
+export type FairSchedulerLimits = Pick<
   Limits,
-  'readsAtOnce' | 'readsKeptForAdmins' | 'readsPerToken' | 'readsWaitingPerToken'
+  'readsAtOnce' | 'readsReservedForAdmins' | 'readsPerToken' | 'readsWaitingPerToken'
 >;
 
 interface WaitingRead {
@@ -20,9 +20,9 @@ interface WaitingRead {
   readonly start: () => void;
 }
 
-export class Workload {
+export class FairScheduler {
   readonly #clock: Clock;
-  readonly #limits: WorkloadLimits;
+  readonly #limits: FairSchedulerLimits;
   readonly #slices = new FairQueue<() => void>();
   readonly #waiting = new FairQueue<WaitingRead>();
   readonly #plans = new FairQueue<() => Promise<void>>();
@@ -31,7 +31,7 @@ export class Workload {
   #isSlicing = false;
   #isPlanning = false;
 
-  constructor(clock: Clock, limits: WorkloadLimits) {
+  constructor(clock: Clock, limits: FairSchedulerLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -60,7 +60,7 @@ export class Workload {
   /** Runs work that plans on the newest fleet, one at a time for the whole server: many at once would be one long decision. */
   plan<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
     const key = keyOf(caller);
-    if (this.#plans.waitingOf(key) >= this.#limits.readsWaitingPerToken) {
+    if (this.#plans.sizeOf(key) >= this.#limits.readsWaitingPerToken) {
       throw new HttpProblem({
         status: 429,
         code: 'too-many-plans',
@@ -84,8 +84,8 @@ export class Workload {
   }
 
   /** Refuses a caller that has too many reads waiting: it is thrown before anything was read. */
-  refuseCrowd(caller: Caller): void {
-    if (this.#waiting.waitingOf(keyOf(caller)) < this.#limits.readsWaitingPerToken) return;
+  refuseOverload(caller: Caller): void {
+    if (this.#waiting.sizeOf(keyOf(caller)) < this.#limits.readsWaitingPerToken) return;
     throw new HttpProblem({
       status: 429,
       code: 'too-many-reads',
@@ -114,8 +114,8 @@ export class Workload {
 
   #startWaiting(): void {
     const mayStart = (key: string, { isAdmin }: WaitingRead): boolean => {
-      const { readsAtOnce, readsKeptForAdmins, readsPerToken } = this.#limits;
-      const places = isAdmin ? readsAtOnce : readsAtOnce - readsKeptForAdmins;
+      const { readsAtOnce, readsReservedForAdmins, readsPerToken } = this.#limits;
+      const places = isAdmin ? readsAtOnce : readsAtOnce - readsReservedForAdmins;
       if (this.#reading >= places || (this.#readingOf.get(key) ?? 0) >= readsPerToken) return false;
       this.#reading += 1;
       this.#readingOf.set(key, (this.#readingOf.get(key) ?? 0) + 1);

@@ -13,7 +13,7 @@ const KEY_BYTES = 12;
 /** Tells a repetition from another request with the same key. */
 const REQUEST_BYTES = 9;
 
-function shortened(hex: string, bytes: number): string {
+function shorten(hex: string, bytes: number): string {
   return Buffer.from(hex.slice(0, 2 * bytes), 'hex').toString('base64url');
 }
 
@@ -29,8 +29,8 @@ export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): 
     request: hash(`${request.method} ${request.url}\n${canonicalJson(request.body)}`),
   };
   return {
-    id: shortened(former.id, KEY_BYTES).replace(/^[-_]/, 'k'), // ids begin with a letter or a digit
-    of: shortened(former.request, REQUEST_BYTES),
+    id: shorten(former.id, KEY_BYTES).replace(/^[-_]/, 'k'), // ids begin with a letter or a digit
+    of: shorten(former.request, REQUEST_BYTES),
     former,
     path: request.url.split('?', 1)[0] ?? '',
     nowMs: clock.nowMs(),

@@ -1,7 +1,7 @@
 // muster networks stock, segments stock: how many addresses are left, and where.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
-import { resourcePath, type Resource } from './resource-commands.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
+import { resourcePath, type ResourceSpec } from './resource-commands.ts';
 import type { Column } from './table.ts';
 
 /** Figures are text: a /64 has more addresses than a number counts exactly. */
@@ -24,17 +24,22 @@ const STOCK_COLUMNS: readonly Column<PoolStock>[] = [
   { title: 'free', of: (one) => one.free, align: 'right' },
 ];
 
-export function stockCommand<R>(cli: Cli, resource: Resource<R>): Command {
+export function stockCommand<R>(cli: Cli, resource: ResourceSpec<R>): Command {
   const { command: word, kind, sample } = resource;
   const command = new Command('stock')
     .description(`Show how many addresses a ${kind} has, holds, has promised, and has left`)
     .argument('<name>');
-  examples(command, ['what is left', `muster ${word} stock ${sample}`]);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
+  addExamples(command, ['what is left', `muster ${word} stock ${sample}`]);
+  return withAction(cli, command, async (session, { args: [name = ''] }) => {
     const path = `${resourcePath(resource, name)}/stock`;
     const answer = await session.client.get<{ readonly stock: readonly PoolStock[] }>(path);
-    if (session.output !== 'table') await session.value(answer);
-    else await session.list(answer.stock, STOCK_COLUMNS, `There is no subnet, and so no address, in ${kind} ${name}.`);
+    if (session.output !== 'table') await session.writeValue(answer);
+    else
+      await session.writeList(
+        answer.stock,
+        STOCK_COLUMNS,
+        `There is no subnet, and so no address, in ${kind} ${name}.`,
+      );
     return undefined;
   });
 }

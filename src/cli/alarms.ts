@@ -1,7 +1,7 @@
 // muster alarms: what a person should look at now.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
-import { relative } from './duration.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
+import { relativeTime } from './duration.ts';
 import { sentenceOf, type ShownReason } from './operation-progress.ts';
 import type { Column } from './table.ts';
 
@@ -20,19 +20,23 @@ export function alarmsCommand(cli: Cli): Command {
     .option('--site <name>', 'only of this site')
     .option('--severity <severity>', 'only warning or critical ones');
   command.addCommand(acknowledge(cli));
-  examples(command, ['everything that is wrong', 'muster alarms']);
-  return act<{ site?: string; severity?: string }>(cli, command, async (session, { options: { site, severity } }) => {
-    const alarms = await session.client.list<Alarm>('/api/v1/alarms', { site, severity });
-    const nowMs = session.nowMs();
-    const columns: readonly Column<Alarm>[] = [
-      { title: 'severity', of: (alarm) => alarm.severity, colour: 'state' },
-      { title: 'site', of: (alarm) => alarm.site },
-      { title: 'since', of: (alarm) => relative(alarm.sinceMs, nowMs) },
-      { title: 'what', of: (alarm) => sentenceOf(alarm) },
-    ];
-    await session.list(alarms, columns, 'No alarms.');
-    return undefined;
-  });
+  addExamples(command, ['everything that is wrong', 'muster alarms']);
+  return withAction<{ site?: string; severity?: string }>(
+    cli,
+    command,
+    async (session, { options: { site, severity } }) => {
+      const alarms = await session.client.list<Alarm>('/api/v1/alarms', { site, severity });
+      const nowMs = session.nowMs();
+      const columns: readonly Column<Alarm>[] = [
+        { title: 'severity', of: (alarm) => alarm.severity, colour: 'state' },
+        { title: 'site', of: (alarm) => alarm.site },
+        { title: 'since', of: (alarm) => relativeTime(alarm.sinceMs, nowMs) },
+        { title: 'what', of: (alarm) => sentenceOf(alarm) },
+      ];
+      await session.writeList(alarms, columns, 'No alarms.');
+      return undefined;
+    },
+  );
 }
 
 function acknowledge(cli: Cli): Command {
@@ -41,10 +45,10 @@ function acknowledge(cli: Cli): Command {
       'Say that an alarm was looked at whose cause does not go away by itself; retention goes on after a jump of the clock',
     )
     .argument('<alarm>', 'its id, as "muster alarms --output json" shows it');
-  examples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:127.0.0.1:7070']);
-  return act(cli, command, async (session, { args: [id = ''] }) => {
+  addExamples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:127.0.0.1:7070']);
+  return withAction(cli, command, async (session, { args: [id = ''] }) => {
     const alarm = await session.client.write<Alarm>('DELETE', `/api/v1/alarms/${encodeURIComponent(id)}`);
-    await session.done(alarm, `The alarm ${id} is acknowledged.`);
+    await session.reportDone(alarm, `The alarm ${id} is acknowledged.`);
     return undefined;
   });
 }

@@ -12,7 +12,7 @@ export async function readText(response: Response, server: string): Promise<stri
   const { body } = response as { readonly body: AsyncIterable<Uint8Array> | null };
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) throw notMuster(server, 'an answer that is too long');
+    if (bytes > BODY_BYTES_MAX) throw notMusterFailure(server, 'an answer that is too long');
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
@@ -21,7 +21,7 @@ export async function readText(response: Response, server: string): Promise<stri
 export function parseObject(text: string, server: string): object {
   const value = jsonIn(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw notMuster(server, 'something that is not a JSON object');
+    throw notMusterFailure(server, 'something that is not a JSON object');
   }
   return value;
 }
@@ -40,6 +40,6 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-export function notMuster(server: string, what: string): Failure {
+export function notMusterFailure(server: string, what: string): Failure {
   return new Failure(EXIT.unreachable, `${server} answered with ${what}. Is that the address of a Muster server?`);
 }

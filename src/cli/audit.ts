@@ -1,7 +1,7 @@
 // muster audit: who did what, and who was refused, for whoever has to account for it.
 import { Command } from 'commander';
-import { jsonIn, notMuster } from './answer-body.ts';
-import { act, examples, group, type Cli } from './command.ts';
+import { jsonIn, notMusterFailure } from './answer-body.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { parseDuration } from './duration.ts';
 import { EXIT, Failure, usage } from './exit-code.ts';
 import type { Session } from './session.ts';
@@ -24,7 +24,7 @@ const PROGRESS_MS = 2000;
 const LINE_LENGTH_MAX = 8 * 1024 * 1024;
 
 export function auditCommand(cli: Cli): Command {
-  return group('audit', 'Who did what, and who was refused', exportCommand(cli));
+  return commandGroup('audit', 'Who did what, and who was refused', exportCommand(cli));
 }
 
 function exportCommand(cli: Cli): Command {
@@ -34,16 +34,16 @@ function exportCommand(cli: Cli): Command {
     )
     .option('--since <time>', 'only what is younger: 24h, or a time such as 2026-11-16T08:00:00Z')
     .option('--until <time>', 'only what is older, in the same forms');
-  examples(
+  addExamples(
     command,
     ['the last day', 'muster audit export --since 24h > audit.jsonl'],
     ['who was refused', `muster audit export | grep '"type":"refusal"'`],
   );
-  return act<ExportOptions>(cli, command, async (session, { options }) => {
+  return withAction<ExportOptions>(cli, command, async (session, { options }) => {
     const nowMs = session.nowMs();
-    const query = { sinceMs: timeIn(options.since, nowMs), untilMs: timeIn(options.until, nowMs) };
-    const signal = session.terminal.interrupted();
-    const end = await copied(session, await session.client.stream('/api/v1/audit', { query, signal }), signal);
+    const query = { sinceMs: parseTime(options.since, nowMs), untilMs: parseTime(options.until, nowMs) };
+    const signal = session.terminal.interruptSignal();
+    const end = await copyLines(session, await session.client.stream('/api/v1/audit', { query, signal }), signal);
     if (signal.aborted) throw new Failure(EXIT.interrupted, 'Interrupted: the export is not complete.');
     if (end === undefined) {
       throw new Failure(
@@ -56,7 +56,7 @@ function exportCommand(cli: Cli): Command {
   });
 }
 
-function timeIn(text: string | undefined, nowMs: number): number | undefined {
+function parseTime(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{4}-\d\d-\d\d/.test(text)) {
     const atMs = Date.parse(text);
@@ -67,7 +67,7 @@ function timeIn(text: string | undefined, nowMs: number): number | undefined {
 }
 
 /** Writes lines as they come, whole ones only; answers the last one. */
-async function copied(
+async function copyLines(
   session: Session,
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal,
@@ -78,11 +78,11 @@ async function copied(
     for await (const chunk of stream) {
       const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = texts.pop() ?? '';
-      if (rest.length > LINE_LENGTH_MAX) throw notMuster(session.client.server, 'a line that is too long');
+      if (rest.length > LINE_LENGTH_MAX) throw notMusterFailure(session.client.server, 'a line that is too long');
       if (texts.length === 0) continue;
       session.terminal.out(`${texts.join('\n')}\n`);
       lines += texts.length;
-      end = endIn(texts.at(-1) ?? '');
+      end = parseEnd(texts.at(-1) ?? '');
       if (session.nowMs() - saidAtMs < PROGRESS_MS) continue;
       saidAtMs = session.nowMs();
       session.note(`${lines} lines so far`);
@@ -94,6 +94,6 @@ async function copied(
   return end;
 }
 
-function endIn(text: string): End | undefined {
+function parseEnd(text: string): End | undefined {
   return text.startsWith('{"type":"end",') ? (jsonIn(text) as End | undefined) : undefined;
 }

@@ -2,9 +2,9 @@
 // again without harm; a server that has no holder for a moment is given that moment.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isListOfObjects, notMuster, parseObject, readText } from './answer-body.ts';
+import { isListOfObjects, notMusterFailure, parseObject, readText } from './answer-body.ts';
 import { EXIT, Failure } from './exit-code.ts';
-import { problemIn, Refused, reasonOf, unreachable } from './problem.ts';
+import { problemIn, ApiRefusal, describeError, unreachableFailure } from './problem.ts';
 
 export interface ClientOptions {
   readonly server: string;
@@ -20,7 +20,7 @@ export interface ClientOptions {
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export interface Ask {
+export interface ApiRequest {
   readonly query?: Query;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ const RETRY_AFTER_MAX_MS = 10_000;
 const RETRY_AFTER_MIN_MS = 100;
 const PAGE_LIMIT = 1000;
 
-interface Answered {
+interface RawAnswer {
   readonly response: Response;
   readonly text: string;
 }
@@ -68,12 +68,12 @@ export class Client {
     try {
       return await this.get<T>(path);
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) return undefined;
+      if (error instanceof ApiRefusal && error.status === 404) return undefined;
       throw error;
     }
   }
 
-  write<T>(method: Exclude<Method, 'GET'>, path: string, ask: Ask = {}): Promise<T> {
+  write<T>(method: Exclude<Method, 'GET'>, path: string, ask: ApiRequest = {}): Promise<T> {
     return this.#json(method, path, ask);
   }
 
@@ -96,10 +96,10 @@ export class Client {
     let before: string | undefined;
     for (let asked: Promise<Page<T>> | undefined = ask(); asked !== undefined;) {
       const { items, next }: Page<T> = await asked;
-      if (!isListOfObjects(items)) throw notMuster(this.server, 'a page that holds no list');
+      if (!isListOfObjects(items)) throw notMusterFailure(this.server, 'a page that holds no list');
       left -= items.length;
       const goesOn: boolean = next !== undefined && left > 0;
-      if (goesOn && next === before) throw notMuster(this.server, 'pages that lead back to themselves');
+      if (goesOn && next === before) throw notMusterFailure(this.server, 'pages that lead back to themselves');
       before = next;
       asked = goesOn ? ask(next) : undefined;
       yield items;
@@ -107,34 +107,35 @@ export class Client {
   }
 
   /** An answer that goes on. Connecting is bounded by the request's time, listening is not. */
-  async stream(path: string, { query = {}, headers = {}, signal }: Ask): Promise<ReadableStream<Uint8Array>> {
+  async stream(path: string, { query = {}, headers = {}, signal }: ApiRequest): Promise<ReadableStream<Uint8Array>> {
     const over = new AbortController();
     const stop = (): void => over.abort(signal?.reason);
     signal?.addEventListener('abort', stop, { once: true });
     const late = setTimeout(() => over.abort(new DOMException('late', 'TimeoutError')), this.#options.timeoutMs);
     try {
       const response = await this.#fetch('GET', path, { query, headers, signal: over.signal });
-      if (!response.ok || response.body === null) throw this.#refused(response, await readText(response, this.server));
+      if (!response.ok || response.body === null)
+        throw this.#toRefusal(response, await readText(response, this.server));
       return response.body;
     } finally {
       clearTimeout(late);
     }
   }
 
-  async #json<T>(method: Method, path: string, ask: Ask): Promise<T> {
+  async #json<T>(method: Method, path: string, ask: ApiRequest): Promise<T> {
     const key = method === 'GET' ? {} : { 'idempotency-key': randomUUID() };
     const until = Date.now() + this.#options.timeoutMs;
-    const { response, text } = await this.#persist(until, async (signal) => {
+    const { response, text } = await this.#retry(until, async (signal) => {
       const answered = await this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal });
       // Read here: an answer that breaks off is a lost one, too.
       return { response: answered, text: await readText(answered, this.server) };
     });
-    if (!response.ok) throw this.#refused(response, text);
+    if (!response.ok) throw this.#toRefusal(response, text);
     return (response.status === 204 ? undefined : parseObject(text, this.server)) as T;
   }
 
   /** Asks again while the server says "not now" or the answer gets lost, within the time there is. */
-  async #persist(until: number, ask: (signal: AbortSignal) => Promise<Answered>): Promise<Answered> {
+  async #retry(until: number, ask: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
     for (let lost = 0; ;) {
       let waitMs: number;
       try {
@@ -159,15 +160,15 @@ export class Client {
       const message = `The server at ${this.server} did not answer within ${this.#options.timeoutMs / 1000} s.`;
       return new Failure(EXIT.unreachable, message, { cause: error });
     }
-    return unreachable(this.server, error);
+    return unreachableFailure(this.server, error);
   }
 
-  #refused({ status }: Response, text: string): Refused {
+  #toRefusal({ status }: Response, text: string): ApiRefusal {
     const { token, tokenAdvice } = this.#options;
-    return new Refused(status, problemIn(text), token === undefined ? tokenAdvice?.() : undefined);
+    return new ApiRefusal(status, problemIn(text), token === undefined ? tokenAdvice?.() : undefined);
   }
 
-  async #fetch(method: Method, path: string, ask: Ask): Promise<Response> {
+  async #fetch(method: Method, path: string, ask: ApiRequest): Promise<Response> {
     const { token, userAgent, trace } = this.#options;
     const url = new URL(path, this.server);
     for (const [name, value] of Object.entries(ask.query ?? {})) {
@@ -188,7 +189,7 @@ export class Client {
       // A token is for the server that was named, not for wherever it points.
       redirect: 'manual',
     }).catch((error: unknown) => {
-      trace?.(`${method} ${url.pathname}${url.search}: ${reasonOf(error)}`);
+      trace?.(`${method} ${url.pathname}${url.search}: ${describeError(error)}`);
       throw error;
     });
     const tookMs = Math.round(performance.now() - startedMs);

@@ -15,16 +15,16 @@ export interface Starters {
 /** What is looked at on a compute node itself, without a server. It needs drivers of another room and is handed in. */
 export interface NodeTools {
   /** What is on the switch against what should be there. */
-  compareSwitch(options: SwitchAsked): Promise<SwitchCompared>;
+  compareSwitch(options: SwitchOptions): Promise<SwitchComparison>;
   /** What would become of a packet. */
-  tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
+  tracePacket(options: SwitchOptions & { readonly flow: string }): Promise<readonly TracedLine[]>;
   /** The keys of a server on this machine, without their secrets. */
-  showKeys(folder: string, tlsCert?: string): Promise<KeysShown>;
-  createKeys(folder: string): Promise<KeysShown>;
-  rotateKeys(folder: string, overlapMs: number): Promise<KeysShown>;
+  showKeys(folder: string, tlsCert?: string): Promise<KeysSummary>;
+  createKeys(folder: string): Promise<KeysSummary>;
+  rotateKeys(folder: string, overlapMs: number): Promise<KeysSummary>;
 }
 
-export interface KeysShown {
+export interface KeysSummary {
   readonly file: string;
   readonly serial: number;
   readonly keys: readonly {
@@ -45,20 +45,20 @@ export interface KeysShown {
 
 /** What is done with a store itself, beside servers or without one. It needs stores of another room and is handed in. */
 export interface StoreTools {
-  verify(asked: StoreAsked & { readonly file?: string }): Promise<StoreVerified>;
-  backup(asked: StoreAsked & { readonly file: string }): Promise<StoreVerified & { readonly file: string }>;
+  verify(asked: StoreToolOptions & { readonly file?: string }): Promise<StoreVerification>;
+  backup(asked: StoreToolOptions & { readonly file: string }): Promise<StoreVerification & { readonly file: string }>;
   /** `keys` is the folder in which servers will look for their keys; else the data folder. */
-  restore(asked: StoreAsked & { readonly file: string; readonly keys?: string }): Promise<StoreRestored>;
+  restore(asked: StoreToolOptions & { readonly file: string; readonly keys?: string }): Promise<StoreRestoration>;
 }
 
-export interface StoreAsked {
+export interface StoreToolOptions {
   readonly data: string;
   /** `sqlite`, which is in the data folder, or the URL of a PostgreSQL database. */
   readonly store?: string;
   readonly progress?: (done: number, all: number) => void;
 }
 
-interface StoreFigures {
+interface StoreSummary {
   readonly journalId: string;
   readonly revision: number;
   readonly documents: number;
@@ -83,7 +83,7 @@ export interface StoreKeysPlace extends StoreKeys {
   readonly state: 'in-place' | 'missing' | 'different' | 'unreadable';
 }
 
-export interface StoreVerified extends StoreFigures {
+export interface StoreVerification extends StoreSummary {
   /** Absent when no server has recorded its keys yet. */
   readonly keys?: StoreKeys;
   readonly oldestRevision: number;
@@ -94,12 +94,12 @@ export interface StoreVerified extends StoreFigures {
   readonly damage: readonly string[];
 }
 
-interface StoreRestored extends StoreFigures {
+interface StoreRestoration extends StoreSummary {
   readonly file: string;
   readonly keys?: StoreKeysPlace;
 }
 
-export interface SwitchAsked {
+export interface SwitchOptions {
   /** The folder of the agent. */
   readonly state: string;
   /** The database of the switch. */
@@ -124,7 +124,7 @@ export interface SwitchFinding extends Owned {
   readonly found?: string;
 }
 
-export interface SwitchCompared {
+export interface SwitchComparison {
   readonly host: string;
   readonly equal: boolean;
   readonly flows: number;
@@ -146,16 +146,16 @@ export interface Cli {
   exitCode: number;
 }
 
-export interface Given<O> {
+export interface CliInvocation<O> {
   /** The words after the command, in order; those of a list are all in it. */
   readonly args: readonly string[];
   readonly options: O & GlobalOptions;
 }
 
-type Work<O> = (session: Session, given: Given<O>) => Promise<ExitCode | undefined>;
+type Work<O> = (session: Session, given: CliInvocation<O>) => Promise<ExitCode | undefined>;
 
 /** What the command does: it calls the API and shows the answer. */
-export function act<O = object>(cli: Cli, command: Command, work: Work<O>): Command {
+export function withAction<O = object>(cli: Cli, command: Command, work: Work<O>): Command {
   return command.action(async (...given: unknown[]) => {
     const called = given.at(-1) as Command;
     const options: O & GlobalOptions = called.optsWithGlobals();
@@ -170,13 +170,13 @@ export function rootOf(command: Command): Command {
 }
 
 /** A command of which only the parts do something. */
-export function group(name: string, about: string, ...parts: readonly Command[]): Command {
+export function commandGroup(name: string, about: string, ...parts: readonly Command[]): Command {
   const made = new Command(name).description(about);
   for (const part of parts) made.addCommand(part);
   return made;
 }
 
-export function examples(command: Command, ...lines: readonly (readonly [what: string, line: string])[]): Command {
+export function addExamples(command: Command, ...lines: readonly (readonly [what: string, line: string])[]): Command {
   const width = Math.max(...lines.map(([, line]) => line.length));
   const told = lines.map(([what, line]) => `  ${line.padEnd(width)}  # ${what}`);
   return command.addHelpText('after', `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${told.join('\n')}`);

@@ -1,6 +1,6 @@
 // A commit as lines for people: when, who, what became of what, and why.
 import { stateColour, type Paint } from './paint.ts';
-import { harmless } from './text-width.ts';
+import { sanitizeLine } from './text-width.ts';
 
 interface FieldChange {
   readonly field: string;
@@ -30,10 +30,10 @@ const CHANGES_MAX = 8;
 export function commitLines(commit: ShownCommit, paint: Paint, when: string): string[] {
   const { revision, by, why, operation, changes } = commit;
   const about = [
-    ...(why === undefined ? [] : [harmless(why)]),
+    ...(why === undefined ? [] : [sanitizeLine(why)]),
     ...(operation === undefined ? [] : [`in ${operation}`]),
   ].join(', ');
-  const head = `${paint('dim', `${revision}  ${when}`)}  ${harmless(by)}${about === '' ? '' : `: ${about}`}`;
+  const head = `${paint('dim', `${revision}  ${when}`)}  ${sanitizeLine(by)}${about === '' ? '' : `: ${about}`}`;
   const told = changes.slice(0, CHANGES_MAX).map((change) => `  ${changeText(change, paint)}`);
   const more = changes.length - CHANGES_MAX;
   return [head, ...told, ...(more > 0 ? [`  and ${more} more`] : [])];
@@ -44,8 +44,8 @@ function changeText({ kind, id, doc, fields }: ShownChange, paint: Paint): strin
   if (doc === null) return `${paint('bold', name)} ${paint('red', 'deleted')}`;
   if (fields !== undefined) {
     const told = fields
-      .flatMap(inner)
-      .filter(({ field }) => !UNTOLD.test(field))
+      .flatMap(expandFields)
+      .filter(({ field }) => !OMITTED_FIELDS.test(field))
       .map(fieldText);
     return `${paint('bold', name)} ${told.length === 0 ? 'unchanged' : told.join(', ')}`;
   }
@@ -57,14 +57,14 @@ function stateText(doc: Readonly<Record<string, unknown>>, paint: Paint): string
   const { state, connection, step, severity } = doc;
   const link = typeof connection === 'object' && connection !== null && 'state' in connection ? connection.state : '';
   const words = [state, link, step, severity].filter((word): word is string => typeof word === 'string' && word !== '');
-  return words.map((word) => paint(stateColour(word), harmless(word))).join(' ');
+  return words.map((word) => paint(stateColour(word), sanitizeLine(word))).join(' ');
 }
 
 /** Every change changes these; who and when is said already. */
-const UNTOLD = /^\/changed(?:By|AtMs)$/;
+const OMITTED_FIELDS = /^\/changed(?:By|AtMs)$/;
 
 /** Of an object that was another before, only what differs in it. */
-function inner({ field, from, to }: FieldChange): FieldChange[] {
+function expandFields({ field, from, to }: FieldChange): FieldChange[] {
   if (!isPlain(from) || !isPlain(to) || 'state' in to) return [{ field, from, to }];
   return [...new Set([...Object.keys(from), ...Object.keys(to)])]
     .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
@@ -85,6 +85,6 @@ function fieldText({ field, from, to }: FieldChange): string {
 
 function valueText(value: unknown): string {
   const told = isPlain(value) && 'state' in value ? value['state'] : value;
-  const text = harmless(typeof told === 'string' ? told : JSON.stringify(told));
+  const text = sanitizeLine(typeof told === 'string' ? told : JSON.stringify(told));
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX - 1)}…` : text;
 }

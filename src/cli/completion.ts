@@ -1,6 +1,6 @@
 // muster completion: scripts for shells, made from the commands themselves.
 import { Argument, Command } from 'commander';
-import { examples, rootOf, type Cli } from './command.ts';
+import { addExamples, rootOf, type Cli } from './command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -12,7 +12,7 @@ export function completionCommand(cli: Cli): Command {
     .action((shell: Shell, _options: object, called: Command) => {
       cli.terminal.out(completionScript(shell, rootOf(called)));
     });
-  return examples(
+  return addExamples(
     command,
     ['bash', 'source <(muster completion bash)'],
     ['zsh', 'muster completion zsh > "${fpath[1]}/_muster"'],
@@ -107,9 +107,9 @@ complete -o default -F _muster muster
 
 function zsh(levels: readonly Level[]): string {
   const cases = levels.map(
-    ({ path, commands, options }) => `    ${quoted(path)})
+    ({ path, commands, options }) => `    ${quote(path)})
       words_here=(
-${described([...commands, ...options])}
+${zshWords([...commands, ...options])}
       ) ;;`,
   );
   return `#compdef muster
@@ -117,7 +117,7 @@ ${described([...commands, ...options])}
 _muster() {
   local -a words_here
   local word at=""
-  local -a known=(${levels.map(({ path }) => quoted(path)).join(' ')})
+  local -a known=(${levels.map(({ path }) => quote(path)).join(' ')})
   for word in "\${words[@]:1:$((CURRENT - 2))}"; do
     if (( \${known[(Ie)\${at:+$at }$word]} )); then at="\${at:+$at }$word"; fi
   done
@@ -132,20 +132,20 @@ if [ "$funcstack[1]" = "_muster" ]; then _muster "$@"; else compdef _muster must
 
 function fish(levels: readonly Level[]): string {
   const lines = levels.flatMap(({ path, commands, options, choices }) => {
-    const here = quoted(`__muster_at ${quotedInside(path)}`);
+    const here = quote(`__muster_at ${doubleQuote(path)}`);
     return [
-      ...commands.map(({ name, about }) => `complete -c muster -f -n ${here} -a ${quoted(name)} -d ${quoted(about)}`),
+      ...commands.map(({ name, about }) => `complete -c muster -f -n ${here} -a ${quote(name)} -d ${quote(about)}`),
       ...options.map(({ name, about }) => {
         const flag = name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`;
         const values = choices.find(([option]) => option === name)?.[1];
-        return `complete -c muster -n ${here} ${flag}${values ? ` -xa ${quoted(values.join(' '))}` : ''} -d ${quoted(about)}`;
+        return `complete -c muster -n ${here} ${flag}${values ? ` -xa ${quote(values.join(' '))}` : ''} -d ${quote(about)}`;
       }),
     ];
   });
   return `# fish completion for muster
 function __muster_at
   set -l path ""
-  set -l known ${levels.map(({ path }) => quoted(path)).join(' ')}
+  set -l known ${levels.map(({ path }) => quote(path)).join(' ')}
   for word in (commandline -opc)[2..-1]
     set -l next (string trim "$path $word")
     if contains -- "$next" $known
@@ -158,15 +158,15 @@ ${lines.join('\n')}
 `;
 }
 
-function described(words: readonly Word[]): string {
-  return words.map(({ name, about }) => `      ${quoted(`${name.replaceAll(':', '\\:')}:${about}`)}`).join('\n');
+function zshWords(words: readonly Word[]): string {
+  return words.map(({ name, about }) => `      ${quote(`${name.replaceAll(':', '\\:')}:${about}`)}`).join('\n');
 }
 
 /** Between single quotes, for all three shells. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function quotedInside(text: string): string {
+function doubleQuote(text: string): string {
   return `"${text}"`;
 }

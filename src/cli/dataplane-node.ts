@@ -1,18 +1,18 @@
 // muster dataplane diff and trace: on a compute node, without a server.
 import { Command } from 'commander';
 import {
-  act,
-  examples,
+  withAction,
+  addExamples,
   type Cli,
-  type SwitchAsked,
-  type SwitchCompared,
+  type SwitchOptions,
+  type SwitchComparison,
   type SwitchFinding,
   type TracedLine,
 } from './command.ts';
 import { EXIT } from './exit-code.ts';
 import type { Paint } from './paint.ts';
 import { withSwitchOptions } from './running.ts';
-import { harmless } from './text-width.ts';
+import { sanitizeLine } from './text-width.ts';
 
 function withNodeOptions(command: Command): Command {
   return withSwitchOptions(
@@ -34,15 +34,15 @@ export function dataplaneDiff(cli: Cli): Command {
       "Compare the switch of this machine with what its agent's last view says, and change nothing",
     ),
   );
-  examples(command, [
+  addExamples(command, [
     'with the options of the agent',
     'muster dataplane diff --state /var/lib/muster-agent --ovs unix:/run/openvswitch/db.sock --external ext0',
   ]);
   command.addHelpText('after', CODES);
-  return act<SwitchAsked>(cli, command, async (session, { options }) => {
+  return withAction<SwitchOptions>(cli, command, async (session, { options }) => {
     const compared = await cli.node.compareSwitch(options);
-    if (session.output === 'table') session.terminal.out(comparedText(compared, session.paint));
-    else await session.value(compared);
+    if (session.output === 'table') session.terminal.out(comparisonText(compared, session.paint));
+    else await session.writeValue(compared);
     return compared.equal ? EXIT.ok : EXIT.different;
   });
 }
@@ -53,17 +53,17 @@ export function dataplaneTrace(cli: Cli): Command {
       .description('Ask the switch of this machine what would become of a packet, with whose each flow is and why')
       .argument('<flow>', 'the packet in the words of ovs-ofctl; fields that it does not name are zero'),
   );
-  examples(command, [
+  addExamples(command, [
     'a reply from outside',
     'muster dataplane trace in_port=muster-ext,tcp,nw_dst=203.0.113.7 --ovs unix:/run/openvswitch/db.sock',
   ]);
-  return act<SwitchAsked>(cli, command, async (session, { args: [flow = ''], options }) => {
+  return withAction<SwitchOptions>(cli, command, async (session, { args: [flow = ''], options }) => {
     const lines = await cli.node.tracePacket({ ...options, flow });
     if (session.output !== 'table') {
-      await session.value(lines);
+      await session.writeValue(lines);
       return undefined;
     }
-    session.terminal.out(lines.flatMap((line) => tracedText(line, session.paint)).join(''));
+    session.terminal.out(lines.flatMap((line) => traceText(line, session.paint)).join(''));
     return undefined;
   });
 }
@@ -77,12 +77,12 @@ const TITLES: readonly (readonly [kind: SwitchFinding['kind'], title: string])[]
   ['port-missing', 'Ports that are not plugged in; what names them is left out until they are'],
 ];
 
-function comparedText({ host, equal, flows, findings, gaps }: SwitchCompared, paint: Paint): string {
+function comparisonText({ host, equal, flows, findings, gaps }: SwitchComparison, paint: Paint): string {
   const parts = TITLES.flatMap(([kind, title]) => {
     const those = findings.filter((finding) => finding.kind === kind);
     return those.length === 0 ? [] : [paint('bold', title), ...those.flatMap((one) => findingLines(one, paint)), ''];
   });
-  const gapLines = gaps.map(({ sentence }) => `  ${harmless(sentence)}`);
+  const gapLines = gaps.map(({ sentence }) => `  ${sanitizeLine(sentence)}`);
   const unmet = gaps.length === 0 ? [] : [paint('bold', 'Wanted, and not to be had'), ...gapLines, ''];
   const differences = findings.length === 1 ? 'one difference' : `${findings.length} differences`;
   const last = equal
@@ -92,22 +92,22 @@ function comparedText({ host, equal, flows, findings, gaps }: SwitchCompared, pa
 }
 
 function findingLines({ what, text, found, owner, sentence }: SwitchFinding, paint: Paint): string[] {
-  const why = owner === undefined ? '' : `  ${paint('dim', `# ${nameOf(owner)}${said(sentence)}`)}`;
-  return [`  ${what} ${harmless(text)}${why}`, ...(found === undefined ? [] : [`    is ${harmless(found)}`])];
+  const why = owner === undefined ? '' : `  ${paint('dim', `# ${nameOf(owner)}${sentenceSuffix(sentence)}`)}`;
+  return [`  ${what} ${sanitizeLine(text)}${why}`, ...(found === undefined ? [] : [`    is ${sanitizeLine(found)}`])];
 }
 
-function tracedText({ text, tableName, owner, sentence }: TracedLine, paint: Paint): string[] {
-  const line = `${harmless(text)}\n`;
+function traceText({ text, tableName, owner, sentence }: TracedLine, paint: Paint): string[] {
+  const line = `${sanitizeLine(text)}\n`;
   if (tableName === undefined) return [line];
   const whose = owner === undefined ? 'of Muster' : nameOf(owner);
-  const why = sentence === undefined ? ', and the last view does not want it' : said(sentence);
+  const why = sentence === undefined ? ', and the last view does not want it' : sentenceSuffix(sentence);
   return [line, `      ${paint('green', `# ${tableName}: ${whose}${why}`)}\n`];
 }
 
 function nameOf({ kind, id }: NonNullable<SwitchFinding['owner']>): string {
-  return harmless(`${kind} ${id}`);
+  return sanitizeLine(`${kind} ${id}`);
 }
 
-function said(sentence: string | undefined): string {
+function sentenceSuffix(sentence: string | undefined): string {
   return sentence === undefined ? '' : `: ${sentence}`;
 }

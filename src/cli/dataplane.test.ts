@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeTools, SwitchCompared, TracedLine } from './command.ts';
+import type { NodeTools, SwitchComparison, TracedLine } from './command.ts';
 import { EXIT, Failure } from './exit-code.ts';
-import { NO_NODE, ran } from './terminal-fixture.ts';
+import { NO_NODE, runWords } from './terminal-fixture.ts';
 
 const OWNER = { kind: 'peer', id: 'c2' };
-const EQUAL: SwitchCompared = { host: 'c1', equal: true, flows: 77, findings: [], gaps: [] };
-const DIFFERENT: SwitchCompared = {
+const EQUAL: SwitchComparison = { host: 'c1', equal: true, flows: 77, findings: [], gaps: [] };
+const DIFFERENT: SwitchComparison = {
   ...EQUAL,
   equal: false,
   findings: [
@@ -24,7 +24,7 @@ const LINES: readonly TracedLine[] = [
   { text: '10. priority 1', tableName: 'ingress' },
 ];
 
-function node(compared: SwitchCompared | Failure, asked: object[] = []): NodeTools {
+function node(compared: SwitchComparison | Failure, asked: object[] = []): NodeTools {
   return {
     ...NO_NODE,
     compareSwitch: (options) => {
@@ -43,7 +43,7 @@ const TRACE = ['dataplane', 'trace', 'in_port=1,ip', '--ovs', 'unix:/run/db.sock
 
 describe('muster dataplane diff', () => {
   test('of-a-switch-that-is-as-it-should-be-ends-with-0', async () => {
-    expect(await ran(DIFF, { node: node(EQUAL) })).toEqual({
+    expect(await runWords(DIFF, { node: node(EQUAL) })).toEqual({
       code: 0,
       out: 'The switch of c1 is as it should be: 77 flows.\n',
       err: '',
@@ -51,7 +51,7 @@ describe('muster dataplane diff', () => {
   });
 
   test('tells-every-difference-and-ends-with-1', async () => {
-    const { code, out } = await ran(DIFF, { node: node(DIFFERENT) });
+    const { code, out } = await runWords(DIFF, { node: node(DIFFERENT) });
     expect(code).toBe(1);
     expect(out).toBe(`Missing
   flow table=0  # peer c2: It is a peer.
@@ -78,7 +78,7 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
   });
 
   test('for-programs-all-of-it-as-json', async () => {
-    const { code, out } = await ran([...DIFF, '--output', 'json'], { node: node(DIFFERENT) });
+    const { code, out } = await runWords([...DIFF, '--output', 'json'], { node: node(DIFFERENT) });
     expect(code).toBe(1);
     expect(JSON.parse(out)).toEqual(DIFFERENT);
   });
@@ -96,7 +96,7 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
       '--external',
       'x',
     ];
-    await ran([...words, '--datapath', 'netdev', '--state', '/s'], { node: node(EQUAL, asked) });
+    await runWords([...words, '--datapath', 'netdev', '--state', '/s'], { node: node(EQUAL, asked) });
     expect(asked).toMatchObject([
       {
         state: '/s',
@@ -112,15 +112,15 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
 
   test('what-cannot-be-read-is-a-sentence-and-a-code-of-its-own', async () => {
     const failed = node(new Failure(EXIT.unreachable, 'There is no view yet.'));
-    expect(await ran(DIFF, { node: failed })).toEqual({ code: 3, out: '', err: 'There is no view yet.\n' });
-    expect(await ran(['dataplane', 'diff'])).toMatchObject({ code: 2 });
+    expect(await runWords(DIFF, { node: failed })).toEqual({ code: 3, out: '', err: 'There is no view yet.\n' });
+    expect(await runWords(['dataplane', 'diff'])).toMatchObject({ code: 2 });
   });
 });
 
 describe('muster dataplane trace', () => {
   test('says-below-each-flow-of-ours-whose-it-is', async () => {
     const asked: object[] = [];
-    const { code, out } = await ran(TRACE, { node: node(EQUAL, asked) });
+    const { code, out } = await runWords(TRACE, { node: node(EQUAL, asked) });
     expect(code).toBe(0);
     expect(asked).toMatchObject([{ flow: 'in_port=1,ip', ovs: 'unix:/run/db.sock', state: './agent-data' }]);
     expect(out).toBe(`bridge("br-int")
@@ -134,7 +134,7 @@ describe('muster dataplane trace', () => {
   });
 
   test('for-programs-line-by-line', async () => {
-    const { out } = await ran([...TRACE, '--output', 'json'], { node: node(EQUAL) });
+    const { out } = await runWords([...TRACE, '--output', 'json'], { node: node(EQUAL) });
     expect(JSON.parse(out)).toEqual(LINES);
   });
 });

@@ -1,14 +1,14 @@
 // muster dataplane: what should be on the switch of a host and why; on a compute node, what really is there.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { dataplaneDiff, dataplaneTrace } from './dataplane-node.ts';
 import { hostPath } from './host-view.ts';
 import { wholeNumber } from './input-file.ts';
 import type { Paint } from './paint.ts';
-import { harmless } from './text-width.ts';
+import { sanitizeLine } from './text-width.ts';
 
 export function dataplaneCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'dataplane',
     'Look at what is on the switches of hosts, what should be, and why',
     showDataplane(cli),
@@ -63,22 +63,25 @@ function showDataplane(cli: Cli): Command {
     .option('--owner <owner>', 'only what is there for this, such as service/nat:edge or only nat:edge')
     .option('--text <text>', 'only flows with this in them, in their owner or in their sentence')
     .option('--limit <count>', 'at most so many flows', wholeNumber, 1000);
-  examples(
+  addExamples(
     command,
     ['one host', 'muster dataplane show compute-1'],
     ['what a service wants there', 'muster dataplane show compute-1 --owner nat:edge'],
     ['where packets are routed', 'muster dataplane show compute-1 --table route'],
   );
-  return act<ShowOptions>(cli, command, async (session, { args: [host = ''], options }) => {
+  return withAction<ShowOptions>(cli, command, async (session, { args: [host = ''], options }) => {
     const { table, owner, text, limit } = options;
     const query = { table, owner, text, limit };
     const shown = await session.client.get<ShouldBe>(`${hostPath(host)}/dataplane`, query);
     if (session.output !== 'table') {
-      await session.value(shown);
+      await session.writeValue(shown);
       return undefined;
     }
     const isWhole = table === undefined && owner === undefined && text === undefined;
-    const blocks = [...tableBlocks(shown.flows, session.paint), ...besides(shown, { isWhole, paint: session.paint })];
+    const blocks = [
+      ...tableBlocks(shown.flows, session.paint),
+      ...otherBlocks(shown, { isWhole, paint: session.paint }),
+    ];
     session.terminal.out(blocks.map((lines) => lines.map((line) => `${line}\n`).join('')).join('\n'));
     if (shown.outcast) session.note(`${host} is removed or not trusted: nothing of Muster should be on its switch.`);
     else if (shown.count === 0) session.note(`No such flow should be on the switch of ${host}.`);
@@ -96,31 +99,33 @@ function tableBlocks(flows: readonly Flow[], paint: Paint): string[][] {
     const title = `Table ${table} ${those[0]?.tableName ?? ''}`;
     const lines = those.map(({ priority, match, actions, owner, sentence }) => {
       const flow = `  ${String(priority).padStart(3)}  ${match === '' ? 'everything' : match} -> ${actions}`;
-      return `${harmless(flow)}  ${paint('dim', `# ${harmless(`${owner.kind} ${owner.id}`)}: ${sentence}`)}`;
+      return `${sanitizeLine(flow)}  ${paint('dim', `# ${sanitizeLine(`${owner.kind} ${owner.id}`)}: ${sentence}`)}`;
     });
     return [paint('bold', title), ...lines];
   });
 }
 
-function besides(
+function otherBlocks(
   { groups, tunnels, externalIds, gaps }: ShouldBe,
   { isWhole, paint }: { readonly isWhole: boolean; readonly paint: Paint },
 ): string[][] {
   const groupLines = groups.map(({ id, type, buckets, owner }) => {
-    const whose = paint('dim', `# ${harmless(`${owner.kind} ${owner.id}`)}`);
-    return `  ${id} ${type} ${buckets.map((bucket) => `[${harmless(bucket)}]`).join(' ')}  ${whose}`;
+    const whose = paint('dim', `# ${sanitizeLine(`${owner.kind} ${owner.id}`)}`);
+    return `  ${id} ${type} ${buckets.map((bucket) => `[${sanitizeLine(bucket)}]`).join(' ')}  ${whose}`;
   });
-  const tunnelLines = isWhole ? tunnels.map(({ peer, address }) => `  ${harmless(peer)} at ${address}`) : [];
-  const idLines = isWhole ? Object.entries(externalIds).map(([key, value]) => `  ${harmless(`${key}=${value}`)}`) : [];
-  const gapLines = gaps.map(({ sentence }) => `  ${harmless(sentence)}`);
+  const tunnelLines = isWhole ? tunnels.map(({ peer, address }) => `  ${sanitizeLine(peer)} at ${address}`) : [];
+  const idLines = isWhole
+    ? Object.entries(externalIds).map(([key, value]) => `  ${sanitizeLine(`${key}=${value}`)}`)
+    : [];
+  const gapLines = gaps.map(({ sentence }) => `  ${sanitizeLine(sentence)}`);
   return [
-    ...part('Groups', groupLines, paint),
-    ...part('Tunnels', tunnelLines, paint),
-    ...part('External ids', idLines, paint),
-    ...part('Wanted, and not to be had', gapLines, paint),
+    ...titledBlock('Groups', groupLines, paint),
+    ...titledBlock('Tunnels', tunnelLines, paint),
+    ...titledBlock('External ids', idLines, paint),
+    ...titledBlock('Wanted, and not to be had', gapLines, paint),
   ];
 }
 
-function part(title: string, lines: readonly string[], paint: Paint): string[][] {
+function titledBlock(title: string, lines: readonly string[], paint: Paint): string[][] {
   return lines.length === 0 ? [] : [[paint('bold', title), ...lines]];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDuration, parsePatience, relative, spanText } from './duration.ts';
+import { parseDuration, parseTimeout, relativeTime, durationText } from './duration.ts';
 
 const H = 3600 * 1000;
 
@@ -19,8 +19,8 @@ describe('spans of time', () => {
   });
 
   test('a timer is never set for longer than timers go', () => {
-    expect(parsePatience('5m')).toBe(300_000);
-    expect(parsePatience('30d')).toBe(2_147_483_647);
+    expect(parseTimeout('5m')).toBe(300_000);
+    expect(parseTimeout('30d')).toBe(2_147_483_647);
   });
 
   test.each([
@@ -31,11 +31,11 @@ describe('spans of time', () => {
     [3 * H, '3h'],
     [50 * H, '2d 2h'],
     [24 * 30 * H, '30d'],
-  ])('%i ms is told as %s', (ms, text) => expect(spanText(ms)).toBe(text));
+  ])('%i ms is told as %s', (ms, text) => expect(durationText(ms)).toBe(text));
 
   test('before-and-after', () => {
-    expect(relative(0, 5 * 60_000)).toBe('5m ago');
-    expect(relative(5 * 60_000, 0)).toBe('in 5m');
-    expect(relative(1000, 0)).toBe('now');
+    expect(relativeTime(0, 5 * 60_000)).toBe('5m ago');
+    expect(relativeTime(5 * 60_000, 0)).toBe('in 5m');
+    expect(relativeTime(1000, 0)).toBe('now');
   });
 });

@@ -28,12 +28,12 @@ export function parseDuration(text: string): number {
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** How long somebody is ready to wait, as a timer takes it. */
-export function parsePatience(text: string): number {
+export function parseTimeout(text: string): number {
   return Math.min(parseDuration(text), TIMER_MAX_MS);
 }
 
 /** The one or two largest units: `12s`, `3m`, `2h 5m`, `4d`. */
-export function spanText(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / SECOND_MS))}s`;
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)}m`;
   if (ms < DAY_MS) return two(Math.floor(ms / HOUR_MS), 'h', Math.floor((ms % HOUR_MS) / MINUTE_MS), 'm');
@@ -46,9 +46,9 @@ function two(many: number, unit: string, few: number, smaller: string): string {
 }
 
 /** `3m ago`, `in 2h`; people read these, programs read the JSON. */
-export function relative(atMs: number, nowMs: number): string {
+export function relativeTime(atMs: number, nowMs: number): string {
   const ms = nowMs - atMs;
   // Clocks of two machines differ a little; a second ahead is now.
   if (Math.abs(ms) < 2 * SECOND_MS) return 'now';
-  return ms >= 0 ? `${spanText(ms)} ago` : `in ${spanText(-ms)}`;
+  return ms >= 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`;
 }

@@ -11,31 +11,31 @@ const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 const ANY_CONTROL = new RegExp(CONTROLS, 'u');
 
 /** Nobody else can know it: text that comes from a server cannot pass for a sequence of ours. */
-const OURS = randomBytes(12).toString('hex');
-const OUTGOING = new RegExp(String.raw`\u0002${OURS}:([\d;]*[A-Za-z])\u0003|${CONTROLS}`, 'gu');
+const OWN_MARKER = randomBytes(12).toString('hex');
+const OUTGOING = new RegExp(String.raw`\u0002${OWN_MARKER}:([\d;]*[A-Za-z])\u0003|${CONTROLS}`, 'gu');
 
 /** As `\u009b`: seen in plain text, and the same character in a JSON string or in a YAML one with double quotes. */
 export function escapeControls(text: string): string {
-  return ANY_CONTROL.test(text) ? text.replaceAll(EVERY_CONTROL, escaped) : text;
+  return ANY_CONTROL.test(text) ? text.replaceAll(EVERY_CONTROL, escapeCharacter) : text;
 }
 
 export function hasControls(text: string): boolean {
   return ANY_CONTROL.test(text);
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** A control sequence of this program, such as `31m`, to be put into text for a terminal. */
 export function controlSequence(code: string): string {
-  return `\u0002${OURS}:${code}\u0003`;
+  return `\u0002${OWN_MARKER}:${code}\u0003`;
 }
 
 /** The last step: our own sequences are written as such, everything else that could be one is escaped. */
 export function toTerminal(text: string): string {
   return text.replaceAll(OUTGOING, (found: string, code: string | undefined) =>
-    code === undefined ? escaped(found) : `\u001B[${code}`,
+    code === undefined ? escapeCharacter(found) : `\u001B[${code}`,
   );
 }
 

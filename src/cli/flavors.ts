@@ -1,28 +1,28 @@
 // muster flavors: the sizes that instances come in.
 import { Command } from 'commander';
 import { resourceCounts, resourcesText, type Amounts } from './amounts.ts';
-import { act, examples, group, type Cli } from './command.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { wholeNumber, parseWords } from './input-file.ts';
 import {
   changedFacts,
   createOne,
   deleteCommand,
   listCommand,
   showCommand,
-  some,
-  type Changed,
-  type Resource,
+  listText,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 import { diskGiB, gib, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
-export interface Flavor extends Amounts, Changed {
+export interface Flavor extends Amounts, ChangeInfo {
   readonly name: string;
   readonly requiredTraits: readonly string[];
   readonly forbiddenTraits: readonly string[];
 }
 
-const FLAVORS: Resource<Flavor> = {
+const FLAVORS: ResourceSpec<Flavor> = {
   command: 'flavors',
   kind: 'flavor',
   path: '/api/v1/flavors',
@@ -33,8 +33,8 @@ const FLAVORS: Resource<Flavor> = {
     { title: 'memory', of: (flavor) => gib(flavor.memoryMiB / 1024), align: 'right' },
     { title: 'disk', of: (flavor) => gib(flavor.diskGiB), align: 'right' },
     { title: 'resources', of: (flavor) => resourcesText(flavor.resources) },
-    { title: 'needs', of: (flavor) => some(flavor.requiredTraits) },
-    { title: 'avoids', of: (flavor) => some(flavor.forbiddenTraits) },
+    { title: 'needs', of: (flavor) => listText(flavor.requiredTraits) },
+    { title: 'avoids', of: (flavor) => listText(flavor.forbiddenTraits) },
   ],
   facts: (flavor, nowMs) => [
     ['Name', flavor.name],
@@ -42,14 +42,14 @@ const FLAVORS: Resource<Flavor> = {
     ['Memory', gib(flavor.memoryMiB / 1024)],
     ['Disk', gib(flavor.diskGiB)],
     ['Resources', resourcesText(flavor.resources)],
-    ['Needs traits', some(flavor.requiredTraits)],
-    ['Avoids traits', some(flavor.forbiddenTraits)],
+    ['Needs traits', listText(flavor.requiredTraits)],
+    ['Avoids traits', listText(flavor.forbiddenTraits)],
     ...changedFacts(flavor, nowMs),
   ],
 };
 
 export function flavorsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'flavors',
     'Sizes that instances come in',
     listCommand(cli, FLAVORS, {
@@ -75,16 +75,16 @@ function createFlavor(cli: Cli): Command {
     .requiredOption('--memory <size>', 'memory, such as 4GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk, such as 20GiB; a number alone is in GiB', diskGiB, 0)
     .option('--resource <name=count>', 'a further resource, such as gpu=1; may be repeated', resourceCounts)
-    .option('--trait <names>', 'what the host must be able to do; several with commas', words)
-    .option('--forbidden-trait <names>', 'what the host must not have; several with commas', words);
-  examples(
+    .option('--trait <names>', 'what the host must be able to do; several with commas', parseWords)
+    .option('--forbidden-trait <names>', 'what the host must not have; several with commas', parseWords);
+  addExamples(
     command,
     ['a small one', 'muster flavors create small --vcpus 2 --memory 4GiB --disk 20GiB'],
     ['with a graphics card', 'muster flavors create render --vcpus 16 --memory 64GiB --resource gpu=1 --trait nvme'],
   );
-  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { resource: resources, trait: requiredTraits, forbiddenTrait: forbiddenTraits } = options;
-    const body = { name, ...sizesOf(options), ...said({ resources, requiredTraits, forbiddenTraits }) };
+    const body = { name, ...sizesOf(options), ...omitUndefined({ resources, requiredTraits, forbiddenTraits }) };
     return createOne(session, FLAVORS, { body, sentence: (flavor) => `Flavor ${flavor.name} is created.` });
   });
 }

@@ -1,25 +1,25 @@
 // muster floating-addresses: addresses outside that lead to a port inside, and to another when told so.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import {
   changedFacts,
   deleteCommand,
-  each,
+  forEachName,
   listCommand,
   resourcePath,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
 
-interface FloatingAddress extends Changed {
+interface FloatingAddress extends ChangeInfo {
   readonly project: string;
   readonly network: string;
   readonly outside: { readonly port: string; readonly ip: string };
   readonly inside?: { readonly port: string; readonly ip: string; readonly router: string };
 }
 
-const FLOATING: Resource<FloatingAddress> = {
+const FLOATING: ResourceSpec<FloatingAddress> = {
   command: 'floating-addresses',
   kind: 'floating address',
   path: '/api/v1/floating-addresses',
@@ -39,21 +39,21 @@ const FLOATING: Resource<FloatingAddress> = {
     ['Address', `${floating.outside.ip} (port ${floating.outside.port})`],
     ['Network', floating.network],
     ['Project', floating.project],
-    ['Leads to', leadsTo(floating)],
+    ['Leads to', targetText(floating)],
     ...changedFacts(floating, nowMs),
   ],
 };
 
-function leadsTo({ inside }: FloatingAddress): string {
+function targetText({ inside }: FloatingAddress): string {
   return inside === undefined ? 'nothing' : `${inside.ip} of port ${inside.port}, through router ${inside.router}`;
 }
 
-function sentence(floating: FloatingAddress): string {
-  return `${floating.outside.ip} leads to ${leadsTo(floating)}.`;
+function floatingSentence(floating: FloatingAddress): string {
+  return `${floating.outside.ip} leads to ${targetText(floating)}.`;
 }
 
 export function floatingAddressesCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'floating-addresses',
     'Floating addresses: addresses outside that lead to ports inside',
     listCommand(cli, FLOATING, {
@@ -92,12 +92,12 @@ function createFloatingAddress(cli: Cli): Command {
     .option('--address <address>', 'this one; else the lowest that is free')
     .option('--port <id>', 'the port inside that it leads to from the start')
     .option('--port-ip <address>', 'which address of the port, if it has more than one');
-  examples(
+  addExamples(
     command,
     ['one to use later', 'muster floating-addresses create --network uplink'],
     ['one for a port', 'muster floating-addresses create --network uplink --port port-01jd8x2k9v7q3f5w2m1a'],
   );
-  return act<CreateOptions>(cli, command, async (session, { options }) => {
+  return withAction<CreateOptions>(cli, command, async (session, { options }) => {
     const { network, project, address, port, portIp } = options;
     const body = {
       network,
@@ -107,7 +107,7 @@ function createFloatingAddress(cli: Cli): Command {
       ...(portIp !== undefined && { portIp }),
     };
     const floating = await session.client.write<FloatingAddress>('POST', FLOATING.path, { body });
-    await session.done(floating, `Floating address ${floating.id} is created: ${sentence(floating)}`);
+    await session.reportDone(floating, `Floating address ${floating.id} is created: ${floatingSentence(floating)}`);
     return undefined;
   });
 }
@@ -123,16 +123,16 @@ function associate(cli: Cli): Command {
     .argument('<id>')
     .requiredOption('--port <id>', 'the port inside')
     .option('--port-ip <address>', 'which address of the port, if it has more than one');
-  examples(command, [
+  addExamples(command, [
     'to a port',
     `muster floating-addresses associate ${FLOATING.sample} --port port-01jd8x2k9v7q3f5w2m1b`,
   ]);
-  return act<AssociateOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+  return withAction<AssociateOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const { port, portIp } = options;
     const body = { port, ...(portIp !== undefined && { portIp }) };
     const path = `${resourcePath(FLOATING, id)}/associate`;
     const floating = await session.client.write<FloatingAddress>('POST', path, { body });
-    await session.done(floating, sentence(floating));
+    await session.reportDone(floating, floatingSentence(floating));
     return undefined;
   });
 }
@@ -141,12 +141,12 @@ function disassociate(cli: Cli): Command {
   const command = new Command('disassociate')
     .description('Let floating addresses lead nowhere; they stay with their project')
     .argument('<ids...>');
-  examples(command, ['one of them', `muster floating-addresses disassociate ${FLOATING.sample}`]);
-  return act(cli, command, (session, { args }) =>
-    each(session, args, async (id) => {
+  addExamples(command, ['one of them', `muster floating-addresses disassociate ${FLOATING.sample}`]);
+  return withAction(cli, command, (session, { args }) =>
+    forEachName(session, args, async (id) => {
       const path = `${resourcePath(FLOATING, id)}/disassociate`;
       const value = await session.client.write<FloatingAddress>('POST', path);
-      return { value, sentence: sentence(value) };
+      return { value, sentence: floatingSentence(value) };
     }),
   );
 }

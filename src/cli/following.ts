@@ -5,47 +5,47 @@ import { controlSequence } from './escape.ts';
 import type { Session } from './session.ts';
 
 /** The first looks come quickly, for what is done at once; later ones do not burden the server. */
-const LOOK_MIN_MS = 150;
-const LOOK_MAX_MS = 2000;
+const POLL_MIN_MS = 150;
+const POLL_MAX_MS = 2000;
 
-export interface Followed<T> {
-  readonly look: () => Promise<T>;
-  readonly isOver: (seen: T) => boolean;
+export interface PollDisplay<T> {
+  readonly poll: () => Promise<T>;
+  readonly isDone: (seen: T) => boolean;
   /** All of it, for a terminal. */
-  readonly picture: (seen: T) => readonly string[];
+  readonly render: (seen: T) => readonly string[];
   /** What is different from what was told before. */
-  readonly news: (seen: T) => readonly string[];
+  readonly changedLines: (seen: T) => readonly string[];
 }
 
 /** When waiting is over, and whether that was Ctrl-C. */
-export interface Patience {
+export interface WaitSignals {
   readonly interrupted: AbortSignal;
-  readonly over: AbortSignal;
+  readonly ended: AbortSignal;
 }
 
-export function patienceOf({ terminal }: Session, timeoutMs: number | undefined): Patience {
-  const interrupted = terminal.interrupted();
+export function waitSignals({ terminal }: Session, timeoutMs: number | undefined): WaitSignals {
+  const interrupted = terminal.interruptSignal();
   const timedOut = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  return { interrupted, over: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
+  return { interrupted, ended: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
 }
 
 /** Answers what was seen last, also when patience ended before it was over. */
-export async function follow<T>(session: Session, followed: Followed<T>, { over }: Patience): Promise<T> {
-  const screen = new Screen(session);
-  let seen = await followed.look();
-  for (let waitMs = LOOK_MIN_MS; ; waitMs = Math.min(LOOK_MAX_MS, waitMs * 1.3)) {
+export async function pollUntilDone<T>(session: Session, followed: PollDisplay<T>, { ended }: WaitSignals): Promise<T> {
+  const screen = new ProgressScreen(session);
+  let seen = await followed.poll();
+  for (let waitMs = POLL_MIN_MS; ; waitMs = Math.min(POLL_MAX_MS, waitMs * 1.3)) {
     screen.show(followed, seen);
-    if (followed.isOver(seen) || over.aborted) break;
-    await sleep(waitMs, undefined, { signal: over }).catch(() => undefined);
-    if (over.aborted) break;
-    seen = await followed.look();
+    if (followed.isDone(seen) || ended.aborted) break;
+    await sleep(waitMs, undefined, { signal: ended }).catch(() => undefined);
+    if (ended.aborted) break;
+    seen = await followed.poll();
   }
   screen.end();
   return seen;
 }
 
 /** Draws on standard error, so that standard output holds the result alone. */
-class Screen {
+class ProgressScreen {
   readonly #session: Session;
   #drawn = 0;
 
@@ -53,13 +53,13 @@ class Screen {
     this.#session = session;
   }
 
-  show<T>({ picture, news }: Followed<T>, seen: T): void {
+  show<T>({ render, changedLines }: PollDisplay<T>, seen: T): void {
     const { terminal } = this.#session;
     if (!terminal.errIsTerminal) {
-      for (const line of news(seen)) this.#session.note(line);
+      for (const line of changedLines(seen)) this.#session.note(line);
       return;
     }
-    const lines = picture(seen);
+    const lines = render(seen);
     terminal.err(`${this.#upAndClear()}${lines.join('\n')}\n`);
     this.#drawn = lines.length;
   }

@@ -1,6 +1,6 @@
 // muster gates: how far an upgrade of the hosts has come, and who makes and binds ports until it is through.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import type { Facts } from './session.ts';
 
 interface Gate {
@@ -21,10 +21,10 @@ export function gatesCommand(cli: Cli): Command {
   const command = new Command('gates').description(
     'Show the upgrade gates: who makes and binds ports, and what is left',
   );
-  examples(command, ['how far the upgrade is', 'muster gates']);
-  return act(cli, command, async (session) => {
+  addExamples(command, ['how far the upgrade is', 'muster gates']);
+  return withAction(cli, command, async (session) => {
     const gates = await session.client.get<Gates>('/api/v1/gates');
-    await session.one(gates, gateFacts(gates));
+    await session.writeOne(gates, gateFacts(gates));
     if (session.output === 'table' && gates.minimumVersion > 0 && !gates.bind.open) {
       session.note(`See the oldest with: muster hosts list --agent-version ${gates.minimumVersion}`);
     }
@@ -38,7 +38,7 @@ export function gateFacts({ minimumVersion, create, bind, credentials, path }: G
     ['Early create', gateText(create)],
     ['Early bind', gateText(bind)],
     ['Credentials', credentials ? 'present' : 'missing: networks that need some take the old way'],
-    ['A build now', `ports are made by the ${who(path.create)} and bound by the ${who(path.bind)}`],
+    ['A build now', `ports are made by the ${portOwner(path.create)} and bound by the ${portOwner(path.bind)}`],
   ];
 }
 
@@ -48,6 +48,6 @@ function gateText({ open, needs, below }: Gate): string {
   return below === 0 ? `closed: no host with version ${needs} yet` : `closed: ${hosts} below version ${needs}`;
 }
 
-function who(side: string): string {
+function portOwner(side: string): string {
   return side === 'conductor' ? 'control plane' : 'host';
 }

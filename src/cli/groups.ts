@@ -1,6 +1,6 @@
 // muster groups: instances that are to be on one host, or on different ones.
 import { Command, Option } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
 import {
@@ -9,12 +9,12 @@ import {
   deleteCommand,
   listCommand,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
-interface Group extends Changed {
+interface Group extends ChangeInfo {
   readonly name: string;
   readonly project: string;
   readonly policy: string;
@@ -23,7 +23,7 @@ interface Group extends Changed {
 
 const POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'];
 
-const GROUPS: Resource<Group> = {
+const GROUPS: ResourceSpec<Group> = {
   command: 'groups',
   kind: 'server group',
   path: '/api/v1/groups',
@@ -43,7 +43,7 @@ const GROUPS: Resource<Group> = {
 };
 
 export function groupsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'groups',
     'Server groups: instances that are to be together or apart',
     listCommand(cli, GROUPS, {
@@ -81,15 +81,15 @@ function createGroup(cli: Cli): Command {
     )
     .option('--project <name>', 'whose it is; "default" if none is named')
     .option('--moves-at-once <count>', 'no more of it leave their hosts at once by scale-in', wholeNumber);
-  examples(
+  addExamples(
     command,
     ['never two on one host', 'muster groups create web --policy anti-affinity'],
     ['near each other if possible', 'muster groups create cache --policy soft-affinity'],
   );
-  return act<CreateOptions>(cli, command, (session, given) => {
+  return withAction<CreateOptions>(cli, command, (session, given) => {
     const { policy, project, movesAtOnce } = given.options;
     return createOne(session, GROUPS, {
-      body: said({ name: given.args[0], policy, project, movesAtOnce }),
+      body: omitUndefined({ name: given.args[0], policy, project, movesAtOnce }),
       sentence: (made) => `Server group ${made.name} is created: ${made.policy}.`,
     });
   });
@@ -101,15 +101,15 @@ function limitGroup(cli: Cli): Command {
     .argument('<name>')
     .addOption(new Option('--moves-at-once <count>', 'so many').argParser(wholeNumber).conflicts('none'))
     .option('--none', 'as many as there are');
-  examples(command, ['one after the other', 'muster groups limit web --moves-at-once 1']);
-  return act<LimitOptions>(cli, command, async (session, { args, options }) => {
+  addExamples(command, ['one after the other', 'muster groups limit web --moves-at-once 1']);
+  return withAction<LimitOptions>(cli, command, async (session, { args, options }) => {
     const { movesAtOnce, none } = options;
     if (movesAtOnce === undefined && none === undefined)
       throw usage('Say how many: --moves-at-once <count>, or --none.');
     const path = `${GROUPS.path}/${encodeURIComponent(args[0] ?? '')}`;
     const limited = await session.client.write<Group>('PATCH', path, { body: { movesAtOnce: movesAtOnce ?? null } });
     const many = limited.movesAtOnce === undefined ? 'as many as there are' : `at most ${limited.movesAtOnce}`;
-    await session.done(limited, `Server group ${limited.name}: ${many} leave their hosts at once.`);
+    await session.reportDone(limited, `Server group ${limited.name}: ${many} leave their hosts at once.`);
     return undefined;
   });
 }

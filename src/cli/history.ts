@@ -1,9 +1,9 @@
 // muster history: who changed what, when and why.
 import { Command } from 'commander';
-import { isListOfObjects, notMuster } from './answer-body.ts';
-import { act, examples, type Cli } from './command.ts';
+import { isListOfObjects, notMusterFailure } from './answer-body.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { commitLines, type ShownCommit } from './commit-text.ts';
-import { relative } from './duration.ts';
+import { relativeTime } from './duration.ts';
 import { usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
 import type { Session } from './session.ts';
@@ -30,20 +30,20 @@ export function historyCommand(cli: Cli): Command {
     .option('--kind <kind>', 'only changes of this kind')
     .option('--before <revision>', 'only what is older than this revision', wholeNumber)
     .option('--limit <count>', 'at most so many commits', wholeNumber, 20);
-  examples(
+  addExamples(
     command,
     ['one host, field by field', 'muster history host/compute-1'],
     ['what an operation did', 'muster history --operation op-01jd8x2k9v7q3f5w2m1a'],
   );
-  return act<HistoryOptions>(cli, command, async (session, { args: [resource], options }) => {
-    const [kind, id] = resource === undefined ? [options.kind, undefined] : resourceIn(resource);
-    const commits = await pages(session, { ...options, kind, id });
-    if (session.output !== 'table') await session.value(commits);
+  return withAction<HistoryOptions>(cli, command, async (session, { args: [resource], options }) => {
+    const [kind, id] = resource === undefined ? [options.kind, undefined] : parseResource(resource);
+    const commits = await readHistory(session, { ...options, kind, id });
+    if (session.output !== 'table') await session.writeValue(commits);
     else if (commits.length === 0) session.note('Nothing that is still kept.');
     else {
       const nowMs = session.nowMs();
       for (const commit of commits) {
-        const lines = commitLines(commit, session.paint, relative(commit.atMs, nowMs));
+        const lines = commitLines(commit, session.paint, relativeTime(commit.atMs, nowMs));
         session.terminal.out(`${lines.join('\n')}\n`);
       }
     }
@@ -51,25 +51,28 @@ export function historyCommand(cli: Cli): Command {
   });
 }
 
-function resourceIn(text: string): [kind: string, id: string] {
+function parseResource(text: string): [kind: string, id: string] {
   const [, kind, id] = /^([a-z-]+)\/(.+)$/.exec(text) ?? [];
   if (kind === undefined || id === undefined)
     throw usage(`"${text}" is not of the form kind/id, such as host/compute-1.`);
   return [kind, id];
 }
 
-type Wanted = Omit<HistoryOptions, 'kind'> & { readonly kind: string | undefined; readonly id: string | undefined };
+type HistoryFilter = Omit<HistoryOptions, 'kind'> & {
+  readonly kind: string | undefined;
+  readonly id: string | undefined;
+};
 
-async function pages({ client }: Session, wanted: Wanted): Promise<ShownCommit[]> {
+async function readHistory({ client }: Session, wanted: HistoryFilter): Promise<ShownCommit[]> {
   const { kind, id, operation, limit } = wanted;
   const found: ShownCommit[] = [];
   let { before } = wanted;
   do {
     const query = { kind, id, operation, before, limit: Math.min(PAGE_MAX, limit - found.length) };
     const page: Page = await client.get('/api/v1/history', query);
-    if (!isListOfObjects(page.items)) throw notMuster(client.server, 'a page that holds no list');
+    if (!isListOfObjects(page.items)) throw notMusterFailure(client.server, 'a page that holds no list');
     if (page.next !== undefined && page.next >= (before ?? Infinity)) {
-      throw notMuster(client.server, 'pages that lead back to themselves');
+      throw notMusterFailure(client.server, 'pages that lead back to themselves');
     }
     found.push(...page.items);
     before = page.next;

@@ -1,7 +1,7 @@
 // A host as the API shows it, and as people read it.
 import { resourcesText } from './amounts.ts';
-import { relative } from './duration.ts';
-import { changedFacts, some, type Changed } from './resource-commands.ts';
+import { relativeTime } from './duration.ts';
+import { changedFacts, listText, type ChangeInfo } from './resource-commands.ts';
 import type { Facts } from './session.ts';
 import { gib } from './size.ts';
 
@@ -11,7 +11,7 @@ interface Decree {
   readonly atMs: number;
 }
 
-export interface Host extends Changed {
+export interface Host extends ChangeInfo {
   readonly name: string;
   readonly site: string;
   readonly zone: string;
@@ -56,26 +56,26 @@ export interface AgentCertificate {
   readonly expiresAtMs?: number;
 }
 
-export const HOSTS = '/api/v1/hosts';
+export const HOSTS_PATH = '/api/v1/hosts';
 
 export function hostPath(name: string): string {
-  return `${HOSTS}/${encodeURIComponent(name)}`;
+  return `${HOSTS_PATH}/${encodeURIComponent(name)}`;
 }
 
 export function hostFacts(host: Host, nowMs: number): Facts {
   const { capacity, connection, disabled, forcedDown } = host;
   const { ratios } = capacity;
   const decree = (one: Decree | undefined): string | undefined =>
-    one === undefined ? undefined : `${one.reason} (${one.by}, ${relative(one.atMs, nowMs)})`;
+    one === undefined ? undefined : `${one.reason} (${one.by}, ${relativeTime(one.atMs, nowMs)})`;
   return [
     ['Name', host.name],
     ['Site', host.site],
     ['Zone', host.zone],
     ['State', host.state],
-    ['Connection', `${connection.state}, since ${relative(connection.sinceMs, nowMs)}`],
+    ['Connection', `${connection.state}, since ${relativeTime(connection.sinceMs, nowMs)}`],
     ...(host.degraded ?? []).map(({ sentence, sinceMs }): Facts[number] => [
       'Degraded',
-      `${sentence} (since ${relative(sinceMs, nowMs)})`,
+      `${sentence} (since ${relativeTime(sinceMs, nowMs)})`,
     ]),
     ['Strays', straysText(host)],
     ...(host.unready ?? []).map(({ service, because, operation }): Facts[number] => [
@@ -94,16 +94,16 @@ export function hostFacts(host: Host, nowMs: number): Facts {
         .map(([name, ratio]) => `${name} ${ratio}`)
         .join(', '),
     ],
-    ['Aggregates', some(host.aggregates)],
-    ['Traits', some(host.traits)],
+    ['Aggregates', listText(host.aggregates)],
+    ['Traits', listText(host.traits)],
     ['Resources', resourcesText(host.resources)],
-    ['Physical networks', some(host.physicalNetworks)],
+    ['Physical networks', listText(host.physicalNetworks)],
     ['Tunnel address', host.tunnelAddress],
     ['Transport zone', host.transportZone],
     ['Switch', switchText(host)],
     ['Base weight', String(host.baseWeight)],
     ['Agent version', host.serviceVersion === 0 ? undefined : String(host.serviceVersion)],
-    ['Joined', host.joinedAtMs === undefined ? undefined : relative(host.joinedAtMs, nowMs)],
+    ['Joined', host.joinedAtMs === undefined ? undefined : relativeTime(host.joinedAtMs, nowMs)],
     ...changedFacts(host, nowMs),
   ];
 }
@@ -127,7 +127,7 @@ export function certificateText({ state, expiresAtMs }: AgentCertificate, nowMs:
 
 function expiryText(expiresAtMs: number, nowMs: number): string {
   const at = new Date(expiresAtMs).toISOString().slice(0, 16).replace('T', ' ');
-  return `${expiresAtMs > nowMs ? 'expires' : 'expired'} ${at} UTC (${relative(expiresAtMs, nowMs)})`;
+  return `${expiresAtMs > nowMs ? 'expires' : 'expired'} ${at} UTC (${relativeTime(expiresAtMs, nowMs)})`;
 }
 
 /** What its agent reports that the fleet does not know. */
@@ -141,25 +141,25 @@ function leavingText({ leaving }: Host, nowMs: number): string | undefined {
   if (leaving === undefined) return undefined;
   const { operation, drain, by, why, atMs } = leaving;
   const how = drain ? '' : ', not drained by Muster';
-  return `by ${operation} (${by}, ${relative(atMs, nowMs)}${how})${why === undefined ? '' : `: ${why}`}`;
+  return `by ${operation} (${by}, ${relativeTime(atMs, nowMs)}${how})${why === undefined ? '' : `: ${why}`}`;
 }
 
-const QUARANTINES: Readonly<Record<string, string>> = {
+const QUARANTINE_TEXTS: Readonly<Record<string, string>> = {
   removed: 'it was removed and reports again; join it to let it in',
   'vouched-off': 'somebody vouched for it being off, and what it had was built elsewhere',
   identity: 'its switch shows the identity of another host',
 };
 
 /** Why it is not trusted, in a few words. */
-export function quarantineOf({ quarantined }: Pick<Host, 'quarantined'>): string | undefined {
+export function quarantineReason({ quarantined }: Pick<Host, 'quarantined'>): string | undefined {
   if (quarantined === undefined) return undefined;
   const { because, as } = quarantined;
-  return `${QUARANTINES[because] ?? because}${as === undefined ? '' : ` (${as})`}`;
+  return `${QUARANTINE_TEXTS[because] ?? because}${as === undefined ? '' : ` (${as})`}`;
 }
 
 function quarantineText(host: Host, nowMs: number): string | undefined {
-  const why = quarantineOf(host);
-  return why === undefined ? undefined : `${why}, ${relative(host.quarantined?.atMs ?? nowMs, nowMs)}`;
+  const why = quarantineReason(host);
+  return why === undefined ? undefined : `${why}, ${relativeTime(host.quarantined?.atMs ?? nowMs, nowMs)}`;
 }
 
 /** All 64 bits of a datapath id, in both forms in which it is written. */

@@ -1,11 +1,11 @@
 // muster hosts edit: what operators say of a host.
 import { Command } from 'commander';
 import { resourceCounts } from './amounts.ts';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { hostFacts, hostPath, type Host } from './host-view.ts';
-import { addressOrNone, wholeNumber, words } from './input-file.ts';
-import { said } from './said.ts';
+import { addressOrNone, wholeNumber, parseWords } from './input-file.ts';
+import { omitUndefined } from './said.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 interface EditOptions extends SizeOptions {
@@ -25,10 +25,10 @@ export function hostEdit(cli: Cli): Command {
     .description('Change what is said of a host; what is not named stays as it is')
     .argument('<name>')
     .option('--zone <name>', 'availability zone')
-    .option('--aggregate <names>', 'all its aggregates, with commas; "" for none', words)
-    .option('--trait <names>', 'all its traits, with commas; "" for none', words)
+    .option('--aggregate <names>', 'all its aggregates, with commas; "" for none', parseWords)
+    .option('--trait <names>', 'all its traits, with commas; "" for none', parseWords)
     .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
-    .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
+    .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', parseWords)
     .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away', addressOrNone)
     .option('--transport-zone <name>', 'the hosts that it has tunnels with; "" for the default one')
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
@@ -36,12 +36,12 @@ export function hostEdit(cli: Cli): Command {
     .option('--memory <size>', 'memory, such as 64GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk, such as 2TiB; a number alone is in GiB', diskGiB)
     .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
-  examples(
+  addExamples(
     command,
     ['another zone', 'muster hosts edit compute-1 --zone b'],
     ['more memory, two traits', 'muster hosts edit compute-1 --memory 256GiB --trait gpu,nvme'],
   );
-  return act<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
+  return withAction<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
     const edit: { capacity?: object } = editOf(options);
     const sizes = sizesOf(options);
     if (Object.keys(edit).length + Object.keys(sizes).length === 0) throw usage('Say what to change; see --help.');
@@ -54,14 +54,14 @@ export function hostEdit(cli: Cli): Command {
     }
     const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` };
     const host = await session.client.write<Host>('PATCH', hostPath(name), { body: edit, headers });
-    await session.one(host, hostFacts(host, session.nowMs()));
+    await session.writeOne(host, hostFacts(host, session.nowMs()));
     return undefined;
   });
 }
 
 function editOf(options: EditOptions): object {
   const { zone, aggregate, trait, resource, physicalNetwork, tunnelAddress, transportZone, baseWeight } = options;
-  return said({
+  return omitUndefined({
     zone,
     aggregates: aggregate,
     traits: trait,

@@ -1,13 +1,13 @@
 // muster hosts join, join-token: bringing hosts into service.
 import { Command } from 'commander';
 import { resourceCounts } from './amounts.ts';
-import { act, examples, type Cli } from './command.ts';
-import { parseDuration, relative } from './duration.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
+import { parseDuration, relativeTime } from './duration.ts';
 import { usage, type ExitCode } from './exit-code.ts';
-import { addressOrNone, readInput, wholeNumber, words } from './input-file.ts';
-import { hostPath, HOSTS } from './host-view.ts';
-import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
-import { said } from './said.ts';
+import { addressOrNone, readInput, wholeNumber, parseWords } from './input-file.ts';
+import { hostPath, HOSTS_PATH } from './host-view.ts';
+import { reportStarted, withWait, type WaitOptions } from './operation-wait.ts';
+import { omitUndefined } from './said.ts';
 import type { Session } from './session.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
@@ -41,9 +41,9 @@ export function withHostOptions(command: Command): Command {
     .option('--vcpus <count>', 'processors of each', wholeNumber)
     .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
-    .option('--trait <names>', 'what each can do; several with commas', words)
+    .option('--trait <names>', 'what each can do; several with commas', parseWords)
     .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
-    .option('--physical-network <names>', 'what each is connected to; several with commas', words)
+    .option('--physical-network <names>', 'what each is connected to; several with commas', parseWords)
     .option('--deadline <time>', 'how long their agents have, such as 10m', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
@@ -54,18 +54,18 @@ export function hostJoin(cli: Cli): Command {
       new Command('join').description('Bring hosts into service: register them, and wait for their agents'),
     ),
   );
-  examples(
+  addExamples(
     command,
     ['two hosts, and wait for them', 'muster hosts join compute-1 compute-2 --vcpus 32 --memory 128GiB --wait'],
     ['a list of hosts', 'muster hosts join -f hosts.yaml'],
     ['from a pipe', 'echo "hosts: [{name: c9, zone: b}]" | muster hosts join -f -'],
   );
-  return act<JoinOptions>(cli, command, (session, { args, options }) =>
-    comingIn(session, { path: HOSTS, verb: 'join', names: args }, options),
+  return withAction<JoinOptions>(cli, command, (session, { args, options }) =>
+    joinHosts(session, { path: HOSTS_PATH, verb: 'join', names: args }, options),
   );
 }
 
-interface ComingIn {
+interface HostsToJoin {
   readonly path: string;
   /** For sentences: `one host joins`. */
   readonly verb: string;
@@ -75,23 +75,23 @@ interface ComingIn {
 }
 
 /** Asks for hosts to come in, and follows them when asked to. */
-export async function comingIn(session: Session, asked: ComingIn, options: JoinOptions): Promise<ExitCode> {
+export async function joinHosts(session: Session, asked: HostsToJoin, options: JoinOptions): Promise<ExitCode> {
   const { path, verb, names, more = {} } = asked;
-  const hosts = await specs(session, names, options);
-  const body = { hosts, ...more, ...said({ deadlineMs: options.deadline, reason: options.reason }) };
+  const hosts = await readSpecs(session, names, options);
+  const body = { hosts, ...more, ...omitUndefined({ deadlineMs: options.deadline, reason: options.reason }) };
   const joining = await session.client.write<Joining>('POST', path, { body });
   warnOfNoSize(session, hosts as readonly Spec[]);
   const what = joining.count === 1 ? `one host ${verb}s` : `${joining.count} hosts ${verb}`;
-  return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
+  return reportStarted(session, { id: joining.operation, what, answer: joining }, options);
 }
 
 /** What is said on the command line goes for every host that does not say otherwise itself. */
-async function specs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
-  const listed = options.file === undefined ? [] : hostsIn(await readInput(terminal, options.file), options.file);
+async function readSpecs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
+  const listed = options.file === undefined ? [] : parseHosts(await readInput(terminal, options.file), options.file);
   if (names.length + listed.length === 0) throw usage('Name the hosts to join, or give a list of them with -f.');
   if (options.tunnelAddress !== undefined && names.length + listed.length > 1)
     throw usage('--tunnel-address is for one host: join it alone, or say "tunnelAddress" for each in a list with -f.');
-  const common = commonTo(options);
+  const common = commonFields(options);
   const { capacity } = common;
   return [...names.map((name) => ({ name })), ...listed].map((host) => {
     if (typeof host !== 'object' || host === null) return host;
@@ -120,10 +120,10 @@ function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
   session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
-function commonTo(options: JoinOptions): { readonly capacity?: object } {
+function commonFields(options: JoinOptions): { readonly capacity?: object } {
   const { site, zone, transportZone, tunnelAddress, trait, resource, physicalNetwork, ...sizes } = options;
   const capacity = sizesOf(sizes);
-  return said({
+  return omitUndefined({
     site,
     zone,
     transportZone,
@@ -136,7 +136,7 @@ function commonTo(options: JoinOptions): { readonly capacity?: object } {
 }
 
 /** A list, or an object with one under `hosts`; a host may be written as its name alone. */
-function hostsIn(value: unknown, file: string): unknown[] {
+function parseHosts(value: unknown, file: string): unknown[] {
   const list = Array.isArray(value) ? value : (value as { readonly hosts?: unknown } | null)?.hosts;
   if (!Array.isArray(list)) {
     throw usage(
@@ -164,16 +164,16 @@ export function hostJoinToken(cli: Cli): Command {
     .description("Make a token with which a host's agent joins, once")
     .argument('<name>', 'the host')
     .option('--expires <time>', 'how long it is good for', '24h');
-  examples(command, ['and start the agent with it', 'muster hosts join-token compute-1']);
-  return act<{ readonly expires: string }>(cli, command, async (session, { args: [host = ''], options }) => {
+  addExamples(command, ['and start the agent with it', 'muster hosts join-token compute-1']);
+  return withAction<{ readonly expires: string }>(cli, command, async (session, { args: [host = ''], options }) => {
     const body = { lifetimeMs: parseDuration(options.expires) };
     const token = await session.client.write<TokenAnswer>('POST', `${hostPath(host)}/join-token`, { body });
-    if (session.output !== 'table') await session.value(token);
+    if (session.output !== 'table') await session.writeValue(token);
     else {
       session.terminal.out(`${token.secret ?? ''}\n`);
       if (token.note !== undefined) session.note(token.note);
       const until =
-        token.expiresAtMs === undefined ? '' : ` It expires ${relative(token.expiresAtMs, session.nowMs())}.`;
+        token.expiresAtMs === undefined ? '' : ` It expires ${relativeTime(token.expiresAtMs, session.nowMs())}.`;
       session.note(`Shown once, good for one join of ${host}.${until} On the host, run:`);
       session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server} ${AGENT_SWITCH}`);
       if (session.client.server.startsWith('https:')) session.note(SERVER_WITHOUT_AUTHORITY);

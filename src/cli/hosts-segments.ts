@@ -1,6 +1,6 @@
 // muster hosts segments: which segments of routed networks a host reaches.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { hostPath } from './host-view.ts';
 import type { Column } from './table.ts';
 
@@ -20,10 +20,10 @@ export function hostSegments(cli: Cli): Command {
   const command = new Command('segments')
     .description('Show the segments that a host reaches: they follow from its physical networks')
     .argument('<name>');
-  examples(command, ['one host', 'muster hosts segments compute-1']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
+  addExamples(command, ['one host', 'muster hosts segments compute-1']);
+  return withAction(cli, command, async (session, { args: [name = ''] }) => {
     const { items } = await session.client.get<{ readonly items: readonly Reached[] }>(`${hostPath(name)}/segments`);
-    await session.list(
+    await session.writeList(
       items,
       COLUMNS,
       `${name} reaches no segment; networks without segments are reached by every host.`,

@@ -1,6 +1,6 @@
 // muster hosts tenants: what lives on a host, and what an evacuation would do with each of it now.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { hostPath } from './host-view.ts';
 import { wholeNumber } from './input-file.ts';
 import type { Column } from './table.ts';
@@ -47,11 +47,16 @@ export function hostTenants(cli: Cli): Command {
     .description('Show what lives on a host, and what an evacuation would do with it now')
     .argument('<name>')
     .option('--limit <count>', 'at most so many', wholeNumber, 100);
-  examples(command, ['before it is taken out', 'muster hosts tenants compute-1']);
-  return act<{ readonly limit: number }>(cli, command, async (session, { args: [name = ''], options: { limit } }) => {
-    const { count, tenants } = await session.client.get<Living>(`${hostPath(name)}/tenants`, { limit });
-    await session.list(tenants, COLUMNS, `Nothing lives on ${name}.`);
-    if (count > tenants.length) session.note(`These are the first ${tenants.length} of ${count}; --limit shows more.`);
-    return undefined;
-  });
+  addExamples(command, ['before it is taken out', 'muster hosts tenants compute-1']);
+  return withAction<{ readonly limit: number }>(
+    cli,
+    command,
+    async (session, { args: [name = ''], options: { limit } }) => {
+      const { count, tenants } = await session.client.get<Living>(`${hostPath(name)}/tenants`, { limit });
+      await session.writeList(tenants, COLUMNS, `Nothing lives on ${name}.`);
+      if (count > tenants.length)
+        session.note(`These are the first ${tenants.length} of ${count}; --limit shows more.`);
+      return undefined;
+    },
+  );
 }

@@ -1,13 +1,13 @@
 // muster hosts: what is in the fleet, and each host's way into service and into maintenance.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import {
   certificateText,
   hostFacts,
   hostPath,
-  HOSTS,
-  quarantineOf,
+  HOSTS_PATH,
+  quarantineReason,
   straysText,
   type AgentCertificate,
   type Host,
@@ -19,14 +19,14 @@ import { hostTenants } from './hosts-tenants.ts';
 import { wholeNumber } from './input-file.ts';
 import { showPages } from './list-output.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
-import { Refused } from './problem.ts';
-import { each, isFiltered, noneMatch } from './resource-commands.ts';
+import { ApiRefusal } from './problem.ts';
+import { forEachName, isFiltered, noneMatch } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
 import { gib } from './size.ts';
 import type { Column } from './table.ts';
 
 export function hostsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'hosts',
     'Look at hosts, bring them into service, take them into maintenance',
     listHosts(cli),
@@ -39,7 +39,7 @@ export function hostsCommand(cli: Cli): Command {
     disable(cli),
     enable(cli),
     forceDown(cli),
-    forceUp(cli),
+    clearForceDown(cli),
     reAdmit(cli),
   );
 }
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<Host>[] = [
 
 function noteOf(host: Host): string {
   const { disabled, forcedDown, leaving, degraded = [] } = host;
-  const quarantine = quarantineOf(host);
+  const quarantine = quarantineReason(host);
   const notes = [
     ...(quarantine === undefined ? [] : [`quarantined: ${quarantine}`]),
     ...degraded.map(({ sentence }) => `degraded: ${sentence}`),
@@ -100,19 +100,19 @@ function listHosts(cli: Cli): Command {
     .option('--all', 'removed hosts too')
     .option('--agent-version <number>', 'only hosts whose agent has this version; see muster gates', wholeNumber)
     .option('--sort <field>', 'by this field; a leading - turns the order round');
-  examples(
+  addExamples(
     command,
     ['every host', 'muster hosts list'],
     ['the silent ones of a site', 'muster hosts list --site central --connection down'],
     ['names only, for a script', "muster hosts list --output json | jq -r '.[].name'"],
   );
-  return act<ListOptions>(cli, command, async (session, { options }) => {
+  return withAction<ListOptions>(cli, command, async (session, { options }) => {
     const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
     const { transportZone, quarantined, degraded, all } = options;
     const own = { transportZone, quarantined, degraded, serviceVersion, all, sort };
     const query = { site, state, connection, zone, trait, ...own };
     const listed = { columns: COLUMNS, empty: emptyText(query), what: 'hosts' };
-    await showPages(session, session.client.pages<Host>(HOSTS, query), listed);
+    await showPages(session, session.client.pages<Host>(HOSTS_PATH, query), listed);
     return undefined;
   });
 }
@@ -126,29 +126,33 @@ function emptyText({ all: _, ...query }: Readonly<Record<string, unknown>>): str
 
 function showHost(cli: Cli): Command {
   const command = new Command('show').description('Show everything known of a host').argument('<name>');
-  examples(command, ['one host', 'muster hosts show compute-1']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
+  addExamples(command, ['one host', 'muster hosts show compute-1']);
+  return withAction(cli, command, async (session, { args: [name = ''] }) => {
     const host = await session.client.get<Host>(hostPath(name));
     const facts = hostFacts(host, session.nowMs());
-    await session.one(host, [...facts, ...(await certificate(session, host)), ...(await underWay(session, host))]);
+    await session.writeOne(host, [
+      ...facts,
+      ...(await certificateFacts(session, host)),
+      ...(await openItemFacts(session, host)),
+    ]);
     return undefined;
   });
 }
 
 /** Until when the certificate of its agent is good. A server of the version before does not know. Programs ask for it themselves. */
-async function certificate(session: Session, { id }: Host): Promise<Facts> {
+async function certificateFacts(session: Session, { id }: Host): Promise<Facts> {
   if (session.output !== 'table') return [];
   try {
     const shown = await session.client.get<AgentCertificate>(`${hostPath(id)}/agent-certificate`);
     return [['Certificate', certificateText(shown, session.nowMs())]];
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof ApiRefusal)) throw error;
     return error.status === 404 ? [] : [['Certificate', 'not known: no server that decides can be asked now']];
   }
 }
 
 /** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */
-async function underWay({ client, output }: Session, { id }: Host): Promise<Facts> {
+async function openItemFacts({ client, output }: Session, { id }: Host): Promise<Facts> {
   if (output !== 'table') return [];
   const items = await client.list<Item>('/api/v1/operation-items', { target: `host/${id}` });
   return items.map((item) => ['Under way', `${item.operation} ${item.state}: ${sentenceOf(item) ?? item.step}`]);
@@ -158,15 +162,15 @@ interface ReasonOption {
   readonly reason: string;
 }
 
-interface ToEach {
+interface EachAction {
   readonly action: string;
   readonly body?: object;
   readonly sentence: (name: string) => string;
 }
 
-function toEach(session: Session, names: readonly string[], ask: ToEach): Promise<ExitCode> {
+function postToEach(session: Session, names: readonly string[], ask: EachAction): Promise<ExitCode> {
   const { action, body = {}, sentence } = ask;
-  return each(session, names, async (name) => ({
+  return forEachName(session, names, async (name) => ({
     value: await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { body }),
     sentence: sentence(name),
   }));
@@ -177,9 +181,9 @@ function disable(cli: Cli): Command {
     .description('Take hosts into maintenance: they take nothing new, what runs on them stays')
     .argument('<names...>')
     .requiredOption('--reason <text>', 'why, for whoever looks at it next');
-  examples(command, ['before a repair', 'muster hosts disable compute-1 --reason "fan replacement"']);
-  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
-    toEach(session, args, {
+  addExamples(command, ['before a repair', 'muster hosts disable compute-1 --reason "fan replacement"']);
+  return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    postToEach(session, args, {
       action: 'disable',
       body: { reason },
       sentence: (name) => `${name} is disabled: ${reason}`,
@@ -189,9 +193,9 @@ function disable(cli: Cli): Command {
 
 function enable(cli: Cli): Command {
   const command = new Command('enable').description('Take hosts out of maintenance').argument('<names...>');
-  examples(command, ['after a repair', 'muster hosts enable compute-1']);
-  return act(cli, command, (session, { args }) =>
-    toEach(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
+  addExamples(command, ['after a repair', 'muster hosts enable compute-1']);
+  return withAction(cli, command, (session, { args }) =>
+    postToEach(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
   );
 }
 
@@ -200,9 +204,9 @@ function forceDown(cli: Cli): Command {
     .description('Vouch for hosts being off, whatever is heard of them')
     .argument('<names...>')
     .requiredOption('--reason <text>', 'how you know');
-  examples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
-  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
-    toEach(session, args, {
+  addExamples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
+  return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    postToEach(session, args, {
       action: 'force-down',
       body: { reason },
       sentence: (name) => `${name} is forced down: ${reason}`,
@@ -210,13 +214,13 @@ function forceDown(cli: Cli): Command {
   );
 }
 
-function forceUp(cli: Cli): Command {
+function clearForceDown(cli: Cli): Command {
   const command = new Command('force-up')
     .description('Stop vouching for hosts being off: what is heard of them counts again')
     .argument('<names...>');
-  examples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
-  return act(cli, command, (session, { args }) =>
-    toEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
+  addExamples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
+  return withAction(cli, command, (session, { args }) =>
+    postToEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
   );
 }
 
@@ -225,9 +229,9 @@ function reAdmit(cli: Cli): Command {
     .description('Trust hosts again that were put into quarantine; a removed one is joined instead')
     .argument('<names...>')
     .requiredOption('--reason <text>', 'why it can be trusted');
-  examples(command, ['it was installed anew', 'muster hosts re-admit compute-1 --reason "reinstalled"']);
-  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
-    toEach(session, args, {
+  addExamples(command, ['it was installed anew', 'muster hosts re-admit compute-1 --reason "reinstalled"']);
+  return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    postToEach(session, args, {
       action: 're-admit',
       body: { reason },
       sentence: (name) => `${name} is trusted again: ${reason}`,

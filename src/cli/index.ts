@@ -4,11 +4,11 @@ export { DEFAULT_SERVER } from './session.ts';
 export { realTerminal } from './terminal.ts';
 export { EXIT, Failure } from './exit-code.ts';
 export type {
-  KeysShown,
+  KeysSummary,
   NodeTools,
-  StoreAsked,
+  StoreToolOptions,
   StoreKeys,
   StoreKeysPlace,
   StoreTools,
-  SwitchAsked,
+  SwitchOptions,
 } from './command.ts';

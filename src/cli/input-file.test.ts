@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ran } from './terminal-fixture.ts';
+import { runWords } from './terminal-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-input-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function saidOf(name: string, text: string): Promise<string> {
   const path = join(folder, name);
   writeFileSync(path, text);
-  const { code, out, err } = await ran(['hosts', 'join', '-f', path]);
+  const { code, out, err } = await runWords(['hosts', 'join', '-f', path]);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   return err.replace(path, name);
 }

@@ -3,9 +3,9 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname } from 'node:path';
 import { usage, type Failure } from './exit-code.ts';
-import type { Unread } from './plain-yaml.ts';
+import type { YamlProblem } from './plain-yaml.ts';
 import type { Terminal } from './terminal.ts';
-import { cut, harmless } from './text-width.ts';
+import { truncate, sanitizeLine } from './text-width.ts';
 
 /** A longer line would be broken by the terminal, and the mark under it would point nowhere. */
 const SHOWN_MAX = 120;
@@ -20,21 +20,21 @@ export async function readInput(terminal: Terminal, path: string): Promise<unkno
   const { readYaml } = await import('./plain-yaml.ts');
   const read = readYaml(text);
   if (read.kind === 'value') return read.value;
-  throw misread({ source, text, ...read });
+  throw inputFailure({ source, text, ...read });
 }
 
-interface Misread extends Unread {
+interface UnreadableInput extends YamlProblem {
   readonly source: string;
   readonly text: string;
 }
 
 /** Names the place, and shows it: whoever wrote the file finds it faster than by counting. */
-function misread({ source, text, kind, at: { line, col }, problem }: Misread): Failure {
+function inputFailure({ source, text, kind, at: { line, col }, problem }: UnreadableInput): Failure {
   const what = kind === 'syntax' ? 'is neither YAML nor JSON' : 'cannot be used';
   const said = `${source} ${what} at line ${line}, column ${col}: ${problem}.`;
   const shown = text.split('\n')[line - 1]?.trimEnd() ?? '';
   if (shown === '' || shown.length > SHOWN_MAX) return usage(said);
-  return usage(`${said}\n  ${harmless(shown)}\n  ${' '.repeat(col - 1)}^`);
+  return usage(`${said}\n  ${sanitizeLine(shown)}\n  ${' '.repeat(col - 1)}^`);
 }
 
 function textIn(source: string, bytes: Uint8Array): string {
@@ -88,7 +88,7 @@ export async function readValue(text: string): Promise<unknown> {
   const { readYaml } = await import('./plain-yaml.ts');
   const read = readYaml(text);
   if (read.kind === 'value') return read.value;
-  throw usage(`"${cut(harmless(text), SHOWN_MAX)}" is not a value: ${read.problem}.`);
+  throw usage(`"${truncate(sanitizeLine(text), SHOWN_MAX)}" is not a value: ${read.problem}.`);
 }
 
 export function wholeNumber(text: string): number {
@@ -107,6 +107,6 @@ export function addressOrNone(text: string): string {
 }
 
 /** `a,b` and repeated options alike. */
-export function words(text: string, before: readonly string[] = []): string[] {
+export function parseWords(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(',').filter((word) => word !== '')];
 }

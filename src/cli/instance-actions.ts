@@ -1,31 +1,31 @@
 // muster instances move, shelve, unshelve, rebuild, delete: what is done to instances that are there.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { parseDuration } from './duration.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { INSTANCES } from './instance-view.ts';
-import { startedOperations, withWait, type Started, type WaitOptions } from './operation-wait.ts';
-import { Refused } from './problem.ts';
+import { reportAllStarted, withWait, type StartedOperation, type WaitOptions } from './operation-wait.ts';
+import { ApiRefusal } from './problem.ts';
 import { resourcePath } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 import type { Session } from './session.ts';
 
 export function instanceActions(cli: Cli): Command[] {
   return [
     moveInstances(cli),
-    action(cli, {
+    actionCommandOf(cli, {
       verb: 'shelve',
       about: 'Take instances off their hosts and keep them, with their ports and addresses',
       doing: 'is being shelved',
       example: 'make room for a while',
     }),
-    action(cli, {
+    actionCommandOf(cli, {
       verb: 'unshelve',
       about: 'Find shelved instances a host and build them there',
       doing: 'is being brought back',
       example: 'bring it back',
     }),
-    action(cli, {
+    actionCommandOf(cli, {
       verb: 'rebuild',
       about: 'Build instances elsewhere with the same ports, when their host is forced down',
       doing: 'is being built elsewhere',
@@ -41,7 +41,7 @@ interface ActionOptions extends WaitOptions {
 }
 
 function bodyOf({ deadline, reason }: ActionOptions): object {
-  return said({ deadlineMs: deadline, reason });
+  return omitUndefined({ deadlineMs: deadline, reason });
 }
 
 function actionCommand(verb: string, about: string): Command {
@@ -58,11 +58,11 @@ interface Action {
   readonly example: string;
 }
 
-function action(cli: Cli, { verb, about, doing, example }: Action): Command {
+function actionCommandOf(cli: Cli, { verb, about, doing, example }: Action): Command {
   const command = actionCommand(verb, about);
-  examples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
-  return act<ActionOptions>(cli, command, (session, { args, options }) =>
-    startEach(session, { names: args, doing, ask: post(session, verb, bodyOf(options)) }, options),
+  addExamples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
+  return withAction<ActionOptions>(cli, command, (session, { args, options }) =>
+    startEach(session, { names: args, doing, ask: postVerb(session, verb, bodyOf(options)) }, options),
   );
 }
 
@@ -75,15 +75,15 @@ function moveInstances(cli: Cli): Command {
   const command = actionCommand('move', 'Move instances to other hosts, with their ports and addresses')
     .option('--cold', 'stop them for the move; else they run on')
     .option('--host <name>', 'where to; else hosts are found');
-  examples(
+  addExamples(
     command,
     ['wherever there is room', 'muster instances move web-1 --wait'],
     ['to one host, stopped', 'muster instances move web-1 --cold --host compute-2 --wait'],
   );
-  return act<MoveOptions>(cli, command, (session, { args, options }) => {
+  return withAction<MoveOptions>(cli, command, (session, { args, options }) => {
     const { cold, host } = options;
-    const body = { kind: cold === true ? 'cold' : 'live', ...said({ host }), ...bodyOf(options) };
-    return startEach(session, { names: args, doing: 'is being moved', ask: post(session, 'move', body) }, options);
+    const body = { kind: cold === true ? 'cold' : 'live', ...omitUndefined({ host }), ...bodyOf(options) };
+    return startEach(session, { names: args, doing: 'is being moved', ask: postVerb(session, 'move', body) }, options);
   });
 }
 
@@ -93,8 +93,8 @@ function deleteInstances(cli: Cli): Command {
       .description('Delete instances; ports that were made for them go, ports of your own are handed back')
       .argument('<names...>'),
   );
-  examples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
-  return act<WaitOptions>(cli, command, (session, { args, options }) => {
+  addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
+  return withAction<WaitOptions>(cli, command, (session, { args, options }) => {
     const ask = (path: string): Promise<Begun> => session.client.write<Begun>('DELETE', path);
     return startEach(session, { names: args, doing: 'is being deleted', ask }, options);
   });
@@ -104,28 +104,28 @@ interface Begun {
   readonly operation: string;
 }
 
-function post({ client }: Session, verb: string, body: object): (path: string) => Promise<Begun> {
+function postVerb({ client }: Session, verb: string, body: object): (path: string) => Promise<Begun> {
   return (path) => client.write<Begun>('POST', `${path}/${verb}`, { body });
 }
 
-interface ToEach {
+interface EachAction {
   readonly names: readonly string[];
   readonly doing: string;
   readonly ask: (path: string) => Promise<Begun>;
 }
 
 /** One operation for each that is named; one refusal does not keep the others from it. */
-async function startEach(session: Session, { names, doing, ask }: ToEach, options: WaitOptions): Promise<ExitCode> {
-  const begun: Started[] = [];
+async function startEach(session: Session, { names, doing, ask }: EachAction, options: WaitOptions): Promise<ExitCode> {
+  const begun: StartedOperation[] = [];
   for (const name of names) {
     try {
       const answer = await ask(resourcePath(INSTANCES, name));
       begun.push({ id: answer.operation, what: `${name} ${doing}`, answer: { instance: name, ...answer } });
     } catch (error) {
-      if (!(error instanceof Refused) || names.length === 1) throw error;
+      if (!(error instanceof ApiRefusal) || names.length === 1) throw error;
       session.note(error.message);
     }
   }
-  const code = await startedOperations(session, begun, options);
+  const code = await reportAllStarted(session, begun, options);
   return code === EXIT.ok && begun.length < names.length ? EXIT.refused : code;
 }

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { parseDuration } from './duration.ts';
 import { usage } from './exit-code.ts';
-import { ipAddress, wholeNumber, words } from './input-file.ts';
-import { said } from './said.ts';
+import { ipAddress, wholeNumber, parseWords } from './input-file.ts';
+import { omitUndefined } from './said.ts';
 
 export interface RequestOptions {
   readonly flavor: string;
@@ -29,7 +29,7 @@ export interface RequestOptions {
 type Nic = Readonly<Record<string, string>>;
 
 /** Words that are no networks. */
-const WHOLE = ['auto', 'none'];
+const NETWORK_KEYWORDS = ['auto', 'none'];
 
 /** The fields of a NIC by what they are called on the command line. */
 const NIC_FIELDS: Readonly<Record<string, string>> = {
@@ -81,12 +81,12 @@ export function withRequest(command: Command): Command {
     .option('--project <name>', 'whose they are; "default" if none is named')
     .option('--site <name>', 'only in this site')
     .option('--zone <name>', 'only in this availability zone')
-    .option('--aggregate <names>', 'only on hosts in all of these; several with commas', words)
-    .option('--trait <names>', 'only on hosts with all of these; several with commas', words)
-    .option('--forbidden-trait <names>', 'only on hosts with none of these; several with commas', words)
+    .option('--aggregate <names>', 'only on hosts in all of these; several with commas', parseWords)
+    .option('--trait <names>', 'only on hosts with all of these; several with commas', parseWords)
+    .option('--forbidden-trait <names>', 'only on hosts with none of these; several with commas', parseWords)
     .option('--group <name>', 'their server group')
     .option('--host <name>', 'only on this host: nothing else is tried')
-    .option('--security-group <names>', 'of the ports that are made; several with commas', words)
+    .option('--security-group <names>', 'of the ports that are made; several with commas', parseWords)
     .option('--attempts <number>', 'how many hosts are tried at most', wholeNumber)
     .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
     .option('--reason <text>', 'why, for the history');
@@ -94,7 +94,7 @@ export function withRequest(command: Command): Command {
 
 export function requestBody(name: string | undefined, options: RequestOptions): object {
   const { flavor, count, minCount, image, project, site, zone, group, host, attempts, reason, nics } = options;
-  return said({
+  return omitUndefined({
     name,
     flavor,
     count,
@@ -117,7 +117,7 @@ export function requestBody(name: string | undefined, options: RequestOptions): 
 }
 
 function networksOf(nics: readonly Nic[]): string | readonly Nic[] {
-  const whole = nics.map(({ network = '' }) => network).find((network) => WHOLE.includes(network));
+  const whole = nics.map(({ network = '' }) => network).find((network) => NETWORK_KEYWORDS.includes(network));
   if (whole === undefined) return nics;
   if (nics.length > 1) throw usage(`--network ${whole} stands alone: it says what all NICs are.`);
   return whole;

@@ -1,10 +1,10 @@
 // An instance as the API shows it, and as people read it: where it is, what it is connected to, what was tried for it, and,
 // when no host was found, what stood against each.
 import { amountsText, type Amounts } from './amounts.ts';
-import { relative } from './duration.ts';
+import { relativeTime } from './duration.ts';
 import type { Paint } from './paint.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
-import { changedFacts, some, type Changed, type Resource } from './resource-commands.ts';
+import { changedFacts, listText, type ChangeInfo, type ResourceSpec } from './resource-commands.ts';
 import type { Facts } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
@@ -33,7 +33,7 @@ export interface Report {
   readonly stages: readonly ReportStage[];
 }
 
-export interface Instance extends Changed {
+export interface Instance extends ChangeInfo {
   readonly name: string;
   readonly project: string;
   readonly flavor: string;
@@ -75,7 +75,7 @@ export interface Instance extends Changed {
   readonly ports?: readonly Port[];
 }
 
-export const INSTANCES: Resource<Instance> = {
+export const INSTANCES: ResourceSpec<Instance> = {
   command: 'instances',
   kind: 'instance',
   path: '/api/v1/instances',
@@ -87,8 +87,8 @@ export const INSTANCES: Resource<Instance> = {
     { title: 'flavor', of: (one) => one.flavor },
     { title: 'project', of: (one) => one.project },
     { title: 'group', of: (one) => one.place.group },
-    { title: 'created', of: (one) => relative(one.createdAtMs, nowMs) },
-    { title: 'fault', of: (one) => troublesText(one) ?? one.fault?.code },
+    { title: 'created', of: (one) => relativeTime(one.createdAtMs, nowMs) },
+    { title: 'fault', of: (one) => degradedPortsText(one) ?? one.fault?.code },
   ],
   facts: instanceFacts,
 };
@@ -105,15 +105,15 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['Image', one.image],
     ['Only in site', place.site],
     ['Only in zone', place.zone],
-    ['Only in aggregates', some(place.aggregates)],
-    ['Needs traits', some(place.requiredTraits)],
-    ['Avoids traits', some(place.forbiddenTraits)],
+    ['Only in aggregates', listText(place.aggregates)],
+    ['Needs traits', listText(place.requiredTraits)],
+    ['Avoids traits', listText(place.forbiddenTraits)],
     ['Server group', place.group],
     ['Only on host', place.onlyHost],
-    ['Ports', path.bind === 'conductor' ? undefined : `made by the ${who(path.create)}, bound by the host`],
+    ['Ports', path.bind === 'conductor' ? undefined : `made by the ${portOwner(path.create)}, bound by the host`],
     ['Move', moveText(one)],
-    ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relative(fault.atMs, nowMs)})`],
-    ['Created', `${relative(one.createdAtMs, nowMs)} by ${one.createdBy}`],
+    ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relativeTime(fault.atMs, nowMs)})`],
+    ['Created', `${relativeTime(one.createdAtMs, nowMs)} by ${one.createdBy}`],
     ...changedFacts(one, nowMs),
   ];
 }
@@ -124,7 +124,7 @@ function stateText({ state, degraded }: Instance): string {
 }
 
 /** `port-not-plugged`, or whatever it is, each once. */
-function troublesText({ degraded }: Instance): string | undefined {
+function degradedPortsText({ degraded }: Instance): string | undefined {
   return degraded === undefined
     ? undefined
     : [...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
@@ -135,7 +135,7 @@ function degradedText({ degraded }: Instance, nowMs: number): string | undefined
   const { message, sinceMs, operation, lastTry } = degraded;
   const tried = lastTry === undefined ? '' : ` ${lastTry}`;
   const by = operation === undefined ? '' : `, ${operation}`;
-  return `${message}${tried} (${relative(sinceMs, nowMs)}${by})`;
+  return `${message}${tried} (${relativeTime(sinceMs, nowMs)}${by})`;
 }
 
 /** `live from c1 to c2, in op-1`; one that is not under way any more has failed. */
@@ -146,7 +146,7 @@ function moveText({ move, state }: Instance): string | undefined {
   return state === 'moving' ? way : `${way}: failed`;
 }
 
-function who(side: string): string {
+function portOwner(side: string): string {
   return side === 'conductor' ? 'control plane' : 'host';
 }
 
@@ -166,8 +166,8 @@ function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] 
     { title: 'try', of: (attempt) => (of === undefined ? attempt.nth : `${attempt.nth} of ${of}`) },
     { title: 'host', of: (attempt) => attempt.host },
     { title: 'site', of: (attempt) => attempt.site },
-    { title: 'pools', of: (attempt) => some([...new Set(attempt.pools)]) },
-    { title: 'when', of: (attempt) => relative(attempt.atMs, nowMs) },
+    { title: 'pools', of: (attempt) => listText([...new Set(attempt.pools)]) },
+    { title: 'when', of: (attempt) => relativeTime(attempt.atMs, nowMs) },
     { title: 'went wrong', of: faultText },
   ];
 }

@@ -1,18 +1,18 @@
 // muster instances: ask for them, look at them, move, shelve and delete them.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { instanceActions } from './instance-actions.ts';
 import { requestBody, withRequest, type RequestOptions } from './instance-request.ts';
 import { INSTANCES, instanceTables, reportText, type Instance, type Report } from './instance-view.ts';
-import { showEnd, startedOperation, watchOperation, withWait, type WaitOptions } from './operation-wait.ts';
+import { showEnd, reportStarted, watchOperation, withWait, type WaitOptions } from './operation-wait.ts';
 import { addressesText } from './port-view.ts';
 import { listCommand, resourcePath } from './resource-commands.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
 export function instancesCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'instances',
     'Ask for instances, look at them, move, shelve and delete them',
     listInstances(cli),
@@ -47,10 +47,10 @@ function showInstance(cli: Cli): Command {
   const command = new Command('show')
     .description('Show an instance: its ports, what was tried for it, and why when no host was found')
     .argument('<name>');
-  examples(command, ['one instance', 'muster instances show web-1']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
+  addExamples(command, ['one instance', 'muster instances show web-1']);
+  return withAction(cli, command, async (session, { args: [name = ''] }) => {
     const one = await session.client.get<Instance>(resourcePath(INSTANCES, name));
-    await session.one(one, INSTANCES.facts(one, session.nowMs()));
+    await session.writeOne(one, INSTANCES.facts(one, session.nowMs()));
     if (session.output === 'table') session.terminal.out(instanceTables(one, session.paint, session.nowMs()));
     return undefined;
   });
@@ -69,14 +69,14 @@ function createInstances(cli: Cli): Command {
         .argument('[name]', 'what to call them; made from the flavor if none is given'),
     ),
   );
-  examples(
+  addExamples(
     command,
     ['three, and wait for them', 'muster instances create web --flavor small --network lan --count 3 --wait'],
     ['a fixed address', "muster instances create db --flavor large --nic 'network=lan,fixed-ip=10.0.0.9,tag=mgmt'"],
     ['a port of your own', 'muster instances create vpn --flavor small --nic port=port-01jd8x2k9v7q3f5w2m1a'],
     ['apart from each other', 'muster instances create etcd --flavor small --count 3 --group etcd'],
   );
-  return act<RequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
+  return withAction<RequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
     const created = await session.client.write<Created>('POST', INSTANCES.path, { body: requestBody(name, options) });
     const { operation: id, instances } = created;
     const { count = 1 } = options;
@@ -84,7 +84,7 @@ function createInstances(cli: Cli): Command {
       session.note(`Only ${instances.length} of ${count} find a place; "muster instances preview" tells why.`);
     }
     if (options.wait === true) return waitForBuild(session, created, options);
-    return startedOperation(session, { id, what: `${countText(instances)} being built`, answer: created }, options);
+    return reportStarted(session, { id, what: `${countText(instances)} being built`, answer: created }, options);
   });
 }
 
@@ -104,16 +104,16 @@ async function waitForBuild(
   const code = await showEnd(session, ended, { instances });
   if (session.output !== 'table') return code;
   if (instances.length > SHOWN_MAX) session.note('See them with: muster instances list');
-  else session.terminal.out(`\n${renderTable(await lookedUp(session, instances), BUILT_COLUMNS, session.paint)}`);
+  else session.terminal.out(`\n${renderTable(await findInstances(session, instances), BUILT_COLUMNS, session.paint)}`);
   return code;
 }
 
-interface Built {
+interface BuiltInstance {
   readonly name: string;
   readonly instance?: Instance;
 }
 
-const BUILT_COLUMNS: readonly Column<Built>[] = [
+const BUILT_COLUMNS: readonly Column<BuiltInstance>[] = [
   { title: 'name', of: ({ name }) => name, colour: 'bold' },
   { title: 'state', of: ({ instance }) => instance?.state ?? 'gone', colour: 'state' },
   { title: 'host', of: ({ instance }) => instance?.host },
@@ -122,7 +122,7 @@ const BUILT_COLUMNS: readonly Column<Built>[] = [
 ];
 
 /** One that was given up together with others is gone. */
-function lookedUp({ client }: Session, names: readonly string[]): Promise<Built[]> {
+function findInstances({ client }: Session, names: readonly string[]): Promise<BuiltInstance[]> {
   return Promise.all(
     names.map(async (name) => {
       const found = await client.find<Instance>(resourcePath(INSTANCES, name));
@@ -156,12 +156,12 @@ function previewInstances(cli: Cli): Command {
       .description('Ask where instances would go, or why they would not; nothing is made')
       .argument('[name]', 'what they would be called'),
   );
-  examples(command, ['would ten fit', 'muster instances preview --flavor large --network lan --count 10']);
-  return act<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
+  addExamples(command, ['would ten fit', 'muster instances preview --flavor large --network lan --count 10']);
+  return withAction<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
     const body = requestBody(name, options);
     const preview = await session.client.write<Preview>('POST', `${INSTANCES.path}/preview`, { body });
     const { count, placed, places, report } = preview;
-    await session.done(preview, `${placed} of ${count} would find a host.`);
+    await session.reportDone(preview, `${placed} of ${count} would find a host.`);
     if (session.output === 'table') {
       if (places === undefined) session.note('On which hosts is told to operators.');
       else if (places.length > 0) session.terminal.out(`\n${renderTable(places, PLACE_COLUMNS, session.paint)}`);

@@ -1,7 +1,7 @@
 // muster keys show, create, rotate: the keys of a control plane, in the folder of a server on this machine. No server is asked, and no key is
 // ever shown.
 import { Command } from 'commander';
-import { act, examples, group, type Cli, type KeysShown } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli, type KeysSummary } from './command.ts';
 import { parseDuration } from './duration.ts';
 
 interface ShowOptions extends KeyOptions {
@@ -14,7 +14,7 @@ interface KeyOptions {
 }
 
 export function keysCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'keys',
     'Show, create and rotate the keys that servers sign with and issue certificates of agents with',
     showCommand(cli),
@@ -30,15 +30,15 @@ function showCommand(cli: Cli): Command {
     .description('Show which keys are in force, by their ids')
     .option(...FOLDER)
     .option('--tls-cert <path>', 'show the fingerprints of this certificate of the server as well, for agents');
-  examples(
+  addExamples(
     command,
     ['of a server on this machine', 'muster keys show --keys /etc/muster/keys'],
     ['what agents can know the server by', 'muster keys show --tls-cert /etc/muster/cert.pem'],
   );
-  return act<ShowOptions>(cli, command, async (session, { options }) => {
+  return withAction<ShowOptions>(cli, command, async (session, { options }) => {
     const shown = await cli.node.showKeys(options.keys ?? options.data, options.tlsCert);
     if (session.output === 'table') session.terminal.out(keysText(shown));
-    else await session.value(shown);
+    else await session.writeValue(shown);
     return undefined;
   });
 }
@@ -47,11 +47,11 @@ function createCommand(cli: Cli): Command {
   const command = new Command('create')
     .description('Make keys where there are none: before the first start, or because they were lost for good')
     .option(...FOLDER);
-  examples(command, ['in place of lost ones', 'muster keys create --keys /etc/muster/keys']);
-  return act<KeyOptions>(cli, command, async (session, { options }) => {
+  addExamples(command, ['in place of lost ones', 'muster keys create --keys /etc/muster/keys']);
+  return withAction<KeyOptions>(cli, command, async (session, { options }) => {
     const shown = await cli.node.createKeys(options.keys ?? options.data);
     if (session.output === 'table') session.terminal.out(keysText(shown));
-    else await session.value(shown);
+    else await session.writeValue(shown);
     session.note(`Copy ${shown.file} to all servers, then start them. If these keys replace lost ones: agents`);
     session.note(
       'on HTTPS learn them by themselves; those on plain HTTP believe no view until their hosts join again.',
@@ -65,19 +65,19 @@ function rotateCommand(cli: Cli): Command {
     .description('Make new keys; those before stay in force until every agent has learnt of the new ones')
     .option(...FOLDER)
     .option('--overlap <time>', 'how long the keys before stay in force', '7d');
-  examples(command, ['then copy the file to the other servers', 'muster keys rotate --keys /etc/muster/keys']);
-  return act<KeyOptions & { readonly overlap: string }>(cli, command, async (session, { options }) => {
+  addExamples(command, ['then copy the file to the other servers', 'muster keys rotate --keys /etc/muster/keys']);
+  return withAction<KeyOptions & { readonly overlap: string }>(cli, command, async (session, { options }) => {
     const folder = options.keys ?? options.data;
     const shown = await cli.node.rotateKeys(folder, parseDuration(options.overlap));
     if (session.output === 'table') session.terminal.out(keysText(shown));
-    else await session.value(shown);
+    else await session.writeValue(shown);
     session.note(`A server that runs reads them within seconds. Copy ${shown.file} to the other servers now:`);
     session.note('until they have it, they sign with the keys before, which agents believe for the overlap only.');
     return undefined;
   });
 }
 
-function keysText({ file, serial, keys, server }: KeysShown): string {
+function keysText({ file, serial, keys, server }: KeysSummary): string {
   const lines = keys.map(({ id, use, since, until }) => {
     const state = until === undefined ? 'current' : `in force until ${until}`;
     return `${id}  ${use.padEnd(18)}  since ${since}  ${state}`;

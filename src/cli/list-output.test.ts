@@ -28,7 +28,7 @@ async function shown(output: OutputForm, ...pages: readonly (readonly Row[])[]):
     errIsTerminal: false,
     columns: () => 80,
     input: () => Promise.resolve(new Uint8Array()),
-    interrupted: () => new AbortController().signal,
+    interruptSignal: () => new AbortController().signal,
     out: write,
     err: write,
   };

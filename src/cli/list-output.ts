@@ -4,9 +4,9 @@ import type { Session } from './session.ts';
 import { TableWriter, type Column } from './table.ts';
 
 /** Whoever waits longer than this wants to see that something happens. */
-const QUIET_MS = 2000;
+const PROGRESS_INTERVAL_MS = 2000;
 
-export interface Listed<R> {
+export interface ListLayout<R> {
   readonly columns: readonly Column<R>[];
   /** Written when there are none. */
   readonly empty: string;
@@ -17,7 +17,7 @@ export interface Listed<R> {
 export async function showPages<R>(
   session: Session,
   pages: AsyncIterable<readonly R[]>,
-  { columns, empty, what }: Listed<R>,
+  { columns, empty, what }: ListLayout<R>,
 ): Promise<void> {
   const writer = writerFor(session, columns);
   const progress = new ListProgress(session, what);
@@ -25,7 +25,7 @@ export async function showPages<R>(
   for await (const page of pages) {
     if (page.length > 0) await writer.rows(page);
     count += page.length;
-    progress.reached(count);
+    progress.report(count);
   }
   if (count === 0 && session.output === 'table') session.note(empty);
   else writer.end();
@@ -50,7 +50,7 @@ function writerFor<R>(session: Session, columns: readonly Column<R>[]): RowsWrit
       return {
         rows: (page) => {
           isEmpty = false;
-          return session.value(page);
+          return session.writeValue(page);
         },
         end: () => {
           if (isEmpty) write('[]\n');
@@ -90,13 +90,13 @@ class ListProgress {
   constructor(session: Session, what: string) {
     this.#session = session;
     this.#what = what;
-    this.#nextMs = session.nowMs() + QUIET_MS;
+    this.#nextMs = session.nowMs() + PROGRESS_INTERVAL_MS;
   }
 
-  reached(count: number): void {
+  report(count: number): void {
     const nowMs = this.#session.nowMs();
     if (nowMs < this.#nextMs || this.#session.terminal.outIsTerminal) return;
-    this.#nextMs = nowMs + QUIET_MS;
+    this.#nextMs = nowMs + PROGRESS_INTERVAL_MS;
     this.#session.note(`${count} ${this.#what} so far`);
   }
 }

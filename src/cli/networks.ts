@@ -1,7 +1,7 @@
 // muster networks: what instances are connected to.
 import { Command, Option } from 'commander';
 import { stockCommand } from './address-stock.ts';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
@@ -10,12 +10,12 @@ import {
   editOne,
   listCommand,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
-interface Network extends Changed {
+interface Network extends ChangeInfo {
   readonly name: string;
   readonly project: string;
   readonly backEnd: string;
@@ -30,7 +30,7 @@ const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-single'];
 
 const yes = (flag: boolean): string | undefined => (flag ? 'yes' : undefined);
 
-const NETWORKS: Resource<Network> = {
+const NETWORKS: ResourceSpec<Network> = {
   command: 'networks',
   kind: 'network',
   path: '/api/v1/networks',
@@ -61,7 +61,7 @@ function bandwidth({ minBandwidthKbps }: Network): string | undefined {
 }
 
 export function networksCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'networks',
     'Networks that instances are connected to, flat or routed over segments',
     listCommand(cli, NETWORKS, {
@@ -105,22 +105,22 @@ function createNetwork(cli: Cli): Command {
     .option('--no-port-security', 'security groups do not apply to its ports')
     .option('--qos-policy <name>', 'of its ports')
     .option('--min-bandwidth <kbit/s>', 'what each port needs at least', wholeNumber);
-  examples(
+  addExamples(
     command,
     ['a network of your own', 'muster networks create lan'],
     ['for everybody, with guaranteed bandwidth', 'muster networks create fast --shared --min-bandwidth 1000000'],
   );
-  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { project, backEnd, shared, external, qosPolicy, minBandwidth: minBandwidthKbps } = options;
     const portSecurity = options.portSecurity === false ? false : undefined;
-    const body = said({ name, project, backEnd, shared, external, portSecurity, qosPolicy, minBandwidthKbps });
+    const body = omitUndefined({ name, project, backEnd, shared, external, portSecurity, qosPolicy, minBandwidthKbps });
     return createOne(session, NETWORKS, { body, sentence: (network) => `Network ${network.name} is created.` });
   });
 }
 
 /** What is empty is taken away. */
 function editOf({ shared, external, portSecurity, qosPolicy, minBandwidth }: FactOptions): object {
-  return said({
+  return omitUndefined({
     shared,
     external,
     portSecurity,
@@ -141,8 +141,8 @@ function editNetwork(cli: Cli): Command {
     .option('--no-port-security', 'security groups do not apply to ports that are made from now on')
     .option('--qos-policy <name>', 'of ports that are made from now on; "" for none')
     .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need; 0 for nothing', wholeNumber);
-  examples(command, ['let everybody use it', 'muster networks edit lan --shared']);
-  return act<FactOptions>(cli, command, (session, { args: [name = ''], options }) =>
+  addExamples(command, ['let everybody use it', 'muster networks edit lan --shared']);
+  return withAction<FactOptions>(cli, command, (session, { args: [name = ''], options }) =>
     editOne(session, NETWORKS, { name, body: editOf(options) }),
   );
 }

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { bar, countsText, PlainProgress, progressLines, type Item, type Operation } from './operation-progress.ts';
+import {
+  renderBar,
+  countsText,
+  PlainProgress,
+  progressLines,
+  type Item,
+  type Operation,
+} from './operation-progress.ts';
 import { painter } from './paint.ts';
 
 const plain = painter(false);
@@ -34,7 +41,7 @@ describe('progress', () => {
   test('the-picture-shows-a-bar, what is done, and why the rest waits', () => {
     const watched = {
       operation: operation(),
-      troubled: [item('c3'), item('c4', { state: 'failed', retryAtMs: 42_000 })],
+      stuckItems: [item('c3'), item('c4', { state: 'failed', retryAtMs: 42_000 })],
     };
     const lines = progressLines(watched, { paint: plain, nowMs: 12_000, columns: 100 });
     expect(lines.join('\n')).toMatchInlineSnapshot(`
@@ -45,8 +52,8 @@ describe('progress', () => {
   });
 
   test('no-line-is-wider-than-the-terminal, and reasons beyond five are counted', () => {
-    const troubled = Array.from({ length: 9 }, (_, at) => item(`a-host-with-quite-a-long-name-${at}`));
-    const lines = progressLines({ operation: operation(), troubled }, { paint: plain, nowMs: 1, columns: 60 });
+    const stuckItems = Array.from({ length: 9 }, (_, at) => item(`a-host-with-quite-a-long-name-${at}`));
+    const lines = progressLines({ operation: operation(), stuckItems }, { paint: plain, nowMs: 1, columns: 60 });
     expect(lines).toHaveLength(7);
     expect(lines.at(-1)).toBe('  and 4 more');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
@@ -57,7 +64,7 @@ describe('progress', () => {
     [{ ...NONE, done: 4 }, '████'],
     [{ ...NONE, done: 1, pending: 3 }, '█░░░'],
     [{ ...NONE, done: 1, failed: 1, pending: 2 }, '██░░'],
-  ])('the bar of %j', (counts, text) => expect(bar(counts, plain, 4)).toBe(text));
+  ])('the bar of %j', (counts, text) => expect(renderBar(counts, plain, 4)).toBe(text));
 
   test('counts-name-only-what-there-is', () => {
     expect(countsText({ ...NONE, done: 2, pending: 1 })).toBe('2/3 done');
@@ -66,7 +73,7 @@ describe('progress', () => {
 
   test('plain-lines-are-told-once, and again when they change', () => {
     const progress = new PlainProgress();
-    const first = { operation: operation(), troubled: [item('c3')] };
+    const first = { operation: operation(), stuckItems: [item('c3')] };
     expect(progress.lines(first)).toEqual([
       'op-1 running: 1/3 done, 1 running, 1 waiting',
       '  c3 waiting: Host c3 has no agent yet.',
@@ -74,10 +81,10 @@ describe('progress', () => {
     expect(progress.lines(first)).toEqual([]);
     const other = {
       operation: operation(),
-      troubled: [item('c3', { sentence: 'The agent of host c3 is not heard.' })],
+      stuckItems: [item('c3', { sentence: 'The agent of host c3 is not heard.' })],
     };
     expect(progress.lines(other)).toEqual(['  c3 waiting: The agent of host c3 is not heard.']);
-    const ended = { operation: operation({ state: 'succeeded', counts: { ...NONE, done: 3 } }), troubled: [] };
+    const ended = { operation: operation({ state: 'succeeded', counts: { ...NONE, done: 3 } }), stuckItems: [] };
     expect(progress.lines(ended)).toEqual(['op-1 succeeded: 3/3 done']);
   });
 });

@@ -1,8 +1,8 @@
 // An operation under way, as text: a bar with what is done, and why the rest waits. Pure: what it shows comes in, also the
 // time. The sentences of reasons are the server's.
-import { relative, spanText } from './duration.ts';
+import { relativeTime, durationText } from './duration.ts';
 import { stateColour, type Paint } from './paint.ts';
-import { cut, harmless } from './text-width.ts';
+import { truncate, sanitizeLine } from './text-width.ts';
 
 export interface Counts {
   readonly pending: number;
@@ -74,14 +74,14 @@ export function countsText(counts: Counts): string {
 /** The server's sentence for why something waits, failed or was stopped. */
 export function sentenceOf(shown: { readonly sentence?: string; readonly reason?: ShownReason }): string | undefined {
   const text = shown.sentence ?? shown.reason?.sentence ?? shown.reason?.code;
-  return text === undefined ? undefined : harmless(text);
+  return text === undefined ? undefined : sanitizeLine(text);
 }
 
 const BAR_WIDTH = 24;
 /** Reasons shown at once: more would scroll, and they mostly say the same. */
 const REASONS_MAX = 5;
 
-export function bar(counts: Counts, paint: Paint, width = BAR_WIDTH): string {
+export function renderBar(counts: Counts, paint: Paint, width = BAR_WIDTH): string {
   const all = Math.max(1, total(counts));
   const closed = counts.done + counts.failed + counts.cancelled;
   const [done, ended] = [Math.round((counts.done / all) * width), Math.round((closed / all) * width)];
@@ -89,52 +89,54 @@ export function bar(counts: Counts, paint: Paint, width = BAR_WIDTH): string {
   return parts.join('');
 }
 
-export interface Watched {
+export interface OperationProgress {
   readonly operation: Operation;
   /** Items that wait or failed. */
-  readonly troubled: readonly Item[];
+  readonly stuckItems: readonly Item[];
 }
 
 /** The picture for a terminal: drawn again and again at the same place. */
 export function progressLines(
-  { operation, troubled }: Watched,
+  { operation, stuckItems }: OperationProgress,
   { paint, nowMs, columns }: { readonly paint: Paint; readonly nowMs: number; readonly columns: number },
 ): string[] {
   const { title, counts, state, createdAtMs, finishedAtMs } = operation;
   const tookMs = (finishedAtMs ?? nowMs) - createdAtMs;
-  const head = `${harmless(title)}: ${countsText(counts)}, ${spanText(tookMs)}`;
+  const head = `${sanitizeLine(title)}: ${countsText(counts)}, ${durationText(tookMs)}`;
   const told = paint(stateColour(state), state);
-  const lines = [`${bar(counts, paint)} ${cut(head, Math.max(10, columns - BAR_WIDTH - state.length - 4))} ${told}`];
+  const lines = [
+    `${renderBar(counts, paint)} ${truncate(head, Math.max(10, columns - BAR_WIDTH - state.length - 4))} ${told}`,
+  ];
   const stop = sentenceOf(operation);
-  if (stop !== undefined) lines.push(cut(`  ${stop}`, columns - 1));
-  for (const item of troubled.slice(0, REASONS_MAX))
-    lines.push(paint('dim', cut(`  ${itemText(item, nowMs)}`, columns - 1)));
-  const more = troubled.length - REASONS_MAX;
+  if (stop !== undefined) lines.push(truncate(`  ${stop}`, columns - 1));
+  for (const item of stuckItems.slice(0, REASONS_MAX))
+    lines.push(paint('dim', truncate(`  ${itemText(item, nowMs)}`, columns - 1)));
+  const more = stuckItems.length - REASONS_MAX;
   if (more > 0) lines.push(paint('dim', `  and ${more} more`));
   return lines;
 }
 
 function itemText(item: Item, nowMs: number): string {
   const again =
-    item.retryAtMs === undefined || item.retryAtMs <= nowMs ? '' : ` Next try ${relative(item.retryAtMs, nowMs)}.`;
-  return `${harmless(item.target.id)} ${item.state}: ${sentenceOf(item) ?? item.step}${again}`;
+    item.retryAtMs === undefined || item.retryAtMs <= nowMs ? '' : ` Next try ${relativeTime(item.retryAtMs, nowMs)}.`;
+  return `${sanitizeLine(item.target.id)} ${item.state}: ${sentenceOf(item) ?? item.step}${again}`;
 }
 
 /** For pipes and logs: a line when something is different from what was told before. */
 export class PlainProgress {
-  #told = '';
+  #lastSummary = '';
   readonly #reasons = new Map<string, string>();
 
-  lines({ operation, troubled }: Watched): string[] {
+  lines({ operation, stuckItems }: OperationProgress): string[] {
     const lines: string[] = [];
     const summary = `${operation.id} ${operation.state}: ${countsText(operation.counts)}`;
-    if (summary !== this.#told) lines.push(summary);
-    this.#told = summary;
-    for (const item of troubled) {
+    if (summary !== this.#lastSummary) lines.push(summary);
+    this.#lastSummary = summary;
+    for (const item of stuckItems) {
       const reason = `${item.state}: ${sentenceOf(item) ?? item.step}`;
       if (this.#reasons.get(item.id) === reason) continue;
       this.#reasons.set(item.id, reason);
-      lines.push(`  ${harmless(item.target.id)} ${reason}`);
+      lines.push(`  ${sanitizeLine(item.target.id)} ${reason}`);
     }
     return lines;
   }

@@ -1,11 +1,11 @@
 // muster operations: long work, what it waits for, and what can be done about it.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
-import { relative, spanText } from './duration.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { relativeTime, durationText } from './duration.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
 import { countsText, isFinished, sentenceOf, type Item, type Operation } from './operation-progress.ts';
-import { startedOperation, timeoutOption, waitFor, withWait, type WaitOptions } from './operation-wait.ts';
+import { reportStarted, timeoutOption, waitForEnd, withWait, type WaitOptions } from './operation-wait.ts';
 import type { Facts, Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
@@ -13,7 +13,7 @@ const OPERATIONS = '/api/v1/operations';
 const operationPath = (id: string): string => `${OPERATIONS}/${encodeURIComponent(id)}`;
 
 export function operationsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'operations',
     'Long work: what it does, what it waits for; cancel and retry it',
     listOperations(cli),
@@ -30,7 +30,7 @@ function columns(nowMs: number): readonly Column<Operation>[] {
     { title: 'what', of: (one) => one.title },
     { title: 'state', of: (one) => (one.stopped === true ? `${one.state} (stopped)` : one.state), colour: 'state' },
     { title: 'items', of: (one) => countsText(one.counts) },
-    { title: 'started', of: (one) => relative(one.createdAtMs, nowMs) },
+    { title: 'started', of: (one) => relativeTime(one.createdAtMs, nowMs) },
     { title: 'by', of: (one) => one.by },
   ];
 }
@@ -48,14 +48,14 @@ function listOperations(cli: Cli): Command {
     .option('--state <state>', 'only running, cancelling, succeeded, failed or cancelled ones')
     .option('--kind <kind>', 'only of this kind, such as host-join')
     .option('--limit <count>', 'at most so many', wholeNumber, 50);
-  examples(
+  addExamples(
     command,
     ['the latest', 'muster operations list'],
     ['what is under way', 'muster operations list --state running'],
   );
-  return act<ListOptions>(cli, command, async (session, { options: { state, kind, limit } }) => {
+  return withAction<ListOptions>(cli, command, async (session, { options: { state, kind, limit } }) => {
     const found = await session.client.list<Operation>(OPERATIONS, { state, kind, sort: '-createdAtMs' }, limit);
-    await session.list(found, columns(session.nowMs()), 'No operations.');
+    await session.writeList(found, columns(session.nowMs()), 'No operations.');
     return undefined;
   });
 }
@@ -65,17 +65,17 @@ function facts(operation: Operation, nowMs: number): Facts {
   const ended =
     finishedAtMs === undefined
       ? undefined
-      : `${relative(finishedAtMs, nowMs)}, after ${spanText(finishedAtMs - createdAtMs)}`;
+      : `${relativeTime(finishedAtMs, nowMs)}, after ${durationText(finishedAtMs - createdAtMs)}`;
   return [
     ['Operation', operation.id],
     ['What', `${operation.title} (${operation.kind})`],
     ['State', operation.stopped === true ? `${operation.state}, stopped` : operation.state],
     ['Items', countsText(operation.counts)],
     ['Reason', sentenceOf(operation)],
-    ['Started', `${relative(createdAtMs, nowMs)} by ${operation.by}`],
+    ['Started', `${relativeTime(createdAtMs, nowMs)} by ${operation.by}`],
     ['Why', operation.why],
     ['Site', operation.site],
-    ['Deadline', isFinished(operation) ? undefined : relative(operation.deadlineAtMs, nowMs)],
+    ['Deadline', isFinished(operation) ? undefined : relativeTime(operation.deadlineAtMs, nowMs)],
     ['Ended', ended],
   ];
 }
@@ -85,7 +85,7 @@ function itemColumns(nowMs: number): readonly Column<Item>[] {
     { title: 'target', of: ({ target }) => `${target.kind}/${target.id}`, colour: 'bold' },
     { title: 'state', of: (item) => item.state, colour: 'state' },
     { title: 'step', of: (item) => item.step },
-    { title: 'since', of: (item) => relative(item.sinceMs, nowMs) },
+    { title: 'since', of: (item) => relativeTime(item.sinceMs, nowMs) },
     { title: 'reason', of: (item) => sentenceOf(item) },
   ];
 }
@@ -96,15 +96,15 @@ function showOperation(cli: Cli): Command {
     .argument('<id>')
     .option('--state <state>', 'only items in this state, such as waiting or failed')
     .option('--limit <count>', 'at most so many items', wholeNumber, 1000);
-  examples(
+  addExamples(
     command,
     ['one operation', 'muster operations show op-01jd8x2k9v7q3f5w2m1a'],
     ['what failed', 'muster operations show op-01jd8x2k9v7q3f5w2m1a --state failed'],
   );
-  return act<ListOptions>(cli, command, async (session, { args: [id = ''], options: { state, limit } }) => {
+  return withAction<ListOptions>(cli, command, async (session, { args: [id = ''], options: { state, limit } }) => {
     const operation = await session.client.get<Operation>(operationPath(id));
     const items = await session.client.list<Item>(`${operationPath(id)}/items`, { state }, limit);
-    await session.one({ ...operation, items }, facts(operation, session.nowMs()));
+    await session.writeOne({ ...operation, items }, facts(operation, session.nowMs()));
     if (session.output === 'table' && items.length > 0) {
       session.terminal.out(`\n${renderTable(items, itemColumns(session.nowMs()), session.paint)}`);
     }
@@ -117,9 +117,9 @@ function waitForOperation(cli: Cli): Command {
     .description('Wait until an operation ends, and show its progress')
     .argument('<id>')
     .addOption(timeoutOption());
-  examples(command, ['at most ten minutes', 'muster operations wait op-01jd8x2k9v7q3f5w2m1a --timeout 10m']);
-  return act<WaitOptions>(cli, command, (session, { args: [id = ''], options }) =>
-    waitFor(session, id, options.timeout),
+  addExamples(command, ['at most ten minutes', 'muster operations wait op-01jd8x2k9v7q3f5w2m1a --timeout 10m']);
+  return withAction<WaitOptions>(cli, command, (session, { args: [id = ''], options }) =>
+    waitForEnd(session, id, options.timeout),
   );
 }
 
@@ -134,9 +134,9 @@ function cancelOperation(cli: Cli): Command {
       .argument('<id>')
       .option('--reason <text>', 'why, for the history'),
   );
-  examples(command, ['and wait for its end', 'muster operations cancel op-01jd8x2k9v7q3f5w2m1a --wait']);
-  return act<CommandOptions>(cli, command, async (session, { args: [id = ''], options }) => {
-    const code = await ask(session, { id, verb: 'cancel' }, options);
+  addExamples(command, ['and wait for its end', 'muster operations cancel op-01jd8x2k9v7q3f5w2m1a --wait']);
+  return withAction<CommandOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+    const code = await requestVerb(session, { id, verb: 'cancel' }, options);
     // Here a cancelled operation is what was asked for.
     return code === EXIT.operationFailed ? EXIT.ok : code;
   });
@@ -149,18 +149,18 @@ function retryOperation(cli: Cli): Command {
       .argument('<id>')
       .option('--reason <text>', 'why, for the history'),
   );
-  examples(command, ['once more', 'muster operations retry op-01jd8x2k9v7q3f5w2m1a --wait']);
-  return act<CommandOptions>(cli, command, (session, { args: [id = ''], options }) =>
-    ask(session, { id, verb: 'retry' }, options),
+  addExamples(command, ['once more', 'muster operations retry op-01jd8x2k9v7q3f5w2m1a --wait']);
+  return withAction<CommandOptions>(cli, command, (session, { args: [id = ''], options }) =>
+    requestVerb(session, { id, verb: 'retry' }, options),
   );
 }
 
-async function ask(
+async function requestVerb(
   session: Session,
   { id, verb }: { readonly id: string; readonly verb: 'cancel' | 'retry' },
   options: CommandOptions,
 ): Promise<ExitCode> {
   const body = options.reason === undefined ? {} : { reason: options.reason };
   const answer = await session.client.write<Operation>('POST', `${operationPath(id)}/${verb}`, { body });
-  return startedOperation(session, { id, what: `${answer.title}, ${answer.state}`, answer }, options);
+  return reportStarted(session, { id, what: `${answer.title}, ${answer.state}`, answer }, options);
 }

@@ -24,12 +24,12 @@ export function painter(colours: boolean): Paint {
 }
 
 /** See no-color.org: the variable counts when it is set to anything but nothing. */
-export function wantsColours(asked: {
+export function wantsColours(options: {
   readonly terminal: boolean;
   readonly option: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }): boolean {
-  const { terminal, option, env } = asked;
+  const { terminal, option, env } = options;
   const unwanted = env['NO_COLOR'];
   if (!option || (unwanted !== undefined && unwanted !== '')) return false;
   return terminal && env['TERM'] !== 'dumb';

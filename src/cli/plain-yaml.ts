@@ -21,13 +21,13 @@ interface Place {
 }
 
 /** Not YAML, or not what this program takes of it. */
-export interface Unread {
+export interface YamlProblem {
   readonly kind: 'syntax' | 'unusable';
   readonly at: Place;
   readonly problem: string;
 }
 
-type ReadYaml = { readonly kind: 'value'; readonly value: unknown } | Unread;
+type ReadYaml = { readonly kind: 'value'; readonly value: unknown } | YamlProblem;
 
 /** Nothing that the API takes is a tenth as deep; a deeper text costs the parser a stack. */
 const DEPTH_MAX = 64;
@@ -41,12 +41,12 @@ const PLAIN_TAGS = new Set(
 export function readYaml(text: string): ReadYaml {
   const lines = new LineCounter();
   const at = (offset: number | undefined): Place => lines.linePos(offset ?? 0);
-  const deep = nestedTooDeep(text);
-  if (deep !== undefined) return { kind: 'unusable', at: placeIn(text, deep), problem: tooDeep() };
+  const deep = findTooDeep(text);
+  if (deep !== undefined) return { kind: 'unusable', at: locate(text, deep), problem: tooDeepText() };
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined) {
-    if (error.code === 'RESOURCE_EXHAUSTION') return { kind: 'unusable', at: at(error.pos[0]), problem: tooDeep() };
+    if (error.code === 'RESOURCE_EXHAUSTION') return { kind: 'unusable', at: at(error.pos[0]), problem: tooDeepText() };
     const problem = error.code === 'MULTIPLE_DOCS' ? 'a second document begins' : error.message;
     return { kind: 'syntax', at: at(error.pos[0]), problem: withoutStop(problem) };
   }
@@ -56,7 +56,7 @@ export function readYaml(text: string): ReadYaml {
   return { kind: 'value', value: document.toJS({ maxAliasCount: -1 }) as unknown };
 }
 
-function tooDeep(): string {
+function tooDeepText(): string {
   return `it is nested more than ${DEPTH_MAX} levels deep`;
 }
 
@@ -68,7 +68,7 @@ function withoutStop(sentence: string): string {
  * Where brackets, or dashes in one line, are nested beyond the limit. A cheap look before the parser's: that one takes seconds and its
  * whole stack for a text of nothing but brackets. Brackets inside quotes count too, which only a text far from any use notices.
  */
-function nestedTooDeep(text: string): number | undefined {
+function findTooDeep(text: string): number | undefined {
   let open = 0;
   let dashes = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -82,26 +82,26 @@ function nestedTooDeep(text: string): number | undefined {
   return undefined;
 }
 
-function placeIn(text: string, offset: number): Place {
+function locate(text: string, offset: number): Place {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, col: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-interface Found {
+interface YamlFinding {
   readonly kind: 'syntax' | 'unusable';
   readonly node: Node | null | undefined;
   readonly problem: string;
 }
 
-function problemIn(document: Document.Parsed): Found | undefined {
-  let found: Found | undefined;
+function problemIn(document: Document.Parsed): YamlFinding | undefined {
+  let found: YamlFinding | undefined;
   const unusable = (node: Node | null | undefined, problem: string): symbol => {
     found = { kind: 'unusable', node, problem };
     return visit.BREAK;
   };
   visit(document, {
     Node: (_, node, path) => {
-      if (path.filter(isCollection).length > DEPTH_MAX) return unusable(node, tooDeep());
+      if (path.filter(isCollection).length > DEPTH_MAX) return unusable(node, tooDeepText());
       const { tag } = node as { readonly tag?: string };
       if (tag !== undefined && !PLAIN_TAGS.has(tag)) {
         return unusable(node, `the tag ${tag.replace('tag:yaml.org,2002:', '!!')} means nothing here; leave it out`);
@@ -125,9 +125,9 @@ function problemIn(document: Document.Parsed): Found | undefined {
 }
 
 /** The reference that makes the whole grow beyond its limit, or that leads back into itself. */
-function largeReference(document: Document.Parsed): Found | undefined {
+function largeReference(document: Document.Parsed): YamlFinding | undefined {
   const sizes = new Map<Node, number | 'under way'>();
-  let found: Found | undefined;
+  let found: YamlFinding | undefined;
   const sizeOfAlias = (alias: Alias): number => {
     const target = alias.resolve(document);
     if (target === undefined) return 1;

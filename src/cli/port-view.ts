@@ -1,7 +1,7 @@
 // A port as the API shows it, and as people read it.
-import type { Changed } from './resource-commands.ts';
+import type { ChangeInfo } from './resource-commands.ts';
 
-export interface Port extends Changed {
+export interface Port extends ChangeInfo {
   readonly name?: string;
   readonly network: string;
   readonly project: string;

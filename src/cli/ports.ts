@@ -1,8 +1,8 @@
 // muster ports: the ends of networks that instances have.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
-import { ipAddress, wholeNumber, words } from './input-file.ts';
+import { ipAddress, wholeNumber, parseWords } from './input-file.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
 import {
   changedFacts,
@@ -11,12 +11,12 @@ import {
   editOne,
   listCommand,
   showCommand,
-  some,
-  type Resource,
+  listText,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
-const PORTS: Resource<Port> = {
+const PORTS: ResourceSpec<Port> = {
   command: 'ports',
   kind: 'port',
   path: '/api/v1/ports',
@@ -40,7 +40,10 @@ const PORTS: Resource<Port> = {
     ['Made by', port.createdBy],
     ['State', port.state],
     ['MAC', port.mac],
-    ['Addresses', some(port.addresses.map(({ ip, subnet, chosenBy }) => `${ip} (subnet ${subnet}, by ${chosenBy})`))],
+    [
+      'Addresses',
+      listText(port.addresses.map(({ ip, subnet, chosenBy }) => `${ip} (subnet ${subnet}, by ${chosenBy})`)),
+    ],
     ['Allocation', port.ipAllocation],
     ['Instance', attachmentText(port)],
     ['Tag', port.tag],
@@ -48,7 +51,7 @@ const PORTS: Resource<Port> = {
     ['Bound', bindingText(port)],
     ['Binding', port.binding === undefined ? undefined : `${port.binding.type}, number ${port.binding.serial}`],
     ['Port security', port.portSecurity ? 'on' : 'off'],
-    ['Security groups', some(port.securityGroups)],
+    ['Security groups', listText(port.securityGroups)],
     ['QoS policy', port.qosPolicy],
     ['Bandwidth', port.minBandwidthKbps === undefined ? undefined : `${port.minBandwidthKbps} kbit/s`],
     ['PCI request', port.pciRequest],
@@ -73,7 +76,7 @@ function attachmentText({ instance, nic }: Port): string | undefined {
 }
 
 export function portsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'ports',
     'Ports: what instances are connected to networks by',
     listCommand(cli, PORTS, {
@@ -123,21 +126,21 @@ function createPort(cli: Cli): Command {
     .requiredOption('--network <name>', 'the network')
     .option('--project <name>', 'whose it is; "default" if none is named')
     .option('--fixed-ip <addresses>', 'these addresses; several with commas', ipAddresses)
-    .option('--subnet <names>', 'an address of each of these subnets; several with commas', words)
+    .option('--subnet <names>', 'an address of each of these subnets; several with commas', parseWords)
     .option('--no-address', 'no address, now or later')
     .option('--mac <address>', 'this MAC; else one is made')
-    .option('--security-group <names>', 'its security groups; several with commas', words)
+    .option('--security-group <names>', 'its security groups; several with commas', parseWords)
     .option('--no-port-security', 'security groups do not apply to it')
     .option('--qos-policy <name>', 'its QoS policy')
     .option('--min-bandwidth <kbit/s>', 'what it needs at least', wholeNumber)
     .option('--pci-request <name>', 'the PCI device that it needs')
     .option('--dns-name <name>', 'must be the name of the instance that takes it');
-  examples(
+  addExamples(
     command,
     ['a port with an address to keep', 'muster ports create vip --network lan --fixed-ip 10.0.0.9'],
     ['one without addresses', 'muster ports create tap --network lan --no-address'],
   );
-  return act<CreateOptions>(cli, command, (session, { args: [name], options }) =>
+  return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) =>
     createOne(session, PORTS, {
       body: bodyOf(name, options),
       sentence: (port) => `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`,
@@ -146,7 +149,7 @@ function createPort(cli: Cli): Command {
 }
 
 function ipAddresses(text: string, before: readonly string[] = []): string[] {
-  return words(text, before).map(ipAddress);
+  return parseWords(text, before).map(ipAddress);
 }
 
 /** What it has, or when it gets it. */
@@ -158,7 +161,7 @@ function addressesOf(port: Port): string {
 
 function bodyOf(name: string | undefined, options: CreateOptions): object {
   const { network, project, mac, securityGroup, portSecurity, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
-  return said({
+  return omitUndefined({
     name,
     network,
     project,
@@ -192,13 +195,13 @@ function editPort(cli: Cli): Command {
     .description('Change what is said of a port; what is not named stays as it is')
     .argument('<id>')
     .option('--name <name>', 'what to call it; "" for nothing')
-    .option('--security-group <names>', 'all its security groups, with commas; "" for none', words)
+    .option('--security-group <names>', 'all its security groups, with commas; "" for none', parseWords)
     .option('--qos-policy <name>', 'its QoS policy; "" for none')
     .option('--dns-name <name>', '"" for none');
-  examples(command, ['another security group', `muster ports edit ${PORTS.sample} --security-group web,ssh`]);
-  return act<EditOptions>(cli, command, (session, { args: [id = ''], options }) => {
+  addExamples(command, ['another security group', `muster ports edit ${PORTS.sample} --security-group web,ssh`]);
+  return withAction<EditOptions>(cli, command, (session, { args: [id = ''], options }) => {
     const { name, securityGroup, qosPolicy, dnsName } = options;
-    const body = said({
+    const body = omitUndefined({
       name: orNone(name),
       securityGroups: securityGroup,
       qosPolicy: orNone(qosPolicy),

@@ -1,7 +1,7 @@
 // What the API says when it refuses, as sentences. The sentences are the server's own.
 import { isListOfObjects, jsonIn } from './answer-body.ts';
 import { EXIT, Failure } from './exit-code.ts';
-import { harmless } from './text-width.ts';
+import { sanitizeLine } from './text-width.ts';
 
 interface FieldProblem {
   readonly field: string;
@@ -36,7 +36,7 @@ function asText(value: unknown): string {
 }
 
 /** The server understood and did not do it. */
-export class Refused extends Failure {
+export class ApiRefusal extends Failure {
   readonly status: number;
   readonly body: ProblemBody;
 
@@ -64,7 +64,7 @@ function refusalText(status: number, body: ProblemBody, tokenAdvice: string): st
   const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
   if (status === 401 && code !== undefined) lines.push(tokenAdvice);
   if (code === 'role-insufficient') lines.push(ROLE_ADVICE);
-  return lines.map((line) => harmless(line)).join('\n');
+  return lines.map((line) => sanitizeLine(line)).join('\n');
 }
 
 /** The detail tells all problems in a row; with a line for each of them its first part is enough. */
@@ -77,8 +77,8 @@ function fieldLine({ field, message }: FieldProblem): string {
   return `  ${field === '' ? 'it' : field} ${message}`;
 }
 
-export function unreachable(server: string, error: unknown): Failure {
-  const why = reasonOf(error);
+export function unreachableFailure(server: string, error: unknown): Failure {
+  const why = describeError(error);
   const start = 'Start one with "muster demo" or "muster serve", or name it with --server or MUSTER_SERVER.';
   return new Failure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, { cause: error });
 }
@@ -97,10 +97,10 @@ const PLAIN_WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS',
 };
 
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return 'it does not answer in time';
   const { code } = error as { readonly code?: unknown };
   if (typeof code === 'string' && PLAIN_WORDS[code] !== undefined) return PLAIN_WORDS[code];
-  return error.cause === undefined ? harmless(error.message) : reasonOf(error.cause);
+  return error.cause === undefined ? sanitizeLine(error.message) : describeError(error.cause);
 }

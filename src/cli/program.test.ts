@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ran } from './terminal-fixture.ts';
+import { runWords } from './terminal-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,7 +49,7 @@ const SINGLE = ['serve', 'demo', 'agent', 'scale-out', 'gates', 'alarms', 'watch
 
 describe('help', () => {
   test.each(Object.entries(GROUPS))('%s names its commands', async (group, commands) => {
-    const { out } = await ran([group, '--help']);
+    const { out } = await runWords([group, '--help']);
     for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command}[| ]`, 'm'));
   });
 
@@ -58,7 +58,7 @@ describe('help', () => {
     ...Object.entries(GROUPS).flatMap(([group, parts]) => parts.map((part) => `${group} ${part}`)),
   ];
   test.each(every)('%s: usage, every option, an example', async (command) => {
-    const { code, out, err } = await ran([...command.split(' '), '--help']);
+    const { code, out, err } = await runWords([...command.split(' '), '--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(new RegExp(`^Usage: muster ${command.split(' ')[0]}`));
     expect(out).toMatch(/Examples?:\n {2}\S/);
@@ -66,7 +66,7 @@ describe('help', () => {
   });
 
   test('what must be said is marked', async () => {
-    const { out } = await ran(['subnets', 'create', '--help']);
+    const { out } = await runWords(['subnets', 'create', '--help']);
     const required = [...out.matchAll(/^ {2}(--\S+).*\(required\)$/gm)].map(([, option]) => option);
     expect(required).toEqual(['--network', '--cidr']);
   });
@@ -149,13 +149,13 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
     ['not a version', ['agent', '--service-version', 'old'], 'Say a number from 1 up.'],
   ])('%s', async (_why, args, sentence) => {
-    const ended = await ran(args);
+    const ended = await runWords(args);
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toContain(sentence);
   });
 
   test('no command at all shows the help', async () => {
-    const ended = await ran([]);
+    const ended = await runWords([]);
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toContain('Usage: muster [options] [command]');
   });
@@ -169,11 +169,11 @@ describe('programs that run on', () => {
       return Promise.resolve(code);
     };
     const starters = { serve: take(1), demo: take(0), agent: take(0) };
-    expect((await ran(['serve', '--data', 'd', '--listen', '0', '--store', 'postgres://x'], { starters })).code).toBe(
-      1,
-    );
-    expect((await ran(['demo', '--demo', 'small'], { starters })).code).toBe(0);
-    expect((await ran(['demo', '--demo', 'none'], { starters })).code).toBe(0);
+    expect(
+      (await runWords(['serve', '--data', 'd', '--listen', '0', '--store', 'postgres://x'], { starters })).code,
+    ).toBe(1);
+    expect((await runWords(['demo', '--demo', 'small'], { starters })).code).toBe(0);
+    expect((await runWords(['demo', '--demo', 'none'], { starters })).code).toBe(0);
     expect(given).toMatchObject([
       { data: 'd', listen: '0', store: 'postgres://x', demo: 'none', logLevel: 'info' },
       { data: './data', listen: '127.0.0.1:7070', demo: '3', logLevel: 'warn' },
@@ -188,7 +188,7 @@ describe('completion', () => {
     ['zsh', ['-n']],
     ['fish', ['--no-execute']],
   ] as const)('the script for %s is valid', async (shell, check) => {
-    const { code, out } = await ran(['completion', shell]);
+    const { code, out } = await runWords(['completion', shell]);
     expect(code).toBe(0);
     for (const word of ['hosts', 'force-down', 'request-timeout']) expect(out).toContain(word);
     const checked = spawnSync(shell, [...check, file(`muster.${shell}`, out)], { encoding: 'utf8' });
@@ -208,7 +208,7 @@ describe('completion', () => {
     ['muster groups create web --policy anti', 'anti-affinity'],
     ['muster segments sto', 'stock'],
   ])('bash completes %j', async (line, wanted) => {
-    const path = file('complete.bash', (await ran(['completion', 'bash'])).out);
+    const path = file('complete.bash', (await runWords(['completion', 'bash'])).out);
     const words = line.split(' ');
     const typed = words.map((word) => `'${word}'`).join(' ');
     const script = `source ${path}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _muster; printf '%s\\n' "\${COMPREPLY[@]}" | sort`;

@@ -2,7 +2,7 @@
 import { Command, CommanderError, Help, Option } from 'commander';
 import { alarmsCommand } from './alarms.ts';
 import { auditCommand } from './audit.ts';
-import { act, type Cli, type NodeTools, type Starters, type StoreTools } from './command.ts';
+import { withAction, type Cli, type NodeTools, type Starters, type StoreTools } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { dataplaneCommand } from './dataplane.ts';
 import { escapingTerminal } from './escape.ts';
@@ -18,7 +18,7 @@ import { instancesCommand } from './instances.ts';
 import { networksCommand } from './networks.ts';
 import { operationsCommand } from './operations.ts';
 import { portsCommand } from './ports.ts';
-import { Refused } from './problem.ts';
+import { ApiRefusal } from './problem.ts';
 import { quotasCommand } from './quotas.ts';
 import { routersCommand } from './routers.ts';
 import { agentCommand, demoCommand, serveCommand } from './running.ts';
@@ -64,7 +64,7 @@ export async function runCli(words: readonly string[], options: CliOptions): Pro
 }
 
 function failureText(failure: Failure, verbose: boolean): string {
-  const id = failure instanceof Refused ? failure.body.requestId : undefined;
+  const id = failure instanceof ApiRefusal ? failure.body.requestId : undefined;
   const more = verbose && id !== undefined ? `\nRequest id: ${id}` : '';
   return `${failure.message}${more}\n`;
 }
@@ -181,9 +181,9 @@ function optionDescription(option: Option): string {
 }
 
 function versionCommand(cli: Cli): Command {
-  return act(cli, new Command('version').description('Show the version of this program'), async (session) => {
+  return withAction(cli, new Command('version').description('Show the version of this program'), async (session) => {
     const node = process.versions.node;
-    await session.done({ version: cli.version, node }, `muster ${cli.version} (Node ${node})`);
+    await session.reportDone({ version: cli.version, node }, `muster ${cli.version} (Node ${node})`);
     return undefined;
   });
 }

@@ -1,15 +1,15 @@
 // Commands that are the same for everything that has a name and a place in the API: list, show, delete. What differs is
 // told by a description of the resource; what is more than this has its own file.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
-import { relative } from './duration.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
+import { relativeTime } from './duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
 import { showPages } from './list-output.ts';
-import { Refused } from './problem.ts';
+import { ApiRefusal } from './problem.ts';
 import type { Facts, Session } from './session.ts';
 import type { Column } from './table.ts';
 
-export interface Resource<R> {
+export interface ResourceSpec<R> {
   /** The word of the command, in the plural: `flavors`. */
   readonly command: string;
   /** For sentences: `flavor`. */
@@ -33,13 +33,13 @@ export interface ListOptions {
   readonly examples?: readonly (readonly [what: string, line: string])[];
 }
 
-export function resourcePath<R>({ path }: Pick<Resource<R>, 'path'>, name: string): string {
+export function resourcePath<R>({ path }: Pick<ResourceSpec<R>, 'path'>, name: string): string {
   return `${path}/${encodeURIComponent(name)}`;
 }
 
 export function listCommand<R>(
   cli: Cli,
-  resource: Resource<R>,
+  resource: ResourceSpec<R>,
   { filters = [], empty, ...told }: ListOptions,
 ): Command {
   const { command: word, kind, path, columns } = resource;
@@ -47,8 +47,8 @@ export function listCommand<R>(
   for (const [flags, about] of filters) command.option(flags, about);
   command.option('--sort <field>', 'by this field; a leading - turns the order round');
   const names = command.options.map((option) => option.attributeName());
-  examples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
-  return act<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
+  addExamples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
+  return withAction<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
     const query = Object.fromEntries(names.map((name) => [name, options[name]]));
     const listed = {
       columns: columns(session.nowMs()),
@@ -69,13 +69,13 @@ export function noneMatch(word: string): string {
   return `No ${word} match what was asked for.`;
 }
 
-export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): Command {
+export function showCommand<R extends object>(cli: Cli, resource: ResourceSpec<R>): Command {
   const { command: word, kind, by = 'name', sample, facts } = resource;
   const command = new Command('show').description(`Show everything known of a ${kind}`).argument(`<${by}>`);
-  examples(command, [`one ${kind}`, `muster ${word} show ${sample}`]);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
+  addExamples(command, [`one ${kind}`, `muster ${word} show ${sample}`]);
+  return withAction(cli, command, async (session, { args: [name = ''] }) => {
     const one = await session.client.get<R>(resourcePath(resource, name));
-    await session.one(one, facts(one, session.nowMs()));
+    await session.writeOne(one, facts(one, session.nowMs()));
     return undefined;
   });
 }
@@ -83,38 +83,38 @@ export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): 
 /** Asks for a new one, and says that it is there. */
 export async function createOne<R extends object>(
   session: Session,
-  { path }: Resource<R>,
+  { path }: ResourceSpec<R>,
   { body, sentence }: { readonly body: object; readonly sentence: (one: R) => string },
 ): Promise<undefined> {
   const one = await session.client.write<R>('POST', path, { body });
-  await session.done(one, sentence(one));
+  await session.reportDone(one, sentence(one));
 }
 
 /** Changes what was said of one, and shows it as it is then. */
 export async function editOne<R extends object>(
   session: Session,
-  resource: Resource<R>,
+  resource: ResourceSpec<R>,
   { name, body }: { readonly name: string; readonly body: object },
 ): Promise<undefined> {
   if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
   const one = await session.client.write<R>('PATCH', resourcePath(resource, name), { body });
-  await session.one(one, resource.facts(one, session.nowMs()));
+  await session.writeOne(one, resource.facts(one, session.nowMs()));
 }
 
-export function deleteCommand<R>(cli: Cli, resource: Resource<R>, about: string): Command {
+export function deleteCommand<R>(cli: Cli, resource: ResourceSpec<R>, about: string): Command {
   const { command: word, kind, by = 'name', sample } = resource;
   const command = new Command('delete').description(about).argument(`<${by}s...>`);
-  examples(command, [`one ${kind}`, `muster ${word} delete ${sample}`]);
-  return act(cli, command, (session, { args }) =>
-    each(session, args, async (name) => {
+  addExamples(command, [`one ${kind}`, `muster ${word} delete ${sample}`]);
+  return withAction(cli, command, (session, { args }) =>
+    forEachName(session, args, async (name) => {
       const value = await session.client.write<{ readonly operation?: string }>('DELETE', resourcePath(resource, name));
-      return { value, sentence: `${capital(kind)} ${name} ${endOf(value)}` };
+      return { value, sentence: `${capital(kind)} ${name} ${deletionText(value)}` };
     }),
   );
 }
 
 /** What is known elsewhere as well goes when it is gone there. */
-function endOf({ operation }: { readonly operation?: string }): string {
+function deletionText({ operation }: { readonly operation?: string }): string {
   if (operation === undefined) return 'is deleted.';
   return `goes when its back end has deleted it. Follow it with: muster operations wait ${operation}`;
 }
@@ -123,16 +123,16 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-interface Done {
+interface EachResult {
   readonly value: object;
   readonly sentence: string;
 }
 
 /** The same thing done to each that is named; one refusal does not keep the others from it. */
-export async function each(
+export async function forEachName(
   session: Session,
   names: readonly string[],
-  work: (name: string) => Promise<Done>,
+  work: (name: string) => Promise<EachResult>,
 ): Promise<ExitCode> {
   const values: object[] = [];
   for (const name of names) {
@@ -141,30 +141,30 @@ export async function each(
       values.push(value);
       if (session.output === 'table') session.terminal.out(`${sentence}\n`);
     } catch (error) {
-      if (!(error instanceof Refused) || names.length === 1) throw error;
+      if (!(error instanceof ApiRefusal) || names.length === 1) throw error;
       session.note(error.message);
     }
   }
-  if (session.output !== 'table') await session.value(names.length === 1 ? values[0] : values);
+  if (session.output !== 'table') await session.writeValue(names.length === 1 ? values[0] : values);
   return values.length === names.length ? EXIT.ok : EXIT.refused;
 }
 
 /** What every document says of itself. */
-export interface Changed {
+export interface ChangeInfo {
   readonly id: string;
   readonly revision: number;
   readonly changedBy: string;
   readonly changedAtMs: number;
 }
 
-export function changedFacts({ changedBy, changedAtMs, revision }: Changed, nowMs: number): Facts {
+export function changedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): Facts {
   return [
-    ['Changed', `${relative(changedAtMs, nowMs)} by ${changedBy}`],
+    ['Changed', `${relativeTime(changedAtMs, nowMs)} by ${changedBy}`],
     ['Revision', String(revision)],
   ];
 }
 
 /** A list as a cell; one that is empty is not shown. */
-export function some(list: readonly string[] = []): string | undefined {
+export function listText(list: readonly string[] = []): string | undefined {
   return list.length === 0 ? undefined : list.join(', ');
 }

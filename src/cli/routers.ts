@@ -1,20 +1,20 @@
 // muster routers: what leads from subnets to each other and outside.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
-import { words } from './input-file.ts';
+import { parseWords } from './input-file.ts';
 import {
   changedFacts,
   deleteCommand,
   listCommand,
   resourcePath,
   showCommand,
-  some,
-  type Changed,
-  type Resource,
+  listText,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
 
-interface Router extends Changed {
+interface Router extends ChangeInfo {
   readonly name: string;
   readonly project: string;
   readonly subnets: readonly string[];
@@ -22,7 +22,7 @@ interface Router extends Changed {
   readonly nat?: { readonly port: string; readonly ip: string };
 }
 
-const ROUTERS: Resource<Router> = {
+const ROUTERS: ResourceSpec<Router> = {
   command: 'routers',
   kind: 'router',
   path: '/api/v1/routers',
@@ -30,14 +30,14 @@ const ROUTERS: Resource<Router> = {
   columns: () => [
     { title: 'name', of: (router) => router.name, colour: 'bold' },
     { title: 'project', of: (router) => router.project },
-    { title: 'subnets', of: (router) => some(router.subnets) },
+    { title: 'subnets', of: (router) => listText(router.subnets) },
     { title: 'external', of: (router) => router.externalNetwork },
     { title: 'address', of: (router) => router.nat?.ip },
   ],
   facts: (router, nowMs) => [
     ['Name', router.name],
     ['Project', router.project],
-    ['Subnets', some(router.subnets) ?? 'none'],
+    ['Subnets', listText(router.subnets) ?? 'none'],
     ['External', router.externalNetwork ?? 'it does not lead outside'],
     ['Address', router.nat === undefined ? undefined : `${router.nat.ip} (port ${router.nat.port})`],
     ...changedFacts(router, nowMs),
@@ -45,7 +45,7 @@ const ROUTERS: Resource<Router> = {
 };
 
 export function routersCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'routers',
     'Routers: the way from subnets to each other, and outside from one address',
     listCommand(cli, ROUTERS, {
@@ -76,15 +76,15 @@ function createRouter(cli: Cli): Command {
     .description('Create a router in front of subnets')
     .argument('<name>')
     .option('--project <name>', 'whose it is; "default" if none is named')
-    .option('--subnet <names>', 'the subnets behind it; several with commas', words)
+    .option('--subnet <names>', 'the subnets behind it; several with commas', parseWords)
     .option('--external-network <name>', 'the network that it leads to outside')
     .option('--nat-address <address>', 'its address there; else the lowest that is free');
-  examples(
+  addExamples(
     command,
     ['between two subnets', 'muster routers create core --subnet lan-v4,dmz-v4'],
     ['to the outside', 'muster routers create edge --subnet lan-v4 --external-network uplink'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
     const { project, subnet, externalNetwork, natAddress } = options;
     const body = {
       name,
@@ -95,7 +95,7 @@ function createRouter(cli: Cli): Command {
     };
     const router = await session.client.write<Router>('POST', ROUTERS.path, { body });
     const out = router.nat === undefined ? '' : ` It leads to ${router.externalNetwork} from ${router.nat.ip}.`;
-    await session.done(router, `Router ${router.name} is created.${out}`);
+    await session.reportDone(router, `Router ${router.name} is created.${out}`);
     return undefined;
   });
 }
@@ -111,16 +111,16 @@ function editRouter(cli: Cli): Command {
   const command = new Command('edit')
     .description('Put subnets behind a router, take them away, change its way out; what is not named stays as it is')
     .argument('<name>')
-    .option('--add-subnet <names>', 'put these behind it; several with commas', words)
-    .option('--remove-subnet <names>', 'take these away; several with commas', words)
+    .option('--add-subnet <names>', 'put these behind it; several with commas', parseWords)
+    .option('--remove-subnet <names>', 'take these away; several with commas', parseWords)
     .option('--external-network <name>', 'the network that it leads to outside; "" for none')
     .option('--nat-address <address>', 'another address there');
-  examples(
+  addExamples(
     command,
     ['one more subnet', 'muster routers edit edge --add-subnet dmz-v4'],
     ['not outside any more', 'muster routers edit edge --external-network ""'],
   );
-  return act<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
+  return withAction<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
     const { addSubnet, removeSubnet, externalNetwork, natAddress } = options;
     const body = {
       ...(addSubnet !== undefined && { addSubnets: addSubnet }),
@@ -130,7 +130,7 @@ function editRouter(cli: Cli): Command {
     };
     if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
     const router = await session.client.write<Router>('PATCH', resourcePath(ROUTERS, name), { body });
-    await session.one(router, ROUTERS.facts(router, session.nowMs()));
+    await session.writeOne(router, ROUTERS.facts(router, session.nowMs()));
     return undefined;
   });
 }

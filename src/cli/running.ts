@@ -1,6 +1,6 @@
 // muster serve, demo, agent: programs that run until they are stopped. Only their options are here.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { examples, type Cli } from './command.ts';
+import { addExamples, type Cli } from './command.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
 /** More than this in one process is a benchmark, not a demonstration. */
@@ -33,23 +33,23 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
       new Option(
         '--accept-loss <revision>',
         'go on although the store is damaged or lost commits: the revision that the refusal named',
-      ).argParser(revisionGiven),
+      ).argParser(parseRevision),
     )
     .addOption(
       new Option('--demo <hosts>', 'simulated hosts: none, small, or how many')
-        .argParser(demoHosts)
+        .argParser(parseDemoHosts)
         .default(demo.fallback),
     )
     .option('--simulated-agents', 'every host that joins gets a simulated agent in this process, also with --demo none')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
 }
 
-function revisionGiven(text: string): string {
+function parseRevision(text: string): string {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Say the revision that the refusal named.');
   return text;
 }
 
-function demoHosts(text: string): string {
+function parseDemoHosts(text: string): string {
   const count = text === 'none' ? 0 : text === 'small' ? SMALL_DEMO : /^\d{1,6}$/.test(text) ? Number(text) : -1;
   if (count < 0 || count > DEMO_HOSTS_MAX) {
     throw new InvalidArgumentError(`Say none, small, or a number up to ${DEMO_HOSTS_MAX}.`);
@@ -62,13 +62,13 @@ export function serveCommand(cli: Cli): Command {
     fallback: 'none',
     logLevel: 'info',
   });
-  examples(
+  addExamples(
     command,
     ['on the embedded store, in ./data', 'muster serve'],
     ['one of several servers', 'muster serve --store postgres://muster@db/muster --advertise https://m1:7070'],
     ['for others, with TLS', 'muster serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem'],
   );
-  return starting(cli, command, 'serve');
+  return withStarter(cli, command, 'serve');
 }
 
 export function demoCommand(cli: Cli): Command {
@@ -76,13 +76,13 @@ export function demoCommand(cli: Cli): Command {
     new Command('demo').description('Run a server with a simulated fleet, to look around and try things, until Ctrl-C'),
     { fallback: '12', logLevel: 'warn' },
   );
-  examples(
+  addExamples(
     command,
     ['twelve hosts in two sites', 'muster demo'],
     ['start with an empty fleet', 'muster demo --demo none'],
     ['an empty fleet whose hosts come up by themselves', 'muster demo --demo none --simulated-agents'],
   );
-  return starting(cli, command, 'demo');
+  return withStarter(cli, command, 'demo');
 }
 
 export function agentCommand(cli: Cli): Command {
@@ -104,11 +104,11 @@ export function agentCommand(cli: Cli): Command {
     .option('--netns <name>', 'make instances as network namespaces, plugged in from this one; for labs')
     .addOption(
       new Option('--service-version <n>', 'pretend to be an older agent, to try fleets of several versions').argParser(
-        serviceVersion,
+        parseServiceVersion,
       ),
     )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
-  examples(
+  addExamples(
     command,
     [
       'the first time, with a token of "muster hosts join-token"',
@@ -116,7 +116,7 @@ export function agentCommand(cli: Cli): Command {
     ],
     ['without a switch', 'MUSTER_JOIN_TOKEN=... muster agent --simulate'],
   );
-  return starting(cli, command, 'agent');
+  return withStarter(cli, command, 'agent');
 }
 
 /** Where the switch is that an agent drives, besides its database; the same words for whoever looks at it. */
@@ -133,12 +133,12 @@ export function withSwitchOptions(command: Command): Command {
     );
 }
 
-function serviceVersion(text: string): number {
+function parseServiceVersion(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Say a number from 1 up.');
   return Number(text);
 }
 
-function starting(cli: Cli, command: Command, what: keyof Cli['starters']): Command {
+function withStarter(cli: Cli, command: Command, what: keyof Cli['starters']): Command {
   return command.action(async (_options: object, called: Command) => {
     cli.exitCode = await cli.starters[what](called.optsWithGlobals());
   });

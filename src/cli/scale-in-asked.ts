@@ -1,15 +1,15 @@
 // Asking for a scale-in: a refusal tells of every host that was named, not only of the first.
 import { EXIT, Failure } from './exit-code.ts';
-import { Refused } from './problem.ts';
+import { ApiRefusal } from './problem.ts';
 import { resultLines, type HostResult } from './scale-in-view.ts';
 
-export const SCALE_IN = '/api/v1/scale-in';
+export const SCALE_IN_PATH = '/api/v1/scale-in';
 
-export async function asked<T>(ask: () => Promise<T>): Promise<T> {
+export async function explainRefusal<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof ApiRefusal)) throw error;
     const { hosts = [] } = error.body;
     const lines = hosts.filter(isResult).flatMap((one) => resultLines('start', one));
     if (lines.length === 0) throw error;

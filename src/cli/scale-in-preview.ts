@@ -1,10 +1,10 @@
 // muster scale-in preview: what taking hosts out of service would do, before anybody does it.
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
-import { spanText } from './duration.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
+import { durationText } from './duration.ts';
 import { wholeNumber } from './input-file.ts';
-import { asked, SCALE_IN } from './scale-in-asked.ts';
-import { blockedLines, counted, straysLines, type Blocked, type Strays } from './scale-in-view.ts';
+import { explainRefusal, SCALE_IN_PATH } from './scale-in-asked.ts';
+import { blockedLines, countText, straysLines, type Blocked, type Strays } from './scale-in-view.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
@@ -75,17 +75,17 @@ export function scaleInPreview(cli: Cli): Command {
     .description('Show what taking hosts out of service would do; nothing is changed')
     .argument('<hosts...>', 'names, or any other id of a host')
     .option('--limit <count>', 'at most so many tenants', wholeNumber, 100);
-  examples(
+  addExamples(
     command,
     ['three hosts together', 'muster scale-in preview c1 c2 c3'],
     ['the plan alone, for a script', 'muster scale-in preview c1 --output json | jq -r .plan'],
   );
-  return act<{ readonly limit: number }>(cli, command, async (session, { args, options: { limit } }) => {
-    const preview = await asked(() =>
-      session.client.write<Preview>('POST', `${SCALE_IN}/preview`, { body: { hosts: args, limit } }),
+  return withAction<{ readonly limit: number }>(cli, command, async (session, { args, options: { limit } }) => {
+    const preview = await explainRefusal(() =>
+      session.client.write<Preview>('POST', `${SCALE_IN_PATH}/preview`, { body: { hosts: args, limit } }),
     );
     if (session.output === 'table') show(session, preview);
-    else await session.value(preview);
+    else await session.writeValue(preview);
     return undefined;
   });
 }
@@ -98,10 +98,10 @@ const TENANTS: readonly Column<Row>[] = [
   { title: 'host', of: ({ host }) => host, colour: 'bold' },
   { title: 'kind', of: ({ kind }) => kind },
   { title: 'name', of: ({ id }) => id },
-  { title: 'would', of: ({ evacuation }) => wouldText(evacuation) },
+  { title: 'would', of: ({ evacuation }) => evacuationText(evacuation) },
 ];
 
-function wouldText({ kind, how, to, sentence }: Tenant['evacuation']): string {
+function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): string {
   const where = to === undefined ? '' : ` to ${to}`;
   switch (kind) {
     case 'move':
@@ -128,7 +128,7 @@ function show(session: Session, preview: Preview): void {
   if (strays.length > 0) terminal.out(`\n${strays.join('\n')}\n`);
   if (blocked.length > 0) terminal.out(`\n${blockedLines(blocked, counts.blocked).join('\n')}\n`);
   terminal.out(loadsText(preview, paint));
-  terminal.out(touchedText(preview, paint));
+  terminal.out(touchesText(preview, paint));
   terminal.out(`\n${[interruptionText(preview), estimateText(preview)].filter((text) => text !== '').join('\n')}\n`);
   terminal.out(`Plan ${preview.plan}\n`);
   session.note(`Start exactly this with: ${startText(preview)}`);
@@ -160,7 +160,7 @@ const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
 const TOUCHES_MAX = 20;
 
 /** What is touched on the hosts that stay. */
-function touchedText({ hosts }: Preview, paint: Session['paint']): string {
+function touchesText({ hosts }: Preview, paint: Session['paint']): string {
   const some = hosts.map(({ host, touches }) => ({ host, ...touches })).filter(({ tunnels }) => tunnels > 0);
   if (some.length === 0) return '';
   const more = some.length - TOUCHES_MAX;
@@ -184,7 +184,7 @@ function wayText({ by, how }: Interrupted): string {
 function interruptionText({ interruptions }: Preview): string {
   const moving = interruptions.filter(({ by }) => by !== 'wait');
   return moving
-    .map((one) => `${counted(one.count, `${one.kind}s`)}: ${wayText(one)}, ${INTERRUPTIONS[one.interruption]}.`)
+    .map((one) => `${countText(one.count, `${one.kind}s`)}: ${wayText(one)}, ${INTERRUPTIONS[one.interruption]}.`)
     .join('\n');
 }
 
@@ -192,12 +192,12 @@ function estimateText({ estimate, counts }: Preview): string {
   const { durationMs, moves, assuming, budgets } = estimate;
   if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
   const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
-  return `It should take about ${spanText(durationMs)}: ${assuming.map(timeText).join(', ')}, ${atOnce}.`;
+  return `It should take about ${durationText(durationMs)}: ${assuming.map(timeText).join(', ')}, ${atOnce}.`;
 }
 
 function timeText({ kind, moves, eachMs, measuredOver }: MoveTime): string {
-  const basis = measuredOver === undefined ? 'assumed' : `measured over ${counted(measuredOver, 'moves')}`;
-  return `${counted(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
+  const basis = measuredOver === undefined ? 'assumed' : `measured over ${countText(measuredOver, 'moves')}`;
+  return `${countText(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
 }
 
 function startText({ hosts, plan }: Preview): string {

@@ -5,11 +5,11 @@ import {
   cleanUpLines,
   emptyText,
   hostLine,
-  isBad,
+  isRefused,
   leftText,
-  pictureOf,
+  renderProgress,
   resultLines,
-  ScaleInNews,
+  ScaleInChanges,
   straysLines,
   type HostResult,
   type OnItsWay,
@@ -77,7 +77,11 @@ describe('what became of each host', () => {
 
   test('what-was-done-or-needed-nothing-is-good', () => {
     const results = ['accepted', 'unchanged', 'unknown', 'wrong-state', 'blocked'] as const;
-    expect(results.filter((result) => isBad({ host: 'c1', result }))).toEqual(['unknown', 'wrong-state', 'blocked']);
+    expect(results.filter((result) => isRefused({ host: 'c1', result }))).toEqual([
+      'unknown',
+      'wrong-state',
+      'blocked',
+    ]);
   });
 });
 
@@ -113,7 +117,7 @@ describe('a wait', () => {
   const seen = (...hosts: readonly OnItsWay[]) => ({ operations, hosts, startedMs: 0 });
 
   test('is-told-to-pipes-when-something-is-new', () => {
-    const news = new ScaleInNews();
+    const news = new ScaleInChanges();
     const full = host('c1', { left: { instances: 2 } });
     expect(news.lines(seen(full, host('c2')))).toEqual([
       'op-1 running',
@@ -127,7 +131,7 @@ describe('a wait', () => {
   test('is-drawn-with-those-that-wait-first-and-not-more-than-fit', () => {
     const waits = host('c9', { reason: { code: 'x' }, sentence: 'No room.' });
     const many = Array.from({ length: 16 }, (_, at) => host(`h${at}`));
-    const lines = pictureOf(seen(...many, waits), { paint: painter(false), nowMs: 5000, columns: 40 });
+    const lines = renderProgress(seen(...many, waits), { paint: painter(false), nowMs: 5000, columns: 40 });
     expect(lines[0]).toBe('scale in 2 hosts running, 5s');
     expect(lines[1]).toBe('  c9 draining, nothing left: No room.');
     expect(lines).toHaveLength(17);

@@ -1,8 +1,8 @@
 // A scale-in as people read it: results of a request, hosts on their way, and the progress of a wait. Pure: what it shows comes in.
-import { relative, spanText } from './duration.ts';
+import { relativeTime, durationText } from './duration.ts';
 import { stateColour, type Paint } from './paint.ts';
 import { sentenceOf, type ShownReason } from './operation-progress.ts';
-import { cut, harmless } from './text-width.ts';
+import { truncate, sanitizeLine } from './text-width.ts';
 
 export interface HostResult {
   readonly host: string;
@@ -50,7 +50,7 @@ export interface Strays {
 /** A heading and a line for each host that has some; nobody moves them, and `end` is refused. */
 export function straysLines(hosts: readonly { readonly host: string; readonly strays?: Strays }[]): string[] {
   const lines = hosts.flatMap(({ host, strays }) =>
-    strays === undefined ? [] : [`  ${harmless(`${host}: ${namesOf(strays)}`)}`],
+    strays === undefined ? [] : [`  ${sanitizeLine(`${host}: ${namesOf(strays)}`)}`],
   );
   return lines.length === 0
     ? []
@@ -73,7 +73,9 @@ export interface Blocked {
 /** A heading and a line for each; nothing when all can go. */
 export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
   if (blocked.length === 0) return [];
-  const lines = blocked.map(({ host, kind, id, sentence }) => `  ${harmless(`${host} ${kind} ${id}: ${sentence}`)}`);
+  const lines = blocked.map(
+    ({ host, kind, id, sentence }) => `  ${sanitizeLine(`${host} ${kind} ${id}: ${sentence}`)}`,
+  );
   return [`No place to go (${inAll}):`, ...lines];
 }
 
@@ -94,31 +96,31 @@ const BLOCKERS_MAX = 10;
 
 /** One line for each host, and one for each thing that is in its way. */
 export function resultLines(verb: Verb, { host, name, result, blockers = [], ...told }: HostResult): string[] {
-  const who = harmless(name === undefined ? host : `${host} (${name})`);
+  const who = sanitizeLine(name === undefined ? host : `${host} (${name})`);
   if (result === 'accepted') return [`${who} ${ACCEPTED[verb]}.`];
   if (result === 'unchanged') return [`${who} ${UNCHANGED[verb]}.`];
   if (blockers.length === 0) return [`${who}: ${sentenceOf(told) ?? result}`];
   const more = blockers.length - BLOCKERS_MAX;
   return [
     `${who} is blocked:`,
-    ...blockers.slice(0, BLOCKERS_MAX).map(({ sentence, code }) => `  ${harmless(sentence ?? code)}`),
+    ...blockers.slice(0, BLOCKERS_MAX).map(({ sentence, code }) => `  ${sanitizeLine(sentence ?? code)}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
 
 /** Not done for this host, and not because there was nothing to do. */
-export function isBad({ result }: HostResult): boolean {
+export function isRefused({ result }: HostResult): boolean {
   return result !== 'accepted' && result !== 'unchanged';
 }
 
 /** `2 instances, 1 port`; `nothing` when all is gone. */
 export function leftText(left: Readonly<Record<string, number>>): string {
   const some = Object.entries(left).filter(([, count]) => count > 0);
-  return some.length === 0 ? 'nothing' : some.map(([kind, count]) => counted(count, kind)).join(', ');
+  return some.length === 0 ? 'nothing' : some.map(([kind, count]) => countText(count, kind)).join(', ');
 }
 
 /** Kinds are told in the plural. */
-export function counted(count: number, kind: string): string {
+export function countText(count: number, kind: string): string {
   return `${count} ${count === 1 ? kind.replace(/s$/, '') : kind}`;
 }
 
@@ -128,11 +130,11 @@ export function hostLine(host: OnItsWay): string {
   const moving = underWay === 0 ? '' : `, ${underWay} on the way`;
   const here = state === 'draining' || state === 'drained' ? `, ${leftText(left)} left${moving}` : '';
   const why = sentenceOf({ ...(sentence !== undefined && { sentence }), ...(reason !== undefined && { reason }) });
-  return `${harmless(host.host)} ${state}${here}${why === undefined ? '' : `: ${why}`}`;
+  return `${sanitizeLine(host.host)} ${state}${here}${why === undefined ? '' : `: ${why}`}`;
 }
 
 /** What is followed: hosts on their way, and those that have got there. */
-export interface ScaleInSeen {
+export interface ScaleInProgress {
   readonly operations: readonly { readonly id: string; readonly state: string; readonly title: string }[];
   readonly hosts: readonly OnItsWay[];
   readonly startedMs: number;
@@ -141,34 +143,34 @@ export interface ScaleInSeen {
 /** Hosts shown at once: more would scroll. Those that wait come first. */
 const HOSTS_MAX = 15;
 
-export function pictureOf(
-  { operations, hosts, startedMs }: ScaleInSeen,
+export function renderProgress(
+  { operations, hosts, startedMs }: ScaleInProgress,
   { paint, nowMs, columns }: { readonly paint: Paint; readonly nowMs: number; readonly columns: number },
 ): string[] {
-  const head = operations.map(({ title, state }) => `${harmless(title)} ${paint(stateColour(state), state)}`);
+  const head = operations.map(({ title, state }) => `${sanitizeLine(title)} ${paint(stateColour(state), state)}`);
   const first = [...hosts].sort((one, other) => Number(other.reason !== undefined) - Number(one.reason !== undefined));
   const more = hosts.length - HOSTS_MAX;
   return [
-    `${head.join(', ')}, ${spanText(nowMs - startedMs)}`,
-    ...first.slice(0, HOSTS_MAX).map((host) => paint('dim', cut(`  ${hostLine(host)}`, columns - 1))),
+    `${head.join(', ')}, ${durationText(nowMs - startedMs)}`,
+    ...first.slice(0, HOSTS_MAX).map((host) => paint('dim', truncate(`  ${hostLine(host)}`, columns - 1))),
     ...(more > 0 ? [paint('dim', `  and ${more} more`)] : []),
   ];
 }
 
 /** For pipes and logs: a line when a host or an operation stands differently from what was told before. */
-export class ScaleInNews {
-  readonly #told = new Map<string, string>();
+export class ScaleInChanges {
+  readonly #lastLines = new Map<string, string>();
 
-  lines({ operations, hosts }: ScaleInSeen): string[] {
+  lines({ operations, hosts }: ScaleInProgress): string[] {
     return [
-      ...operations.flatMap(({ id, state }) => this.#new(id, `${id} ${state}`)),
-      ...hosts.flatMap((host) => this.#new(`host ${host.host}`, `  ${hostLine(host)}`)),
+      ...operations.flatMap(({ id, state }) => this.#changedLine(id, `${id} ${state}`)),
+      ...hosts.flatMap((host) => this.#changedLine(`host ${host.host}`, `  ${hostLine(host)}`)),
     ];
   }
 
-  #new(key: string, line: string): string[] {
-    if (this.#told.get(key) === line) return [];
-    this.#told.set(key, line);
+  #changedLine(key: string, line: string): string[] {
+    if (this.#lastLines.get(key) === line) return [];
+    this.#lastLines.set(key, line);
     return [line];
   }
 }
@@ -201,7 +203,7 @@ export function cleanUpLines(
   return [
     ...first.map(
       ({ peer, host, sinceMs }) =>
-        `${peer} has yet to clean up what it has of ${host}, since ${relative(sinceMs, nowMs)}.`,
+        `${peer} has yet to clean up what it has of ${host}, since ${relativeTime(sinceMs, nowMs)}.`,
     ),
     ...(inAll > first.length ? [`and ${inAll - first.length} more, ${inAll} in all.`] : []),
   ];

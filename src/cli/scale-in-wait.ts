@@ -1,14 +1,14 @@
 // Waiting for hosts that leave service or come back: how far each of them is, and why it waits. It only looks: Ctrl-C leaves the
 // work going on and says how to look again.
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
-import { follow, patienceOf } from './following.ts';
+import { pollUntilDone, waitSignals } from './following.ts';
 import { countsText, isFinished, sentenceOf, type Operation } from './operation-progress.ts';
 import type { WaitOptions } from './operation-wait.ts';
-import { SCALE_IN } from './scale-in-asked.ts';
+import { SCALE_IN_PATH } from './scale-in-asked.ts';
 import {
   emptyText,
-  pictureOf,
-  ScaleInNews,
+  renderProgress,
+  ScaleInChanges,
   straysLines,
   type OnItsWay,
   type ScaleInAnswer,
@@ -16,40 +16,40 @@ import {
 } from './scale-in-view.ts';
 import type { Session } from './session.ts';
 
-interface Waiting {
+interface ScaleInWait {
   readonly verb: Verb;
   readonly answer: ScaleInAnswer;
 }
 
-interface Seen {
+interface PolledProgress {
   readonly operations: readonly Operation[];
   readonly hosts: readonly OnItsWay[];
   readonly startedMs: number;
 }
 
-export async function waitForHosts(session: Session, waiting: Waiting, options: WaitOptions): Promise<ExitCode> {
+export async function waitForHosts(session: Session, waiting: ScaleInWait, options: WaitOptions): Promise<ExitCode> {
   const { answer, verb } = waiting;
   const ids = operationsIn(answer);
   if (ids.length === 0) {
-    if (session.output !== 'table') await session.value(answer);
+    if (session.output !== 'table') await session.writeValue(answer);
     return EXIT.ok;
   }
-  const patience = patienceOf(session, options.timeout);
-  const news = new ScaleInNews();
+  const patience = waitSignals(session, options.timeout);
+  const news = new ScaleInChanges();
   const { paintNotes: paint, terminal } = session;
   const names = new Set((answer.hosts ?? []).map(({ host, name }) => name ?? host));
   const startedMs = session.nowMs();
-  const seen = await follow<Seen>(
+  const seen = await pollUntilDone<PolledProgress>(
     session,
     {
-      look: () => look(session, { ids, names, startedMs }),
-      isOver: ({ operations }) => operations.every(isFinished),
-      picture: (now) => pictureOf(now, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
-      news: (now) => news.lines(now),
+      poll: () => fetchProgress(session, { ids, names, startedMs }),
+      isDone: ({ operations }) => operations.every(isFinished),
+      render: (now) => renderProgress(now, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
+      changedLines: (now) => news.lines(now),
     },
     patience,
   );
-  if (seen.operations.every(isFinished)) return ended(session, waiting, seen);
+  if (seen.operations.every(isFinished)) return reportEnd(session, waiting, seen);
   const again = `Look at it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
   const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you.`;
   if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `${goesOn} ${again}`);
@@ -61,23 +61,27 @@ function operationsIn({ operation, hosts = [] }: ScaleInAnswer): string[] {
   return [...new Set(all.filter((id) => id !== undefined))];
 }
 
-interface Looking {
+interface PollQuery {
   readonly ids: readonly string[];
   readonly names: ReadonlySet<string>;
   readonly startedMs: number;
 }
 
-async function look({ client }: Session, { ids, names, startedMs }: Looking): Promise<Seen> {
+async function fetchProgress({ client }: Session, { ids, names, startedMs }: PollQuery): Promise<PolledProgress> {
   const [status, ...operations] = await Promise.all([
-    client.get<{ readonly hosts: readonly OnItsWay[] }>(SCALE_IN),
+    client.get<{ readonly hosts: readonly OnItsWay[] }>(SCALE_IN_PATH),
     ...ids.map((id) => client.get<Operation>(`/api/v1/operations/${encodeURIComponent(id)}`)),
   ] as const);
   return { operations, hosts: status.hosts.filter(({ host }) => names.has(host)), startedMs };
 }
 
-async function ended(session: Session, { verb, answer }: Waiting, { operations, hosts }: Seen): Promise<ExitCode> {
+async function reportEnd(
+  session: Session,
+  { verb, answer }: ScaleInWait,
+  { operations, hosts }: PolledProgress,
+): Promise<ExitCode> {
   const failed = operations.filter(({ state }) => state !== 'succeeded');
-  if (session.output !== 'table') await session.value({ ...answer, operations });
+  if (session.output !== 'table') await session.writeValue({ ...answer, operations });
   else {
     for (const operation of operations) session.terminal.out(`${endText(operation)}\n`);
     for (const { id } of failed) session.note(`See which and why with: muster operations show ${id}`);

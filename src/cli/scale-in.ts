@@ -1,17 +1,17 @@
 // muster scale-in: take hosts out of service, see how far it is, remove them, bring them back.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
-import { parseDuration, relative } from './duration.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { parseDuration, relativeTime } from './duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
 import { hostPath } from './host-view.ts';
 import { withWait, type WaitOptions } from './operation-wait.ts';
-import { Refused } from './problem.ts';
-import { asked, SCALE_IN } from './scale-in-asked.ts';
+import { ApiRefusal } from './problem.ts';
+import { explainRefusal, SCALE_IN_PATH } from './scale-in-asked.ts';
 import { scaleInPreview } from './scale-in-preview.ts';
 import {
   blockedLines,
   cleanUpLines,
-  isBad,
+  isRefused,
   leftText,
   resultLines,
   straysLines,
@@ -29,7 +29,7 @@ import { renderTable, type Column } from './table.ts';
 const BLOCKED_MAX = 1000;
 
 export function scaleInCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'scale-in',
     'Take hosts out of service: preview, start, follow, end, or bring them back',
     scaleInPreview(cli),
@@ -57,7 +57,7 @@ function start(cli: Cli): Command {
       .option('--deadline <time>', 'how long moves are begun, such as 2h; 4h if not said')
       .option('--reason <text>', 'why, for the history'),
   );
-  examples(
+  addExamples(
     command,
     ['and wait until they are empty', 'muster scale-in start c1 c2 c3 --wait'],
     [
@@ -66,7 +66,7 @@ function start(cli: Cli): Command {
     ],
     ['move instances by other means', 'muster scale-in start c1 --no-drain --reason "rack 4 moves"'],
   );
-  return act<StartOptions>(cli, command, (session, { args, options }) => {
+  return withAction<StartOptions>(cli, command, (session, { args, options }) => {
     const { drain, plan, deadline, reason } = options;
     const body = {
       hosts: args,
@@ -75,7 +75,7 @@ function start(cli: Cli): Command {
       ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
       ...(reason !== undefined && { reason }),
     };
-    return carried(session, { verb: 'start', body }, options);
+    return submitVerb(session, { verb: 'start', body }, options);
   });
 }
 
@@ -94,12 +94,12 @@ function end(cli: Cli): Command {
       .option('--force', 'remove them whatever lives there; needs --reason')
       .option('--reason <text>', 'why, for the history; kept with a host that is forced'),
   );
-  examples(
+  addExamples(
     command,
     ['those that are empty', 'muster scale-in end c1 c3 --disconnect --wait'],
     ['a host that will never come back', 'muster scale-in end c2 --force --reason "burnt"'],
   );
-  return act<EndOptions>(cli, command, (session, { args, options }) => {
+  return withAction<EndOptions>(cli, command, (session, { args, options }) => {
     const { disconnect = false, force = false, reason } = options;
     if (force && reason === undefined) throw usage('--force needs --reason: it is kept with the removed host.');
     const body = {
@@ -108,7 +108,7 @@ function end(cli: Cli): Command {
       ...(force && { force: { reason } }),
       ...(reason !== undefined && { reason }),
     };
-    return carried(session, { verb: 'end', body }, options);
+    return submitVerb(session, { verb: 'end', body }, options);
   });
 }
 
@@ -125,28 +125,30 @@ function recover(cli: Cli): Command {
       .option('--fail-back', 'services that left them come back too')
       .option('--reason <text>', 'why, for the history'),
   );
-  examples(
+  addExamples(
     command,
     ['one that could not be emptied', 'muster scale-in recover c2 --wait'],
     ['exactly as it was', 'muster scale-in recover c2 --fail-back'],
   );
-  return act<RecoverOptions>(cli, command, (session, { args, options }) => {
+  return withAction<RecoverOptions>(cli, command, (session, { args, options }) => {
     const { failBack = false, reason } = options;
     const body = { hosts: args, ...(failBack && { failBack }), ...(reason !== undefined && { reason }) };
-    return carried(session, { verb: 'recover', body }, options);
+    return submitVerb(session, { verb: 'recover', body }, options);
   });
 }
 
-interface Carried {
+interface VerbRequest {
   readonly verb: Verb;
   readonly body: { readonly hosts: readonly string[] };
 }
 
 /** Asks, tells what became of each host, and follows those for which something was begun when asked to. */
-async function carried(session: Session, { verb, body }: Carried, options: WaitOptions): Promise<ExitCode> {
-  const answer = await asked(() => session.client.write<ScaleInAnswer>('POST', `${SCALE_IN}/${verb}`, { body }));
+async function submitVerb(session: Session, { verb, body }: VerbRequest, options: WaitOptions): Promise<ExitCode> {
+  const answer = await explainRefusal(() =>
+    session.client.write<ScaleInAnswer>('POST', `${SCALE_IN_PATH}/${verb}`, { body }),
+  );
   const { hosts = [], note } = answer;
-  const bad = hosts.some(isBad);
+  const bad = hosts.some(isRefused);
   const lines = [...hosts.flatMap((one) => resultLines(verb, one)), ...(note === undefined ? [] : [note])];
   if (options.wait === true) {
     for (const line of lines) session.note(line);
@@ -156,18 +158,18 @@ async function carried(session: Session, { verb, body }: Carried, options: WaitO
   if (session.output === 'table') {
     for (const line of lines) session.terminal.out(`${line}\n`);
     if (answer.operation !== undefined) session.note(`Follow it with: muster operations wait ${answer.operation}`);
-  } else await session.value(answer);
+  } else await session.writeValue(answer);
   return bad ? EXIT.refused : EXIT.ok;
 }
 
 /** Asked for only when a host is being emptied: it is planned on the whole fleet. A server of an older version does not know it. */
-async function blockedOf(session: Session, hosts: readonly OnItsWay[], site?: string): Promise<readonly Blocked[]> {
+async function fetchBlocked(session: Session, hosts: readonly OnItsWay[], site?: string): Promise<readonly Blocked[]> {
   if (!hosts.some(({ state, drain }) => state === 'draining' && drain)) return [];
   try {
-    return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN}/blocked`, { site, limit: BLOCKED_MAX }))
+    return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN_PATH}/blocked`, { site, limit: BLOCKED_MAX }))
       .blocked;
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) return [];
+    if (error instanceof ApiRefusal && error.status === 404) return [];
     throw error;
   }
 }
@@ -188,7 +190,7 @@ function status(cli: Cli): Command {
     .description('Show the hosts that are on their way out of service or back, and why each of them waits')
     .argument('[hosts...]', 'only these; names, or any other id of a host')
     .option('--site <name>', 'only hosts of this site');
-  examples(
+  addExamples(
     command,
     ['all of them', 'muster scale-in status'],
     [
@@ -196,9 +198,9 @@ function status(cli: Cli): Command {
       `muster scale-in status -o json | jq -r '.hosts[] | select(.state=="drained").host'`,
     ],
   );
-  return act<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
-    const all = await session.client.get<Status>(SCALE_IN, { site });
-    const wanted = await namesOf(session, args, all);
+  return withAction<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
+    const all = await session.client.get<Status>(SCALE_IN_PATH, { site });
+    const wanted = await resolveNames(session, args, all);
     const isWanted = (host: string): boolean => wanted.length === 0 || wanted.includes(host);
     const hosts = all.hosts.filter(({ host }) => isWanted(host));
     const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
@@ -206,18 +208,18 @@ function status(cli: Cli): Command {
     const shown = {
       ...all,
       hosts,
-      blocked: (await blockedOf(session, hosts, site)).filter(({ host }) => isWanted(host)),
+      blocked: (await fetchBlocked(session, hosts, site)).filter(({ host }) => isWanted(host)),
       pendingCleanUps,
       pendingCleanUpCount: all.pendingCleanUpCount - others,
     };
     if (session.output === 'table') showStatus(session, shown);
-    else await session.value(shown);
+    else await session.writeValue(shown);
     return undefined;
   });
 }
 
 /** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
-function namesOf({ client }: Session, ids: readonly string[], { hosts }: Status): Promise<string[]> {
+function resolveNames({ client }: Session, ids: readonly string[], { hosts }: Status): Promise<string[]> {
   const known = new Set(hosts.map(({ host }) => host));
   return Promise.all(
     ids.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
@@ -230,7 +232,7 @@ const COLUMNS = (nowMs: number): readonly Column<OnItsWay>[] => [
   { title: 'connection', of: ({ connection }) => connection, colour: 'state' },
   { title: 'left', of: ({ left }) => leftText(left) },
   { title: 'on the way', of: ({ underWay }) => underWay, align: 'right' },
-  { title: 'since', of: ({ sinceMs }) => (sinceMs === undefined ? undefined : relative(sinceMs, nowMs)) },
+  { title: 'since', of: ({ sinceMs }) => (sinceMs === undefined ? undefined : relativeTime(sinceMs, nowMs)) },
   { title: 'by', of: ({ by }) => by },
   { title: 'note', of: noteOf },
 ];

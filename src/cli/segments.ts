@@ -1,7 +1,7 @@
 // muster segments: the parts of a routed network, each reached by some hosts only, and how many addresses are left there.
 import { Command, Option } from 'commander';
 import { stockCommand } from './address-stock.ts';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
@@ -9,12 +9,12 @@ import {
   deleteCommand,
   listCommand,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
-interface Segment extends Changed {
+interface Segment extends ChangeInfo {
   readonly name: string;
   readonly network: string;
   readonly type: string;
@@ -25,7 +25,7 @@ interface Segment extends Changed {
 
 const TYPES = ['flat', 'vlan', 'vxlan', 'gre', 'geneve'];
 
-const SEGMENTS: Resource<Segment> = {
+const SEGMENTS: ResourceSpec<Segment> = {
   command: 'segments',
   kind: 'segment',
   path: '/api/v1/segments',
@@ -52,7 +52,7 @@ function typeText({ type, segmentationId }: Segment): string {
 }
 
 export function segmentsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'segments',
     'Segments of routed networks: which hosts reach them, and what addresses are left',
     listCommand(cli, SEGMENTS, {
@@ -85,14 +85,14 @@ function createSegment(cli: Cli): Command {
     .addOption(new Option('--type <type>', 'how it is carried').choices(TYPES).default('vlan'))
     .option('--physical-network <name>', 'hosts that report it reach the segment; else every host does')
     .option('--segmentation-id <number>', 'the VLAN or tunnel number', wholeNumber);
-  examples(command, [
+  addExamples(command, [
     'a rack with its own VLAN',
     'muster segments create rack-a --network lan --type vlan --segmentation-id 100 --physical-network rack-a',
   ]);
-  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { network, type, physicalNetwork, segmentationId } = options;
     return createOne(session, SEGMENTS, {
-      body: said({ name, network, type, physicalNetwork, segmentationId }),
+      body: omitUndefined({ name, network, type, physicalNetwork, segmentationId }),
       sentence: (segment) => `Segment ${segment.name} of network ${segment.network} is created.`,
     });
   });

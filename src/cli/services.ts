@@ -1,22 +1,22 @@
 // muster services: what one host does for all, which host that is, and why.
 import { Command, Option } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
-import { parseDuration, relative } from './duration.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { parseDuration, relativeTime } from './duration.ts';
 import { EXIT, usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
-import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
+import { reportStarted, withWait, type WaitOptions } from './operation-wait.ts';
 import {
   changedFacts,
   listCommand,
   resourcePath,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './table.ts';
 
-interface Service extends Changed {
+interface Service extends ChangeInfo {
   readonly type: string;
   readonly subject: string;
   readonly exclusion: string;
@@ -34,7 +34,7 @@ interface Service extends Changed {
   readonly whySentences: readonly string[];
 }
 
-const SERVICES: Resource<Service> = {
+const SERVICES: ResourceSpec<Service> = {
   command: 'services',
   kind: 'service',
   path: '/api/v1/services',
@@ -45,7 +45,7 @@ const SERVICES: Resource<Service> = {
     { title: 'host', of: (one) => one.designated?.host },
     {
       title: 'since',
-      of: (one) => (one.designated === undefined ? undefined : relative(one.designated.sinceMs, nowMs)),
+      of: (one) => (one.designated === undefined ? undefined : relativeTime(one.designated.sinceMs, nowMs)),
     },
     { title: 'note', of: noteOf },
   ],
@@ -64,7 +64,7 @@ function facts(one: Service, nowMs: number): Facts {
     ['Service', one.id],
     ['Type', one.type],
     ['Host', designated?.host ?? 'nobody'],
-    ['Since', designated === undefined ? undefined : relative(designated.sinceMs, nowMs)],
+    ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
     ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
     ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
@@ -78,7 +78,7 @@ function facts(one: Service, nowMs: number): Facts {
 }
 
 export function servicesCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'services',
     'What one host does for all (source NAT, routes to subnets, DHCP): which host, why, and moving it',
     listCommand(cli, SERVICES, {
@@ -116,10 +116,10 @@ function whyService(cli: Cli): Command {
     'after',
     '\nThe score of a host is the number of services it does, less its base weight. The lowest is chosen, then the first by name.\n',
   );
-  examples(command, ['why there', 'muster services why nat:edge']);
-  return act(cli, command, async (session, { args: [id = ''] }) => {
+  addExamples(command, ['why there', 'muster services why nat:edge']);
+  return withAction(cli, command, async (session, { args: [id = ''] }) => {
     const reasons = await session.client.get<Reasons>(`${resourcePath(SERVICES, id)}/why`);
-    await session.done(reasons, reasons.sentences.join('\n'));
+    await session.reportDone(reasons, reasons.sentences.join('\n'));
     return undefined;
   });
 }
@@ -147,8 +147,8 @@ function editService(cli: Cli): Command {
       ).choices(['move', 'hold']),
     )
     .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
-  examples(command, ['rather nowhere than on a leaving host', 'muster services edit nat:edge --exclusion hard']);
-  return act<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+  addExamples(command, ['rather nowhere than on a leaving host', 'muster services edit nat:edge --exclusion hard']);
+  return withAction<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const { exclusion, onControlLoss, ifRevision } = options;
     if (exclusion === undefined && onControlLoss === undefined) throw usage('Say what to change; see --help.');
     const body = {
@@ -157,7 +157,7 @@ function editService(cli: Cli): Command {
     };
     const headers = ifRevision === undefined ? {} : { 'if-match': `"${ifRevision}"` };
     const service = await session.client.write<Service>('PATCH', resourcePath(SERVICES, id), { body, headers });
-    await session.one(service, facts(service, session.nowMs()));
+    await session.writeOne(service, facts(service, session.nowMs()));
     return undefined;
   });
 }
@@ -173,37 +173,37 @@ interface Moved {
   readonly to: string;
 }
 
-function asked({ deadline, reason }: MoveOptions): object {
+function moveFields({ deadline, reason }: MoveOptions): object {
   return {
     ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
     ...(reason !== undefined && { reason }),
   };
 }
 
-function withAsked(command: Command): Command {
+function withMoveOptions(command: Command): Command {
   return withWait(command)
     .option('--deadline <time>', 'how long it may take, such as 10m')
     .option('--reason <text>', 'why, for the history');
 }
 
 function moveService(cli: Cli): Command {
-  const command = withAsked(
+  const command = withMoveOptions(
     new Command('move').description('Hand a service over to another host, without a gap').argument('<id>'),
   ).option('--host <name>', 'where to; else the best of the others');
-  examples(
+  addExamples(
     command,
     ['away from where it is', 'muster services move nat:edge --wait'],
     ['to one host', 'muster services move nat:edge --host compute-2 --wait'],
   );
-  return act<MoveOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+  return withAction<MoveOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const { host } = options;
-    const body = { ...(host !== undefined && { host }), ...asked(options) };
+    const body = { ...(host !== undefined && { host }), ...moveFields(options) };
     const moved = await session.client.write<Moved>('POST', `${resourcePath(SERVICES, id)}/move`, { body });
     if (moved.operation !== undefined) {
       const what = `${id} is being handed over to ${moved.to}`;
-      return startedOperation(session, { id: moved.operation, what, answer: moved }, options);
+      return reportStarted(session, { id: moved.operation, what, answer: moved }, options);
     }
-    await session.done(moved, `${id} is at ${moved.to} already.`);
+    await session.reportDone(moved, `${id} is at ${moved.to} already.`);
     return EXIT.ok;
   });
 }
@@ -227,24 +227,24 @@ const MOVES: readonly Column<Move>[] = [
 ];
 
 function rebalance(cli: Cli): Command {
-  const command = withAsked(
+  const command = withMoveOptions(
     new Command('rebalance').description('Even out what hosts do, with as few hand-overs as possible'),
   );
-  examples(command, ['after hosts came in', 'muster services rebalance --wait']);
-  return act<MoveOptions>(cli, command, async (session, { options }) => {
-    const body = asked(options);
+  addExamples(command, ['after hosts came in', 'muster services rebalance --wait']);
+  return withAction<MoveOptions>(cli, command, async (session, { options }) => {
+    const body = moveFields(options);
     const answer = await session.client.write<Rebalanced>('POST', `${SERVICES.path}/rebalance`, { body });
     const { operation, moves, more } = answer;
     if (operation === undefined) {
-      await session.done(
+      await session.reportDone(
         answer,
         more ? 'Others are being handed over. Ask again when they are done.' : 'It is even already.',
       );
       return EXIT.ok;
     }
-    if (session.output === 'table') await session.list(moves, MOVES, '');
+    if (session.output === 'table') await session.writeList(moves, MOVES, '');
     if (more) session.note('More can be evened out when these are done: ask again then.');
-    return startedOperation(
+    return reportStarted(
       session,
       { id: operation, what: `${moves.length} services are being handed over`, answer },
       options,

@@ -1,7 +1,7 @@
 // What a command works with: the client, and one way to show results in the form that was asked for.
 import { isLoopback } from '../api/index.ts';
 import { Client } from './client.ts';
-import { parsePatience } from './duration.ts';
+import { parseTimeout } from './duration.ts';
 import { hasControls } from './escape.ts';
 import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './paint.ts';
@@ -47,12 +47,12 @@ export class Session {
     this.paint = painter(wantsColours({ terminal: terminal.outIsTerminal, option, env: terminal.env }));
     this.paintNotes = painter(wantsColours({ terminal: terminal.errIsTerminal, option, env: terminal.env }));
     const server = serverAddress(options.server ?? terminal.env['MUSTER_SERVER'] ?? DEFAULT_SERVER);
-    const mayLook = about.dataGiven || isLoopback(server.hostname);
+    const mayReadDataFolder = about.dataGiven || isLoopback(server.hostname);
     this.client = new Client({
       server: server.href.replace(/\/$/, ''),
-      token: findToken({ ...options, env: terminal.env, mayLook }),
-      tokenAdvice: () => tokenAdvice({ data: options.data, mayLook }),
-      timeoutMs: parsePatience(options.requestTimeout),
+      token: findToken({ ...options, env: terminal.env, mayReadDataFolder }),
+      tokenAdvice: () => tokenAdvice({ data: options.data, mayReadDataFolder }),
+      timeoutMs: parseTimeout(options.requestTimeout),
       userAgent: `muster/${about.version}`,
       ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),
     });
@@ -67,31 +67,31 @@ export class Session {
     this.terminal.err(`${text}\n`);
   }
 
-  async list<R>(rows: readonly R[], columns: readonly Column<R>[], empty: string): Promise<void> {
-    if (this.output !== 'table') return this.value(rows);
+  async writeList<R>(rows: readonly R[], columns: readonly Column<R>[], empty: string): Promise<void> {
+    if (this.output !== 'table') return this.writeValue(rows);
     if (rows.length === 0) this.note(empty);
     else this.terminal.out(renderTable(rows, columns, this.paint));
   }
 
   /** One resource: as facts for people, whole for programs. */
-  async one(value: object, facts: Facts): Promise<void> {
-    if (this.output !== 'table') return this.value(value);
+  async writeOne(value: object, facts: Facts): Promise<void> {
+    if (this.output !== 'table') return this.writeValue(value);
     this.terminal.out(renderFacts(facts, this.paint));
   }
 
   /** A sentence that says what was done, for people; what it left behind, for programs. */
-  async done(value: object, sentence: string): Promise<void> {
-    if (this.output !== 'table') return this.value(value);
+  async reportDone(value: object, sentence: string): Promise<void> {
+    if (this.output !== 'table') return this.writeValue(value);
     this.terminal.out(`${sentence}\n`);
   }
 
   /** The same for several things: a sentence each, or all of them as one list. */
-  async said(values: readonly object[], sentences: readonly string[]): Promise<void> {
-    if (this.output !== 'table') return this.value(values);
+  async reportAllDone(values: readonly object[], sentences: readonly string[]): Promise<void> {
+    if (this.output !== 'table') return this.writeValue(values);
     for (const sentence of sentences) this.terminal.out(`${sentence}\n`);
   }
 
-  async value(value: unknown): Promise<void> {
+  async writeValue(value: unknown): Promise<void> {
     if (this.output !== 'yaml') {
       this.terminal.out(`${JSON.stringify(value, null, 2)}\n`);
       return;
@@ -100,10 +100,10 @@ export class Session {
   }
 
   /** One of many values that come one after the other: a line each, or a YAML document each. */
-  async event(value: unknown): Promise<void> {
+  async writeEvent(value: unknown): Promise<void> {
     if (this.output === 'yaml') {
       this.terminal.out('---\n');
-      return this.value(value);
+      return this.writeValue(value);
     }
     this.terminal.out(`${JSON.stringify(value)}\n`);
   }

@@ -1,7 +1,7 @@
 // muster sites: places where hosts are.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
-import { relative } from './duration.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { relativeTime } from './duration.ts';
 import {
   changedFacts,
   createOne,
@@ -9,19 +9,19 @@ import {
   listCommand,
   resourcePath,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './table.ts';
 
-interface Site extends Changed {
+interface Site extends ChangeInfo {
   readonly name: string;
   readonly description?: string;
 }
 
-const SITES: Resource<Site> = {
+const SITES: ResourceSpec<Site> = {
   command: 'sites',
   kind: 'site',
   path: '/api/v1/sites',
@@ -31,7 +31,7 @@ const SITES: Resource<Site> = {
 };
 
 export function sitesCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'sites',
     'Places where hosts are, each its own failure domain',
     listCommand(cli, SITES, { empty: 'No sites.' }),
@@ -46,7 +46,7 @@ function columns(nowMs: number): readonly Column<Site>[] {
   return [
     { title: 'name', of: (site) => site.name, colour: 'bold' },
     { title: 'description', of: (site) => site.description },
-    { title: 'changed', of: (site) => relative(site.changedAtMs, nowMs) },
+    { title: 'changed', of: (site) => relativeTime(site.changedAtMs, nowMs) },
     { title: 'by', of: (site) => site.changedBy },
   ];
 }
@@ -60,9 +60,9 @@ function createSite(cli: Cli): Command {
     .description('Create a site')
     .argument('<name>')
     .option('--description <text>', 'what and where it is');
-  examples(command, ['an edge site', 'muster sites create edge-7 --description "shop 7, no night staff"']);
-  return act<{ readonly description?: string }>(cli, command, (session, { args: [name], options }) => {
-    const body = said({ name, description: options.description });
+  addExamples(command, ['an edge site', 'muster sites create edge-7 --description "shop 7, no night staff"']);
+  return withAction<{ readonly description?: string }>(cli, command, (session, { args: [name], options }) => {
+    const body = omitUndefined({ name, description: options.description });
     return createOne(session, SITES, { body, sentence: (site) => `Site ${site.name} is created.` });
   });
 }
@@ -72,11 +72,11 @@ function describeSite(cli: Cli): Command {
     .description('Change the description of a site')
     .argument('<name>')
     .argument('<description>', '"" takes it away');
-  examples(command, ['say more', 'muster sites describe edge-7 "shop 7, second floor"']);
-  return act(cli, command, async (session, { args: [name = '', description] }) => {
+  addExamples(command, ['say more', 'muster sites describe edge-7 "shop 7, second floor"']);
+  return withAction(cli, command, async (session, { args: [name = '', description] }) => {
     const body = description === '' ? {} : { description };
     const site = await session.client.write<Site>('PATCH', resourcePath(SITES, name), { body });
-    await session.one(site, facts(site, session.nowMs()));
+    await session.writeOne(site, facts(site, session.nowMs()));
     return undefined;
   });
 }

@@ -1,6 +1,6 @@
 // How large a machine is, as people write and read it: 64GiB, 2TiB, or a number alone in the unit that the API counts in.
 import { usage } from './exit-code.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
 type Unit = 'MiB' | 'GiB' | 'TiB';
 
@@ -8,15 +8,15 @@ const MIB_IN: Readonly<Record<Unit, number>> = { MiB: 1, GiB: 1024, TiB: 1024 * 
 const UNITS = Object.keys(MIB_IN) as Unit[];
 
 export function memoryMiB(text: string): number {
-  return sizeIn('MiB', text);
+  return parseSize('MiB', text);
 }
 
 export function diskGiB(text: string): number {
-  return sizeIn('GiB', text);
+  return parseSize('GiB', text);
 }
 
 /** Only these units: GB and G mean 1000 to some and 1024 to others. */
-function sizeIn(unit: Unit, text: string): number {
+function parseSize(unit: Unit, text: string): number {
   const [, count, written = unit] = /^(\d{1,15}(?:\.\d{1,9})?) ?([A-Za-z]+)?$/.exec(text) ?? [];
   const found = UNITS.find((one) => one.toLowerCase() === written.toLowerCase());
   if (count === undefined || found === undefined) {
@@ -39,5 +39,5 @@ export interface SizeOptions {
 
 /** The part of a capacity that was said. */
 export function sizesOf({ vcpus, memory, disk }: SizeOptions): object {
-  return said({ vcpus, memoryMiB: memory, diskGiB: disk });
+  return omitUndefined({ vcpus, memoryMiB: memory, diskGiB: disk });
 }

@@ -1,17 +1,17 @@
 // muster verify, backup and restore: on the store itself, not through the API. Only options and texts are here.
 import { Command } from 'commander';
 import {
-  act,
-  examples,
+  withAction,
+  addExamples,
   type Cli,
-  type StoreAsked,
+  type StoreToolOptions,
   type StoreKeys,
   type StoreKeysPlace,
-  type StoreVerified,
+  type StoreVerification,
 } from './command.ts';
 import { EXIT } from './exit-code.ts';
 import type { Session } from './session.ts';
-import { harmless } from './text-width.ts';
+import { sanitizeLine } from './text-width.ts';
 
 interface StoreOption {
   readonly store?: string;
@@ -32,17 +32,17 @@ export function verifyCommand(cli: Cli): Command {
     .description('Check a store or a backup from beginning to end, and change nothing: documents, commits, hash chain')
     .argument('[file]', 'a backup; else the store')
     .option('--store <store>', STORE_ABOUT);
-  examples(
+  addExamples(
     command,
     ['the store of the server in ./data, while it runs or not', 'muster verify'],
     ['a backup', 'muster verify muster-backup.gz'],
   );
   command.addHelpText('after', CODES);
-  return act<StoreOption>(cli, command, async (session, { args: [file], options }) => {
+  return withAction<StoreOption>(cli, command, async (session, { args: [file], options }) => {
     const asked = { ...storeOf(options), progress: progressOf(session, 'checked') };
     const verified = await cli.stores.verify(file === undefined ? asked : { ...asked, file });
-    if (session.output === 'table') session.terminal.out(verifiedText(verified));
-    else await session.value(verified);
+    if (session.output === 'table') session.terminal.out(verificationText(verified));
+    else await session.writeValue(verified);
     return verified.intact ? EXIT.ok : EXIT.refused;
   });
 }
@@ -52,19 +52,19 @@ export function backupCommand(cli: Cli): Command {
     .description('Write everything that the store has to a file, as of one moment, while servers go on')
     .argument('<file>', 'where to; it must not exist; compressed if it ends in .gz')
     .option('--store <store>', STORE_ABOUT);
-  examples(
+  addExamples(
     command,
     ['of the server in ./data', 'muster backup muster-backup.gz'],
     ['of several servers', 'muster backup muster-backup.gz --store postgres://muster@db/muster'],
   );
-  return act<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
+  return withAction<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
     const asked = { ...storeOf(options), file, progress: progressOf(session, 'written') };
     const written = await cli.stores.backup(asked);
-    const damage = written.intact ? '' : `\nThe store is damaged: ${harmless(written.damage.join('; '))}.`;
-    await session.done(
+    const damage = written.intact ? '' : `\nThe store is damaged: ${sanitizeLine(written.damage.join('; '))}.`;
+    await session.reportDone(
       written,
       `Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
-        `SHA-256 ${written.digest ?? ''}\n${absentKeys(written.keys)}${damage}`,
+        `SHA-256 ${written.digest ?? ''}\n${absentKeysText(written.keys)}${damage}`,
     );
     return written.intact ? EXIT.ok : EXIT.refused;
   });
@@ -79,22 +79,22 @@ export function restoreCommand(cli: Cli): Command {
       '--keys <folder>',
       'where the servers will look for their keys, which no backup contains; else the data folder',
     );
-  examples(
+  addExamples(
     command,
     ['into a new data folder', 'muster restore muster-backup.gz --data ./data-new'],
     ['into an empty database', 'muster restore muster-backup.gz --store postgres://muster@db/muster'],
   );
-  return act<StoreOption & { readonly keys?: string }>(
+  return withAction<StoreOption & { readonly keys?: string }>(
     cli,
     command,
     async (session, { args: [file = ''], options }) => {
       const keys = options.keys === undefined ? {} : { keys: options.keys };
       const asked = { ...storeOf(options), ...keys, file, progress: progressOf(session, 'restored') };
       const restored = await cli.stores.restore(asked);
-      await session.done(
+      await session.reportDone(
         restored,
         `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +
-          `The journal is ${restored.journalId}. Tokens are those of the backup.${neededKeys(restored.keys)}`,
+          `The journal is ${restored.journalId}. Tokens are those of the backup.${neededKeysText(restored.keys)}`,
       );
       return undefined;
     },
@@ -102,15 +102,15 @@ export function restoreCommand(cli: Cli): Command {
 }
 
 function idsOf({ signing, authorities, serial }: StoreKeys): string {
-  return harmless(`signing key ${signing[0] ?? '-'}, agent CA ${authorities[0] ?? '-'}, serial ${serial}`);
+  return sanitizeLine(`signing key ${signing[0] ?? '-'}, agent CA ${authorities[0] ?? '-'}, serial ${serial}`);
 }
 
-function absentKeys(keys: StoreKeys | undefined): string {
+function absentKeysText(keys: StoreKeys | undefined): string {
   if (keys === undefined) return 'No server has recorded its keys in this store.';
   return `Keys are not in it (${idsOf(keys)}): keep a copy of ${keys.file} elsewhere.`;
 }
 
-function neededKeys(keys: StoreKeysPlace | undefined): string {
+function neededKeysText(keys: StoreKeysPlace | undefined): string {
   if (keys === undefined) return '';
   const wanted = `the key file with ${idsOf(keys)}`;
   switch (keys.state) {
@@ -125,7 +125,7 @@ function neededKeys(keys: StoreKeysPlace | undefined): string {
   }
 }
 
-function storeOf({ data, store }: StoreOption & { readonly data: string }): StoreAsked {
+function storeOf({ data, store }: StoreOption & { readonly data: string }): StoreToolOptions {
   const wanted = store ?? process.env['MUSTER_STORE'];
   return wanted === undefined ? { data } : { data, store: wanted };
 }
@@ -141,7 +141,7 @@ function progressOf(session: Session, verb: string): (done: number, all: number)
   };
 }
 
-function verifiedText(verified: StoreVerified): string {
+function verificationText(verified: StoreVerification): string {
   const { revision, oldestRevision, documents, commits, unchained, digest, damage, intact, journalId, keys } = verified;
   const lines = [
     `Journal    ${journalId}`,
@@ -150,7 +150,7 @@ function verifiedText(verified: StoreVerified): string {
     `Commits    ${commits}${unchained === 0 ? '' : `, ${unchained} of them older than the hash chain`}`,
     ...(digest === undefined ? [] : [`SHA-256    ${digest}`]),
     ...(keys === undefined ? [] : [`Keys       ${idsOf(keys)}; not contained, in ${keys.file}`]),
-    ...(intact ? ['Everything is as it was written.'] : damage.map((one) => `Damage     ${harmless(one)}`)),
+    ...(intact ? ['Everything is as it was written.'] : damage.map((one) => `Damage     ${sanitizeLine(one)}`)),
   ];
   return `${lines.join('\n')}\n`;
 }

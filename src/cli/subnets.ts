@@ -1,6 +1,6 @@
 // muster subnets: the addresses of a network, or of one of its segments.
 import { Command } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { addressOrNone } from './input-file.ts';
 import {
@@ -10,17 +10,17 @@ import {
   editOne,
   listCommand,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
-import { said } from './said.ts';
+import { omitUndefined } from './said.ts';
 
 interface Pool {
   readonly first: string;
   readonly last: string;
 }
 
-interface Subnet extends Changed {
+interface Subnet extends ChangeInfo {
   readonly name: string;
   readonly network: string;
   readonly segment?: string;
@@ -31,7 +31,7 @@ interface Subnet extends Changed {
   readonly dhcp?: true;
 }
 
-const SUBNETS: Resource<Subnet> = {
+const SUBNETS: ResourceSpec<Subnet> = {
   command: 'subnets',
   kind: 'subnet',
   path: '/api/v1/subnets',
@@ -62,7 +62,7 @@ function poolsText({ pools }: Subnet): string | undefined {
 }
 
 export function subnetsCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'subnets',
     'Subnets: the addresses of networks and segments',
     listCommand(cli, SUBNETS, {
@@ -92,8 +92,8 @@ interface CreateOptions extends FormOptions {
   readonly cidr: string;
 }
 
-function formOf({ segment, gateway, pool, dhcp }: FormOptions): object {
-  return said({ segment, gateway: gateway === '' ? null : gateway, pools: pool, dhcp });
+function bodyOf({ segment, gateway, pool, dhcp }: FormOptions): object {
+  return omitUndefined({ segment, gateway: gateway === '' ? null : gateway, pools: pool, dhcp });
 }
 
 function createSubnet(cli: Cli): Command {
@@ -104,18 +104,18 @@ function createSubnet(cli: Cli): Command {
     .option('--segment <name>', 'the segment, on a routed network')
     .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
     .option('--gateway <address>', 'the first address unless said; "" for none', addressOrNone)
-    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn)
+    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', parsePool)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)');
-  examples(
+  addExamples(
     command,
     ['a flat network', 'muster subnets create lan-v4 --network lan --cidr 10.0.0.0/24'],
     ['one rack of a routed one', 'muster subnets create rack-a-v4 --network lan --segment rack-a --cidr 10.0.1.0/24'],
     ['only some of it', 'muster subnets create small --network lan --cidr 10.0.0.0/24 --pool 10.0.0.100-10.0.0.199'],
   );
-  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { network, cidr } = options;
     return createOne(session, SUBNETS, {
-      body: { name, network, cidr, ...formOf(options) },
+      body: { name, network, cidr, ...bodyOf(options) },
       sentence: (subnet) => `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`,
     });
   });
@@ -129,20 +129,20 @@ function editSubnet(cli: Cli): Command {
     .argument('<name>')
     .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
     .option('--gateway <address>', '"" for none', addressOrNone)
-    .option('--pool <first-last>', 'all its pools; may be repeated', poolIn)
+    .option('--pool <first-last>', 'all its pools; may be repeated', parsePool)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)')
     .option('--no-dhcp', 'nobody answers DHCP in it');
-  examples(
+  addExamples(
     command,
     ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199'],
     ['with DHCP', 'muster subnets edit lan-v4 --dhcp'],
   );
-  return act<FormOptions>(cli, command, (session, { args: [name = ''], options }) =>
-    editOne(session, SUBNETS, { name, body: formOf(options) }),
+  return withAction<FormOptions>(cli, command, (session, { args: [name = ''], options }) =>
+    editOne(session, SUBNETS, { name, body: bodyOf(options) }),
   );
 }
 
-function poolIn(text: string, before: readonly Pool[] = []): Pool[] {
+function parsePool(text: string, before: readonly Pool[] = []): Pool[] {
   const [, first, last] = /^([^-\s]+)-([^-\s]+)$/.exec(text) ?? [];
   if (first === undefined || last === undefined) {
     throw usage(`"${text}" is not of the form first-last, such as 10.0.0.100-10.0.0.199.`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { painter } from './paint.ts';
 import { renderFacts, renderTable, type Column } from './table.ts';
 import { toTerminal } from './escape.ts';
-import { cut, harmless, textWidth } from './text-width.ts';
+import { truncate, sanitizeLine, textWidth } from './text-width.ts';
 
 interface Row {
   readonly name: string;
@@ -45,7 +45,7 @@ describe('tables', () => {
 
   test('never: text of others does anything to the terminal', () => {
     const evil = '\u001B[2Jx\u0007\ny\u202Ez';
-    expect(harmless(evil)).toBe(String.raw`\u001b[2Jx\u0007 y\u202ez`);
+    expect(sanitizeLine(evil)).toBe(String.raw`\u001b[2Jx\u0007 y\u202ez`);
     expect(renderTable([{ name: evil, state: '' }], COLUMNS, plain)).not.toContain('\u001B');
     expect(renderFacts([['Name', evil]], plain)).not.toContain('\u001B');
   });
@@ -68,8 +68,8 @@ describe('tables', () => {
   ])('the width of %j is %i', (text, width) => expect(textWidth(text)).toBe(width));
 
   test('a-cut-text-fits and says that it was cut', () => {
-    expect(cut('compute-1', 9)).toBe('compute-1');
-    expect(cut('compute-10', 9)).toBe('compute-…');
-    expect(cut('計算機計算機', 6)).toBe('計算…');
+    expect(truncate('compute-1', 9)).toBe('compute-1');
+    expect(truncate('compute-10', 9)).toBe('compute-…');
+    expect(truncate('計算機計算機', 6)).toBe('計算…');
   });
 });

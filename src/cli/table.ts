@@ -1,6 +1,6 @@
 // Tables: columns as wide as their widest cell, no lines between them, nothing cut off. Pipes get the same without colours.
 import { stateColour, type Colour, type Paint } from './paint.ts';
-import { harmless, textWidth } from './text-width.ts';
+import { sanitizeLine, textWidth } from './text-width.ts';
 
 export interface Column<R> {
   readonly title: string;
@@ -63,7 +63,7 @@ export class TableWriter<R> {
 }
 
 function cellText(value: string | number | undefined): string {
-  return value === undefined || value === '' ? '-' : harmless(String(value));
+  return value === undefined || value === '' ? '-' : sanitizeLine(String(value));
 }
 
 /** One resource: a name and a value a line. What is undefined has no line. */
@@ -76,7 +76,7 @@ export function renderFacts(
   return known
     .map(([name, value]) => {
       const space = ' '.repeat(width - textWidth(name));
-      return `${paint('dim', name)}${space}${GAP}${harmless(value)}\n`;
+      return `${paint('dim', name)}${space}${GAP}${sanitizeLine(value)}\n`;
     })
     .join('');
 }

@@ -3,13 +3,13 @@ import type { NodeTools, Starters, StoreTools } from './command.ts';
 import { runCli } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface Ran {
+export interface RunResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-export interface RanOptions extends Partial<Pick<Terminal, 'env' | 'outIsTerminal' | 'errIsTerminal'>> {
+export interface RunOptions extends Partial<Pick<Terminal, 'env' | 'outIsTerminal' | 'errIsTerminal'>> {
   readonly starters?: Starters;
   readonly node?: NodeTools;
 }
@@ -31,7 +31,7 @@ const NO_STORE: StoreTools = {
   restore: () => Promise.reject(new Error('there is no store here')),
 };
 
-export async function ran(words: readonly string[], options: RanOptions = {}): Promise<Ran> {
+export async function runWords(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const texts = { out: '', err: '' };
   const terminal: Terminal = {
     env: {},
@@ -39,7 +39,7 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
     errIsTerminal: false,
     columns: () => 80,
     input: () => Promise.resolve(new Uint8Array()),
-    interrupted: () => new AbortController().signal,
+    interruptSignal: () => new AbortController().signal,
     ...options,
     out: (text) => {
       texts.out += text;

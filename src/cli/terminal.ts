@@ -13,12 +13,12 @@ export interface Terminal {
   /** Standard input; reading ends when so many bytes are there. */
   input(bytesMax: number): Promise<Uint8Array>;
   /** Aborted at Ctrl-C. Whoever asks for it takes care of the interrupt; a second one ends the program at once. */
-  interrupted(): AbortSignal;
+  interruptSignal(): AbortSignal;
 }
 
 export function realTerminal(): Terminal {
   let interrupt: AbortController | undefined;
-  const interrupted = (): AbortSignal => {
+  const interruptSignal = (): AbortSignal => {
     if (interrupt === undefined) {
       const made = new AbortController();
       interrupt = made;
@@ -27,7 +27,7 @@ export function realTerminal(): Terminal {
     }
     return interrupt.signal;
   };
-  endWithTheReader();
+  exitOnBrokenPipe();
   return {
     env: process.env,
     out: (text) => void process.stdout.write(text),
@@ -45,12 +45,12 @@ export function realTerminal(): Terminal {
       }
       return Buffer.concat(parts);
     },
-    interrupted,
+    interruptSignal,
   };
 }
 
 /** `muster watch | head` ends when head does, without a word. */
-function endWithTheReader(): void {
+function exitOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);

@@ -18,7 +18,7 @@ export function textWidth(text: string): number {
 }
 
 /** At most `width` columns; what is cut off leaves an ellipsis. */
-export function cut(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let kept = '';
   let used = 0;
@@ -31,6 +31,6 @@ export function cut(text: string, width: number): string {
 }
 
 /** One line of text that can do nothing to the terminal. */
-export function harmless(text: string): string {
+export function sanitizeLine(text: string): string {
   return escapeControls(text.replaceAll(/[\n\t]/g, ' '));
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ran } from './terminal-fixture.ts';
+import { runWords } from './terminal-fixture.ts';
 import { findToken, tokenAdvice } from './token-file.ts';
 
 const data = mkdtempSync(join(tmpdir(), 'muster-token-'));
@@ -24,7 +24,7 @@ describe('the token', () => {
     ['a folder without one', { data: '/nowhere', env: {} }, undefined],
     ['never: the token of this machine is looked for on behalf of another', { mayLook: false, env: {} }, undefined],
   ])('%s', (_, sources, wanted) => {
-    expect(findToken({ data, mayLook: true, ...sources })).toBe(wanted);
+    expect(findToken({ data, mayReadDataFolder: true, ...sources })).toBe(wanted);
   });
 
   test('never: the token of this machine goes to another one, unless its folder is named', async () => {
@@ -40,9 +40,9 @@ describe('the token', () => {
     });
     const { port } = server.address() as AddressInfo;
     const named = ['--data', data];
-    expect((await ran(['sites', 'list', '--server', `http://127.0.0.1:${port}`, ...named])).code).toBe(0);
-    expect((await ran(['sites', 'list', '--server', `http://0.0.0.0:${port}`, ...named])).code).toBe(0);
-    expect((await ran(['sites', 'list', '--server', `http://0.0.0.0:${port}`])).code).toBe(0);
+    expect((await runWords(['sites', 'list', '--server', `http://127.0.0.1:${port}`, ...named])).code).toBe(0);
+    expect((await runWords(['sites', 'list', '--server', `http://0.0.0.0:${port}`, ...named])).code).toBe(0);
+    expect((await runWords(['sites', 'list', '--server', `http://0.0.0.0:${port}`])).code).toBe(0);
     expect(seen).toEqual(['Bearer from-the-folder', 'Bearer from-the-folder', undefined]);
   });
 
@@ -58,14 +58,14 @@ describe('the token', () => {
     });
     const { port } = refusing.address() as AddressInfo;
     const asked = ['sites', 'list', '--server', `http://127.0.0.1:${port}`];
-    const { code, err } = await ran([...asked, '--data', '/nowhere']);
+    const { code, err } = await runWords([...asked, '--data', '/nowhere']);
     expect(code).toBe(1);
     expect(err).toMatchInlineSnapshot(`
       "This needs a token.
       There is no /nowhere/admin-token. Name the server's data folder with --data, or give a token with --token, --token-file or MUSTER_TOKEN. If it is lost, "muster serve --new-admin-token" on that folder makes another.
       "
     `);
-    expect((await ran([...asked, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
+    expect((await runWords([...asked, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
       "This needs a token.
       Give another token with --token, --token-file or MUSTER_TOKEN.
       "
@@ -73,10 +73,10 @@ describe('the token', () => {
   });
 
   test('a file that is there and not ours, and a server elsewhere, have advice of their own', () => {
-    expect(tokenAdvice({ data, mayLook: true })).toBe(
+    expect(tokenAdvice({ data, mayReadDataFolder: true })).toBe(
       `${join(data, 'admin-token')} may not be read. Do this as its owner, or give a token with --token, --token-file or MUSTER_TOKEN.`,
     );
-    expect(tokenAdvice({ data, mayLook: false })).toBe(
+    expect(tokenAdvice({ data, mayReadDataFolder: false })).toBe(
       'Give a token with --token, --token-file or MUSTER_TOKEN. The first one is in the file "admin-token" of the server\'s data folder.',
     );
   });

@@ -1,8 +1,8 @@
 // muster token: who may come in. A secret is shown once, when it is made.
 import { Command, Option } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
-import { parseDuration, relative } from './duration.ts';
-import { said } from './said.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
+import { parseDuration, relativeTime } from './duration.ts';
+import { omitUndefined } from './said.ts';
 import type { Column } from './table.ts';
 
 interface Ended {
@@ -29,7 +29,13 @@ interface Token {
 const TOKENS = '/api/v1/tokens';
 
 export function tokenCommand(cli: Cli): Command {
-  return group('token', 'Who may come in, and what they may do', listTokens(cli), createToken(cli), revokeToken(cli));
+  return commandGroup(
+    'token',
+    'Who may come in, and what they may do',
+    listTokens(cli),
+    createToken(cli),
+    revokeToken(cli),
+  );
 }
 
 function columns(nowMs: number): readonly Column<Token>[] {
@@ -37,13 +43,13 @@ function columns(nowMs: number): readonly Column<Token>[] {
     { title: 'id', of: (token) => token.id, colour: 'bold' },
     { title: 'name', of: (token) => token.name },
     { title: 'role', of: (token) => token.role },
-    { title: 'bound to', of: (token) => boundTo(token) },
+    { title: 'bound to', of: (token) => boundText(token) },
     { title: 'state', of: (token) => stateOf(token, nowMs) },
-    { title: 'created', of: (token) => `${relative(token.createdAtMs, nowMs)} by ${token.createdBy}` },
+    { title: 'created', of: (token) => `${relativeTime(token.createdAtMs, nowMs)} by ${token.createdBy}` },
   ];
 }
 
-function boundTo({ site, project, host }: Token): string {
+function boundText({ site, project, host }: Token): string {
   const places = { site, project, host };
   return Object.entries(places)
     .flatMap(([what, name]) => (name === undefined ? [] : [`${what} ${name}`]))
@@ -51,10 +57,10 @@ function boundTo({ site, project, host }: Token): string {
 }
 
 function stateOf({ revoked, consumed, expiresAtMs }: Token, nowMs: number): string {
-  if (revoked !== undefined) return `revoked ${relative(revoked.atMs, nowMs)}`;
-  if (consumed !== undefined) return `used ${relative(consumed.atMs, nowMs)}`;
+  if (revoked !== undefined) return `revoked ${relativeTime(revoked.atMs, nowMs)}`;
+  if (consumed !== undefined) return `used ${relativeTime(consumed.atMs, nowMs)}`;
   if (expiresAtMs === undefined) return 'good';
-  return `${expiresAtMs <= nowMs ? 'expired' : 'good, expires'} ${relative(expiresAtMs, nowMs)}`;
+  return `${expiresAtMs <= nowMs ? 'expired' : 'good, expires'} ${relativeTime(expiresAtMs, nowMs)}`;
 }
 
 interface ListOptions {
@@ -68,10 +74,10 @@ function listTokens(cli: Cli): Command {
     .description('List tokens, without their secrets')
     .option('--role <role>', 'only viewer, operator, admin, agent or join ones')
     .option('--all', 'also those that were revoked');
-  examples(command, ['who is an admin', 'muster token list --role admin']);
-  return act<ListOptions>(cli, command, async (session, { options: { role, all } }) => {
+  addExamples(command, ['who is an admin', 'muster token list --role admin']);
+  return withAction<ListOptions>(cli, command, async (session, { options: { role, all } }) => {
     const tokens = await session.client.list<Token>(TOKENS, { role, revoked: all === true ? undefined : false });
-    await session.list(tokens, columns(session.nowMs()), 'No tokens.');
+    await session.writeList(tokens, columns(session.nowMs()), 'No tokens.');
     return undefined;
   });
 }
@@ -97,18 +103,18 @@ function createToken(cli: Cli): Command {
     .option('--project <name>', 'sees and touches only what this project has')
     .option('--host <name>', 'the host that a join token is for')
     .option('--expires <time>', 'how long it is good for, such as 90d', parseDuration);
-  examples(
+  addExamples(
     command,
     ['for a dashboard', 'muster token create wallboard --role viewer --expires 365d'],
     ["a shop's own operator", 'muster token create shop-7 --role operator --site edge-7'],
     ["a project's own operator", 'muster token create acme-ops --role operator --project acme'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+  return withAction<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
     const { role, site, project, host, expires } = options;
     const expiresAtMs = expires === undefined ? undefined : session.nowMs() + expires;
-    const body = said({ name, role, site, project, host, expiresAtMs });
+    const body = omitUndefined({ name, role, site, project, host, expiresAtMs });
     const token = await session.client.write<Token>('POST', TOKENS, { body });
-    if (session.output !== 'table') await session.value(token);
+    if (session.output !== 'table') await session.writeValue(token);
     else {
       if (token.secret !== undefined) session.terminal.out(`${token.secret}\n`);
       session.note(token.note ?? `Token ${token.id} (${token.role}). Keep it: it is not shown again.`);
@@ -121,11 +127,11 @@ function revokeToken(cli: Cli): Command {
   const command = new Command('revoke')
     .description('Revoke tokens: from now on they open nothing')
     .argument('<ids...>');
-  examples(command, ['one token', 'muster token revoke tk-01jd8x2k9v7q3f5w2m1a']);
-  return act(cli, command, async (session, { args }) => {
+  addExamples(command, ['one token', 'muster token revoke tk-01jd8x2k9v7q3f5w2m1a']);
+  return withAction(cli, command, async (session, { args }) => {
     for (const id of args) {
       const token = await session.client.write<Token>('DELETE', `${TOKENS}/${encodeURIComponent(id)}`);
-      await session.done(token, `Token ${id} (${token.name}) is revoked.`);
+      await session.reportDone(token, `Token ${id} (${token.name}) is revoked.`);
     }
     return undefined;
   });

@@ -1,17 +1,17 @@
 // muster transport-zones: which hosts have tunnels with each other.
 import { Command, Option } from 'commander';
-import { act, examples, group, type Cli } from './command.ts';
+import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import {
   changedFacts,
   deleteCommand,
   listCommand,
   resourcePath,
   showCommand,
-  type Changed,
-  type Resource,
+  type ChangeInfo,
+  type ResourceSpec,
 } from './resource-commands.ts';
 
-interface TransportZone extends Changed {
+interface TransportZone extends ChangeInfo {
   readonly name: string;
   readonly mesh: 'full' | 'needed';
 }
@@ -23,7 +23,7 @@ const MESH_TEXTS: Readonly<Record<TransportZone['mesh'], string>> = {
   needed: 'each host has tunnels with those that it shares a network or a router with',
 };
 
-const ZONES: Resource<TransportZone> = {
+const ZONES: ResourceSpec<TransportZone> = {
   command: 'transport-zones',
   kind: 'transport zone',
   path: '/api/v1/transport-zones',
@@ -41,7 +41,7 @@ const ZONES: Resource<TransportZone> = {
 };
 
 export function transportZonesCommand(cli: Cli): Command {
-  return group(
+  return commandGroup(
     'transport-zones',
     'Transport zones: hosts of one have tunnels with each other',
     listCommand(cli, ZONES, {
@@ -64,15 +64,15 @@ function createZone(cli: Cli): Command {
     .description('Create a transport zone; hosts that name it are in it at once')
     .argument('<name>')
     .addOption(new Option('--mesh <kind>', 'with all of its hosts, or with those that are needed').choices(MESHES));
-  examples(
+  addExamples(
     command,
     ['tunnels where they are needed', 'muster transport-zones create large'],
     ['tunnels between all its hosts', 'muster transport-zones create rack-a --mesh full'],
   );
-  return act<MeshOptions>(cli, command, async (session, { args: [name], options: { mesh } }) => {
+  return withAction<MeshOptions>(cli, command, async (session, { args: [name], options: { mesh } }) => {
     const body = { name, ...(mesh !== undefined && { mesh }) };
     const zone = await session.client.write<TransportZone>('POST', ZONES.path, { body });
-    await session.done(zone, `Transport zone ${zone.name} is created: ${MESH_TEXTS[zone.mesh]}.`);
+    await session.reportDone(zone, `Transport zone ${zone.name} is created: ${MESH_TEXTS[zone.mesh]}.`);
     return undefined;
   });
 }
@@ -86,10 +86,10 @@ function editZone(cli: Cli): Command {
         .choices(MESHES)
         .makeOptionMandatory(),
     );
-  examples(command, ['only where they are needed', 'muster transport-zones edit default --mesh needed']);
-  return act<MeshOptions>(cli, command, async (session, { args: [name = ''], options: { mesh } }) => {
+  addExamples(command, ['only where they are needed', 'muster transport-zones edit default --mesh needed']);
+  return withAction<MeshOptions>(cli, command, async (session, { args: [name = ''], options: { mesh } }) => {
     const zone = await session.client.write<TransportZone>('PATCH', resourcePath(ZONES, name), { body: { mesh } });
-    await session.one(zone, ZONES.facts(zone, session.nowMs()));
+    await session.writeOne(zone, ZONES.facts(zone, session.nowMs()));
     return undefined;
   });
 }

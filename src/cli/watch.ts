@@ -1,11 +1,11 @@
 // muster watch: follows the journal. When the connection breaks it goes on from where it was.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { act, examples, type Cli } from './command.ts';
+import { withAction, addExamples, type Cli } from './command.ts';
 import { commitLines, type ShownCommit } from './commit-text.ts';
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
-import { Refused, unreachable } from './problem.ts';
+import { ApiRefusal, unreachableFailure } from './problem.ts';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.ts';
 import type { Session } from './session.ts';
 
@@ -25,25 +25,25 @@ export function watchCommand(cli: Cli): Command {
     .option('--after <revision>', 'also what came after this revision; else from now on', wholeNumber)
     .option('--kind <kinds>', 'only these kinds, with commas, such as host,operation')
     .option('--limit <count>', 'end after so many commits', wholeNumber);
-  examples(
+  addExamples(
     command,
     ['hosts only', 'muster watch --kind host'],
     ['from the beginning, a JSON object a line', 'muster watch --after 0 --output json'],
   );
-  return act<WatchOptions>(cli, command, (session, { options }) => new Watch(session, options).run());
+  return withAction<WatchOptions>(cli, command, (session, { options }) => new WatchFollower(session, options).run());
 }
 
-class Watch {
+class WatchFollower {
   readonly #session: Session;
   readonly #options: WatchOptions;
   readonly #interrupted: AbortSignal;
   #lastId: string | undefined;
-  #told = 0;
+  #shown = 0;
 
   constructor(session: Session, options: WatchOptions) {
     this.#session = session;
     this.#options = options;
-    this.#interrupted = session.terminal.interrupted();
+    this.#interrupted = session.terminal.interruptSignal();
   }
 
   async run(): Promise<ExitCode> {
@@ -51,7 +51,7 @@ class Watch {
       try {
         for await (const event of this.#events()) {
           broken = 0;
-          if (await this.#tell(event)) return EXIT.ok;
+          if (await this.#show(event)) return EXIT.ok;
         }
       } catch (error) {
         if (!this.#interrupted.aborted) this.#demandRetryable(error, broken);
@@ -74,16 +74,16 @@ class Watch {
 
   /** A server that says no says it again; one that is away may come back, if it was ever there. */
   #demandRetryable(error: unknown, broken: number): void {
-    const refused = error instanceof Refused && error.status !== 503;
-    if (refused || (error instanceof Failure && !(error instanceof Refused))) throw error;
+    const refused = error instanceof ApiRefusal && error.status !== 503;
+    if (refused || (error instanceof Failure && !(error instanceof ApiRefusal))) throw error;
     if (this.#lastId === undefined || broken >= RECONNECTS_MAX) {
-      throw error instanceof Refused ? error : unreachable(this.#session.client.server, error);
+      throw error instanceof ApiRefusal ? error : unreachableFailure(this.#session.client.server, error);
     }
     if (broken === 0) this.#session.note('The connection broke. Trying to go on from where it was.');
   }
 
   /** True when enough was told. */
-  async #tell({ event, data, id }: ServerSentEvent): Promise<boolean> {
+  async #show({ event, data, id }: ServerSentEvent): Promise<boolean> {
     this.#lastId = id ?? this.#lastId;
     if (event === 'gone' || event === 'diverged') {
       throw new Failure(
@@ -96,8 +96,8 @@ class Watch {
     if (this.#session.output === 'table') {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
       this.#session.terminal.out(`${commitLines(commit, this.#session.paint, when).join('\n')}\n`);
-    } else await this.#session.event(commit);
-    this.#told += 1;
-    return this.#told === this.#options.limit;
+    } else await this.#session.writeEvent(commit);
+    this.#shown += 1;
+    return this.#shown === this.#options.limit;
   }
 }

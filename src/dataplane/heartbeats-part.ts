@@ -1,6 +1,6 @@
 // What a host is shown of heartbeats: how often they are sent, and the peers with which it exchanges them. Both ends are told of each
 // other in the same commit.
-import { SETTING, type Applied, type FleetReader } from '../fleet/index.ts';
+import { SETTING, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import {
   ELECTION,
   heartbeatPeers,
@@ -55,14 +55,14 @@ function bfdHostsOf(fleet: FleetReader, doc: Service): string[] {
   return [...watchedOf(doc), ...watchersOf(fleet, doc, WATCHERS_MARGIN)];
 }
 
-function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
   const [old, now] = [was, is].map((side) => (side === undefined ? '' : watchedOf(side).join()));
   if (old === now) return [];
   return [...new Set([was, is].flatMap((side) => (side === undefined ? [] : bfdHostsOf(fleet, side))))];
 }
 
-function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const id = (after ?? before)?.id ?? '';
@@ -71,7 +71,7 @@ function affectedByRouter(fleet: FleetReader, { before, after }: Applied): reado
   return [...hosts];
 }
 
-function affectedByPort(fleet: FleetReader, change: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, change: AppliedChange): readonly string[] {
   const hosts = new Set<string>();
   for (const { host, scope } of presenceChanges(fleet, change)) {
     hosts.add(host);

@@ -1,15 +1,6 @@
 // What a host is shown of networks: the layer-2 domains and the routers that it has to do with, with every port in them that is
 // bound elsewhere. A host has to do with a domain when a port of its own is in it, or when it routes into it.
-import {
-  eachInSteps,
-  finish,
-  sortInSteps,
-  type Applied,
-  type FleetReader,
-  type Id,
-  type Steps,
-  type Stored,
-} from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Id, Stored } from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import {
@@ -191,7 +182,7 @@ function portFingerprint(port: Port | undefined): string {
   return [binding.host, binding.segment, mac, network, ...addresses.map(({ ip }) => ip)].join('|');
 }
 
-function affectedByPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
   if (portFingerprint(was) === portFingerprint(is)) return [];
   const hosts = new Set<string>();
@@ -206,7 +197,7 @@ function affectedByPort(fleet: FleetReader, { before, after }: Applied): readonl
   return [...hosts];
 }
 
-function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
@@ -218,7 +209,7 @@ function affectedByRouter(fleet: FleetReader, { before, after }: Applied): reado
 }
 
 /** Whoever gets something to do with a service, or has nothing to do with it any more. */
-function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const hosts = new Set<string>();
   for (const side of [before, after]) {
     const service = side?.doc as Service | undefined;
@@ -229,7 +220,7 @@ function affectedByService(fleet: FleetReader, { before, after }: Applied): read
   return [...hosts];
 }
 
-function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedBySubnet(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
   const networks = [was, is].flatMap((side) => (side === undefined ? [] : [side.network]));
@@ -239,7 +230,7 @@ function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): reado
   return [...hosts];
 }
 
-function affectedByTunnelKey(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByTunnelKey(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const of = (after ?? before)?.doc as { readonly for: string; readonly id: string } | undefined;
   if (of === undefined) return [];
   if (of.for === 'network') return [...hostsWithNetworks(fleet, [of.id])];

@@ -1,15 +1,6 @@
 // The hosts that a host has tunnels with: those of its transport zone, all of them or those that it has to do with. Tunnels are
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
-import {
-  eachInSteps,
-  filterInSteps,
-  finish,
-  mapInSteps,
-  sortInSteps,
-  type Applied,
-  type FleetReader,
-  type Steps,
-} from '../fleet/index.ts';
+import type { AppliedChange, FleetReader } from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
@@ -123,7 +114,7 @@ export function possibleTunnelPeers(fleet: FleetReader, id: string): readonly st
   return [...found];
 }
 
-function affectedByHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByHost(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   const id = (after ?? before)?.id ?? '';
   if (tunnelFingerprint(was) === tunnelFingerprint(is)) return [];
@@ -146,13 +137,13 @@ function tunnelFingerprint(host: Host | undefined): string {
   return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }
 
-function affectedByZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByZone(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as TransportZone | undefined, after?.doc as TransportZone | undefined];
   if (was?.mesh === is?.mesh) return [];
   return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, (after ?? before)?.id ?? '')].map((host) => host.id);
 }
 
-function affectedByPort(fleet: FleetReader, change: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, change: AppliedChange): readonly string[] {
   const hosts = new Set<string>();
   for (const { host, scope } of presenceChanges(fleet, change)) {
     const doc = findHost(fleet, host)?.doc;
@@ -163,14 +154,14 @@ function affectedByPort(fleet: FleetReader, change: Applied): readonly string[] 
   return [...hosts];
 }
 
-function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const [old, now] = [was?.subnets ?? [], is?.subnets ?? []];
   if (old.length === now.length && old.every((subnet) => now.includes(subnet))) return [];
   return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', [...old, ...now])];
 }
 
-function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
   const [old, now] = [was, is].map((side) => new Set(side === undefined ? [] : participantsOf(side)));
   const service = is ?? was;

@@ -1,5 +1,5 @@
 // Where the change of a port makes a difference to others: only the first and the last port of a network or a subnet on a host does.
-import type { Applied, FleetReader } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader } from '../fleet/index.ts';
 import { PORT, PORTS_BY_HOST, type Port } from '../network/index.ts';
 import type { PresenceScope } from './relations.ts';
 
@@ -10,7 +10,7 @@ export interface PresenceChange {
 }
 
 /** The hosts that have just come to places, or have just left them. */
-export function presenceChanges(fleet: FleetReader, { kind, before, after }: Applied): PresenceChange[] {
+export function presenceChanges(fleet: FleetReader, { kind, before, after }: AppliedChange): PresenceChange[] {
   if (kind !== PORT.name) return [];
   return [before, after].flatMap((side) => {
     const port = side?.doc as Port | undefined;

@@ -1,6 +1,6 @@
 // What a host is shown of services: those that it has presence for or something to do with, its own role in each, and what is
 // needed to compile it. Where several hosts are told the same, they are told it in the same commit.
-import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Id, Stored } from '../fleet/index.ts';
 import {
   isBeforeSwitch,
   SERVICE,
@@ -166,7 +166,7 @@ function serviceFingerprint({ epoch, designated, standby, handOver }: Service): 
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');
 }
 
-function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
   if (was !== undefined && is !== undefined && serviceFingerprint(was) === serviceFingerprint(is)) return [];
   const hosts = new Set<string>();
@@ -177,7 +177,7 @@ function affectedByService(fleet: FleetReader, { before, after }: Applied): read
 }
 
 /** Its own view is another by its quarantine; those of others only by the address at which it does their services. */
-function affectedByHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByHost(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   const id = (after ?? before)?.id ?? '';
   if (was?.tunnelAddress === is?.tunnelAddress) return [id];
@@ -188,14 +188,14 @@ function affectedByHost(fleet: FleetReader, { before, after }: Applied): readonl
   return [...hosts];
 }
 
-function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
   if (was?.nat?.ip === is?.nat?.ip && was?.subnets.join() === is?.subnets.join()) return [];
   return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets)];
 }
 
-function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedBySubnet(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
   const hosts = new Set<string>();
@@ -211,7 +211,7 @@ function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): reado
   return [...hosts];
 }
 
-function affectedByFloatingAddress(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByFloatingAddress(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   return [before, after].flatMap((side) => {
     const floating = side?.doc as FloatingAddress | undefined;
     return hostOf(floating === undefined ? undefined : insidePort(fleet, floating)?.doc) ?? [];

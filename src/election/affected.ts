@@ -1,6 +1,6 @@
 // Which services a change may concern. Events only make the controller look sooner: whatever is forgotten here is found by the
 // scan. Cheap, because every commit asks.
-import { idOf, SETTING, type Applied, type FleetReader } from '../fleet/index.ts';
+import { idOf, SETTING, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../hosts/index.ts';
 import {
   NETWORK,
@@ -24,7 +24,7 @@ export type Affected = 'all' | readonly ServiceId[];
 
 const NONE: readonly ServiceId[] = [];
 
-export function affectedBy(fleet: FleetReader, change: Applied): Affected {
+export function affectedBy(fleet: FleetReader, change: AppliedChange): Affected {
   const { kind, before, after } = change;
   const id = (after ?? before)?.id;
   if (id === undefined) return NONE;
@@ -53,7 +53,7 @@ export function affectedBy(fleet: FleetReader, change: Applied): Affected {
 }
 
 /** What it does, and what it could do: of a host only what elections ask for. */
-function byHost(fleet: FleetReader, id: string, { before, after }: Applied): ServiceId[] {
+function byHost(fleet: FleetReader, id: string, { before, after }: AppliedChange): ServiceId[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   if (was !== undefined && is !== undefined && isSame(was, is)) return [];
   return concernedBy(fleet, id);

@@ -1,6 +1,6 @@
 // Looks after services at the lease holder: elects, hands over and withdraws, in slices that are decided inside their commits.
 // It looks at what is. Events make it look sooner; a scan finds what no event told of, such as a host that nobody hears any more.
-import { idOf, type Applied } from '../fleet/index.ts';
+import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
 import { OPERATION, type Log } from '../operations/index.ts';
 import { affectedBy, concernedBy } from './affected.ts';
@@ -63,7 +63,7 @@ export class ElectionController {
   }
 
   /** Something changed: what it may concern is looked at next. */
-  wake(applied: readonly Applied[]): void {
+  wake(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const change of applied) {
       const affected = affectedBy(fleet, change);

@@ -9,7 +9,7 @@ import { SERVICE, type Service } from './model.ts';
 
 const SUBNETS = ['s1', 's2'];
 /** Longer than a host that is late is waited for, and than a switch out of control is given. */
-const TICKS = CONDITIONS.fallback.moveAfterMs / 1000 + 90;
+const TICKS = CONDITIONS.defaultValue.moveAfterMs / 1000 + 90;
 const NEAR_THE_END = 40;
 /** A hand-over that is not ready is given to another host after a minute: that is a commit or two. */
 const COMMITS_MAX = 4;

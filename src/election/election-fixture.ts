@@ -217,8 +217,8 @@ export class World extends TestWorld {
     await this.put(...ids.map((id) => remove(PORT, idOf(PORT, id))));
   }
 
-  async setting(value: Partial<(typeof ELECTION)['fallback']>): Promise<void> {
-    await this.put(put(SETTING, ELECTION.name, { value: { ...ELECTION.fallback, ...value }, ...CHANGED }));
+  async setting(value: Partial<(typeof ELECTION)['defaultValue']>): Promise<void> {
+    await this.put(put(SETTING, ELECTION.name, { value: { ...ELECTION.defaultValue, ...value }, ...CHANGED }));
   }
 
   /** Most of those that listen for a host say that they do not hear it. */

@@ -1,6 +1,6 @@
 // Designations as tenants of a host: what lives there, where each would go, and that it does not matter who begins.
 import { describe, expect, test } from 'vitest';
-import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Evacuating } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
@@ -29,7 +29,7 @@ const leavers = (fleet: FleetReader, hosts: readonly string[]) =>
   hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
 
 const plan = (world: World, ...hosts: string[]): readonly Evacuating[] =>
-  onTrial(world.fleet, (trial) => {
+  runTrial(world.fleet, (trial) => {
     trial.add(hosts.map((name) => fitHost(name, LEAVING)));
     return evacuator.plan(trial, leavers(trial, hosts), world.nowMs);
   });

@@ -1,6 +1,6 @@
 // How designations get away from a host that leaves: by the same decision that elections make all the time, so that it does not
 // matter which of the two comes first. What has no presence elsewhere ends with the host.
-import { idOf, put, valueOf, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
+import { idOf, put, valueOf, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   allSteps,
   findHost,
@@ -127,7 +127,7 @@ function serviceOf({ id }: Tenant): ServiceId {
   return idOf(SERVICE, id);
 }
 
-function hostsOf(before: Applied['before'], after: Applied['after']): string[] {
+function hostsOf(before: AppliedChange['before'], after: AppliedChange['after']): string[] {
   const hosts = [before, after].flatMap((stored) => {
     const { designated, handOver } = (stored?.doc ?? {}) as Partial<Service>;
     return [designated?.host, handOver?.from, handOver?.to];

@@ -1,6 +1,6 @@
 // Hand-overs on the rack: every step twice, a failure and a crash at every write and at every look at hosts, a cancel at every
 // step. Whatever happens, one host has the service, its epoch has grown once for each switch, and nothing is left half done.
-import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { accept, type Decision, type Journal } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -66,7 +66,7 @@ function onRack({ name, world, hosts }: Rack): void {
 
 /** The host is tombstoned and its services are handed over in one commit. */
 function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decision<unknown> {
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     const tombstone = fitHost('a', LEAVING);
     trial.add([tombstone]);
     const services = IDS.map((id) => idOf(SERVICE, id));

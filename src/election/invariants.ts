@@ -1,6 +1,6 @@
 // What must never be untrue of designations, checked after every commit in tests and in the simulation; and what must be true
 // once everything has come to rest.
-import type { Applied, FleetReader, Invariant } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Invariant } from '../fleet/index.ts';
 import { findHost, HOST, isOutOfControl, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
@@ -15,7 +15,7 @@ interface Became {
   readonly is: Service;
 }
 
-function becameOf(changed: readonly Applied[]): Became[] {
+function becameOf(changed: readonly AppliedChange[]): Became[] {
   return changed.flatMap(({ kind, before, after }) =>
     kind !== SERVICE.name || after === undefined
       ? []

@@ -60,7 +60,7 @@ describe('a look that was made before its commit', () => {
 
   const election = (facts: object): Change =>
     put(SETTING, ELECTION.name as never, {
-      value: { ...ELECTION.fallback, ...facts },
+      value: { ...ELECTION.defaultValue, ...facts },
       changedBy: 'test',
       changedAtMs: 0,
     });

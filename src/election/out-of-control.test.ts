@@ -6,7 +6,7 @@ import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, type
 import { moveService } from './move.ts';
 
 const NAT = 'nat:r1';
-const { moveAfterMs } = CONDITIONS.fallback;
+const { moveAfterMs } = CONDITIONS.defaultValue;
 
 const hostOf = ({ fleet }: World, id = NAT): string | undefined => service(fleet, id)?.designated?.host;
 

@@ -23,7 +23,13 @@ export const ELECTION = setting('election', {
     { additionalProperties: false },
   ),
   // Each hand-over makes every host with presence compile its view anew, three times: more at once would only queue there.
-  fallback: { held: false, handOverDrainMs: 1000, handOversAtOnce: 256, heartbeats: true, heartbeatMs: HEARTBEAT_MS },
+  defaultValue: {
+    held: false,
+    handOverDrainMs: 1000,
+    handOversAtOnce: 256,
+    heartbeats: true,
+    heartbeatMs: HEARTBEAT_MS,
+  },
 });
 
 export interface Heartbeats {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import {
   Fleet,
   idOf,
-  onTrial,
+  runTrial,
   put,
   Registry,
   remove,
@@ -106,7 +106,7 @@ test('never: what was asked before, or tried and taken back, shows in an electio
       for (const [done, tried] of steps) {
         fleet.apply(fleet.revision + 1, [done]);
         expect(told(fleet)).toEqual(told(anew(fleet)));
-        onTrial(fleet, (trial) => {
+        runTrial(fleet, (trial) => {
           for (const change of tried) {
             trial.add([change]);
             expect(told(trial)).toEqual(told(anew(trial)));

@@ -1,6 +1,6 @@
 // How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts reads no
 // documents, and looks them up only when they are not the thousand of the last one.
-import type { Applied, Forkable, Projection } from '../fleet/index.ts';
+import type { AppliedChange, Forkable, Projection } from '../fleet/index.ts';
 import {
   DESIGNATIONS_VERSION,
   excludedBy,
@@ -55,7 +55,7 @@ class Standings implements Forkable {
     return fork;
   }
 
-  apply({ kind, before, after }: Applied): void {
+  apply({ kind, before, after }: AppliedChange): void {
     const id = (after ?? before)?.id;
     if (id === undefined) return;
     if (kind === HOST.name) this.#host(id, after?.doc as Host | undefined);

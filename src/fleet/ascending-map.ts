@@ -1,7 +1,7 @@
 // A map by texts that mostly come in ascending order, as ids do. It is kept in parts, each for a range of keys: what is new
 // goes to the last part, which is small and was written to just now. In one large map each new key would touch memory that
 // nobody has read lately, and one of them would now and then have to wait until all others are moved to a larger table.
-import { firstNotBelow } from './sorted-ids.ts';
+import { lowerBound } from './sorted-ids.ts';
 
 /** From here on a part takes only keys that come late. The table of so many lies well within a page of the heap. */
 export const PART_KEYS = 2048;
@@ -68,7 +68,7 @@ export class AscendingMap<V> {
 
   #partOf(key: string): Map<string, V> {
     if (key >= this.#newestStart) return this.#newest;
-    const at = firstNotBelow(this.#starts, key);
+    const at = lowerBound(this.#starts, key);
     // What is below all starts belongs to the first part: a part that ran empty may have been before it.
     return this.#parts[this.#starts[at] === key ? at : Math.max(0, at - 1)] as Map<string, V>;
   }

@@ -55,7 +55,7 @@ export function remove<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id:
 }
 
 /** One change per document, the last one: what a decision that touched a document twice commits. */
-export function merged(changes: readonly Change[]): Change[] {
+export function mergeChanges(changes: readonly Change[]): Change[] {
   const byDocument = new Map<string, Change>();
   for (const change of changes) byDocument.set(`${change.kind}/${change.id}`, change);
   return [...byDocument.values()];

@@ -1,7 +1,7 @@
 // A small kind with an index and a projection, and random commits on it: for the properties of fleet and stage.
 import * as fc from 'fast-check';
 import { idOf, put, remove, type Change, type Id, type Kind, type Stored } from './document.ts';
-import { Registry, type Applied, type Index, type Projected, type Projection } from './registry.ts';
+import { Registry, type AppliedChange, type Index, type ProjectionState, type Projection } from './registry.ts';
 
 export interface Box {
   readonly colour: string;
@@ -15,10 +15,10 @@ export const LID: Kind<'lid', { readonly box: string }> = { name: 'lid', check: 
 export const BOXES_BY_TAG: Index<'box', Box> = { name: 'boxes-by-tag', kind: BOX, keysOf: (doc) => doc.tags };
 
 /** What all boxes of a colour weigh: a function of the documents alone. */
-export class Weights implements Projected {
+export class Weights implements ProjectionState {
   readonly byColour = new Map<string, number>();
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     this.#add(before, -1);
     this.#add(after, 1);
   }

@@ -73,7 +73,7 @@ describe('Fleet', () => {
       const loaded = new Fleet(boxRegistry());
       for (const stored of replayed.all(BOX)) loaded.load('box', stored);
       for (const stored of replayed.all(LID)) loaded.load('lid', stored);
-      loaded.loaded(replayed.revision);
+      loaded.finishLoad(replayed.revision);
       for (const changes of tail) loaded.apply(loaded.revision + 1, changes);
       expectSame(loaded, naive);
     });
@@ -115,7 +115,7 @@ describe('Fleet', () => {
       const loaded = new Fleet(boxRegistry());
       const naive = new NaiveFleet();
       for (const changes of other) loaded.apply(loaded.revision + 1, changes);
-      fleet.takeOver(loaded);
+      fleet.replaceWith(loaded);
       for (const changes of tail) fleet.apply(fleet.revision + 1, changes);
       for (const changes of [...other, ...tail]) naive.apply(changes);
       expectSame(fleet, naive);

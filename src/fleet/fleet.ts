@@ -5,14 +5,14 @@ import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import { IdGroups } from './id-groups.ts';
 import type { FleetReader } from './reader.ts';
 import { RecentCommits, type AppliedCommit } from './recent-commits.ts';
-import type { Applied, Index, Projected, Projection, Registry } from './registry.ts';
-import { firstNotBelow, SortedIds } from './sorted-ids.ts';
+import type { AppliedChange, Index, ProjectionState, Projection, Registry } from './registry.ts';
+import { lowerBound, SortedIds } from './sorted-ids.ts';
 
-interface Shelf {
+interface KindTable {
   readonly documents: AscendingMap<Stored>;
   readonly ids: SortedIds;
   readonly indexes: readonly { readonly index: Index; readonly groups: IdGroups }[];
-  readonly projected: readonly Projected[];
+  readonly projections: readonly ProjectionState[];
 }
 
 const NO_KEYS: readonly string[] = [];
@@ -21,27 +21,27 @@ export class Fleet implements FleetReader {
   readonly registry: Registry;
   #revision = 0;
   #groups: Map<string, IdGroups>;
-  #projected: Map<string, Projected>;
-  #shelves: Map<string, Shelf>;
+  #projections: Map<string, ProjectionState>;
+  #tables: Map<string, KindTable>;
   #recent = new RecentCommits();
 
   constructor(registry: Registry) {
     this.registry = registry;
     this.#groups = new Map(registry.indexes.map((index) => [index.name, new IdGroups()]));
-    this.#projected = new Map(registry.projections.map((one) => [one.name, one.create()]));
-    this.#shelves = new Map([...registry.kinds.keys()].map((name) => [name, this.#newShelf(name)]));
+    this.#projections = new Map(registry.projections.map((one) => [one.name, one.create()]));
+    this.#tables = new Map([...registry.kinds.keys()].map((name) => [name, this.#newTable(name)]));
   }
 
-  #newShelf(kind: string): Shelf {
+  #newTable(kind: string): KindTable {
     return {
       documents: new AscendingMap(),
       ids: new SortedIds(),
       indexes: this.registry.indexes
         .filter((index) => index.kind.name === kind)
         .map((index) => ({ index, groups: this.#groups.get(index.name) as IdGroups })),
-      projected: this.registry.projections
+      projections: this.registry.projections
         .filter((one) => one.kinds.includes(kind))
-        .map((one) => this.#projected.get(one.name) as Projected),
+        .map((one) => this.#projections.get(one.name) as ProjectionState),
     };
   }
 
@@ -53,32 +53,32 @@ export class Fleet implements FleetReader {
    * Shows what another fleet of the same registry shows, which is not used any more. A snapshot is loaded into a fleet of its own and taken
    * over whole: nobody sees half of one, however long the loading takes.
    */
-  takeOver(loaded: Fleet): void {
+  replaceWith(loaded: Fleet): void {
     this.#revision = loaded.#revision;
     this.#groups = loaded.#groups;
-    this.#projected = loaded.#projected;
-    this.#shelves = loaded.#shelves;
+    this.#projections = loaded.#projections;
+    this.#tables = loaded.#tables;
     this.#recent = loaded.#recent;
   }
 
   /** Loads one document of a snapshot. */
   load(kind: string, stored: Stored): void {
-    const shelf = this.#shelf(kind);
+    const shelf = this.#table(kind);
     this.#replace(shelf, { kind, before: shelf.documents.get(stored.id), after: stored });
   }
 
   /** Ends a snapshot's loading, at its revision. */
-  loaded(revision: number): void {
+  finishLoad(revision: number): void {
     this.#revision = revision;
   }
 
   /** Applies a durable commit that was decided elsewhere, or found in the journal. Revisions leave no gap. */
-  apply(revision: number, changes: readonly Change[]): Applied[] {
+  apply(revision: number, changes: readonly Change[]): AppliedChange[] {
     this.#advance(revision);
     const commit = changes.map(({ kind, id, doc }) => {
-      const shelf = this.#shelf(kind);
+      const shelf = this.#table(kind);
       const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
-      const applied: Applied = { kind, before: shelf.documents.get(id), after };
+      const applied: AppliedChange = { kind, before: shelf.documents.get(id), after };
       this.#replace(shelf, applied);
       return applied;
     });
@@ -86,14 +86,14 @@ export class Fleet implements FleetReader {
     return commit;
   }
 
-  commitsBack(): Iterable<AppliedCommit> {
+  recentCommits(): Iterable<AppliedCommit> {
     return this.#recent.newestFirst();
   }
 
   /** Takes over a durable commit from the stage on top of this fleet, which has shown it to the projections already. */
-  absorb(revision: number, applied: readonly Applied[]): void {
+  applyStaged(revision: number, applied: readonly AppliedChange[]): void {
     this.#advance(revision);
-    for (const one of applied) this.#store(this.#shelf(one.kind), one);
+    for (const one of applied) this.#store(this.#table(one.kind), one);
     this.#recent.add(applied);
   }
 
@@ -104,18 +104,18 @@ export class Fleet implements FleetReader {
     this.#revision = revision;
   }
 
-  #replace(shelf: Shelf, applied: Applied): void {
+  #replace(shelf: KindTable, applied: AppliedChange): void {
     this.#store(shelf, applied);
-    for (const projected of shelf.projected) projected.apply(applied);
+    for (const projected of shelf.projections) projected.apply(applied);
   }
 
-  #store({ documents, ids, indexes }: Shelf, { before, after }: Applied): void {
+  #store({ documents, ids, indexes }: KindTable, { before, after }: AppliedChange): void {
     const id = (after ?? before)?.id;
     if (id === undefined) return; // what was not there is deleted
     if (before === undefined) {
       // Most are new. There is nothing to compare with then.
       for (let nth = 0; nth < indexes.length; nth += 1) {
-        const { index, groups } = indexes[nth] as Shelf['indexes'][number];
+        const { index, groups } = indexes[nth] as KindTable['indexes'][number];
         const keys = index.keysOf((after as Stored).doc, id);
         for (let at = 0; at < keys.length; at += 1) groups.add(keys[at] as string, id);
       }
@@ -124,7 +124,7 @@ export class Fleet implements FleetReader {
       return;
     }
     for (let nth = 0; nth < indexes.length; nth += 1) {
-      const { index, groups } = indexes[nth] as Shelf['indexes'][number];
+      const { index, groups } = indexes[nth] as KindTable['indexes'][number];
       const keysBefore = index.keysOf(before.doc, id);
       const keysAfter = after === undefined ? NO_KEYS : index.keysOf(after.doc, id);
       for (const key of keysBefore) if (!keysAfter.includes(key)) groups.delete(key, id);
@@ -137,30 +137,30 @@ export class Fleet implements FleetReader {
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
-    return this.#shelf(kind.name).documents.get(id) as Stored<K, D> | undefined;
+    return this.#table(kind.name).documents.get(id) as Stored<K, D> | undefined;
   }
 
   *all<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Iterable<Stored<K, D>> {
-    const shelf = this.#shelf(kind.name);
-    for (const id of [...shelf.ids.inOrder()]) yield shelf.documents.get(id) as Stored<K, D>;
+    const shelf = this.#table(kind.name);
+    for (const id of [...shelf.ids.toArray()]) yield shelf.documents.get(id) as Stored<K, D>;
   }
 
   /** Up to `limit` documents of a kind with ids above `after`, in id order: a page of a list, in O(log n + limit). */
   page<K extends string, D extends AnyDoc>(kind: Kind<K, D>, after: string, limit: number): Stored<K, D>[] {
-    const shelf = this.#shelf(kind.name);
-    const ids = shelf.ids.inOrder();
-    let start = firstNotBelow(ids, after);
+    const shelf = this.#table(kind.name);
+    const ids = shelf.ids.toArray();
+    let start = lowerBound(ids, after);
     if (ids[start] === after) start += 1;
     return ids.slice(start, start + limit).map((id) => shelf.documents.get(id) as Stored<K, D>);
   }
 
   count(kind: Kind<string, never>): number {
-    return this.#shelf(kind.name).documents.size;
+    return this.#table(kind.name).documents.size;
   }
 
   *find<K extends string, D extends AnyDoc>(index: Index<K, D>, key: string): Iterable<Stored<K, D>> {
-    const documents = this.#shelf(index.kind.name).documents;
-    for (const id of [...this.idsUnder(index.name, key)]) yield documents.get(id) as Stored<K, D>;
+    const documents = this.#table(index.kind.name).documents;
+    for (const id of [...this.lookupIds(index.name, key)]) yield documents.get(id) as Stored<K, D>;
   }
 
   countOf(index: Index<string, never>, key: string): number {
@@ -168,23 +168,23 @@ export class Fleet implements FleetReader {
   }
 
   /** The ids under an index key, in order; valid until the next change. */
-  idsUnder(index: string, key: string): readonly string[] {
-    return this.#groups.get(index)?.inOrder(key) ?? NO_KEYS;
+  lookupIds(index: string, key: string): readonly string[] {
+    return this.#groups.get(index)?.idsOf(key) ?? NO_KEYS;
   }
 
-  projection<P extends Projected>(projection: Projection<P>): P {
-    const found = this.#projected.get(projection.name);
+  projection<P extends ProjectionState>(projection: Projection<P>): P {
+    const found = this.#projections.get(projection.name);
     if (found === undefined) throw new Error(`projection "${projection.name}" is not registered`);
     return found as P;
   }
 
   /** The projections that follow a kind: the stage applies to them what it stages. */
-  projectedFor(kind: string): readonly Projected[] {
-    return this.#shelf(kind).projected;
+  projectionsOf(kind: string): readonly ProjectionState[] {
+    return this.#table(kind).projections;
   }
 
-  #shelf(kind: string): Shelf {
-    const shelf = this.#shelves.get(kind);
+  #table(kind: string): KindTable {
+    const shelf = this.#tables.get(kind);
     if (shelf === undefined) throw new Error(`kind "${kind}" is not registered`);
     return shelf;
   }

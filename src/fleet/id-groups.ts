@@ -35,8 +35,8 @@ export class IdGroups {
   }
 
   /** The ids under a key, in order; valid until the next change. */
-  inOrder(key: string): readonly string[] {
+  idsOf(key: string): readonly string[] {
     const group = this.#groups.get(key);
-    return group === undefined ? NO_IDS : typeof group === 'string' ? [group] : group.inOrder();
+    return group === undefined ? NO_IDS : typeof group === 'string' ? [group] : group.toArray();
   }
 }

@@ -3,13 +3,13 @@ import { idOf, put } from './document.ts';
 import { BOX, BOXES_BY_TAG, boxId, LID } from './fleet-fixture.ts';
 import { Fleet } from './fleet.ts';
 import { LongTrial } from './long-trial.ts';
-import { Registry, type Applied, type Forkable, type Projection } from './registry.ts';
+import { Registry, type AppliedChange, type Forkable, type Projection } from './registry.ts';
 
 /** How many boxes there are. */
 class Boxes implements Forkable {
   count = 0;
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     this.count += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
   }
 

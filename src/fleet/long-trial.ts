@@ -3,40 +3,40 @@
 // are. Documents that it does not change itself are those of the newest fleet, slice after slice.
 import type { Change } from './document.ts';
 import type { FleetReader } from './reader.ts';
-import type { Applied, Forkable, Projected, Projection } from './registry.ts';
-import { Overlay, type Ground } from './stage.ts';
+import type { AppliedChange, Forkable, ProjectionState, Projection } from './registry.ts';
+import { Overlay, type StageBase } from './stage.ts';
 
 export class LongTrial extends Overlay {
   readonly #kinds: readonly string[];
-  readonly #forks = new Map<Projected, Forkable>();
+  readonly #forks = new Map<ProjectionState, Forkable>();
 
   /** Only documents of these kinds can be added. */
   constructor(fleet: FleetReader, kinds: readonly string[]) {
-    super(fleet as Ground);
+    super(fleet as StageBase);
     this.#kinds = kinds;
   }
 
   /** What the next slice is made on: the fleet has gone on meanwhile. */
   rebase(fleet: FleetReader): void {
-    this.ground = fleet as Ground;
+    this.base = fleet as StageBase;
   }
 
   /** What was planned on it means nothing any more: forks share something that is another now, or the fleet was loaded anew. */
   get isOutdated(): boolean {
     if (this.#forks.size === 0) return false;
-    const live = new Set(this.#kinds.flatMap((kind) => this.ground.projectedFor(kind)));
+    const live = new Set(this.#kinds.flatMap((kind) => this.base.projectionsOf(kind)));
     for (const [one, fork] of this.#forks) if (fork.isOutdated === true || !live.has(one)) return true;
     return false;
   }
 
-  override add(changes: readonly Change[]): readonly Applied[] {
+  override add(changes: readonly Change[]): readonly AppliedChange[] {
     const other = changes.find(({ kind }) => !this.#kinds.includes(kind));
     if (other !== undefined) throw new Error(`a long trial of ${this.#kinds.join(', ')} cannot show a ${other.kind}`);
     return super.add(changes);
   }
 
-  override projection<P extends Projected>(projection: Projection<P>): P {
-    const live = this.ground.projection(projection);
+  override projection<P extends ProjectionState>(projection: Projection<P>): P {
+    const live = this.base.projection(projection);
     const fork = this.#forks.get(live);
     if (fork !== undefined) return fork as unknown as P;
     if (!isForkable(live) || !projection.kinds.some((kind) => this.#kinds.includes(kind))) return live;
@@ -53,11 +53,11 @@ export class LongTrial extends Overlay {
   }
 
   /** Those that nobody asked for yet are told when they are forked; those that cannot be forked show the fleet's. */
-  override projectedFor(kind: string): readonly Projected[] {
-    return this.ground.projectedFor(kind).flatMap((one) => this.#forks.get(one) ?? []);
+  override projectionsOf(kind: string): readonly ProjectionState[] {
+    return this.base.projectionsOf(kind).flatMap((one) => this.#forks.get(one) ?? []);
   }
 }
 
-function isForkable<P extends Projected>(one: P): one is P & Forkable {
+function isForkable<P extends ProjectionState>(one: P): one is P & Forkable {
   return 'fork' in one;
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { quickForm } from './quick-form.ts';
+import { optimizeSchema } from './quick-form.ts';
 
 const CLOSED = { additionalProperties: false };
 
@@ -31,7 +31,7 @@ const FINE = {
   enum: { items: true },
 };
 
-const quick = Compile(quickForm(SCHEMA));
+const quick = Compile(optimizeSchema(SCHEMA));
 const full = Compile(SCHEMA);
 
 describe('the quick form of a schema', () => {

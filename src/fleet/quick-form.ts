@@ -9,7 +9,7 @@ interface Refinement {
 
 type Node = Readonly<Record<string, unknown>>;
 
-export function quickForm(schema: TSchema): TSchema {
+export function optimizeSchema(schema: TSchema): TSchema {
   return rewrite(schema) as TSchema;
 }
 
@@ -20,7 +20,7 @@ function rewrite(node: unknown): unknown {
   for (const name of Object.getOwnPropertyNames(node)) {
     copy[name] = LITERAL.has(name) ? (node as Node)[name] : rewrite((node as Node)[name]);
   }
-  const refinements = [uniqueWords(copy), onlyKnown(copy)].filter((one) => one !== undefined);
+  const refinements = [refineUniqueItems(copy), refineKnownFields(copy)].filter((one) => one !== undefined);
   if (refinements.length === 0) return copy;
   copy['~refine'] = [...((copy['~refine'] as readonly Refinement[] | undefined) ?? []), ...refinements];
   return copy;
@@ -32,27 +32,27 @@ const LITERAL = new Set(['const', 'enum', 'default', 'examples', 'required', '~r
 /** Up to so many are compared with each other: that is sooner done than a set is made. */
 const COMPARED_MAX = 8;
 
-const ALL_DIFFERENT: Refinement = {
-  check: (value) => !Array.isArray(value) || areDifferent(value),
+const DISTINCT_ITEMS: Refinement = {
+  check: (value) => !Array.isArray(value) || areDistinct(value),
   error: () => 'items must be unique',
 };
 
-function areDifferent(values: readonly unknown[]): boolean {
+function areDistinct(values: readonly unknown[]): boolean {
   if (values.length > COMPARED_MAX) return new Set(values).size === values.length;
   for (let at = 1; at < values.length; at += 1) if (values.lastIndexOf(values[at], at - 1) !== -1) return false;
   return true;
 }
 
 /** Takes `uniqueItems` out of a list of strings. */
-function uniqueWords(node: Record<string, unknown>): Refinement | undefined {
+function refineUniqueItems(node: Record<string, unknown>): Refinement | undefined {
   const items = node['items'] as Node | undefined;
   if (node['uniqueItems'] !== true || items?.['type'] !== 'string') return undefined;
   delete node['uniqueItems'];
-  return ALL_DIFFERENT;
+  return DISTINCT_ITEMS;
 }
 
 /** Takes `additionalProperties: false` out of an object whose fields are all named. */
-function onlyKnown(node: Record<string, unknown>): Refinement | undefined {
+function refineKnownFields(node: Record<string, unknown>): Refinement | undefined {
   const { properties, additionalProperties, patternProperties } = node as Node;
   if (additionalProperties !== false || patternProperties !== undefined) return undefined;
   if (typeof properties !== 'object' || properties === null) return undefined;

@@ -1,6 +1,6 @@
 // How everybody reads the fleet: the durable projection and the decider's stage answer the same questions.
 import type { AnyDoc, Id, Kind, Stored } from './document.ts';
-import type { Index, Projected, Projection } from './registry.ts';
+import type { Index, ProjectionState, Projection } from './registry.ts';
 
 export interface FleetReader {
   /** The revision this reader shows. In a stage: that of its last staged change. */
@@ -12,7 +12,7 @@ export interface FleetReader {
   /** Documents under an index key, in id order. */
   find<K extends string, D extends AnyDoc>(index: Index<K, D>, key: string): Iterable<Stored<K, D>>;
   countOf(index: Index<string, never>, key: string): number;
-  projection<P extends Projected>(projection: Projection<P>): P;
+  projection<P extends ProjectionState>(projection: Projection<P>): P;
 }
 
 /** Every document of a kind in id order, as an array. */

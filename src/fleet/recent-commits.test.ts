@@ -33,7 +33,7 @@ describe('changes since a commit', () => {
     above.add([change('c')]);
     expect(idsIn(changesSince(above, since))).toEqual(['c', 'b']);
     const staged = newestCommit(stage);
-    stage.keep();
+    stage.promote();
     expect(idsIn(changesSince(above, staged))).toEqual(['c']);
     expect(changesSince(fleet, staged)).toEqual([]);
   });
@@ -44,7 +44,7 @@ describe('changes since a commit', () => {
     const stage = new Stage(fleet);
     stage.add([change('b', 1)]);
     const dropped = newestCommit(new LongTrial(stage, []));
-    stage.drop();
+    stage.rollback();
     fleet.apply(2, [change('b', 2)]);
     expect(changesSince(fleet, dropped)).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe('changes since a commit', () => {
     const fleet = newFleet();
     fleet.apply(1, [change('a')]);
     const since = newestCommit(fleet);
-    fleet.takeOver(newFleet());
+    fleet.replaceWith(newFleet());
     expect(changesSince(fleet, since)).toBeUndefined();
   });
 });

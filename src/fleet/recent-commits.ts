@@ -1,9 +1,9 @@
 // The last commits that a fleet took, by which whoever worked something out earlier finds what has changed since. A commit is told by its
 // object, never by its revision: what is decided again after a store failed has the revision of what was dropped.
 import type { FleetReader } from './reader.ts';
-import type { Applied } from './registry.ts';
+import type { AppliedChange } from './registry.ts';
 
-export type AppliedCommit = readonly Applied[];
+export type AppliedCommit = readonly AppliedChange[];
 
 /** More than a busy fleet sees in a second. What is kept holds on to documents as they were, so it is not kept for longer. */
 export const CHANGES_KEPT_MAX = 10_000;
@@ -32,20 +32,23 @@ export class RecentCommits {
   }
 }
 
-interface Committed extends FleetReader {
-  commitsBack(): Iterable<AppliedCommit>;
+interface RecentCommitsReader extends FleetReader {
+  recentCommits(): Iterable<AppliedCommit>;
 }
 
 /** What a fleet shows now, for `changesSince`. */
 export function newestCommit(fleet: FleetReader): AppliedCommit | undefined {
-  for (const commit of (fleet as Committed).commitsBack()) return commit;
+  for (const commit of (fleet as RecentCommitsReader).recentCommits()) return commit;
   return undefined;
 }
 
 /** What was changed after a commit; undefined when that cannot be told: it was dropped, or is too long ago. Costs what it answers. */
-export function changesSince(fleet: FleetReader, since: AppliedCommit | undefined): readonly Applied[] | undefined {
-  const changes: Applied[] = [];
-  for (const commit of (fleet as Committed).commitsBack()) {
+export function changesSince(
+  fleet: FleetReader,
+  since: AppliedCommit | undefined,
+): readonly AppliedChange[] | undefined {
+  const changes: AppliedChange[] = [];
+  for (const commit of (fleet as RecentCommitsReader).recentCommits()) {
     if (commit === since) return changes;
     changes.push(...commit);
   }

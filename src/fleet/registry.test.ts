@@ -12,7 +12,7 @@ it('two rooms may not register the same name', () => {
 });
 
 it('a setting has its fallback until somebody changes it', () => {
-  const patience = setting('patience', { about: 'How long.', schema: Type.Integer({ minimum: 1 }), fallback: 3 });
+  const patience = setting('patience', { about: 'How long.', schema: Type.Integer({ minimum: 1 }), defaultValue: 3 });
   const fleet = new Fleet(new Registry([{ kinds: [SETTING] }]));
   expect(valueOf(fleet, patience)).toBe(3);
   const doc = { value: 8, changedBy: 'ana', changedAtMs: 1 };

@@ -11,7 +11,7 @@ export interface Index<K extends string = string, D extends AnyDoc = AnyDoc> {
 }
 
 /** What a projection is told: a document as it was and as it is. Either side may be absent. */
-export interface Applied {
+export interface AppliedChange {
   readonly kind: string;
   readonly before: Stored | undefined;
   readonly after: Stored | undefined;
@@ -22,19 +22,19 @@ export interface Applied {
  * the documents alone: applying the inverse of a change undoes it. The decider applies staged changes to it and
  * takes them back when a group fails.
  */
-export interface Projected {
-  apply(change: Applied): void;
+export interface ProjectionState {
+  apply(change: AppliedChange): void;
 }
 
 /** One that plans can be made on for longer than a turn of the event loop, while the original follows the fleet. */
-export interface Forkable extends Projected {
+export interface Forkable extends ProjectionState {
   /** A copy of its own, as it is now. It may share what no plan changes. */
   fork(): Forkable;
   /** Of a fork: what it shares is another now, so that a plan on it means nothing. */
   readonly isOutdated?: boolean;
 }
 
-export interface Projection<P extends Projected = Projected> {
+export interface Projection<P extends ProjectionState = ProjectionState> {
   readonly name: string;
   readonly kinds: readonly string[];
   readonly create: () => P;
@@ -44,7 +44,7 @@ export interface Projection<P extends Projected = Projected> {
 export interface Invariant {
   readonly name: string;
   /** Sentences that say what is broken; none when all is well. `changed` narrows the look for the costly ones. */
-  readonly check: (fleet: FleetReader, changed: readonly Applied[]) => readonly string[];
+  readonly check: (fleet: FleetReader, changed: readonly AppliedChange[]) => readonly string[];
 }
 
 /** What one room brings to the fleet. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { checker, schemaKind, suggestion } from './schema.ts';
+import { compileChecker, schemaKind, suggestion } from './schema.ts';
 
 const CLOSED = { additionalProperties: false };
 const HOST = Type.Object(
@@ -12,7 +12,7 @@ const HOST = Type.Object(
   },
   CLOSED,
 );
-const problems = checker(HOST);
+const problems = compileChecker(HOST);
 
 describe('checker', () => {
   it('finds nothing wrong with a good document', () => {
@@ -29,7 +29,7 @@ describe('checker', () => {
   });
 
   it('says in words which form is wanted, where the schema has them', () => {
-    const told = checker(
+    const told = compileChecker(
       Type.Object({
         colour: Type.String({ pattern: '^[a-z]+$', 'x-form': 'a colour in lower case' }),
         code: Type.String({ pattern: '^[0-9]$' }),

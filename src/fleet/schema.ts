@@ -2,7 +2,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { AnyDoc, Kind } from './document.ts';
-import { quickForm } from './quick-form.ts';
+import { optimizeSchema } from './quick-form.ts';
 
 /** One thing that is wrong: where (a JSON pointer) and what to do about it. */
 export interface Problem {
@@ -22,8 +22,8 @@ interface SchemaError {
 const PROBLEMS_MAX = 10;
 
 /** Compiles a schema to a check. Made once per schema, not per document. */
-export function checker(schema: TSchema): (value: unknown) => Problem[] {
-  const quick = Compile(quickForm(schema));
+export function compileChecker(schema: TSchema): (value: unknown) => Problem[] {
+  const quick = Compile(optimizeSchema(schema));
   let full: ReturnType<typeof Compile> | undefined; // only what is wrong needs it
   return (value) => {
     if (quick.Check(value)) return [];
@@ -40,7 +40,7 @@ export function schemaKind<K extends string, S extends TSchema>(
   schema: S,
   extra: Omit<Kind<K, Static<S> & AnyDoc>, 'name' | 'check'> = {},
 ): Kind<K, Static<S> & AnyDoc> {
-  const problems = checker(schema);
+  const problems = compileChecker(schema);
   const check = (doc: unknown): string | undefined => {
     const found = problems(doc);
     return found.length === 0 ? undefined : found.map((one) => `${one.field}: ${one.message}`).join('; ');
@@ -75,7 +75,7 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
     case 'const':
     case 'enum':
     case 'anyOf':
-      return [{ field: at, message: allowedAt(schema, at) ?? error.message ?? 'is not allowed' }];
+      return [{ field: at, message: allowedValuesAt(schema, at) ?? error.message ?? 'is not allowed' }];
     case 'format':
       return [{ field: at, message: addressAt(schema, at) ?? error.message ?? 'has a form that is not allowed' }];
     case 'pattern':
@@ -140,7 +140,7 @@ function addressAt(schema: TSchema, pointer: string): string | undefined {
   return `must be an ${names} address, such as ${samples}`;
 }
 
-function allowedAt(schema: TSchema, pointer: string): string | undefined {
+function allowedValuesAt(schema: TSchema, pointer: string): string | undefined {
   const values = nodesAt(schema, pointer).flatMap((node) => [
     ...(node.const === undefined ? [] : [node.const]),
     ...(node.enum ?? []),
@@ -151,7 +151,7 @@ function allowedAt(schema: TSchema, pointer: string): string | undefined {
 
 /** ` (did you mean "x"?)` when one of the known words is close to what was written, or begins with it. */
 export function suggestion(word: string, known: readonly string[]): string {
-  const meant = closest(word, known) ?? begunWith(word, known);
+  const meant = closestMatch(word, known) ?? matchPrefix(word, known);
   return meant === undefined ? '' : ` (did you mean "${meant}"?)`;
 }
 
@@ -159,14 +159,14 @@ export function suggestion(word: string, known: readonly string[]): string {
 const BEGINNING_MIN = 3;
 
 /** The word that was begun, if it is clear which one: the others that begin so begin with it as well. */
-function begunWith(word: string, known: readonly string[]): string | undefined {
+function matchPrefix(word: string, known: readonly string[]): string | undefined {
   if (word.length < BEGINNING_MIN) return undefined;
   const begun = known.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()));
   const [shortest] = begun.toSorted((one, other) => one.length - other.length);
   return shortest !== undefined && begun.every((name) => name.startsWith(shortest)) ? shortest : undefined;
 }
 
-function closest(word: string, known: readonly string[]): string | undefined {
+function closestMatch(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {

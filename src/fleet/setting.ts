@@ -3,7 +3,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { idOf, type Id } from './document.ts';
 import type { FleetReader } from './reader.ts';
-import { checker, schemaKind, type Problem } from './schema.ts';
+import { compileChecker, schemaKind, type Problem } from './schema.ts';
 
 export const SETTING = schemaKind(
   'setting',
@@ -24,7 +24,7 @@ export interface Setting<T = unknown> {
   /** What it changes, in a sentence for operators. */
   readonly about: string;
   readonly schema: TSchema;
-  readonly fallback: T;
+  readonly defaultValue: T;
   readonly problems: (value: unknown) => Problem[];
 }
 
@@ -33,21 +33,21 @@ export function setting<S extends TSchema>(
   options: {
     readonly about: string;
     readonly schema: S;
-    readonly fallback: Static<S>;
+    readonly defaultValue: Static<S>;
     /** What the schema cannot say: how fields stand to each other. */
     readonly check?: (value: Static<S>) => Problem[];
   },
 ): Setting<Static<S>> {
-  const { about, schema, fallback, check } = options;
-  const form = checker(schema);
+  const { about, schema, defaultValue, check } = options;
+  const form = compileChecker(schema);
   const problems = (value: unknown): Problem[] => {
     const wrong = form(value);
     return wrong.length > 0 ? wrong : (check?.(value as Static<S>) ?? []);
   };
-  return { name: idOf(SETTING, name), about, schema, fallback, problems };
+  return { name: idOf(SETTING, name), about, schema, defaultValue, problems };
 }
 
 export function valueOf<T>(fleet: FleetReader, wanted: Setting<T>): T {
   const stored = fleet.get(SETTING, wanted.name);
-  return stored === undefined ? wanted.fallback : (stored.doc.value as T);
+  return stored === undefined ? wanted.defaultValue : (stored.doc.value as T);
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { firstNotBelow, SortedIds } from './sorted-ids.ts';
+import { lowerBound, SortedIds } from './sorted-ids.ts';
 
 const anyId = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', 'b', 'Z', '-', '9') });
 const anyStep = fc.tuple(fc.constantFrom('add', 'delete', 'walk'), anyId);
@@ -16,13 +16,13 @@ it('walks in order whatever was added, deleted and walked before', () => {
       } else if (what === 'delete') {
         ids.delete(id);
         naive.delete(id);
-      } else expect(ids.inOrder()).toEqual([...naive].sort());
+      } else expect(ids.toArray()).toEqual([...naive].sort());
       expect(ids.size).toBe(naive.size);
       expect(ids.has(id)).toBe(naive.has(id));
       // It need not know, but what it says is so.
       if (ids.isBeyond(id)) expect([...naive].every((one) => one < id)).toBe(true);
     }
-    expect(ids.inOrder()).toEqual([...naive].sort());
+    expect(ids.toArray()).toEqual([...naive].sort());
   });
   fc.assert(property);
 });
@@ -32,7 +32,7 @@ it('walks in order when a whole snapshot came in disorder', () => {
   const names = Array.from({ length: 500 }, (_, nth) => `h-${(nth * 7919) % 500}`);
   for (const name of [...names, ...names]) ids.add(name);
   expect(ids.size).toBe(500);
-  expect(ids.inOrder()).toEqual([...names].sort());
+  expect(ids.toArray()).toEqual([...names].sort());
 });
 
 it('knows that an id comes after all others, as long as they came in order', () => {
@@ -44,5 +44,5 @@ it('knows that an id comes after all others, as long as they came in order', () 
 
 it('finds the first that is not below', () => {
   const sorted = ['b', 'd'];
-  expect(['a', 'b', 'c', 'd', 'e'].map((id) => firstNotBelow(sorted, id))).toEqual([0, 0, 1, 1, 2]);
+  expect(['a', 'b', 'c', 'd', 'e'].map((id) => lowerBound(sorted, id))).toEqual([0, 0, 1, 1, 2]);
 });

@@ -14,7 +14,7 @@ export class SortedIds {
   }
 
   has(id: string): boolean {
-    return this.#late?.has(id) === true || this.#sorted[firstNotBelow(this.#sorted, id)] === id;
+    return this.#late?.has(id) === true || this.#sorted[lowerBound(this.#sorted, id)] === id;
   }
 
   /** Whether an id comes after all that are here. False may also mean that it would take a look. */
@@ -34,23 +34,23 @@ export class SortedIds {
       if (this.#late.size === 0) this.#late = undefined;
       return;
     }
-    const at = firstNotBelow(this.#sorted, id);
+    const at = lowerBound(this.#sorted, id);
     if (this.#sorted[at] === id) this.#sorted.splice(at, 1);
   }
 
   /** The ids in order. The array is the set's own: valid until the next change. */
-  inOrder(): readonly string[] {
+  toArray(): readonly string[] {
     const late = this.#late;
     if (late === undefined) return this.#sorted;
     this.#late = undefined;
     if (late.size > PLACED_ONE_BY_ONE_MAX) this.#sorted = [...this.#sorted, ...late].sort();
-    else for (const id of late) this.#sorted.splice(firstNotBelow(this.#sorted, id), 0, id);
+    else for (const id of late) this.#sorted.splice(lowerBound(this.#sorted, id), 0, id);
     return this.#sorted;
   }
 }
 
 /** The position of the first element that is not below `id`. */
-export function firstNotBelow(sorted: readonly string[], id: string): number {
+export function lowerBound(sorted: readonly string[], id: string): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

@@ -45,7 +45,7 @@ describe('Stage', () => {
       const before = readAll(fleet);
       const stage = new Stage(fleet);
       for (const changes of staged) stage.add(changes);
-      stage.drop();
+      stage.rollback();
       expect(readAll(fleet)).toEqual(before);
       expect(readAll(stage)).toEqual(before);
     });
@@ -69,7 +69,7 @@ describe('Stage', () => {
       const fleet = fleetWith(durable);
       const stage = new Stage(fleet);
       for (const changes of staged) stage.add(changes);
-      const kept = stage.keep();
+      const kept = stage.promote();
       const after = fleetWith(durable);
       const applied = staged.map((changes) => after.apply(after.revision + 1, changes));
       expect(readAll(fleet)).toEqual(readAll(after));
@@ -87,13 +87,13 @@ describe('Stage', () => {
       const above = new Stage(below);
       const kept = keptAfter % (second.length + 1);
       for (const [at, changes] of second.entries()) {
-        if (at === kept) below.keep();
+        if (at === kept) below.promote();
         above.add(changes);
         after.apply(after.revision + 1, changes);
         expect(readAll(above)).toEqual(readAll(after));
       }
-      if (kept === second.length) below.keep();
-      above.keep();
+      if (kept === second.length) below.promote();
+      above.promote();
       expect(readAll(fleet)).toEqual(readAll(after));
     });
     fc.assert(property, { numRuns: 300 });
@@ -108,11 +108,11 @@ describe('Stage', () => {
       const between = readAll(below);
       const above = new Stage(below);
       for (const changes of second) above.add(changes);
-      above.drop();
+      above.rollback();
       expect(readAll(below)).toEqual(between);
       const again = new Stage(below);
       for (const changes of second) again.add(changes);
-      below.drop();
+      below.rollback();
       expect(readAll(fleet)).toEqual(before);
     });
     fc.assert(property, { numRuns: 300 });
@@ -124,7 +124,7 @@ describe('Stage', () => {
     below.add([{ kind: 'box', id: 'a', doc: box }]);
     const above = new Stage(below);
     above.add([{ kind: 'box', id: 'b', doc: box }]);
-    expect(() => above.keep()).toThrow('the stage below is not kept');
+    expect(() => above.promote()).toThrow('the stage below is not kept');
   });
 
   it('says at which revision it shows a document', () => {

@@ -15,19 +15,19 @@ export class StagedKeys {
   }
 
   /** The staged documents under a key, in the order in which they came. */
-  idsUnder(key: string): ReadonlySet<string> {
+  lookupIds(key: string): ReadonlySet<string> {
     return this.#added.get(key) ?? NO_IDS;
   }
 
   /** How many documents of the ground are under a key that are staged, as they are there or otherwise. */
-  hiddenUnder(key: string): number {
+  countHidden(key: string): number {
     return this.#hidden.get(key) ?? 0;
   }
 
   /** A document of the ground is staged for the first time. */
   hide({ id, doc }: Stored): void {
     // A document that names a key twice is under it once.
-    for (const key of new Set(this.#index.keysOf(doc, id))) this.#hidden.set(key, this.hiddenUnder(key) + 1);
+    for (const key of new Set(this.#index.keysOf(doc, id))) this.#hidden.set(key, this.countHidden(key) + 1);
   }
 
   add({ id, doc }: Stored): void {

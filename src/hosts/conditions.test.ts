@@ -11,7 +11,7 @@ import { findHost } from './decide.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
 import { conditionSentences, recordConditions } from './record-conditions.ts';
 
-const settings = CONDITIONS.fallback;
+const settings = CONDITIONS.defaultValue;
 const CUT: Condition = { type: 'switch', code: 'unreachable', message: 'no answer from its database socket' };
 const GONE: Condition = {
   type: 'switch',

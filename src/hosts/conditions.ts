@@ -46,9 +46,9 @@ export const CONDITIONS = setting('conditions', {
     },
     CLOSED,
   ),
-  fallback: { degradedAfterMs: 10_000, steadyMs: 10_000, moveAfterMs: 30_000 },
+  defaultValue: { degradedAfterMs: 10_000, steadyMs: 10_000, moveAfterMs: 30_000 },
 });
-type ConditionSettings = (typeof CONDITIONS)['fallback'];
+type ConditionSettings = (typeof CONDITIONS)['defaultValue'];
 
 /** A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. */
 const EXCLUDES: Readonly<Record<ConditionType, readonly ('services' | 'instances')[]>> = {

@@ -1,6 +1,6 @@
 // What lives on a host and how it gets away from there. Each kind of tenant (instances, and later pods, designations, managed
 // nodes) brings an evacuator; whoever empties a host knows this interface and nothing of its tenants.
-import type { Applied, Change, FleetReader, Index, Reason, Refusal, Trial } from '../fleet/index.ts';
+import type { AppliedChange, Change, FleetReader, Index, Reason, Refusal, Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
 /** Something that keeps a host from leaving. */
@@ -112,7 +112,7 @@ export interface Evacuator {
    */
   readonly unsettled?: (fleet: FleetReader, host: string) => Iterable<Reason>;
   /** Hosts that may have more to do, or may be empty, after this change. Cheap: every commit asks. */
-  readonly touches?: (fleet: FleetReader, change: Applied) => readonly string[];
+  readonly touches?: (fleet: FleetReader, change: AppliedChange) => readonly string[];
   /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: Abandon) => readonly Change[];
   /** Brings back what left the host by its present scale-in, for a recover that asks for it. Absent when nothing goes back. */

@@ -7,7 +7,7 @@ import { heardAgain, judge, LIVENESS, lost, NEVER_HEARD, type Heard } from './li
 import { planLiveness, recordSilentSites, recordTransitions } from './liveness-plan.ts';
 import { HOST, hostsModel, type ConnectionState, type Host } from './model.ts';
 
-const settings = LIVENESS.fallback;
+const settings = LIVENESS.defaultValue;
 const START = 1_000_000;
 const heardAt = (ms: number): Heard => heardAgain(NEVER_HEARD, ms, settings);
 

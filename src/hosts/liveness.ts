@@ -23,7 +23,7 @@ export const LIVENESS = setting('liveness', {
     downAfterMs > suspectAfterMs
       ? []
       : [{ field: '/downAfterMs', message: 'must be more than suspectAfterMs: a host is suspect before it is down' }],
-  fallback: {
+  defaultValue: {
     suspectAfterMs: 15_000,
     downAfterMs: 60_000,
     steadyMs: 5_000,
@@ -32,7 +32,7 @@ export const LIVENESS = setting('liveness', {
   },
 });
 
-export type LivenessSettings = (typeof LIVENESS)['fallback'];
+export type LivenessSettings = (typeof LIVENESS)['defaultValue'];
 
 /** What the holder remembers of one host's heartbeats. */
 export interface Heard {

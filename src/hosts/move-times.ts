@@ -1,6 +1,6 @@
 // How long operations took that succeeded, by kind, for as long as they are kept: counted by length in steps of a few percent, so
 // that a month of them is a handful of numbers, and what is forgotten is taken out again.
-import type { Applied, Projected, Projection } from '../fleet/index.ts';
+import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import { OPERATION, type Operation } from '../operations/index.ts';
 
 export interface Measured {
@@ -16,10 +16,10 @@ const MEASURED_MIN = 3;
 
 type Lengths = Map<number, number>;
 
-class MoveTimes implements Projected {
+class MoveTimes implements ProjectionState {
   readonly #kinds = new Map<string, Lengths>();
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     this.#add(before?.doc as Operation | undefined, -1);
     this.#add(after?.doc as Operation | undefined, 1);
   }

@@ -1,6 +1,12 @@
 // Whether a plan for leaving hosts still holds in the commit that it is for: nothing of what lives on them was changed since it was begun.
 // Other hosts are not looked at: how much room they have changes all the time, and where instances go is decided when they go.
-import { changesSince, newestCommit, type Applied, type AppliedCommit, type FleetReader } from '../fleet/index.ts';
+import {
+  changesSince,
+  newestCommit,
+  type AppliedChange,
+  type AppliedCommit,
+  type FleetReader,
+} from '../fleet/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST } from './model.ts';
 
@@ -24,7 +30,7 @@ export function isAsBefore(fleet: FleetReader, { since, hosts, evacuators }: Pla
     ({ kind }) => kind.name,
   );
   return !changes.some((change) => {
-    const keysOf = (side: Applied['after']): readonly string[] => {
+    const keysOf = (side: AppliedChange['after']): readonly string[] => {
       if (side === undefined) return [];
       if (change.kind === HOST.name) return [side.id];
       return indexes.get(change.kind)?.flatMap((index) => index.keysOf(side.doc as never, side.id)) ?? [];

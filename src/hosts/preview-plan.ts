@@ -1,5 +1,5 @@
 // Planning for hosts that leave together, as if they were leaving already.
-import { onTrial, put, type FleetReader, type Trial } from '../fleet/index.ts';
+import { runTrial, put, type FleetReader, type Trial } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
 import {
   allSteps,
@@ -30,11 +30,11 @@ const INVENTORY: NonNullable<PlanTogether['listed']> = (evacuator, fleet, host) 
 
 /** As a start would plan it: with all of them tombstoned. Costs what lives on them. */
 export function planTogether(fleet: FleetReader, evacuators: readonly Evacuator[], asked: PlanTogether): PlannedBy[] {
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     allSteps(tombstone(trial, asked.hosts));
     return evacuators.map((evacuator) => {
       const leavers = allSteps(leaversFor(trial, evacuator, asked));
-      return { evacuator, evacuating: onTrial(trial, (own) => allSteps(planOn(evacuator, own, leavers, asked))) };
+      return { evacuator, evacuating: runTrial(trial, (own) => allSteps(planOn(evacuator, own, leavers, asked))) };
     });
   });
 }

@@ -1,6 +1,6 @@
 // One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
 // at what is left, never at what it did before.
-import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   OPEN_ITEMS_BY_TARGET,
   record,
@@ -205,7 +205,7 @@ function begun(
   code: 'hand-overs-under-way' | 'moves-under-way',
 ): RecordStep {
   const reason = { code, host: host.id };
-  return record(item, { state: 'waiting', step, reason }, { changes: merged(changes) });
+  return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });
 }
 
 /** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */

@@ -1,7 +1,7 @@
 // The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
 // say so, and then it is gone in one commit. Peers that cannot be told are written down.
 import { revokedToken, tokensOfHost } from '../access/index.ts';
-import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   decideLater,
   fail,
@@ -263,5 +263,5 @@ function removed(look: Look, host: StoredHost): RecordStep {
     ...endStraysAlarm(fleet, id),
     put(HOST, id, remainsOf(doc, how)),
   ];
-  return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });
+  return record(item, { state: 'done', step: 'remove', host: null }, { changes: mergeChanges(changes) });
 }

@@ -1,6 +1,6 @@
 // What leaves hosts first is begun in the commit that tombstones them, for all of them together: so a start does what its preview
 // showed, and not what comes of looking at one host after the other. What finds no room now is begun by the drains.
-import { onTrial, type Change, type FleetReader, type Trial } from '../fleet/index.ts';
+import { runTrial, type Change, type FleetReader, type Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import {
   planOn,
@@ -29,7 +29,7 @@ interface Leaving {
 export function firstToLeave(fleet: FleetReader, evacuators: readonly Evacuator[], leaving: Leaving): Change[] {
   const { hosts, changes, nowMs } = leaving;
   const how = howToBegin(leaving);
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     trial.add([...changes]);
     return evacuators
       .filter((one) => one.leavesFirst === true)

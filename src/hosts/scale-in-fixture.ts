@@ -150,8 +150,8 @@ export class World extends TestWorld {
     return (fleet: FleetReader) => recoverHosts(fleet, EVACUATORS, command);
   }
 
-  async budget(facts: Partial<(typeof SCALE_IN)['fallback']>): Promise<void> {
-    const value = { ...SCALE_IN.fallback, ...facts };
+  async budget(facts: Partial<(typeof SCALE_IN)['defaultValue']>): Promise<void> {
+    const value = { ...SCALE_IN.defaultValue, ...facts };
     const doc = { value, changedBy: 'test', changedAtMs: 0 };
     await this.put(put(SETTING, idOf(SETTING, SCALE_IN.name), doc));
   }

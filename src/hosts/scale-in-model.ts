@@ -1,6 +1,6 @@
 // What scale-in registers with the fleet, and what must never be untrue of it. Evacuators are handed in: only they know what lives
 // on a host.
-import { valueOf, type Applied, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
+import { valueOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, isTombstoned, type Host } from './model.ts';
@@ -22,7 +22,7 @@ interface Step {
   readonly is: Host | undefined;
 }
 
-function hostSteps(changed: readonly Applied[]): Step[] {
+function hostSteps(changed: readonly AppliedChange[]): Step[] {
   return changed.flatMap(({ kind, before, after }) => {
     const id = (after ?? before)?.id;
     if (kind !== HOST.name || id === undefined) return [];

@@ -1,6 +1,6 @@
 // The operation `scale-in`: hosts are emptied, each on its own, within the budgets of all. Services change hands first, then
 // everything else moves; a host on which nothing lives is drained. At the deadline no more moves are begun, and it stays as it is.
-import type { Applied, FleetReader } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader } from '../fleet/index.ts';
 import {
   decideLater,
   isOpen,
@@ -60,7 +60,7 @@ function nextOf(fleet: FleetReader, { evacuators, operation, item }: Draining): 
   });
 }
 
-function* wokenBy(fleet: FleetReader, evacuators: readonly Evacuator[], change: Applied): Iterable<StoredItem> {
+function* wokenBy(fleet: FleetReader, evacuators: readonly Evacuator[], change: AppliedChange): Iterable<StoredItem> {
   yield* touchedItems(fleet, evacuators, change);
   const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
   if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;

@@ -1,6 +1,6 @@
 // The operation `scale-in-recover`: a host comes back into service as it was. It counts again once what was begun for its leaving
 // has settled and the host itself is in line with its view.
-import { merged, mark, put, type FleetReader, type Reason } from '../fleet/index.ts';
+import { mergeChanges, mark, put, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   decideLater,
   ITEM,
@@ -80,7 +80,7 @@ function activated(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, 
   const { leaving, ...rest } = host.doc;
   const back = leaving?.failBack === true ? failedBack(fleet, evacuators, { host, item, nowMs }) : [];
   const active = put(HOST, host.id, { ...rest, state: 'active', changedBy: RECOVERER, changedAtMs: nowMs });
-  return record(item, { state: 'done', step: 'activate' }, { changes: merged([...back, active]) });
+  return record(item, { state: 'done', step: 'activate' }, { changes: mergeChanges([...back, active]) });
 }
 
 function failedBack(

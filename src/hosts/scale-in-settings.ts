@@ -18,5 +18,5 @@ export const SCALE_IN = setting('scale-in', {
     },
     { additionalProperties: false },
   ),
-  fallback: { movesAtOnce: 32, movesPerHostAtOnce: 4, drainDeadlineMs: 4 * HOUR_MS, restconfDrain: true },
+  defaultValue: { movesAtOnce: 32, movesPerHostAtOnce: 4, drainDeadlineMs: 4 * HOUR_MS, restconfDrain: true },
 });

@@ -1,5 +1,5 @@
 // The work that is under way for a host between service and removal, and how one verb ends what another has begun.
-import { idOf, put, type Applied, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, put, type AppliedChange, type Change, type FleetReader } from '../fleet/index.ts';
 import {
   ITEM,
   ITEMS_BY_OPERATION,
@@ -78,7 +78,7 @@ export function siteOf(changes: readonly Change[]): { readonly site?: string } {
 export function* touchedItems(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  change: Applied,
+  change: AppliedChange,
 ): Iterable<StoredItem> {
   for (const evacuator of evacuators) {
     for (const host of evacuator.touches?.(fleet, change) ?? []) yield* itemsOfHost(fleet, host);

@@ -1,6 +1,6 @@
 // Scale-out: hosts come into service, new ones and removed ones that are let in again, and when it is asked for, services are
 // spread anew once they are in. A host by itself takes nothing over: what is healthy stays where it is.
-import { idOf, type Applied, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   decideLater,
@@ -102,7 +102,7 @@ function isRebalance({ doc }: StoredItem): boolean {
 }
 
 /** The operation of an item that has just ended. */
-function endedIn({ kind, after }: Applied): string | undefined {
+function endedIn({ kind, after }: AppliedChange): string | undefined {
   if (kind !== ITEM.name || after === undefined) return undefined;
   const item = after.doc as Item;
   return isOpen(item) ? undefined : item.operation;

@@ -1,6 +1,6 @@
 // What hosts' agents know, as a number that grows. The control plane asks a host for something new only when every host
 // that counts knows it: neither removed nor forced down. One that is merely down counts, it may come back as it was.
-import type { Applied, Projected, Projection } from '../fleet/index.ts';
+import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import type { Host } from './model.ts';
 
 /** From here on a host takes ports that were made for it, and makes none of its own. */
@@ -15,11 +15,11 @@ export const SEEDING_VERSION = 5;
 export const STANDBY_VERSION = 6;
 export const CURRENT_SERVICE_VERSION = 6;
 
-class ServiceVersions implements Projected {
+class ServiceVersions implements ProjectionState {
   readonly #counts = new Map<number, number>();
   #minimum = 0;
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     this.#add(before?.doc as Host | undefined, -1);
     this.#add(after?.doc as Host | undefined, 1);
   }

@@ -1,5 +1,5 @@
 // Hosts by tunnel address, as a projection: who has an address is one look-up, and so is which addresses several hosts have.
-import type { Applied, Projected, Projection } from '../fleet/index.ts';
+import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import type { Host } from './model.ts';
 
 /** The address in its one spelling: IPv6 without leading zeros, IPv4 inside IPv6 as IPv4. */
@@ -18,12 +18,12 @@ const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const NOBODY: readonly string[] = [];
 
 /** Hosts by tunnel address, removed ones among them, and the addresses that several have. */
-class TunnelAddresses implements Projected {
+class TunnelAddresses implements ProjectionState {
   /** Nearly every address has one host: a list of its own for each would be most of the memory. */
   readonly #hosts = new Map<string, string | readonly string[]>();
   readonly #shared = new Set<string>();
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     const [was, is] = [addressKey(before?.doc as Host | undefined), addressKey(after?.doc as Host | undefined)];
     if (was === is) return;
     const id = (after ?? before)?.id ?? '';

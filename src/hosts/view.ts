@@ -1,6 +1,6 @@
 // What a host's agent is shown. Each room adds its part; a part is a pure function of the fleet, so that any server
 // shows the same host the same view.
-import type { Applied, FleetReader, Steps } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
 import { HOST, isTombstoned } from './model.ts';
 
@@ -11,7 +11,7 @@ export interface ViewPart {
   /** The same in steps, where a part may be as large as the fleet: between two of them the fleet may go on. */
   readonly buildInSteps?: (fleet: FleetReader, host: string) => Steps<unknown>;
   /** The hosts whose part may be another after this change. */
-  readonly affects: (fleet: FleetReader, change: Applied) => readonly string[];
+  readonly affects: (fleet: FleetReader, change: AppliedChange) => readonly string[];
 }
 
 /** What the host is told of itself. */

@@ -1,6 +1,6 @@
 // What a host is asked to build, and what its answer means. A host that was given bound ports makes none; an older one tells
 // what it made or bound, and that is recorded as its work.
-import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mergeChanges, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { bindPorts, NETWORK, PORT, SUBNET, type PoolKey, type Port, type StoredPort } from '../network/index.ts';
 import {
@@ -113,7 +113,7 @@ export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: Task
   if (made.kind === 'fault') return sweptFirst(fleet, item, made.failed, nowMs);
   const events = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
   if (!events) return wentWell(fleet, item, made.changes, nowMs);
-  const changes = merged([...made.changes, ...keptPromises(fleet, instance.id)]);
+  const changes = mergeChanges([...made.changes, ...keptPromises(fleet, instance.id)]);
   return record(item, { state: 'running', step: 'plug' }, { changes });
 }
 

@@ -1,6 +1,6 @@
 // The steps of a build that change what an instance has: taking a place, losing it to a fault, ending well or giving up.
 // Every one of them is a single commit that leaves nothing half taken.
-import { idOf, mark, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, mergeChanges, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
   expecting,
@@ -77,7 +77,7 @@ function triedFor(
   const held = claimGone(fleet, id);
   if (held.length === 0) return placed(fleet, ask);
   // What it still has at a host that is dead is no neighbour of its own: its group is looked at without it.
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     trial.add(held);
     return placed(trial, ask);
   });
@@ -107,7 +107,7 @@ export function scheduledTogether(
     const { item, instance } = found(fleet, id);
     return instance !== undefined && isBeingBuilt(instance.doc) ? [{ item, instance }] : [];
   });
-  const tries = onTrial(fleet, (trial) =>
+  const tries = runTrial(fleet, (trial) =>
     wanted.map(({ item, instance }) => {
       const tried = triedFor(trial, instance, { nowMs, within: withinOf(fleet, item.doc) });
       if (tried.kind === 'placed') trial.add(tried.changes);
@@ -179,7 +179,7 @@ export function wentWell(fleet: FleetReader, item: StoredItem, made: readonly Ch
   const { fault: _, rebuiltFrom: __, ...rest } = instance.doc;
   const doc: Instance = { ...rest, state: 'active', wasActive: true, changedBy: BUILDER, changedAtMs: nowMs };
   const host = instance.doc.host ?? '';
-  const changes = merged([
+  const changes = mergeChanges([
     ...made,
     put(INSTANCE, instance.id, doc),
     ...keptPromises(fleet, instance.id),

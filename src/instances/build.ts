@@ -1,6 +1,6 @@
 // The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
-import { idOf, mark, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, mergeChanges, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
@@ -105,7 +105,7 @@ function tooLate(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
     return [...keptWithoutHost(fleet, id, { ...doc, fault }, { by: BUILDER, nowMs }), ...sweep];
   }
   const failed = { ...doc, state: 'error' as const, fault, changedBy: BUILDER, changedAtMs: nowMs };
-  return merged([
+  return mergeChanges([
     put(INSTANCE, id, failed),
     ...boundWithoutClaim(fleet, doc).map((port) => put(PORT, port.id, unboundPort(port.doc, { by: BUILDER, nowMs }))),
     ...releaseOverdue(fleet, { instance: { ...instance, doc: failed }, sent, key, nowMs }),

@@ -1,7 +1,15 @@
 // The operation `instance-clean`: a copy that may be left on a host is destroyed there, as soon as the host is heard again.
 // Until then nothing of the same name is placed on it. A copy that may be the only one is held until a successor runs: it must
 // never be destroyed before, unless the user deletes the instance.
-import { idOf, mark, type Applied, type Change, type FleetReader, type Index, type Reason } from '../fleet/index.ts';
+import {
+  idOf,
+  mark,
+  type AppliedChange,
+  type Change,
+  type FleetReader,
+  type Index,
+  type Reason,
+} from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NETWORK_EVENT, type NetworkEvent } from '../network/index.ts';
 import {
@@ -143,7 +151,7 @@ function held(fleet: FleetReader, item: StoredItem): RecordStep {
 }
 
 /** Copies elsewhere of instances on a host that is forced down, or is so no more: they may be the only ones from now on. */
-function heldFor(fleet: FleetReader, { kind, before, after }: Applied): StoredItem[] {
+function heldFor(fleet: FleetReader, { kind, before, after }: AppliedChange): StoredItem[] {
   if (kind !== HOST.name || after === undefined) return [];
   const wasForced = (before?.doc as Host | undefined)?.forcedDown !== undefined;
   if (wasForced === ((after.doc as Host).forcedDown !== undefined)) return [];
@@ -155,7 +163,7 @@ export function itemsOfHost(fleet: FleetReader, kind: string, id: string | undef
 }
 
 /** The open items of the instance that a network event is about. */
-export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: Applied): Iterable<StoredItem> {
+export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: AppliedChange): Iterable<StoredItem> {
   if (kind !== NETWORK_EVENT.name) return [];
   const instance = ((after ?? before)?.doc as NetworkEvent | undefined)?.instance;
   return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));

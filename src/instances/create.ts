@@ -1,6 +1,6 @@
 // Asking for instances. The ports come first, then the place: where the network's back end is part of the journal, both are
 // in the commit that accepts the request; otherwise the build takes it from there. All of the request, or none of it.
-import { idOf, onTrial, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, runTrial, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { PORT, type PoolKey } from '../network/index.ts';
 import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
@@ -45,7 +45,7 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
 function inParts<T>(fleet: FleetReader, asked: Asked, decide: (seen: FleetReader, show: Show) => T): T {
   const { names, nics, changes } = asked;
   if (names.length === 1 && nics.length < 2 && changes.length === 0) return decide(fleet, showNothing);
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     if (changes.length > 0) trial.add(changes);
     return decide(trial, (more) => void trial.add(more));
   });

@@ -1,7 +1,7 @@
 // Looks after instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events make it
 // look at those they are about; whoever gets the lease looks once through all instances and alarms, a page at a time.
 import { ALARM } from '../alarms/index.ts';
-import { idOf, type Applied } from '../fleet/index.ts';
+import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import type { Log } from '../operations/index.ts';
@@ -52,7 +52,7 @@ export class DegradedController {
     stopListening();
   }
 
-  wake(applied: readonly Applied[]): void {
+  wake(applied: readonly AppliedChange[]): void {
     // Whoever gets the lease looks through all of them anyway.
     if (this.#options.journal.fence === undefined) return;
     for (const change of applied) {
@@ -121,7 +121,7 @@ export class DegradedController {
 }
 
 /** The instances whose ports a change may have connected or cut off. */
-function instancesOf({ kind, before, after }: Applied): readonly string[] {
+function instancesOf({ kind, before, after }: AppliedChange): readonly string[] {
   switch (kind) {
     case INSTANCE.name:
       return [(after ?? before)?.id ?? ''];

@@ -1,6 +1,6 @@
 // How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
 // hosts are looked at again when something of theirs has gone.
-import { idOf, mark, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
+import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
 import { findHost, type Evacuating } from '../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
@@ -70,7 +70,7 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
  * The host that it left, or that it has come to rest on, and those that hold a copy of it; those of its group, where others waited
  * for it; and a host that need not hold a copy any more.
  */
-export function touchedHosts(fleet: FleetReader, { kind, before, after }: Applied): readonly string[] {
+export function touchedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
   if (kind === PORT.name || kind === NETWORK_EVENT.name) {
     return waitingFor(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
   }

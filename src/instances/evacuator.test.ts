@@ -1,6 +1,6 @@
 // What an evacuation of a host would do now for each instance there, and that it does just that.
 import { describe, expect, test } from 'vitest';
-import { idOf, merged, onTrial, put, type FleetReader } from '../fleet/index.ts';
+import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../fleet/index.ts';
 import type { Evacuating } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { deleteInstances } from './delete.ts';
@@ -69,7 +69,7 @@ describe('an evacuation plans', () => {
   test('what-one-would-take-the-next-does-not-find', async () => {
     const large = flavor('small', { memoryMiB: 60 * 1024 });
     const world = await World.of(
-      merged([...fixtureF(), large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]),
+      mergeChanges([...fixtureF(), large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]),
     );
     await world.create({ count: 3 });
     await world.settle();
@@ -81,7 +81,7 @@ describe('an evacuation plans', () => {
   });
 
   test('looks-at-no-host-for-the-sake-of-a-reason, and says where it is told', async () => {
-    const world = await World.of(merged([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
+    const world = await World.of(mergeChanges([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
     await world.create();
     await world.settle();
     const { fleet, nowMs } = world;
@@ -131,7 +131,7 @@ describe('an evacuation plans', () => {
     tenants(world, 'h2');
     expect(JSON.stringify([world.claim('web-1'), world.claim('web-2')])).toBe(before);
     // What was tried out is gone from the figures as well: the same plan comes out again.
-    expect(tenants(world, 'h2')).toEqual(onTrial(world.fleet, () => tenants(world, 'h2')));
+    expect(tenants(world, 'h2')).toEqual(runTrial(world.fleet, () => tenants(world, 'h2')));
   });
 });
 

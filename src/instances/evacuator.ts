@@ -1,6 +1,15 @@
 // How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
 // it is only silent nothing is done: it may still run them.
-import { idOf, merged, onTrial, put, remove, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
+import {
+  idOf,
+  mergeChanges,
+  runTrial,
+  put,
+  remove,
+  type FleetReader,
+  type Reason,
+  type Trial,
+} from '../fleet/index.ts';
 import {
   allSteps,
   findHost,
@@ -51,7 +60,7 @@ export const instanceEvacuator: Evacuator = {
   within: (fleet, planned) => withinGroups(fleet, planned),
   touches: (fleet, change) => touchedHosts(fleet, change),
 
-  plan: (fleet, leavers, nowMs) => onTrial(fleet, (trial) => allSteps(planSteps(trial, leavers, { nowMs }))),
+  plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => allSteps(planSteps(trial, leavers, { nowMs }))),
   planSteps,
   triesOut: [CLAIM.name],
 
@@ -65,7 +74,7 @@ export const instanceEvacuator: Evacuator = {
     );
     if ('code' in rebuilt) return rebuilt;
     const operations = [...moved.operations, ...rebuilt.operations];
-    return { changes: merged([...moved.changes, ...rebuilt.changes]), operations };
+    return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]), operations };
   },
 
   abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),

@@ -1,7 +1,7 @@
 // What a host says of the ports that it bound by itself, taken with care: it may speak of this instance's own ports only, of
 // those that the journal does not look after, and of addresses that lie where they were promised and that nobody else has.
 import { Type, type Static } from 'typebox';
-import { checker, idOf, type FleetReader } from '../fleet/index.ts';
+import { compileChecker, idOf, type FleetReader } from '../fleet/index.ts';
 import { canonicalAddresses, PORT, stockOf, SUBNET, type PortAnswer } from '../network/index.ts';
 import type { Instance } from './model.ts';
 import { segmentOf } from './orders.ts';
@@ -21,7 +21,7 @@ const TOLD = Type.Array(
   { maxItems: 32 },
 );
 
-const problemsOf = checker(TOLD);
+const problemsOf = compileChecker(TOLD);
 
 export type Told = { readonly ports: readonly PortAnswer[] } | { readonly problem: string };
 

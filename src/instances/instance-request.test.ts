@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../access/index.ts';
-import { checker, idOf } from '../fleet/index.ts';
+import { compileChecker, idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { createCommand, NEW_INSTANCES, type NewInstances } from './instance-request.ts';
 import { INSTANCE_SCHEMA } from './model.ts';
@@ -58,7 +58,7 @@ describe('asking for instances', () => {
       deadlineMs: 10_000,
       reason: 'sale',
     };
-    expect(checker(NEW_INSTANCES)(body)).toEqual([]);
+    expect(compileChecker(NEW_INSTANCES)(body)).toEqual([]);
     const made = command(body, { ...ANN, role: 'admin' });
     expect(made).toMatchObject({ count: 3, minCount: 2, image: 'img', project: 'shop', attemptsMax: 5, why: 'sale' });
     expect(made).toMatchObject({
@@ -91,7 +91,7 @@ describe('asking for instances', () => {
     const made = command({ flavor, count: 200 });
     const name = 'name' in made ? made.name : '';
     expect(name).toMatch(/^f+-0+1$/);
-    expect(checker(INSTANCE_SCHEMA.properties.name)(`${name}-200`)).toEqual([]);
+    expect(compileChecker(INSTANCE_SCHEMA.properties.name)(`${name}-200`)).toEqual([]);
   });
 
   test('a-site-bound-caller-asks-in-its-own-site', () => {

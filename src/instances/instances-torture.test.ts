@@ -1,6 +1,6 @@
 // The operations on instances on the rack: every step twice, a failure and a crash at every write, a cancel at every step. What
 // runs where is outside the journal, and must come out the same.
-import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mergeChanges, put, type Change, type FleetReader } from '../fleet/index.ts';
 import type { Clock, Decision, Request } from '../journal/index.ts';
 import { PORT, recordNetworkEvents, type NetworkNews } from '../network/index.ts';
 import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
@@ -137,7 +137,7 @@ function wrong(fleet: FleetReader, machines: Machines, id: string, done: Rack['d
 }
 
 const bare = (backEnd: BackEnd): Ground => ({
-  documents: merged([...fixtureF(backEnd)]),
+  documents: mergeChanges([...fixtureF(backEnd)]),
   copies: new Map(),
   ports: [],
 });

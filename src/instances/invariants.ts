@@ -1,5 +1,5 @@
 // What must never be untrue of instances. Checked after every commit in tests and in the simulation, on what changed.
-import { idOf, type Applied, type FleetReader, type Invariant } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader, type Invariant } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, PORTS_BY_INSTANCE, type Claim } from '../network/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { groupsKept } from '../scheduler/index.ts';
@@ -16,7 +16,7 @@ const legalStates: Invariant = {
 };
 
 /** The instances that a commit touched, by their documents or by their claims. */
-function touched(changed: readonly Applied[]): Set<string> {
+function touched(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }) =>
       [before, after].flatMap((one): string[] => {
@@ -58,7 +58,7 @@ const portsAttached: Invariant = {
 };
 
 /** Instances whose documents changed, or work on which began or ended. */
-function workedOn(changed: readonly Applied[]): Set<string> {
+function workedOn(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }): string[] => {
       if (kind === INSTANCE.name) return after === undefined ? [] : [after.id];

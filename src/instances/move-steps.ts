@@ -1,6 +1,6 @@
 // The steps of a move until the source hands the instance over: a second claim at another host, and what follows when a try
 // comes to nothing. Until then the instance has its host, its ports and its claim as before.
-import { mark, onTrial, put, type Change } from '../fleet/index.ts';
+import { mark, runTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
 import { withinOf, type RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
@@ -66,7 +66,7 @@ function placeElsewhere({ fleet, item, instance, nowMs }: MoveLook): Placement {
   const { id, doc } = towards(instance);
   const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
   const { from, origin = from } = instance.doc.move;
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
     trial.add(claimGone(trial, id));
     return place(trial, { ...ask, within: withinOf(fleet, item.doc), excludedHosts: [from, origin] });

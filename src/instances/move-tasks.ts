@@ -1,5 +1,5 @@
 // What the two hosts of a move are asked to do, and what their answers and those of the network's back end mean.
-import { merged, type Change, type FleetReader } from '../fleet/index.ts';
+import { mergeChanges, type Change, type FleetReader } from '../fleet/index.ts';
 import type { PortAnswer } from '../network/index.ts';
 import {
   wait,
@@ -181,7 +181,7 @@ function activated(look: MoveLook, answer: TaskAnswer): RecordStep {
   const made = hostsWork(fleet, towards(instance), answer, nowMs);
   if (made.kind === 'fault') return cutOff(look, made.failed);
   const promises = made.changes.length === 0 ? [] : keptPromises(fleet, instance.id);
-  const changes = merged([...made.changes, ...promises]);
+  const changes = mergeChanges([...made.changes, ...promises]);
   const isToldOf = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
   return isToldOf ? onward(look, { step: 'plug', host: null, changes }) : plugged(look, changes);
 }

@@ -1,6 +1,6 @@
 // What is said of each instance that has no place to go, before anybody starts a move.
 import { describe, expect, test } from 'vitest';
-import { idOf, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { allSteps, findHost, HOST, type Evacuating } from '../hosts/index.ts';
 import { schedulerModel } from '../scheduler/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
@@ -20,7 +20,7 @@ const ALONE: Group = { name: 'g', project: 'default', policy: 'affinity', change
 
 /** As a preview plans it: with the hosts leaving. */
 function planned(fleet: FleetReader, hosts: readonly string[], explained: number): readonly Evacuating[] {
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     for (const id of hosts) {
       const host = findHost(trial, id);
       if (host !== undefined) trial.add([put(HOST, host.id, { ...host.doc, state: 'draining' })]);
@@ -39,7 +39,7 @@ function messages(fleet: FleetReader, hosts: readonly string[], explained = 100)
 }
 
 async function worldOf(count: number, ...changes: readonly Change[]): Promise<World> {
-  const world = await World.of(merged([...fixtureF(), ...changes]));
+  const world = await World.of(mergeChanges([...fixtureF(), ...changes]));
   await world.create({ count });
   await world.settle();
   return world;
@@ -77,7 +77,12 @@ describe('an instance that has no place to go', () => {
 
   test('a-group-that-it-is-alone-in-is-not-what-keeps-it', async () => {
     const world = await World.of(
-      merged([...fixtureF(), put(GROUP, idOf(GROUP, 'g'), ALONE), hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2')]),
+      mergeChanges([
+        ...fixtureF(),
+        put(GROUP, idOf(GROUP, 'g'), ALONE),
+        hostF('h4', 200, 'seg2'),
+        hostF('h5', 100, 'seg2'),
+      ]),
     );
     await world.create({ place: { group: 'g' } });
     await world.settle();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fleet, idOf, put, Registry, remove, type Applied, type Change, type Model } from '../fleet/index.ts';
+import { Fleet, idOf, put, Registry, remove, type AppliedChange, type Change, type Model } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance } from './model.ts';
@@ -46,7 +46,7 @@ const partOf = (fleet: Fleet, of: string): readonly ShownInstance[] =>
   instancesPart.build(fleet, of) as readonly ShownInstance[];
 
 function affected(fleet: Fleet, ...changes: Change[]): string[][] {
-  const applied: Applied[] = fleet.apply(fleet.revision + 1, changes);
+  const applied: AppliedChange[] = fleet.apply(fleet.revision + 1, changes);
   return applied.map((change) => [...instancesPart.affects(fleet, change)].sort());
 }
 

@@ -1,6 +1,6 @@
 // What a host is shown of instances: those that are there and those that are on their way, each with the ports that are
 // bound to that host. Nothing here may be read as an order to destroy: what is absent was not asked to go.
-import type { Applied, FleetReader, Stored } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Stored } from '../fleet/index.ts';
 import { findHost, type Host, type ViewPart } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceId, type InstanceState } from './model.ts';
@@ -101,16 +101,20 @@ function shownPort({ id, doc }: StoredPort): ShownPort {
 }
 
 /** Where it was, where it is, and where it is going: its state is shown there as well. */
-function hostsOfInstance(fleet: FleetReader, before: Applied['before'], after: Applied['after']): readonly string[] {
+function hostsOfInstance(
+  fleet: FleetReader,
+  before: AppliedChange['before'],
+  after: AppliedChange['after'],
+): readonly string[] {
   const id = (after ?? before)?.id ?? '';
   return present([hostOf(before), hostOf(after), fleet.get(CLAIM, claimId(id, 'move'))?.doc.host]);
 }
 
-function hostOf(side: Applied['before']): string | undefined {
+function hostOf(side: AppliedChange['before']): string | undefined {
   return (side?.doc as Instance | undefined)?.host;
 }
 
-function targetOf(side: Applied['before']): string | undefined {
+function targetOf(side: AppliedChange['before']): string | undefined {
   const claim = side?.doc as Claim | undefined;
   return claim?.role === 'move' ? claim.host : undefined;
 }

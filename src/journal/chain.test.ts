@@ -4,9 +4,9 @@ import { chainCommits, digestDocument, hashOf } from './chain.ts';
 import { ChainWalk } from './check-chain.ts';
 import { describeDamage } from './damage.ts';
 import { sha256 } from './sha256-store.ts';
-import type { ReadCommit } from './store.ts';
+import type { StoredCommit } from './store.ts';
 
-const COMMIT: ReadCommit = {
+const COMMIT: StoredCommit = {
   revision: 7,
   id: 'c-7',
   atMs: 1000,
@@ -20,7 +20,7 @@ const COMMIT: ReadCommit = {
 };
 
 const text = fc.string({ unit: 'grapheme', maxLength: 5 });
-const commits: fc.Arbitrary<ReadCommit> = fc.record(
+const commits: fc.Arbitrary<StoredCommit> = fc.record(
   {
     revision: fc.nat({ max: 3 }),
     id: text,
@@ -33,12 +33,12 @@ const commits: fc.Arbitrary<ReadCommit> = fc.record(
   { requiredKeys: ['revision', 'id', 'atMs', 'by', 'changes'] },
 );
 
-const sorted = (commit: ReadCommit): string =>
+const sorted = (commit: StoredCommit): string =>
   JSON.stringify(Object.entries(commit).sort(([one], [other]) => (one < other ? -1 : 1)));
 
 describe('the hash of a commit', () => {
   const { why: _, ...without } = COMMIT;
-  test.each<[string, ReadCommit]>([
+  test.each<[string, StoredCommit]>([
     ['revision', { ...COMMIT, revision: 8 }],
     ['id', { ...COMMIT, id: 'c-8' }],
     ['time', { ...COMMIT, atMs: 1001 }],
@@ -86,19 +86,19 @@ describe('walking a chain', () => {
     changes: first === undefined ? [] : [first],
   }));
   const chained = chainCommits(sha256, { revision: 2, hash: null }, notes.slice(2));
-  const log: ReadCommit[] = notes.map((note, at) => ({
+  const log: StoredCommit[] = notes.map((note, at) => ({
     ...note,
     revision: at + 1,
     ...(at >= 2 && { hash: chained[at - 2]?.hash ?? '' }),
   }));
-  const walked = (found: readonly ReadCommit[], chainedFrom: number | null = 3): string[] => {
+  const walked = (found: readonly StoredCommit[], chainedFrom: number | null = 3): string[] => {
     const walk = new ChainWalk(sha256, { after: { revision: 0, hash: null }, chainedFrom });
     return [...found.map((one) => walk.take(one)), walk.end(4)].flatMap((one) =>
       one === undefined ? [] : [describeDamage(one)],
     );
   };
 
-  test.each<[string, readonly ReadCommit[], number | null, string[]]>([
+  test.each<[string, readonly StoredCommit[], number | null, string[]]>([
     ['begins with the first commit that has a hash', log, 3, []],
     ['a cut at the end', log.slice(0, 3), 3, ['the commit of revision 4 is missing from the log']],
     ['a gap', [...log.slice(0, 1), ...log.slice(3)], 3, ['the commits of revisions 2 to 3 are missing from the log']],

@@ -1,7 +1,7 @@
 // The hash chain over commits: each commit's hash covers its content and the hash before it, and each document has a digest
 // of its own that the commit's hash is made of. Pure: SHA-256 comes in as a parameter. The framing must never change: a hash
 // that was written stays on disk for as long as the commit does.
-import type { CommitNote, ReadCommit, TextChange } from './store.ts';
+import type { CommitNote, StoredCommit, TextChange } from './store.ts';
 
 /** SHA-256 of a text in UTF-8, in lower-case hexadecimal. */
 export type Sha256 = (text: string) => string;
@@ -45,7 +45,7 @@ export function chainCommits(
 }
 
 /** The hash that a commit must have, given the one before it. */
-export function hashOf(sha256: Sha256, before: string | null, commit: ReadCommit): string {
+export function hashOf(sha256: Sha256, before: string | null, commit: StoredCommit): string {
   const { revision } = commit;
   const hashes = commit.changes.map((change) => hashChange(sha256, change, revision));
   return hashCommit(sha256, { before, revision, commit, hashes });
@@ -61,9 +61,9 @@ interface Link {
 function hashCommit(sha256: Sha256, { before, revision, commit, hashes }: Link): string {
   const { id, atMs, by, why, operation, changes } = commit;
   let text = `muster-commit-1 ${before ?? '-'} ${revision} ${atMs} ${changes.length} `;
-  text += framed(id) + framed(by) + framed(why) + framed(operation);
+  text += frame(id) + frame(by) + frame(why) + frame(operation);
   for (const [nth, { kind, id: resource }] of changes.entries()) {
-    text += `${framed(kind)}${framed(resource)}${hashes[nth] ?? '-'} `;
+    text += `${frame(kind)}${frame(resource)}${hashes[nth] ?? '-'} `;
   }
   return sha256(text);
 }
@@ -73,10 +73,10 @@ function hashChange(sha256: Sha256, { kind, id, body }: TextChange, revision: nu
 }
 
 function hashDocument(sha256: Sha256, { kind, id, body, revision }: Document): string {
-  return sha256(`muster-document-1 ${revision} ${framed(kind)}${framed(id)}${framed(body)}`);
+  return sha256(`muster-document-1 ${revision} ${frame(kind)}${frame(id)}${frame(body)}`);
 }
 
 /** With its length before it, so that no two lists of texts frame to the same; absent is not empty. */
-function framed(text: string | undefined): string {
+function frame(text: string | undefined): string {
   return text === undefined ? '- ' : `${text.length}:${text} `;
 }

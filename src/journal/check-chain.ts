@@ -2,7 +2,7 @@
 // reading, loading and verifying.
 import { hashOf, type ChainPosition, type Sha256 } from './chain.ts';
 import type { Damage } from './damage.ts';
-import type { ReadCommit } from './store.ts';
+import type { StoredCommit } from './store.ts';
 
 export interface ChainStart {
   /** The commit before the first one that is walked. */
@@ -23,7 +23,7 @@ export class ChainWalk {
   }
 
   /** Takes the next commit; answers what is wrong with it. After damage the walk goes on from what the commit says. */
-  take(commit: ReadCommit): Damage | undefined {
+  take(commit: StoredCommit): Damage | undefined {
     const { revision, hash = null } = commit;
     const before = this.#at;
     this.#at = { revision, hash };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ClockWatch, describeJump, jumpSince } from './clock-watch.ts';
+import { ClockWatch, describeJump, findJumpBefore } from './clock-watch.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -12,10 +12,10 @@ describe('a clock that jumped', () => {
     ['a machine that slept', 3_660_000, 60_000, 'it went 3600 s ahead of the time that passed'],
   ])('%s', (_name, wallMs, monotonicMs, expected) => {
     const watch = new ClockWatch({ wallMs: 1_790_000_000_000, monotonicMs: 5 });
-    const jump = watch.look({ wallMs: 1_790_000_000_000 + wallMs, monotonicMs: 5 + monotonicMs });
+    const jump = watch.compare({ wallMs: 1_790_000_000_000 + wallMs, monotonicMs: 5 + monotonicMs });
     expect(jump && describeJump(jump)).toBe(expected);
     // It is told once: the next look goes on from there.
-    expect(watch.look({ wallMs: 1_790_000_000_000 + wallMs + 1, monotonicMs: 6 + monotonicMs })).toBeUndefined();
+    expect(watch.compare({ wallMs: 1_790_000_000_000 + wallMs + 1, monotonicMs: 6 + monotonicMs })).toBeUndefined();
   });
 
   const NOW_MS = 1_790_000_000_000;
@@ -30,7 +30,7 @@ describe('a clock that jumped', () => {
     ['commits-of-a-clock-that-is-right-again', daysBefore(-40, -40, 1), 41],
     ['commits-of-a-clock-that-was-behind', daysBefore(0, 40, 0), 40],
   ])('a start after %s', (_name, commitsMs, days) => {
-    const jump = jumpSince(commitsMs, NOW_MS);
+    const jump = findJumpBefore(commitsMs, NOW_MS);
     expect(jump && describeJump(jump)).toBe(
       days && `by the times of the newest commits it went ahead by ${days} days while nothing was written`,
     );

@@ -29,7 +29,7 @@ export class ClockWatch {
   }
 
   /** Compares with the reading before. */
-  look(now: ClockReading): ClockJump | undefined {
+  compare(now: ClockReading): ClockJump | undefined {
     const byMs = now.wallMs - this.#last.wallMs - (now.monotonicMs - this.#last.monotonicMs);
     this.#last = now;
     return Math.abs(byMs) > JUMP_MS ? { kind: 'jumped', byMs: Math.round(byMs) } : undefined;
@@ -37,13 +37,13 @@ export class ClockWatch {
 }
 
 /** So many of the newest commits are looked at by a start. */
-export const COMMITS_LOOKED_AT = 1000;
+export const COMMITS_CHECKED_MAX = 1000;
 
 /**
  * What a start makes of the times of the newest commits, newest first. Those between two of them count too: a server whose clock
  * jumped may have written some before it was killed, and they would make the clock look right.
  */
-export function jumpSince(commitsMs: readonly number[], nowMs: number): ClockJump | undefined {
+export function findJumpBefore(commitsMs: readonly number[], nowMs: number): ClockJump | undefined {
   let laterMs = nowMs;
   for (const lastCommitMs of commitsMs) {
     if (laterMs - lastCommitMs > OFF_DAYS_MAX * DAY_MS) return { kind: 'long-after', lastCommitMs, nowMs: laterMs };

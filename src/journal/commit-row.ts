@@ -1,6 +1,6 @@
 // A row of the commit log as either database answers it, and back to a commit. PostgreSQL answers 64-bit numbers as text.
 import { decodeChanges, type WantedChanges } from './stored-changes.ts';
-import type { ReadCommit } from './store.ts';
+import type { StoredCommit } from './store.ts';
 
 export const COMMIT_COLUMNS = 'c.revision, c.id, c.at_ms, c.by_whom, c.why, c.operation, c.changes, c.hash';
 
@@ -15,7 +15,7 @@ export interface CommitRow {
   readonly hash: string | null;
 }
 
-export function commitOf(row: CommitRow, wanted?: WantedChanges): ReadCommit {
+export function commitOf(row: CommitRow, wanted?: WantedChanges): StoredCommit {
   return {
     revision: Number(row.revision),
     id: row.id,

@@ -1,7 +1,7 @@
 // A store that fell back under a running server: the journal names the revisions that were lost before it loads the fleet anew.
 import { expect, test } from 'vitest';
 import type { Divergence } from './divergence.ts';
-import { count, NOTE, rig, TestClock, takeLease } from './journal-fixture.ts';
+import { count, NOTE, makeRig, TestClock, takeLease } from './journal-fixture.ts';
 import { Journal } from './journal.ts';
 import { Registry } from '../fleet/index.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
@@ -19,8 +19,8 @@ test('the range of revisions that was lost is told, and the witness sees every p
     clock,
     registry: new Registry([{ kinds: [NOTE] }]),
     ids: { next: (prefix) => `${prefix}-${seen.length}`, secret: () => '' },
-    seen: (position) => seen.push(position),
-    diverged: (divergence) => told.push(divergence),
+    onPosition: (position) => seen.push(position),
+    onDiverged: (divergence) => told.push(divergence),
   });
   await journal.open();
   const answer = await takeLease(store, 'one');
@@ -40,7 +40,7 @@ test('the range of revisions that was lost is told, and the witness sees every p
 });
 
 test('a journal that keeps up tells of nothing', async () => {
-  const { journal, store } = await rig();
+  const { journal, store } = await makeRig();
   await journal.submit(count('a'));
   await store.write({ batches: [batch([])] });
   await journal.catchUp();

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { flatGroup, groupFrom } from './flat-group.ts';
+import { flattenGroup, unflattenGroup } from './flat-group.ts';
 import type { Batch, Precondition } from './store.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 8 });
@@ -26,7 +26,7 @@ const batch: fc.Arbitrary<Batch> = fc.record(
 
 it('a group that was made flat is the same again', () => {
   const property = fc.property(fc.array(batch, { maxLength: 4 }), (batches) => {
-    expect(groupFrom(structuredClone(flatGroup(batches)))).toEqual(batches);
+    expect(unflattenGroup(structuredClone(flattenGroup(batches)))).toEqual(batches);
   });
   fc.assert(property, { numRuns: 500 });
 });

@@ -5,10 +5,10 @@ import type { Batch, Precondition, TextChange } from './store.ts';
 export type FlatGroup = readonly (string | number | null)[];
 
 /** The precondition is about the change beside it, as nearly all are. */
-const ITS_CHANGE = 0;
+const SAME_RESOURCE = 0;
 const ABSENT = -1;
 
-export function flatGroup(batches: readonly Batch[]): FlatGroup {
+export function flattenGroup(batches: readonly Batch[]): FlatGroup {
   const flat: (string | number | null)[] = [];
   for (const { id, atMs, by, why, operation, changes, preconditions } of batches) {
     flat.push(id, atMs, by, why ?? null, operation ?? null, changes.length, preconditions.length);
@@ -17,14 +17,14 @@ export function flatGroup(batches: readonly Batch[]): FlatGroup {
       const [kind, resource] = precondition.resource;
       const beside = changes[nth];
       flat.push(precondition.kind === 'at' ? precondition.revision : ABSENT);
-      if (beside?.kind === kind && beside.id === resource) flat.push(ITS_CHANGE);
+      if (beside?.kind === kind && beside.id === resource) flat.push(SAME_RESOURCE);
       else flat.push(kind, resource);
     }
   }
   return flat;
 }
 
-export function groupFrom(flat: FlatGroup): readonly Batch[] {
+export function unflattenGroup(flat: FlatGroup): readonly Batch[] {
   let at = 0;
   const next = (): string | number | null => flat[at++] as string | number | null;
   const batches: Batch[] = [];

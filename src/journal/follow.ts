@@ -11,34 +11,41 @@ export interface Follower {
   catchUp(): Promise<void>;
 }
 
-export interface Pace {
+export interface PollOptions {
   readonly clock: Clock;
   readonly pollMs: number;
 }
 
-export async function followOthers(follower: Follower, pace: Pace, signal: AbortSignal): Promise<void> {
+export async function followOthers(follower: Follower, polling: PollOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await hintOrPoll(follower, pace, signal);
+    await waitForHintOrPoll(follower, polling, signal);
     if (signal.aborted) return;
     try {
       await follower.catchUp();
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      await pace.clock.sleep(pace.pollMs, signal);
+      await polling.clock.sleep(polling.pollMs, signal);
     }
   }
 }
 
-async function hintOrPoll(follower: Follower, { clock, pollMs }: Pace, signal: AbortSignal): Promise<void> {
+async function waitForHintOrPoll(
+  follower: Follower,
+  { clock, pollMs }: PollOptions,
+  signal: AbortSignal,
+): Promise<void> {
   // Whoever decides hears of its own groups only: it looks now and then, and is not woken by each of them.
   if (follower.fence !== undefined) {
     await clock.sleep(pollMs, signal);
     return;
   }
-  const over = new AbortController();
-  const stop = (): void => over.abort();
+  const waited = new AbortController();
+  const stop = (): void => waited.abort();
   signal.addEventListener('abort', stop, { once: true });
-  await Promise.race([follower.store.changed(follower.fleet.revision, over.signal), clock.sleep(pollMs, over.signal)]);
+  await Promise.race([
+    follower.store.waitForChange(follower.fleet.revision, waited.signal),
+    clock.sleep(pollMs, waited.signal),
+  ]);
   signal.removeEventListener('abort', stop);
-  over.abort('over'); // without a reason an error is made, with its stack
+  waited.abort('over'); // without a reason an error is made, with its stack
 }

@@ -12,7 +12,7 @@ interface Upsert {
   readonly digest: string | null;
 }
 
-interface Touched {
+interface TouchedResource {
   readonly kind: string;
   readonly id: string;
   readonly revision: number;
@@ -22,7 +22,7 @@ export interface GroupEffects {
   readonly upserts: readonly Upsert[];
   readonly deletes: readonly ResourceKey[];
   /** Each resource once per commit that changes it. */
-  readonly touched: readonly Touched[];
+  readonly touched: readonly TouchedResource[];
 }
 
 // A kind has no line break, so two different resources never share a key.
@@ -30,8 +30,8 @@ const keyOf = (kind: string, id: string): string => `${kind}\n${id}`;
 
 /** `head` is the revision below the group's first batch; `chained` has the digests of its documents. */
 export function effectsOf(batches: readonly Batch[], head: number, chained: readonly ChainedCommit[]): GroupEffects {
-  const last = new Map<string, Touched & { readonly body: string | null; readonly digest: string | null }>();
-  const touched: Touched[] = [];
+  const last = new Map<string, TouchedResource & { readonly body: string | null; readonly digest: string | null }>();
+  const touched: TouchedResource[] = [];
   for (const [at, { changes }] of batches.entries()) {
     const revision = head + at + 1;
     for (const [nth, { kind, id, body }] of changes.entries()) {
@@ -74,7 +74,7 @@ export function guardedChanges(
     for (const [nth, { kind, id, body }] of changes.entries()) {
       const precondition = preconditions[nth] as Precondition;
       if (precondition.resource[0] !== kind || precondition.resource[1] !== id) return undefined;
-      const wanted = wantedBy(precondition);
+      const wanted = expectedRevision(precondition);
       let ofKind = last.get(kind);
       if (ofKind === undefined) last.set(kind, (ofKind = new Map<string, GuardedChange>()));
       const earlier = ofKind.get(id);
@@ -87,9 +87,7 @@ export function guardedChanges(
 }
 
 /** How a group changes the number of documents and the sum of their revisions. */
-export function totalsChange(
-  changes: readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[],
-): DocumentTotals {
+export function totalsDelta(changes: readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[]): DocumentTotals {
   let [count, revisionSum] = [0, 0];
   for (const { body, revision, expected } of changes) {
     if (expected !== 'absent') [count, revisionSum] = [count - 1, revisionSum - expected];
@@ -108,7 +106,7 @@ export function resourceConflictOf(
   for (const [batch, { preconditions, changes }] of batches.entries()) {
     for (const precondition of preconditions) {
       const { resource } = precondition;
-      const expected = wantedBy(precondition);
+      const expected = expectedRevision(precondition);
       const actual = inGroup.get(keyOf(...resource)) ?? storedRevision(resource);
       if (actual !== expected) return { kind: 'resource', batch, resource, expected, actual };
     }
@@ -119,7 +117,7 @@ export function resourceConflictOf(
   return undefined;
 }
 
-function wantedBy(precondition: Precondition): number | 'absent' {
+function expectedRevision(precondition: Precondition): number | 'absent' {
   return precondition.kind === 'at' ? precondition.revision : 'absent';
 }
 
@@ -129,7 +127,7 @@ export interface GroupPrecondition {
   readonly resource: ResourceKey;
   readonly expected: number | 'absent';
   /** How an earlier batch leaves the resource: `n` at the revision of the group's nth batch. Undefined if none changes it. */
-  readonly left: number | 'absent' | undefined;
+  readonly revisionInGroup: number | 'absent' | undefined;
 }
 
 /** Every precondition, in the order in which they count. */
@@ -138,7 +136,12 @@ export function groupPreconditions(batches: readonly Batch[]): readonly GroupPre
   return batches.flatMap(({ preconditions, changes }, batch) => {
     const placed = preconditions.map((precondition): GroupPrecondition => {
       const { resource } = precondition;
-      return { batch, resource, expected: wantedBy(precondition), left: inGroup.get(keyOf(...resource)) };
+      return {
+        batch,
+        resource,
+        expected: expectedRevision(precondition),
+        revisionInGroup: inGroup.get(keyOf(...resource)),
+      };
     });
     for (const { kind, id, body } of changes) inGroup.set(keyOf(kind, id), body === null ? 'absent' : batch + 1);
     return placed;

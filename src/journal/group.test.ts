@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { commitsOn, count, NOTE, noteId, rig, write } from './journal-fixture.ts';
+import { commitsOn, count, NOTE, noteId, makeRig, write } from './journal-fixture.ts';
 import { accept } from './request.ts';
 
 describe('group commit', () => {
   it('concurrent callers share one write, and each gets its own answer', async () => {
-    const { journal, store } = await rig();
+    const { journal, store } = await makeRig();
     const outcomes = await Promise.all(['a', 'b', 'c'].map((id) => journal.submit(write(id))));
     expect(outcomes).toEqual([
       { kind: 'accepted', revision: 1, answer: 'wrote a' },
@@ -15,7 +15,7 @@ describe('group commit', () => {
   });
 
   it('a later request of the group sees what an earlier one staged', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     const outcomes = await Promise.all([
       journal.submit(count('a')),
       journal.submit(count('a')),
@@ -26,7 +26,7 @@ describe('group commit', () => {
   });
 
   it('one refusal does not fail the others, and changes nothing', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const [first, second, third] = await Promise.all([
       journal.submit(write('a')),
       journal.submit(write('a')),
@@ -64,7 +64,7 @@ describe('group commit', () => {
         ),
     ],
   ])('%s fails its own request only', async (_name, decide) => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const [bad, good] = await Promise.allSettled([journal.submit({ by: 'buggy', decide }), journal.submit(write('a'))]);
     expect(bad.status).toBe('rejected');
     expect(good).toMatchObject({ status: 'fulfilled', value: { kind: 'accepted', revision: 1 } });
@@ -72,7 +72,7 @@ describe('group commit', () => {
   });
 
   it('a document of more than 64 KiB is refused', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     const [large, small] = await Promise.all([
       journal.submit(write('large', 'ä'.repeat(33_000))),
       journal.submit(write('small', 'a'.repeat(60_000))),
@@ -82,14 +82,14 @@ describe('group commit', () => {
   });
 
   it('a request that has nothing to do is answered without a write', async () => {
-    const { journal, store } = await rig();
+    const { journal, store } = await makeRig();
     const outcome = await journal.submit({ by: 'ana', decide: () => accept([], 'as it is') });
     expect(outcome).toEqual({ kind: 'accepted', revision: 0, answer: 'as it is' });
     expect(store.groups).toEqual([]);
   });
 
   it('the commit says who, when, why and for which operation', async () => {
-    const { journal, disk, clock } = await rig();
+    const { journal, disk, clock } = await makeRig();
     await journal.submit({ ...write('a'), why: 'because', operation: 'op-1' });
     expect(disk.state.commits).toMatchObject([
       { revision: 1, by: 'writer of a', why: 'because', operation: 'op-1', atMs: clock.now },
@@ -99,7 +99,7 @@ describe('group commit', () => {
 
 describe('a group that fails', () => {
   it('is decided again, in order', async () => {
-    const { journal, store, disk } = await rig();
+    const { journal, store, disk } = await makeRig();
     store.fates.push('failed', 'failed');
     const decided: string[] = [];
     const traced = (id: string): ReturnType<typeof write> => ({
@@ -120,7 +120,7 @@ describe('a group that fails', () => {
   });
 
   it('comes before what was asked meanwhile', async () => {
-    const { journal, store, disk } = await rig();
+    const { journal, store, disk } = await makeRig();
     store.fates.push('failed');
     const release = store.hold();
     const first = journal.submit(write('first'));
@@ -132,7 +132,7 @@ describe('a group that fails', () => {
   });
 
   it('never: shows anything of itself before it is durable', async () => {
-    const { journal, store } = await rig();
+    const { journal, store } = await makeRig();
     const shown: string[] = [];
     const stop = new AbortController();
     journal.onCommit((commit) => shown.push(`commit ${commit.revision}`));

@@ -4,10 +4,10 @@
 import { isId, Stage, type Change, type Fleet, type Refusal, type Stored } from '../fleet/index.ts';
 import { InvalidDocument, type Commit, type Decision, type Outcome, type Request } from './request.ts';
 import type { Batch, CommitNote, Precondition, TextChange } from './store.ts';
-import { toText, tooLarge } from './text.ts';
+import { toText, isTooLarge } from './text.ts';
 
 /** A request that waits for its answer. */
-export interface Pending {
+export interface PendingRequest {
   readonly request: Request<unknown>;
   readonly atMs: number;
   readonly resolve: (outcome: Outcome<unknown>) => void;
@@ -15,15 +15,15 @@ export interface Pending {
 }
 
 /** How a pending request will be answered once the group is durable. */
-export interface Decided {
-  readonly pending: Pending;
+export interface DecidedRequest {
+  readonly pending: PendingRequest;
   readonly settle: () => void;
   /** Set when the request makes a commit: what it will be once it is durable. */
   readonly commit?: Commit;
 }
 
 /** What deciding needs besides the requests. */
-export interface Deciding {
+export interface DecisionContext {
   /** The time of the decision, which may be long after the request came. */
   readonly nowMs: number;
   readonly newCommitId: () => string;
@@ -35,7 +35,7 @@ export class DecidedGroup {
   /** The revision that it was decided on. */
   readonly head: number;
   readonly #fleet: Fleet;
-  readonly #decided: Decided[] = [];
+  readonly #decided: DecidedRequest[] = [];
   readonly #batches: Batch[] = [];
 
   /** `before` is the group that is being written, if there is one. */
@@ -45,7 +45,7 @@ export class DecidedGroup {
     this.head = this.stage.revision;
   }
 
-  get decided(): readonly Decided[] {
+  get decided(): readonly DecidedRequest[] {
     return this.#decided;
   }
 
@@ -54,18 +54,18 @@ export class DecidedGroup {
   }
 
   /** The requests that it answers, in order. */
-  get requests(): readonly Pending[] {
+  get requests(): readonly PendingRequest[] {
     return this.#decided.map(({ pending }) => pending);
   }
 
-  add(requests: readonly Pending[], { nowMs, newCommitId }: Deciding): void {
+  add(requests: readonly PendingRequest[], { nowMs, newCommitId }: DecisionContext): void {
     for (const pending of requests) {
       const tried = decideOne(this.stage, this.#fleet, pending, nowMs);
       this.#decided.push(this.#answerTo(pending, tried, newCommitId));
     }
   }
 
-  #answerTo(pending: Pending, decision: Tried, newCommitId: () => string): Decided {
+  #answerTo(pending: PendingRequest, decision: DecisionAttempt, newCommitId: () => string): DecidedRequest {
     if (decision.kind === 'failed') return { pending, settle: () => pending.reject(decision.error) };
     const { revision } = this.stage;
     if (decision.kind === 'refuse') {
@@ -81,18 +81,18 @@ export class DecidedGroup {
   }
 }
 
-interface Staged {
+interface StagedCommit {
   readonly changes: readonly Change[];
   readonly texts: readonly TextChange[];
   readonly preconditions: readonly Precondition[];
 }
 
-type Tried =
-  | { readonly kind: 'accept'; readonly answer: unknown; readonly staged?: Staged }
+type DecisionAttempt =
+  | { readonly kind: 'accept'; readonly answer: unknown; readonly staged?: StagedCommit }
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-function decideOne(stage: Stage, fleet: Fleet, { request }: Pending, nowMs: number): Tried {
+function decideOne(stage: Stage, fleet: Fleet, { request }: PendingRequest, nowMs: number): DecisionAttempt {
   let decision: Decision<unknown>;
   let texts: readonly TextChange[];
   try {
@@ -107,21 +107,21 @@ function decideOne(stage: Stage, fleet: Fleet, { request }: Pending, nowMs: numb
     // A bug in one request's code fails that request; the rest of the group goes on.
     return { kind: 'failed', error };
   }
-  const large = texts.find((change) => change.body !== null && tooLarge(change.body));
+  const large = texts.find((change) => change.body !== null && isTooLarge(change.body));
   if (large !== undefined) return { kind: 'refuse', refusal: documentTooLarge(large.kind, large.id) };
   const { answer, changes } = decision;
-  const preconditions = stage.add(changes).map(({ before }, nth) => asRead(changes[nth] as Change, before));
+  const preconditions = stage.add(changes).map(({ before }, nth) => preconditionOf(changes[nth] as Change, before));
   return { kind: 'accept', answer, staged: { changes, texts, preconditions } };
 }
 
-function noteOf(id: string, { request, atMs }: Pending): CommitNote {
+function noteOf(id: string, { request, atMs }: PendingRequest): CommitNote {
   const { by, why, operation } = request;
   if (why === undefined) return operation === undefined ? { id, atMs, by } : { id, atMs, by, operation };
   return operation === undefined ? { id, atMs, by, why } : { id, atMs, by, why, operation };
 }
 
 function checkDocuments(fleet: Fleet, changes: readonly Change[]): void {
-  const repeated = repetitionIn(changes);
+  const repeated = findRepeatedChange(changes);
   if (repeated !== undefined) throw new InvalidDocument(repeated, 'the commit changes it twice');
   for (const change of changes) {
     const kind = fleet.registry.kinds.get(change.kind);
@@ -136,7 +136,7 @@ function checkDocuments(fleet: Fleet, changes: readonly Change[]): void {
 const COMPARED_MAX = 16;
 
 /** The first change of a document that an earlier one changes too. */
-function repetitionIn(changes: readonly Change[]): Change | undefined {
+function findRepeatedChange(changes: readonly Change[]): Change | undefined {
   if (changes.length <= COMPARED_MAX) {
     return changes.find(({ kind, id }, nth) => {
       for (let at = 0; at < nth; at += 1) if (changes[at]?.id === id && changes[at]?.kind === kind) return true;
@@ -148,7 +148,7 @@ function repetitionIn(changes: readonly Change[]): Change | undefined {
 }
 
 /** What the decision read is what the commit must find. */
-function asRead({ kind, id }: Change, before: Stored | undefined): Precondition {
+function preconditionOf({ kind, id }: Change, before: Stored | undefined): Precondition {
   const resource = [kind, id] as const;
   return before === undefined ? { kind: 'absent', resource } : { kind: 'at', resource, revision: before.revision };
 }

@@ -6,7 +6,7 @@ import { Journal } from './journal.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
 import type { Clock } from './ports.ts';
 import { accept, refuse, type Decision, type Request } from './request.ts';
-import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type Written } from './store.ts';
+import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type WriteAnswer } from './store.ts';
 
 export const NOTE = schemaKind('note', Type.Object({ text: Type.Unknown() }, { additionalProperties: false }));
 const registry = new Registry([{ kinds: [NOTE] }]);
@@ -42,7 +42,7 @@ export class TestClock implements Clock {
 }
 
 /** Every method is the memory store's own, but for writes that are told to go wrong. */
-export class FatefulStore extends MemoryStore {
+export class FaultyStore extends MemoryStore {
   readonly fates: Fate[] = [];
   readonly groups: Group[] = [];
   #gate: Promise<unknown> = Promise.resolve();
@@ -55,7 +55,7 @@ export class FatefulStore extends MemoryStore {
     return () => gate.resolve(undefined);
   }
 
-  override async write(group: Group): Promise<Written> {
+  override async write(group: Group): Promise<WriteAnswer> {
     this.groups.push(group);
     await this.#gate;
     if (this.#late !== undefined) await super.write(this.#late);
@@ -68,22 +68,22 @@ export class FatefulStore extends MemoryStore {
   }
 }
 
-export interface Rig {
+export interface JournalRig {
   readonly clock: TestClock;
   readonly disk: MemoryDisk;
-  readonly store: FatefulStore;
+  readonly store: FaultyStore;
   readonly journal: Journal;
 }
 
 let made = 0;
 
-export function journalOn(store: Store, clock: TestClock = new TestClock(), share?: number): Journal {
+export function journalOn(store: Store, clock: TestClock = new TestClock(), writeThreshold?: number): Journal {
   made += 1;
   const owner = made;
   let ids = 0;
   const next = (prefix: string): string => `${prefix}-${owner}-${(ids += 1)}`;
   const options = { store, registry, clock, ids: { next, secret: () => 'secret' } };
-  return new Journal(share === undefined ? options : { ...options, share });
+  return new Journal(writeThreshold === undefined ? options : { ...options, writeThreshold });
 }
 
 export function takeLease(store: Store, holder: string): Promise<LeaseAnswer> {
@@ -91,10 +91,10 @@ export function takeLease(store: Store, holder: string): Promise<LeaseAnswer> {
 }
 
 /** A journal that decides. With a share of 1 every group is written as soon as the one before it is durable. */
-export async function rig(share?: number): Promise<Rig> {
+export async function makeRig(share?: number): Promise<JournalRig> {
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
-  const store = new FatefulStore(disk);
+  const store = new FaultyStore(disk);
   const journal = journalOn(store, clock, share);
   await journal.open();
   const answer = await takeLease(store, 'one');

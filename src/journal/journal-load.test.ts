@@ -1,6 +1,6 @@
 // The fleet as a whole from the store: at the start, and anew when the store is not where the fleet is.
 import { describe, expect, it, vi } from 'vitest';
-import { journalOn, NOTE, rig, write } from './journal-fixture.ts';
+import { journalOn, NOTE, makeRig, write } from './journal-fixture.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
 import { StoreUnavailable } from './store.ts';
 
@@ -87,7 +87,7 @@ describe('a fleet that is loaded anew', () => {
 
 describe('open', () => {
   it('that failed half-way and is tried again leaves nothing of the first try', async () => {
-    const { journal: other, disk } = await rig();
+    const { journal: other, disk } = await makeRig();
     await other.submit(write('gone-by-then'));
     const store = new MemoryStore(disk);
     const journal = journalOn(store);

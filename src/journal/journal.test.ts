@@ -3,18 +3,18 @@ import { describe, expect, it, vi } from 'vitest';
 import {
   commitsOn,
   count,
-  FatefulStore,
+  FaultyStore,
   journalOn,
   NOTE,
   noteId,
-  rig,
+  makeRig,
   takeLease,
   write,
   type Fate,
 } from './journal-fixture.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
 import { NotHolder } from './request.ts';
-import { StoreUnavailable, type Written } from './store.ts';
+import { StoreUnavailable, type WriteAnswer } from './store.ts';
 import type { WatchEvent } from './watch.ts';
 
 describe('a write whose answer was lost', () => {
@@ -25,7 +25,7 @@ describe('a write whose answer was lost', () => {
     ['lost, then late, then written', ['unknown-lost', 'unknown-late', 'unknown-written']],
     ['late twice', ['unknown-late', 'unknown-late']],
   ])('%s: is there once, and is answered as it is', async (_name, fates) => {
-    const { journal, store, disk } = await rig();
+    const { journal, store, disk } = await makeRig();
     await journal.submit(count('a'));
     store.fates.push(...fates);
     const outcomes = await Promise.all([journal.submit(count('a')), journal.submit(count('b'))]);
@@ -39,7 +39,7 @@ describe('a write whose answer was lost', () => {
   });
 
   it('given up: its callers hear that nobody knows, others that nothing was written', async () => {
-    const { journal, store, disk } = await rig();
+    const { journal, store, disk } = await makeRig();
     store.fates.push('unknown-lost', 'failed', 'failed', 'failed', 'failed', 'failed');
     const release = store.hold();
     const doubtful = journal.submit(write('a'));
@@ -53,7 +53,7 @@ describe('a write whose answer was lost', () => {
   });
 
   it('is not done twice when the fleet was loaded anew meanwhile', async () => {
-    const { journal, store, disk, clock } = await rig();
+    const { journal, store, disk, clock } = await makeRig();
     await journal.submit(count('a'));
     store.fates.push('unknown-written', 'failed');
     // Another server commits, and the journal is compacted past this one before it reads on.
@@ -68,7 +68,7 @@ describe('a write whose answer was lost', () => {
 
 describe('the store', () => {
   it('that does not come back is told to the callers after a few tries', async () => {
-    const { journal, store, clock } = await rig();
+    const { journal, store, clock } = await makeRig();
     store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await expect(journal.submit(write('a'))).rejects.toBeInstanceOf(StoreUnavailable);
     expect(clock.slept).toEqual([100, 200, 400, 800, 1600]);
@@ -76,15 +76,15 @@ describe('the store', () => {
   });
 
   it('that breaks in another way fails the requests with what it said, not the journal', async () => {
-    const { journal, store } = await rig();
+    const { journal, store } = await makeRig();
     vi.spyOn(store, 'write').mockRejectedValueOnce(new Error('disk on fire'));
     await expect(journal.submit(write('a'))).rejects.toThrow('disk on fire');
     await expect(journal.submit(write('a'))).resolves.toMatchObject({ kind: 'accepted', revision: 1 });
   });
 
   it('that has another document at the same head makes the journal load its fleet anew', async () => {
-    const { journal, store } = await rig();
-    const conflict: Written = {
+    const { journal, store } = await makeRig();
+    const conflict: WriteAnswer = {
       kind: 'conflict',
       conflict: { kind: 'resource', batch: 0, resource: ['note', 'a'], expected: 'absent', actual: 1 },
     };
@@ -105,7 +105,7 @@ describe('the deciding lease', () => {
   });
 
   it('that ran out is noticed at the write: nothing is written, the server decides no more', async () => {
-    const { journal, clock, disk } = await rig();
+    const { journal, clock, disk } = await makeRig();
     clock.now += 10_000;
     await expect(journal.submit(write('a'))).rejects.toBeInstanceOf(NotHolder);
     expect(journal.fence).toBeUndefined();
@@ -113,7 +113,7 @@ describe('the deciding lease', () => {
   });
 
   it('lost without knowing: not even a request that changes nothing is answered from what may be old', async () => {
-    const { journal, clock, disk } = await rig();
+    const { journal, clock, disk } = await makeRig();
     await journal.submit(write('a'));
     clock.now += 10_000;
     await takeLease(new MemoryStore(disk), 'two');
@@ -122,7 +122,7 @@ describe('the deciding lease', () => {
   });
 
   it('given up while a group is under way: the group counts, what waits is refused', async () => {
-    const { journal, store } = await rig();
+    const { journal, store } = await makeRig();
     const release = store.hold();
     const underWay = journal.submit(write('a'));
     await vi.waitUntil(() => store.groups.length === 1);
@@ -135,10 +135,10 @@ describe('the deciding lease', () => {
   });
 
   it('taken over: the new holder has read everything before it decides, the old one is refused', async () => {
-    const { journal: old, disk, clock } = await rig();
+    const { journal: old, disk, clock } = await makeRig();
     await old.submit(count('a'));
     clock.now += 10_000;
-    const store = new FatefulStore(disk);
+    const store = new FaultyStore(disk);
     const journal = journalOn(store, clock);
     await journal.open();
     await takeLease(store, 'two');
@@ -150,7 +150,7 @@ describe('the deciding lease', () => {
   });
 
   it('idle waits for everything that was submitted', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     let answered = 0;
     for (const id of ['a', 'b']) void journal.submit(write(id)).then(() => (answered += 1));
     await journal.idle();
@@ -160,7 +160,7 @@ describe('the deciding lease', () => {
 
 describe('a follower', () => {
   it('that starts or falls behind shows what the holder shows, over many pages', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const behind = journalOn(new MemoryStore(disk));
     await behind.open();
     for (let round = 0; round < 3; round += 1) {
@@ -176,7 +176,7 @@ describe('a follower', () => {
   });
 
   it('follows until it is stopped, and survives a store that is away', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const store = new MemoryStore(disk);
     const follower = journalOn(store);
     await follower.open();
@@ -192,18 +192,18 @@ describe('a follower', () => {
   });
 
   it('waits for a revision, but not for ever', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const follower = journalOn(new MemoryStore(disk));
     await follower.open();
-    const reached = follower.reached(1, 2000);
+    const reached = follower.waitForRevision(1, 2000);
     await journal.submit(write('a'));
     await follower.catchUp();
     await expect(reached).resolves.toBe(true);
-    await expect(follower.reached(2, 2000)).resolves.toBe(false);
+    await expect(follower.waitForRevision(2, 2000)).resolves.toBe(false);
   });
 
   it('tells its listeners every commit once, in order, with what it replaced', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     const follower = journalOn(new MemoryStore(disk));
     await follower.open();
     const told: unknown[] = [];
@@ -238,7 +238,7 @@ describe('watch', () => {
     Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
   it('tells from any revision every later commit once, in order, from memory or from the store', async () => {
-    const { journal, disk } = await rig();
+    const { journal, disk } = await makeRig();
     for (let at = 0; at < 6; at += 1) await journal.submit(count('a'));
     const restarted = journalOn(new MemoryStore(disk));
     await restarted.open();
@@ -251,7 +251,7 @@ describe('watch', () => {
   });
 
   it('goes on with new commits', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     await journal.submit(count('a'));
     const watching = revisionsFrom(journal.watch(0, new AbortController().signal), 4);
     for (let at = 0; at < 3; at += 1) await journal.submit(count('a'));
@@ -259,14 +259,14 @@ describe('watch', () => {
   });
 
   it('of a slow reader misses nothing when the memory no longer reaches back', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     const watch = journal.watch(0, new AbortController().signal);
     await Promise.all(Array.from({ length: 10_000 }, () => journal.submit(count('a'))));
     await expect(revisionsFrom(watch, 10_000)).resolves.toEqual(upTo(1, 10_000));
   });
 
   it('from a revision that is compacted says which is the oldest', async () => {
-    const { journal, store, clock } = await rig();
+    const { journal, store, clock } = await makeRig();
     for (let at = 0; at < 5; at += 1) await journal.submit(count('a'));
     await store.compact(clock.now + 1, 3);
     const restarted = journalOn(store);
@@ -277,13 +277,13 @@ describe('watch', () => {
   });
 
   it('from a revision that does not exist says that it is of another journal', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     const watch = journal.watch(7, new AbortController().signal);
     await expect(watch.next()).resolves.toEqual({ done: false, value: { kind: 'diverged' } });
   });
 
   it('ends when it is stopped', async () => {
-    const { journal } = await rig();
+    const { journal } = await makeRig();
     const stop = new AbortController();
     const watch = journal.watch(0, stop.signal);
     const next = watch.next();
@@ -295,7 +295,7 @@ describe('watch', () => {
 it('marks its guards', async () => {
   const marks = new Set<string>();
   listenToMarks((name) => marks.add(name));
-  const { journal, store } = await rig();
+  const { journal, store } = await makeRig();
   store.fates.push('unknown-late');
   await journal.submit(write('a'));
   listenToMarks(undefined);

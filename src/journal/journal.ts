@@ -1,6 +1,6 @@
 // The journal over any store: group commit, conflicts, reading on. Answers, watch events and everything that listens wait
 // until a group is durable. It must never show or answer what the store may still lose.
-import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
+import { Fleet, mark, type AppliedChange, type Registry } from '../fleet/index.ts';
 import { StoreDamaged } from './damage.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
@@ -8,12 +8,12 @@ import type { DecidedGroup } from './group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
-import { StoreUnavailable, type Conflict, type Fence, type Position, type ReadCommit, type Store } from './store.ts';
+import { StoreUnavailable, type Conflict, type Fence, type Position, type StoredCommit, type Store } from './store.ts';
 import { Tail } from './tail.ts';
 import { loadSnapshot } from './load-snapshot.ts';
 import { toCommit } from './text.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { READ_PAGE, watchFrom, type WatchEvent, type WatchPace } from './watch.ts';
+import { READ_PAGE, watchFrom, type WatchEvent, type WatchScheduling } from './watch.ts';
 
 export interface JournalOptions {
   readonly store: Store;
@@ -23,20 +23,20 @@ export interface JournalOptions {
   /** How often a follower reads when nothing tells it to. */
   readonly pollMs?: number;
   /** How many requests make it worth while to begin a write before the rest is decided. */
-  readonly share?: number;
+  readonly writeThreshold?: number;
   /** Told of the newest position that is known to be durable, before anybody is answered. Must not wait. */
-  readonly seen?: (position: Position) => void;
+  readonly onPosition?: (position: Position) => void;
   /** Told when commits that this server has seen are not in the store any more, before the fleet is loaded anew. */
-  readonly diverged?: (divergence: Divergence) => void;
+  readonly onDiverged?: (divergence: Divergence) => void;
   /** Told when `seen` or a commit listener threw: trouble that is nobody's request. */
-  readonly listenerFailed?: (error: unknown) => void;
+  readonly onListenerError?: (error: unknown) => void;
 }
 
 /** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
-export type CommitListener = (commit: Commit, applied: readonly Applied[]) => void;
+export type CommitListener = (commit: Commit, applied: readonly AppliedChange[]) => void;
 
 /** To decide so many takes longer than a flush: from here on the store can write them while the rest is decided. */
-const SHARE = 64;
+const WRITE_THRESHOLD = 64;
 const POLL_MS = 1000;
 /** Together about three seconds: long enough for a connection to come back, short enough for a caller to hear of it. */
 const RETRY_DELAYS_MS = [100, 200, 400, 800, 1600];
@@ -46,12 +46,12 @@ export class Journal {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #pollMs: number;
-  readonly #listenerFailed: (error: unknown) => void;
-  readonly #seen: (position: Position) => void;
-  readonly #diverged: (divergence: Divergence) => void;
+  readonly #onListenerError: (error: unknown) => void;
+  readonly #onPosition: (position: Position) => void;
+  readonly #onDiverged: (divergence: Divergence) => void;
   readonly #tail = new Tail();
   readonly #listeners = new Set<CommitListener>();
-  readonly #rebuilt = new Set<() => void>();
+  readonly #rebuildListeners = new Set<() => void>();
   readonly #waiting = new WaitingRequests();
   readonly #pipeline: Pipeline;
   #draining: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export class Journal {
   #failures = 0;
   #exclusive: Promise<unknown> = Promise.resolve();
   /** How many wait to be alone. */
-  #wantAlone = 0;
+  #exclusiveWaiters = 0;
   #position: Position = { revision: 0 };
   #fence: Fence | undefined;
 
@@ -68,17 +68,17 @@ export class Journal {
     this.fleet = new Fleet(options.registry);
     this.#clock = options.clock;
     this.#pollMs = options.pollMs ?? POLL_MS;
-    this.#listenerFailed = options.listenerFailed ?? (() => undefined);
-    this.#seen = options.seen ?? (() => undefined);
-    this.#diverged = options.diverged ?? (() => undefined);
+    this.#onListenerError = options.onListenerError ?? (() => undefined);
+    this.#onPosition = options.onPosition ?? (() => undefined);
+    this.#onDiverged = options.onDiverged ?? (() => undefined);
     this.#pipeline = this.newPipeline({
       fleet: this.fleet,
       store: this.store,
       waiting: this.#waiting,
       clock: this.#clock,
       newCommitId: () => options.ids.next('c'),
-      share: options.share ?? SHARE,
-      kept: (group, applied, hash) => this.#kept(group, applied, hash),
+      writeThreshold: options.writeThreshold ?? WRITE_THRESHOLD,
+      onDurable: (group, applied, hash) => this.#publish(group, applied, hash),
     });
   }
 
@@ -102,8 +102,8 @@ export class Journal {
 
   /** Loads the fleet from the store. Rejects with `StoreDamaged` when what is there is not what was written. */
   async open(): Promise<void> {
-    await this.#alone(async () => {
-      this.#moveTo(await this.#load());
+    await this.#runExclusive(async () => {
+      this.#setPosition(await this.#load());
     });
   }
 
@@ -111,8 +111,8 @@ export class Journal {
   async #load(): Promise<Position> {
     const loading = new Fleet(this.fleet.registry);
     const position = await loadSnapshot(this.store, (kind, stored) => loading.load(kind, stored));
-    loading.loaded(position.revision);
-    this.fleet.takeOver(loading);
+    loading.finishLoad(position.revision);
+    this.fleet.replaceWith(loading);
     return position;
   }
 
@@ -125,7 +125,7 @@ export class Journal {
   /** This server decides no more. What waits is refused; it was not written. */
   stepDown(): void {
     this.#fence = undefined;
-    this.#pipeline.takeBack();
+    this.#pipeline.requeueNext();
     this.#waiting.rejectAll(new NotHolder());
   }
 
@@ -136,8 +136,8 @@ export class Journal {
 
   /** Called when the fleet was replaced as a whole: whoever keeps something derived from it starts anew. */
   onRebuilt(listener: () => void): () => void {
-    this.#rebuilt.add(listener);
-    return () => this.#rebuilt.delete(listener);
+    this.#rebuildListeners.add(listener);
+    return () => this.#rebuildListeners.delete(listener);
   }
 
   /** Decides a request and makes it durable. Rejects with `NotHolder` or `StoreUnavailable`. */
@@ -163,7 +163,7 @@ export class Journal {
     try {
       for (this.#failures = 0; !this.#waiting.isEmpty;) {
         await this.#clock.turn();
-        if (await this.#alone(() => this.#commitWaiting())) continue;
+        if (await this.#runExclusive(() => this.#commitWaiting())) continue;
         this.#failures += 1;
         await this.#backOff(this.#failures);
       }
@@ -187,14 +187,14 @@ export class Journal {
 
   /** Commits what waits, until somebody else wants the fleet. False when the store failed and the rest is to be tried again. */
   async #commitWaiting(): Promise<boolean> {
-    if (this.#waiting.hasDoubt && !(await this.#resolveDoubt())) return false;
+    if (this.#waiting.hasInDoubt && !(await this.#resolveDoubt())) return false;
     const fence = this.#fence;
     if (fence === undefined) {
       this.#waiting.rejectAll(new NotHolder());
       return true;
     }
-    const mayTake = (): boolean => this.#fence === fence && this.#wantAlone === 0;
-    const setback = await this.#pipeline.run({ fence, mayTake });
+    const mayDecide = (): boolean => this.#fence === fence && this.#exclusiveWaiters === 0;
+    const setback = await this.#pipeline.run({ fence, mayDecide });
     if (setback === undefined) return true;
     return setback.kind === 'conflict' && this.#resolveConflict(setback.conflict);
   }
@@ -210,17 +210,17 @@ export class Journal {
         return this.#resolveDoubt();
       case 'resource':
         // At the head that was expected: this fleet is not what the store has, and reading on would not show it.
-        await this.#whileStoreAnswers(() => this.#rebuild());
+        await this.#tryStore(() => this.#rebuild());
         return false;
     }
   }
 
   /** Reads on: shows whether a group in doubt was written. The expected head is the fence against one that comes late. */
   #resolveDoubt(): Promise<boolean> {
-    return this.#whileStoreAnswers(() => this.#readOn());
+    return this.#tryStore(() => this.#readNew());
   }
 
-  async #whileStoreAnswers(work: () => Promise<void>): Promise<boolean> {
+  async #tryStore(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
       return true;
@@ -230,11 +230,11 @@ export class Journal {
     }
   }
 
-  #kept(group: DecidedGroup, applied: readonly (readonly Applied[])[], hash: string | undefined): void {
+  #publish(group: DecidedGroup, applied: readonly (readonly AppliedChange[])[], hash: string | undefined): void {
     this.#failures = 0;
     let kept = 0;
     const last = group.decided.findLast(({ commit }) => commit !== undefined)?.commit;
-    if (last !== undefined) this.#moveTo(positionOf({ revision: last.revision, id: last.id, hash }));
+    if (last !== undefined) this.#setPosition(positionOf({ revision: last.revision, id: last.id, hash }));
     for (const { commit } of group.decided) {
       if (commit === undefined) continue;
       this.#announce(commit, applied[kept] ?? []);
@@ -245,50 +245,50 @@ export class Journal {
   }
 
   /** This is what the server has seen durable from now on. */
-  #moveTo(position: Position): void {
+  #setPosition(position: Position): void {
     this.#position = position;
-    this.#tellSeen();
+    this.#notifyPosition();
   }
 
   /** Whoever keeps it may fail, as on a full disk. The commit is durable all the same: callers and listeners must hear of it. */
-  #tellSeen(): void {
+  #notifyPosition(): void {
     try {
-      this.#seen(this.#position);
+      this.#onPosition(this.#position);
     } catch (error) {
-      this.#listenerFailed(error);
+      this.#onListenerError(error);
     }
   }
 
-  #announce(commit: Commit, applied: readonly Applied[]): void {
+  #announce(commit: Commit, applied: readonly AppliedChange[]): void {
     this.#tail.add(commit);
     for (const listener of this.#listeners) {
       try {
         listener(commit, applied);
       } catch (error) {
         // A bug of the listener's. The commit is durable all the same: everybody else hears of it, and callers are answered.
-        this.#listenerFailed(error);
+        this.#onListenerError(error);
       }
     }
   }
 
   /** Reads what others have committed. */
   async catchUp(): Promise<void> {
-    await this.#alone(() => this.#readOn());
+    await this.#runExclusive(() => this.#readNew());
   }
 
-  async #readOn(): Promise<void> {
+  async #readNew(): Promise<void> {
     for (;;) {
       const answer = await this.store.read(this.#position, READ_PAGE);
       if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
       if (answer.kind !== 'commits') {
         mark(`journal-read-${answer.kind}`);
-        if (answer.kind === 'diverged') this.#diverged(await this.#divergence(answer.head));
+        if (answer.kind === 'diverged') this.#onDiverged(await this.#divergence(answer.head));
         await this.#rebuild();
         return;
       }
-      for (const read of answer.commits) this.#take(read);
+      for (const read of answer.commits) this.#applyRead(read);
       if (answer.commits.length > 0) {
-        this.#tellSeen();
+        this.#notifyPosition();
         this.#tail.wake();
       }
       // A page may be short because it is full of bytes: only the head tells that nothing is left.
@@ -300,7 +300,7 @@ export class Journal {
     return findDivergence(this.store, this.#tail.all(), { lostTo: this.#position.revision, head });
   }
 
-  #take(read: ReadCommit): void {
+  #applyRead(read: StoredCommit): void {
     const commit = toCommit(read);
     this.#position = positionOf(read);
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
@@ -309,11 +309,11 @@ export class Journal {
 
   /** The store is not where this fleet is (compacted past it, or fallen back): the fleet is loaded anew. */
   async #rebuild(): Promise<void> {
-    this.#moveTo(await this.#load());
+    this.#setPosition(await this.#load());
     this.#tail.clear();
     // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
-    this.#waiting.rejectDoubtful(new Error('the fleet was loaded anew'));
-    for (const listener of this.#rebuilt) listener();
+    this.#waiting.rejectInDoubt(new Error('the fleet was loaded anew'));
+    for (const listener of this.#rebuildListeners) listener();
   }
 
   /** Follows what others commit until `signal` is aborted. */
@@ -322,26 +322,26 @@ export class Journal {
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
-  watch(after: number, signal: AbortSignal, pace?: WatchPace): AsyncGenerator<WatchEvent, void> {
-    return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail, pace }, after, signal);
+  watch(after: number, signal: AbortSignal, scheduling?: WatchScheduling): AsyncGenerator<WatchEvent, void> {
+    return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail, scheduling }, after, signal);
   }
 
   /** Waits until the fleet shows `revision`; false when it does not within `timeoutMs`. */
-  async reached(revision: number, timeoutMs: number): Promise<boolean> {
+  async waitForRevision(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.fleet.revision >= revision) return true;
     const over = new AbortController();
     const giveUp = this.#clock.sleep(timeoutMs, over.signal).then(() => over.abort());
-    while (this.fleet.revision < revision && !over.signal.aborted) await this.#tail.next(over.signal);
+    while (this.fleet.revision < revision && !over.signal.aborted) await this.#tail.waitForNext(over.signal);
     over.abort();
     await giveUp;
     return this.fleet.revision >= revision;
   }
 
   /** Groups and reads change the fleet one at a time. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    this.#wantAlone += 1;
+  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    this.#exclusiveWaiters += 1;
     const result = this.#exclusive.then(() => {
-      this.#wantAlone -= 1;
+      this.#exclusiveWaiters -= 1;
       return work();
     });
     this.#exclusive = result.catch(() => undefined);
@@ -353,6 +353,6 @@ function positionOf({
   revision,
   id,
   hash,
-}: Pick<ReadCommit, 'revision' | 'id'> & { readonly hash?: string | undefined }): Position {
+}: Pick<StoredCommit, 'revision' | 'id'> & { readonly hash?: string | undefined }): Position {
   return { revision, commitId: id, ...(hash !== undefined && { hash }) };
 }

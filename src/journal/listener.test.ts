@@ -13,15 +13,15 @@ interface Listening {
   write(n: number): Promise<unknown>;
 }
 
-async function listening(seen?: () => void): Promise<Listening> {
+async function listening(onPosition?: () => void): Promise<Listening> {
   const store = new MemoryStore(new MemoryDisk({ journalId: 'j', nowMs: () => 0 }));
   const clock = { nowMs: () => 0, sleep: () => Promise.resolve(), turn: () => Promise.resolve() };
   const faults: unknown[] = [];
-  const listenerFailed = (error: unknown): unknown => faults.push(error);
+  const onListenerError = (error: unknown): unknown => faults.push(error);
   let count = 0;
   const ids = { next: (prefix: string) => `${prefix}-${(count += 1)}`, secret: () => 's' };
   const registry = new Registry([{ kinds: [THING] }]);
-  const journal = new Journal({ store, registry, clock, ids, listenerFailed, ...(seen && { seen }) });
+  const journal = new Journal({ store, registry, clock, ids, onListenerError, ...(onPosition && { onPosition }) });
   await journal.open();
   await store.acquireLease({ name: 'fleet', holder: 's', url: 'http://s', ttlMs: 1000 });
   await journal.lead({ lease: 'fleet', epoch: 1 });

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { digestDocument } from './chain.ts';
-import { earliestTail, LoadCheck, tailStart, type LoadedHead, type ResourceRow } from './load-check.ts';
+import { tailFloor, LoadCheck, tailStart, type LoadedHead, type ResourceRow } from './load-check.ts';
 
 const MIB = 1024 * 1024;
 const sizes = (...bytes: readonly number[]) => bytes.map((size, at) => ({ revision: 100 - at, bytes: size }));
 
 test('a-start-looks-at-a-thousand-commits-and-never-below-the-floor', () => {
-  expect(earliestTail({ revision: 5000, floorRevision: 0 })).toBe(4000);
-  expect(earliestTail({ revision: 5000, floorRevision: 4900 })).toBe(4900);
+  expect(tailFloor({ revision: 5000, floorRevision: 0 })).toBe(4000);
+  expect(tailFloor({ revision: 5000, floorRevision: 4900 })).toBe(4900);
 });
 
 test.each<[string, readonly { revision: number; bytes: number }[], number]>([

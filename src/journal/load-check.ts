@@ -4,8 +4,8 @@ import { digestDocument, type ChainPosition, type Sha256 } from './chain.ts';
 import { ChainWalk } from './check-chain.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { Damage, DocumentTotals } from './damage.ts';
-import { decoded, type StoredHead } from './read-answer.ts';
-import type { Resource } from './store.ts';
+import { decodeRow, type StoredHead } from './read-answer.ts';
+import type { StoredResource } from './store.ts';
 
 /** Beyond so many findings the rest says nothing new. */
 const FINDINGS_MAX = 100;
@@ -17,10 +17,10 @@ const TAIL_CHECKED = 1000;
 const TAIL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Up to so many commits are searched for gaps at a start: reading more would hold it up. */
-export const SEARCHED_MAX = 100_000;
+export const GAP_SEARCH_MAX = 100_000;
 
 /** A document as it lies in the database. Those written before the hash chain have no digest. */
-export interface ResourceRow extends Resource {
+export interface ResourceRow extends StoredResource {
   readonly digest: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface LoadedHead extends StoredHead {
 }
 
 /** The log, as far as a start looks at it. */
-export interface LoggedTail {
+export interface LogTail {
   /** The commit before the first of `rows`. */
   readonly after: ChainPosition;
   /** The newest commits, oldest first; also those above the head, which must not be. */
@@ -42,7 +42,7 @@ export interface LoggedTail {
 }
 
 /** Before which revision a start never looks at the log. */
-export function earliestTail({ revision, floorRevision }: Pick<StoredHead, 'revision' | 'floorRevision'>): number {
+export function tailFloor({ revision, floorRevision }: Pick<StoredHead, 'revision' | 'floorRevision'>): number {
   return Math.max(floorRevision, revision - TAIL_CHECKED);
 }
 
@@ -71,37 +71,37 @@ export class LoadCheck {
   }
 
   /** Takes the next document; answers it without what only the check needs. */
-  take({ kind, id, revision, body, digest }: ResourceRow): Resource {
+  take({ kind, id, revision, body, digest }: ResourceRow): StoredResource {
     this.#count += 1;
     this.#revisionSum += revision;
     const document = { kind, id, revision, body };
     if (digest !== null && digest !== digestDocument(this.#sha256, document)) {
-      this.#found({ kind: 'document', resource: [kind, id], revision });
+      this.#report({ kind: 'document', resource: [kind, id], revision });
     }
     return document;
   }
 
   /** All documents were taken. */
-  finish(head: LoadedHead, log: LoggedTail): readonly Damage[] {
+  finish(head: LoadedHead, log: LogTail): readonly Damage[] {
     const actual = { count: this.#count, revisionSum: this.#revisionSum };
     const { totals = actual } = head;
     if (actual.count !== totals.count || actual.revisionSum !== totals.revisionSum) {
-      this.#found({ kind: 'documents', expected: totals, actual });
+      this.#report({ kind: 'documents', expected: totals, actual });
     }
-    for (const damage of logDamage(this.#sha256, head, log)) this.#found(damage);
+    for (const damage of logDamage(this.#sha256, head, log)) this.#report(damage);
     return this.#damage;
   }
 
-  #found(damage: Damage): void {
+  #report(damage: Damage): void {
     if (this.#damage.length < FINDINGS_MAX) this.#damage.push(damage);
   }
 }
 
-function* logDamage(sha256: Sha256, head: LoadedHead, { after, rows, gaps }: LoggedTail): Generator<Damage> {
+function* logDamage(sha256: Sha256, head: LoadedHead, { after, rows, gaps }: LogTail): Generator<Damage> {
   for (const { from, to } of gaps) yield { kind: 'missing-commits', from, to };
   const walk = new ChainWalk(sha256, { after, chainedFrom: head.chainedFrom });
   for (const row of rows) {
-    const commit = decoded(row);
+    const commit = decodeRow(row);
     const damage =
       commit === undefined ? walk.skip({ revision: Number(row.revision), hash: row.hash }) : walk.take(commit);
     const isKnown =

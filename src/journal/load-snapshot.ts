@@ -2,7 +2,7 @@
 // damaged: whoever works with it would write the damage on.
 import type { Stored } from '../fleet/index.ts';
 import { StoreDamaged, type Damage } from './damage.ts';
-import type { Position, Resource, Store } from './store.ts';
+import type { Position, StoredResource, Store } from './store.ts';
 import { toStored } from './text.ts';
 
 export async function loadSnapshot(store: Store, take: (kind: string, stored: Stored) => void): Promise<Position> {
@@ -11,8 +11,8 @@ export async function loadSnapshot(store: Store, take: (kind: string, stored: St
   let failed: { readonly error: unknown } | undefined;
   const { damage, ...position } = await store.snapshot((page) => {
     for (const resource of page) {
-      const stored = parsed(resource);
-      if (stored !== undefined) failed ??= failureOf(() => take(resource.kind, stored));
+      const stored = parseResource(resource);
+      if (stored !== undefined) failed ??= catchFailure(() => take(resource.kind, stored));
       else unreadable.push({ kind: 'document', resource: [resource.kind, resource.id], revision: resource.revision });
     }
   });
@@ -23,7 +23,7 @@ export async function loadSnapshot(store: Store, take: (kind: string, stored: St
   return position;
 }
 
-function failureOf(work: () => void): { readonly error: unknown } | undefined {
+function catchFailure(work: () => void): { readonly error: unknown } | undefined {
   try {
     work();
     return undefined;
@@ -32,7 +32,7 @@ function failureOf(work: () => void): { readonly error: unknown } | undefined {
   }
 }
 
-function parsed(resource: Resource): Stored | undefined {
+function parseResource(resource: StoredResource): Stored | undefined {
   try {
     return toStored(resource);
   } catch (error) {

@@ -16,17 +16,17 @@ import type {
   Position,
   Precondition,
   ReadAnswer,
-  ReadCommit,
-  Resource,
+  StoredCommit,
+  StoredResource,
   SnapshotAnswer,
   Store,
   TextChange,
-  Written,
+  WriteAnswer,
 } from './store.ts';
 
 interface State {
-  readonly commits: ReadCommit[];
-  readonly resources: Map<string, Resource>;
+  readonly commits: StoredCommit[];
+  readonly resources: Map<string, StoredResource>;
   readonly leases: Map<string, StoredLease>;
   floor: Position;
 }
@@ -91,7 +91,7 @@ export class MemoryDisk {
     this.#unflushed = [];
   }
 
-  powerCut(): void {
+  cutPower(): void {
     this.#unflushed = [];
     this.#written = copyOf(this.#durable);
     this.#tenures.clear();
@@ -113,7 +113,7 @@ export class MemoryDisk {
     for (const wake of [...this.#vacancyWaiters]) wake();
   }
 
-  whenVacated(signal: AbortSignal): Promise<void> {
+  waitForVacancy(signal: AbortSignal): Promise<void> {
     return waitIn(this.#vacancyWaiters, signal);
   }
 
@@ -121,7 +121,7 @@ export class MemoryDisk {
     for (const wake of [...this.#waiters]) wake();
   }
 
-  whenAnnounced(signal: AbortSignal): Promise<void> {
+  waitForAnnouncement(signal: AbortSignal): Promise<void> {
     return waitIn(this.#waiters, signal);
   }
 }
@@ -155,7 +155,7 @@ export class MemoryStore implements Store {
     return this.#disk.journalId;
   }
 
-  async write(group: Group): Promise<Written> {
+  async write(group: Group): Promise<WriteAnswer> {
     const conflict = this.#conflictOf(group);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
     const head = headOf(this.#disk.state).revision;
@@ -196,7 +196,7 @@ export class MemoryStore implements Store {
     if (after.revision > head) return { kind: 'diverged', head };
     if (after.revision < floor.revision) return { kind: 'gone', oldest: floor.revision + 1 };
     const start = after.revision - floor.revision;
-    const last = start === 0 ? floor : asPosition(commits[start - 1] as ReadCommit);
+    const last = start === 0 ? floor : toPosition(commits[start - 1] as StoredCommit);
     if (after.commitId !== undefined && last.commitId !== after.commitId) return { kind: 'diverged', head };
     if (after.hash !== undefined && last.hash !== after.hash) return { kind: 'diverged', head };
     const walk = new ChainWalk(sha256, {
@@ -211,7 +211,7 @@ export class MemoryStore implements Store {
     return { kind: 'commits', commits: found, head };
   }
 
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
+  async snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
     const { state } = this.#disk;
     take([...state.resources.values()].sort((a, b) => (keyOf(a.kind, a.id) < keyOf(b.kind, b.id) ? -1 : 1)));
     return { ...headOf(state), damage: [] };
@@ -221,7 +221,7 @@ export class MemoryStore implements Store {
     const { kind, id, operation, before = Infinity, limit } = query;
     const isWanted = (one: TextChange): boolean =>
       (kind === undefined || one.kind === kind) && (id === undefined || one.id === id);
-    const matches = (commit: ReadCommit): boolean =>
+    const matches = (commit: StoredCommit): boolean =>
       commit.revision < before &&
       (operation === undefined || commit.operation === operation) &&
       (kind === undefined || commit.changes.some(isWanted));
@@ -237,8 +237,8 @@ export class MemoryStore implements Store {
     return { commits, ...(next !== undefined && { next }) };
   }
 
-  changed(revision: number, signal: AbortSignal): Promise<void> {
-    return headOf(this.#disk.state).revision > revision ? Promise.resolve() : this.#disk.whenAnnounced(signal);
+  waitForChange(revision: number, signal: AbortSignal): Promise<void> {
+    return headOf(this.#disk.state).revision > revision ? Promise.resolve() : this.#disk.waitForAnnouncement(signal);
   }
 
   async compact(beforeMs: number, limit: number): Promise<number> {
@@ -248,8 +248,8 @@ export class MemoryStore implements Store {
     const count = Math.min(limit, old, commits.length - 1);
     if (count <= 0) return 0;
     this.#disk.change((state) => {
-      const last = state.commits.splice(0, count).at(-1) as ReadCommit;
-      state.floor = asPosition(last);
+      const last = state.commits.splice(0, count).at(-1) as StoredCommit;
+      state.floor = toPosition(last);
     });
     this.#disk.flush();
     return count;
@@ -260,7 +260,7 @@ export class MemoryStore implements Store {
     const lease = this.#disk.state.leases.get(request.name);
     const isTaken =
       lease !== undefined && lease.expiresAtMs > nowMs && !this.#disk.isAbandoned(request.name, lease.epoch);
-    if (isTaken) return { kind: 'refused', lease: seen(lease, nowMs) };
+    if (isTaken) return { kind: 'refused', lease: toLease(lease, nowMs) };
     return this.#keepLease(request, (lease?.epoch ?? 0) + 1, nowMs);
   }
 
@@ -269,7 +269,7 @@ export class MemoryStore implements Store {
     const lease = this.#disk.state.leases.get(request.name);
     if (lease === undefined) return { kind: 'refused', lease: undefined };
     const mine = lease.epoch === request.epoch && lease.holder === request.holder && lease.expiresAtMs > nowMs;
-    return mine ? this.#keepLease(request, lease.epoch, nowMs) : { kind: 'refused', lease: seen(lease, nowMs) };
+    return mine ? this.#keepLease(request, lease.epoch, nowMs) : { kind: 'refused', lease: toLease(lease, nowMs) };
   }
 
   #keepLease(request: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {
@@ -279,7 +279,7 @@ export class MemoryStore implements Store {
     this.#disk.flush();
     this.#disk.beginTenure(name, { holder, epoch });
     this.#holders.add(holder);
-    return { kind: 'held', lease: seen(lease, nowMs) };
+    return { kind: 'held', lease: toLease(lease, nowMs) };
   }
 
   async releaseLease(name: string, epoch: number): Promise<void> {
@@ -293,13 +293,13 @@ export class MemoryStore implements Store {
 
   async readLease(name: string): Promise<Lease | undefined> {
     const lease = this.#disk.state.leases.get(name);
-    return lease === undefined ? undefined : seen(lease, this.#disk.nowMs());
+    return lease === undefined ? undefined : toLease(lease, this.#disk.nowMs());
   }
 
   async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     const lease = this.#disk.state.leases.get(name);
     const isTaken = lease !== undefined && lease.expiresAtMs > this.#disk.nowMs();
-    if (isTaken && !this.#disk.isAbandoned(name, lease.epoch)) await this.#disk.whenVacated(signal);
+    if (isTaken && !this.#disk.isAbandoned(name, lease.epoch)) await this.#disk.waitForVacancy(signal);
   }
 
   async close(): Promise<void> {
@@ -312,7 +312,7 @@ function textBytes(changes: readonly TextChange[]): number {
 }
 
 /** As many as fit a page of bytes. */
-function pageOf(commits: readonly ReadCommit[]): readonly ReadCommit[] {
+function pageOf(commits: readonly StoredCommit[]): readonly StoredCommit[] {
   let bytes = 0;
   const cut = commits.findIndex((commit) => {
     const isFull = bytes >= PAGE_BYTES_MAX;
@@ -324,14 +324,14 @@ function pageOf(commits: readonly ReadCommit[]): readonly ReadCommit[] {
 
 function headOf(state: State): Position {
   const last = state.commits.at(-1);
-  return last === undefined ? state.floor : asPosition(last);
+  return last === undefined ? state.floor : toPosition(last);
 }
 
-function asPosition({ revision, id: commitId, hash }: ReadCommit): Position {
+function toPosition({ revision, id: commitId, hash }: StoredCommit): Position {
   return { revision, commitId, ...(hash !== undefined && { hash }) };
 }
 
-function addCommit(state: State, commit: ReadCommit): void {
+function addCommit(state: State, commit: StoredCommit): void {
   const { revision } = commit;
   state.commits.push(commit);
   for (const { kind, id, body } of commit.changes) {
@@ -347,7 +347,7 @@ function resourceConflict(state: State, batches: readonly Batch[], head: number)
       const [kind, id] = precondition.resource;
       const key = keyOf(kind, id);
       const actual = inGroup.get(key) ?? state.resources.get(key)?.revision ?? 'absent';
-      const expected = wantedBy(precondition);
+      const expected = expectedRevision(precondition);
       if (actual !== expected) {
         return { kind: 'resource', batch: at, resource: precondition.resource, expected, actual };
       }
@@ -358,11 +358,11 @@ function resourceConflict(state: State, batches: readonly Batch[], head: number)
   return undefined;
 }
 
-function wantedBy(precondition: Precondition): number | 'absent' {
+function expectedRevision(precondition: Precondition): number | 'absent' {
   return precondition.kind === 'at' ? precondition.revision : 'absent';
 }
 
-function seen(lease: StoredLease, nowMs: number): Lease {
+function toLease(lease: StoredLease, nowMs: number): Lease {
   const { expiresAtMs, ...rest } = lease;
   return { ...rest, expiresInMs: expiresAtMs - nowMs };
 }

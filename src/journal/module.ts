@@ -6,7 +6,7 @@ import { RETENTION } from './retention.ts';
 export const TRUSTED_TIME = serviceKey<() => number | undefined>('trusted-time');
 
 /** Overrides of timings, for simulations. */
-export const RETENTION_TIMING = serviceKey<{ readonly lookMs?: number }>('retention-timing');
+export const RETENTION_TIMING = serviceKey<{ readonly intervalMs?: number }>('retention-timing');
 
 export const journalModule: Module = {
   name: 'journal',

@@ -1,10 +1,20 @@
 import { describe, expect, it, vi } from 'vitest';
-import { commitsOn, count, NOTE, noteId, rig, takeLease, write, type Fate, type Rig } from './journal-fixture.ts';
+import {
+  commitsOn,
+  count,
+  NOTE,
+  noteId,
+  makeRig,
+  takeLease,
+  write,
+  type Fate,
+  type JournalRig,
+} from './journal-fixture.ts';
 import { MemoryStore } from './memory-store.ts';
 import { accept, NotHolder, type Outcome, type Request } from './request.ts';
-import type { Written } from './store.ts';
+import type { WriteAnswer } from './store.ts';
 
-interface TwoGroups extends Rig {
+interface TwoGroups extends JournalRig {
   readonly first: Promise<Outcome<number>>;
   readonly second: Promise<Outcome<number>>;
   /** What was decided, in order. */
@@ -15,7 +25,7 @@ interface TwoGroups extends Rig {
 
 /** One group is being written, and one is decided behind it; both count the same note. */
 async function twoGroups(): Promise<TwoGroups> {
-  const made = await rig(1);
+  const made = await makeRig(1);
   const { journal, store } = made;
   const decided: string[] = [];
   const traced = (name: string): Request<number> => ({
@@ -67,7 +77,7 @@ describe('a group behind another', () => {
   });
 
   it('that has nothing to write is answered after the one before it', async () => {
-    const { journal, store } = await rig(1);
+    const { journal, store } = await makeRig(1);
     const order: string[] = [];
     const release = store.hold();
     const first = journal.submit(write('a')).then(() => order.push('first'));
@@ -144,7 +154,7 @@ describe('a group that is not written, with another behind it', () => {
 
   it('with another document at the same head: the fleet is loaded anew, and both are decided on it', async () => {
     const { journal, store, first, second, disk, release } = await twoGroups();
-    const conflict: Written = {
+    const conflict: WriteAnswer = {
       kind: 'conflict',
       conflict: { kind: 'resource', batch: 0, resource: ['note', 'a'], expected: 'absent', actual: 1 },
     };
@@ -216,7 +226,7 @@ describe('two groups under way', () => {
   });
 
   it('and requests without end do not keep others from reading on', async () => {
-    const { journal } = await rig(1);
+    const { journal } = await makeRig(1);
     const over = new AbortController();
     const callers = Array.from({ length: 8 }, async (_, nth) => {
       while (!over.signal.aborted) await journal.submit(count(`n${nth}`));
@@ -230,8 +240,8 @@ describe('two groups under way', () => {
 });
 
 describe('how requests are shared out', () => {
-  const sizesOf = ({ store }: Rig): number[] => store.groups.map(({ batches }) => batches.length);
-  const submitAll = ({ journal }: Rig, howMany: number): Promise<unknown> =>
+  const sizesOf = ({ store }: JournalRig): number[] => store.groups.map(({ batches }) => batches.length);
+  const submitAll = ({ journal }: JournalRig, howMany: number): Promise<unknown> =>
     Promise.all(Array.from({ length: howMany }, (_, nth) => journal.submit(count(`n${nth}`))));
 
   it.each([
@@ -240,7 +250,7 @@ describe('how requests are shared out', () => {
     ['two-shares', 8, [4, 4]],
     ['many', 30, [4, 26]],
   ])('%s', async (_name, howMany, sizes) => {
-    const made = await rig(4);
+    const made = await makeRig(4);
     const release = made.store.hold();
     const answered = submitAll(made, howMany);
     for (let turns = 0; turns < 2 * howMany; turns += 1) await new Promise(setImmediate);
@@ -250,7 +260,7 @@ describe('how requests are shared out', () => {
   });
 
   it('the store is looked at before all of a share is decided', async () => {
-    const made = await rig(8);
+    const made = await makeRig(8);
     const release = made.store.hold();
     const decided: number[] = [];
     const counted = (nth: number): ReturnType<typeof count> => {
@@ -270,7 +280,7 @@ describe('how requests are shared out', () => {
   });
 
   it('less than a share waits for those who are answered and ask again at once', async () => {
-    const made = await rig(8);
+    const made = await makeRig(8);
     await askedMeanwhile(made, 2);
     expect(sizesOf(made)).toEqual([2, 4]);
   });
@@ -280,7 +290,7 @@ describe('how requests are shared out', () => {
     ['less than a part waits for them', 2, 1, [2, 2, 3]],
     ['few who do not ask again say nothing of the many', 1, 2, [1, 2, 4]],
   ])('%s', async (_, slow, others, sizes) => {
-    const made = await rig(8);
+    const made = await makeRig(8);
     await submitAll(made, slow);
     await aWhile();
     await askedMeanwhile(made, others);
@@ -288,7 +298,7 @@ describe('how requests are shared out', () => {
   });
 
   it('those who ask again as soon as they are answered stay one group', async () => {
-    const made = await rig(8);
+    const made = await makeRig(8);
     // Whoever came before them took time.
     await submitAll(made, 2);
     await aWhile();
@@ -300,7 +310,7 @@ describe('how requests are shared out', () => {
   });
 
   /** Two ask twice; while the first of it is written, others ask. */
-  async function askedMeanwhile(made: Rig, others: number): Promise<void> {
+  async function askedMeanwhile(made: JournalRig, others: number): Promise<void> {
     const { journal, store } = made;
     const written = store.groups.length;
     const release = store.hold();

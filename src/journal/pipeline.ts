@@ -1,7 +1,7 @@
 // Groups one behind the other: while the store writes one, the next is decided on top of it. The store gets a group only
 // when the one before it is durable, so it never has two; when one fails, the one behind it falls first, and all their
 // requests wait again in their order.
-import { mark, type Applied, type Fleet } from '../fleet/index.ts';
+import { mark, type AppliedChange, type Fleet } from '../fleet/index.ts';
 import { DecidedGroup } from './group.ts';
 import type { Clock } from './ports.ts';
 import type { Fence, Store } from './store.ts';
@@ -15,158 +15,162 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly newCommitId: () => string;
   /** How many requests make it worth while to begin a write of their own. */
-  readonly share: number;
+  readonly writeThreshold: number;
   /** A group is durable, and in the fleet. `hash` is that of its last commit. */
-  readonly kept: (group: DecidedGroup, applied: readonly (readonly Applied[])[], hash: string | undefined) => void;
+  readonly onDurable: (
+    group: DecidedGroup,
+    applied: readonly (readonly AppliedChange[])[],
+    hash: string | undefined,
+  ) => void;
 }
 
 /** For how long groups are made. */
 export interface Term {
   readonly fence: Fence;
   /** Whether further requests may be decided. What is decided already is written all the same. */
-  readonly mayTake: () => boolean;
+  readonly mayDecide: () => boolean;
 }
 
 /** What ended a run: a group that was not written. */
-export type Setback = Exclude<GroupAnswer, { readonly kind: 'written' }>;
+export type GroupFailure = Exclude<GroupAnswer, { readonly kind: 'written' }>;
 
 /** More would hold up answers without making the flush cheaper. */
 const GROUP_COMMITS_MAX = 1024;
 
 /** After each part of a share the store is looked at. Less than a part is never worth a write while others are about to ask. */
-const PARTS_PER_SHARE = 4;
+const PARTS_PER_THRESHOLD = 4;
 
-interface Flight {
+interface InFlightWrite {
   readonly group: DecidedGroup;
   readonly answer: Promise<GroupAnswer>;
-  over: boolean;
+  isDone: boolean;
 }
 
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #part: number;
   /** As callers in this process do; clients take their time. */
-  #askAgainAtOnce = true;
+  #callersRepeatAtOnce = true;
   /** What the store writes, and what is decided on top of it or of the fleet. */
-  #ahead: DecidedGroup | undefined;
-  #behind: DecidedGroup | undefined;
+  #writing: DecidedGroup | undefined;
+  #next: DecidedGroup | undefined;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    this.#part = Math.ceil(options.share / PARTS_PER_SHARE);
+    this.#part = Math.ceil(options.writeThreshold / PARTS_PER_THRESHOLD);
   }
 
   /** Decides and writes until nothing waits, or a group is not written. Then nothing is under way. */
-  async run(term: Term): Promise<Setback | undefined> {
-    const { share } = this.#options;
+  async run(term: Term): Promise<GroupFailure | undefined> {
+    const { writeThreshold } = this.#options;
     for (let flight = this.#start(term); flight !== undefined;) {
       const { group } = flight;
-      await this.#decideBehind(flight, term);
-      const answer = await flight.answer.catch((error: unknown) => this.#broken(group, error));
+      await this.#decideNext(flight, term);
+      const answer = await flight.answer.catch((error: unknown) => this.#rejectGroup(group, error));
       if (answer.kind !== 'written') {
-        this.#setBack(group, answer);
+        this.#requeueFailed(group, answer);
         return answer;
       }
       // Less than a share waits for those who hear their answer now and ask again at once: two small groups in turns would
       // cost twice the flushes. Those who take their time are not waited for: while they are answered and ask again, what is
       // behind is written.
-      const enough = this.#askAgainAtOnce ? share : this.#part;
-      const next = this.#behindSize >= enough ? this.#handOver(term.fence) : undefined;
-      this.keep(group, answer.hash);
-      await this.#hearAgain(group);
+      const enough = this.#callersRepeatAtOnce ? writeThreshold : this.#part;
+      const next = this.#nextSize >= enough ? this.#writeNext(term.fence) : undefined;
+      this.promote(group, answer.hash);
+      await this.#observeCallers(group);
       flight = next ?? this.#start(term);
     }
     return undefined;
   }
 
   /** Those who were answered may ask again: whether they do so at once shows how they will the next time. */
-  async #hearAgain(answered: DecidedGroup): Promise<void> {
+  async #observeCallers(answered: DecidedGroup): Promise<void> {
     const { clock, waiting } = this.#options;
     const before = waiting.size;
     await clock.turn();
     const { length } = answered.decided;
-    if (length >= this.#part) this.#askAgainAtOnce = 2 * (waiting.size - before) >= length;
+    if (length >= this.#part) this.#callersRepeatAtOnce = 2 * (waiting.size - before) >= length;
   }
 
   /** What is decided but not handed to the store waits again. */
-  takeBack(): void {
-    const behind = this.#behind;
+  requeueNext(): void {
+    const behind = this.#next;
     if (behind === undefined) return;
-    this.#behind = undefined;
-    behind.stage.drop();
+    this.#next = undefined;
+    behind.stage.rollback();
     this.#options.waiting.putBack(behind.requests);
   }
 
   /** What is not durable yet, in order. */
-  protected get underWay(): readonly DecidedGroup[] {
-    return [this.#ahead, this.#behind].filter((group) => group !== undefined);
+  protected get inFlight(): readonly DecidedGroup[] {
+    return [this.#writing, this.#next].filter((group) => group !== undefined);
   }
 
-  get #behindSize(): number {
-    return this.#behind?.decided.length ?? 0;
+  get #nextSize(): number {
+    return this.#next?.decided.length ?? 0;
   }
 
   /** The store is free: with two shares or more it gets the first of them at once, and the rest is decided meanwhile. */
-  #start({ fence, mayTake }: Term): Flight | undefined {
-    const { waiting, share } = this.#options;
-    const there = this.#behindSize;
-    if (mayTake()) this.#decide(waiting.size + there < 2 * share ? waiting.size : share - there);
-    return this.#handOver(fence);
+  #start({ fence, mayDecide }: Term): InFlightWrite | undefined {
+    const { waiting, writeThreshold } = this.#options;
+    const there = this.#nextSize;
+    if (mayDecide()) this.#decide(waiting.size + there < 2 * writeThreshold ? waiting.size : writeThreshold - there);
+    return this.#writeNext(fence);
   }
 
   /** A part of a share at a time, with a look at the store between them, until it has written. */
-  async #decideBehind(flight: Flight, { mayTake }: Term): Promise<void> {
+  async #decideNext(flight: InFlightWrite, { mayDecide }: Term): Promise<void> {
     const { waiting, clock } = this.#options;
-    while (mayTake() && this.#behindSize < GROUP_COMMITS_MAX) {
-      if (waiting.isEmpty) await Promise.race([flight.answer.catch(() => undefined), waiting.arrival()]);
-      if (flight.over) return;
+    while (mayDecide() && this.#nextSize < GROUP_COMMITS_MAX) {
+      if (waiting.isEmpty) await Promise.race([flight.answer.catch(() => undefined), waiting.waitForArrival()]);
+      if (flight.isDone) return;
       await clock.turn();
-      if (flight.over || !mayTake()) return;
+      if (flight.isDone || !mayDecide()) return;
       this.#decide(this.#part);
     }
   }
 
   #decide(most: number): void {
     const { fleet, waiting, clock, newCommitId } = this.#options;
-    const taken = waiting.take(Math.min(most, GROUP_COMMITS_MAX - this.#behindSize));
+    const taken = waiting.take(Math.min(most, GROUP_COMMITS_MAX - this.#nextSize));
     if (taken.length === 0) return;
-    if (this.#ahead !== undefined) mark('journal-decided-behind');
-    this.#behind ??= new DecidedGroup(fleet, this.#ahead);
-    this.#behind.add(taken, { nowMs: clock.nowMs(), newCommitId });
+    if (this.#writing !== undefined) mark('journal-decided-behind');
+    this.#next ??= new DecidedGroup(fleet, this.#writing);
+    this.#next.add(taken, { nowMs: clock.nowMs(), newCommitId });
   }
 
-  #handOver(fence: Fence): Flight | undefined {
-    const group = this.#behind;
+  #writeNext(fence: Fence): InFlightWrite | undefined {
+    const group = this.#next;
     if (group === undefined) return undefined;
-    this.#behind = undefined;
-    this.#ahead = group;
+    this.#next = undefined;
+    this.#writing = group;
     const answer = writeGroup(this.#options.store, group, fence);
-    const flight: Flight = { group, answer, over: false };
+    const flight: InFlightWrite = { group, answer, isDone: false };
     const land = (): void => {
-      flight.over = true;
+      flight.isDone = true;
     };
     void answer.then(land, land);
     return flight;
   }
 
   /** The one behind it is with the store by now, or still here: either way it lies on the fleet from now on. */
-  protected keep(group: DecidedGroup, hash: string | undefined): void {
-    const applied = group.stage.keep();
-    if (this.#ahead === group) this.#ahead = undefined;
-    this.#options.kept(group, applied, hash);
+  protected promote(group: DecidedGroup, hash: string | undefined): void {
+    const applied = group.stage.promote();
+    if (this.#writing === group) this.#writing = undefined;
+    this.#options.onDurable(group, applied, hash);
   }
 
-  #setBack(group: DecidedGroup, answer: Setback): void {
+  #requeueFailed(group: DecidedGroup, answer: GroupFailure): void {
     mark('journal-group-dropped');
-    if (this.#behind !== undefined) mark(`journal-dropped-behind-${nameOf(answer)}`);
+    if (this.#next !== undefined) mark(`journal-dropped-behind-${failureName(answer)}`);
     const { waiting } = this.#options;
     this.#drop(group);
-    if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.doubt(group.decided);
+    if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.markInDoubt(group.decided);
     waiting.putBack(group.requests);
   }
 
   /** The store failed in a way that no retry mends: the group's callers hear of it as it is. */
-  #broken(group: DecidedGroup, error: unknown): never {
+  #rejectGroup(group: DecidedGroup, error: unknown): never {
     this.#drop(group);
     for (const { pending } of group.decided) pending.reject(error);
     throw error;
@@ -174,12 +178,12 @@ export class Pipeline {
 
   /** The newest goes first: it was decided on the other. */
   #drop(group: DecidedGroup): void {
-    this.takeBack();
-    group.stage.drop();
-    this.#ahead = undefined;
+    this.requeueNext();
+    group.stage.rollback();
+    this.#writing = undefined;
   }
 }
 
-function nameOf(setback: Setback): string {
+function failureName(setback: GroupFailure): string {
   return setback.kind === 'conflict' ? setback.conflict.kind : setback.outcome;
 }

@@ -2,7 +2,7 @@
 // a statement that commits by itself, was sent nothing happened; after that nobody knows. Reads and writes have connections
 // of their own: a reader must never keep the decider waiting.
 import { type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
-import { commitOutcome, doubtOf, postgresFailure } from './postgres-failure-store.ts';
+import { commitOutcome, suspicionOf, classifyPostgresError } from './postgres-failure-store.ts';
 import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
 
@@ -20,7 +20,7 @@ const STATEMENT_TIMEOUT_MS = 12_000;
 const ANSWER_TIMEOUT_MS = 15_000;
 
 /** What a transaction's work ends with: its answer, and whether its changes are to stay. */
-export interface Ending<T> {
+export interface TransactionResult<T> {
   readonly end: 'commit' | 'rollback';
   readonly answer: T;
 }
@@ -55,11 +55,11 @@ export class PostgresConnections {
 
   constructor(hosts: PostgresHosts) {
     this.#hosts = hosts;
-    hosts.onMoved((from) => this.#leave(from));
+    hosts.onMoved((from) => this.#abandon(from));
   }
 
   /** A connection for reading; nothing on it may change anything. */
-  async reading<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  async withReader<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const { client, release } = await this.#checkOut('read');
     try {
       const answer = await work(client);
@@ -67,21 +67,21 @@ export class PostgresConnections {
       return answer;
     } catch (error) {
       release(error);
-      throw postgresFailure(error);
+      throw classifyPostgresError(error);
     }
   }
 
   /** `work` sends BEGIN itself, together with its first statement: that saves a round trip. */
-  transaction<T>(work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+  transaction<T>(work: (client: PoolClient) => Promise<TransactionResult<T>>): Promise<T> {
     return this.#transaction('write', work);
   }
 
   /** The same for several reads of one moment, on a connection for reading. */
-  readingTransaction<T>(work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+  readTransaction<T>(work: (client: PoolClient) => Promise<TransactionResult<T>>): Promise<T> {
     return this.#transaction('read', work);
   }
 
-  async #transaction<T>(purpose: Purpose, work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+  async #transaction<T>(purpose: Purpose, work: (client: PoolClient) => Promise<TransactionResult<T>>): Promise<T> {
     const { client, release, isLost } = await this.#checkOut(purpose);
     try {
       const { end, answer } = await work(client);
@@ -92,7 +92,7 @@ export class PostgresConnections {
     } catch (error) {
       // The session may be in a broken transaction; ending it rolls back without another round trip.
       release(error);
-      throw postgresFailure(error);
+      throw classifyPostgresError(error);
     }
   }
 
@@ -105,7 +105,7 @@ export class PostgresConnections {
       return answer;
     } catch (error) {
       release(error);
-      throw postgresFailure(error, commitOutcome(error));
+      throw classifyPostgresError(error, commitOutcome(error));
     }
   }
 
@@ -119,8 +119,8 @@ export class PostgresConnections {
   async #checkOut(purpose: Purpose) {
     const { pool, server } = await this.#pool(purpose);
     const client = await pool.connect().catch((error: unknown) => {
-      this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
-      throw postgresFailure(error);
+      this.#hosts.suspect(server, suspicionOf(error) ?? 'lost');
+      throw classifyPostgresError(error);
     });
     let lost = false;
     const onLost = (): void => {
@@ -133,7 +133,7 @@ export class PostgresConnections {
       client.off('error', onLost);
       client.off('end', onLost);
       this.#inUse.delete(client);
-      const doubt = doubtOf(error) ?? (lost ? 'lost' : undefined);
+      const doubt = suspicionOf(error) ?? (lost ? 'lost' : undefined);
       if (doubt !== undefined) this.#hosts.suspect(server, doubt);
       client.release(error !== undefined || lost);
     };
@@ -160,7 +160,7 @@ export class PostgresConnections {
   }
 
   /** Another server is used from now on: whoever waits for this one is told, rather than left until its time is up. */
-  #leave(from: PostgresServer): void {
+  #abandon(from: PostgresServer): void {
     for (const [client, server] of this.#inUse) if (server === from) client.end().catch(() => {});
     const pools = this.#pools;
     if (pools?.server !== from) return;
@@ -171,14 +171,14 @@ export class PostgresConnections {
 
 async function commit(client: PoolClient): Promise<void> {
   const result = await client.query('COMMIT').catch((error: unknown) => {
-    throw postgresFailure(error, commitOutcome(error));
+    throw classifyPostgresError(error, commitOutcome(error));
   });
   // PostgreSQL answers COMMIT of a broken transaction with ROLLBACK, not with an error.
   if (result.command !== 'COMMIT') throw new StoreUnavailable('PostgreSQL rolled back', { outcome: 'failed' });
 }
 
 /** The answer to the last of several statements that were sent as one text. */
-export async function lastOf<Row>(client: ClientBase, text: string): Promise<Row | undefined> {
+export async function lastRow<Row>(client: ClientBase, text: string): Promise<Row | undefined> {
   const results = (await client.query(text)) as unknown as QueryResult[];
   return results.at(-1)?.rows[0] as Row | undefined;
 }

@@ -8,7 +8,7 @@ export const GROUP_REFUSED = 'MU001';
 export const NOT_DURABLE = 'MU002';
 
 /** What is in the way, in the exception's detail. */
-export type Refused =
+export type GroupRefusal =
   | { readonly kind: 'lease'; readonly actualEpoch: number; readonly expired: boolean }
   | { readonly kind: 'head'; readonly actual: number }
   /** `nth` counts the preconditions from 1; `actual` is null where there is no such resource. */

@@ -3,26 +3,25 @@
 // the head is locked and read first.
 import { type ClientBase, DatabaseError, type PoolClient } from 'pg';
 import { chainCommits, type ChainedCommit, type ChainPosition } from './chain.ts';
-import {
-  effectsOf,
-  type GroupPrecondition,
-  groupPreconditions,
-  guardedChanges,
-  totalsChange,
-} from './group-effects.ts';
+import { effectsOf, type GroupPrecondition, groupPreconditions, guardedChanges, totalsDelta } from './group-effects.ts';
 import { writeChainedGroupCall } from './postgres-chained-group-store.ts';
-import { DURABILITY_COLUMNS, type DurabilitySettings, demandDurability, lastOf } from './postgres-connections-store.ts';
-import { GROUP_REFUSED, NOT_DURABLE, type Refused } from './postgres-group-function-store.ts';
+import {
+  DURABILITY_COLUMNS,
+  type DurabilitySettings,
+  demandDurability,
+  lastRow,
+} from './postgres-connections-store.ts';
+import { GROUP_REFUSED, NOT_DURABLE, type GroupRefusal } from './postgres-group-function-store.ts';
 import { sha256 } from './sha256-store.ts';
-import type { Conflict, Group, Written } from './store.ts';
+import type { Conflict, Group, WriteAnswer } from './store.ts';
 import { encodeChanges } from './stored-changes.ts';
 
-export class PostgresGroups {
+export class PostgresGroupWriter {
   readonly #schema: string;
   readonly #channel: string;
   readonly #call: string;
   /** The head as this store saw it last. */
-  #seen: ChainPosition = { revision: 0, hash: null };
+  #knownHead: ChainPosition = { revision: 0, hash: null };
 
   constructor(options: { readonly schema: string; readonly channel: string }) {
     this.#schema = options.schema;
@@ -32,7 +31,7 @@ export class PostgresGroups {
 
   /** Begins a transaction and locks the head; answers where it is. */
   async lockHead(client: ClientBase): Promise<ChainPosition> {
-    const head = await lastOf<DurabilitySettings & { readonly revision: string; readonly hash: string | null }>(
+    const head = await lastRow<DurabilitySettings & { readonly revision: string; readonly hash: string | null }>(
       client,
       `BEGIN ISOLATION LEVEL READ COMMITTED;
        UPDATE ${this.#schema}.head SET revision = revision RETURNING revision, hash, ${DURABILITY_COLUMNS}`,
@@ -44,25 +43,25 @@ export class PostgresGroups {
 
   /** A hint: where it is wrong, the next group is refused and written again after a look at the head. */
   noteHead(head: ChainPosition): void {
-    if (head.revision > this.#seen.revision) this.#seen = head;
+    if (head.revision > this.#knownHead.revision) this.#knownHead = head;
   }
 
   /** One statement, outside a transaction block: it is durable when it is answered. Undefined when the head is elsewhere. */
-  write(client: PoolClient, group: Group): Promise<Written | undefined> {
-    return this.#writeOn(client, group, this.#seen);
+  write(client: PoolClient, group: Group): Promise<WriteAnswer | undefined> {
+    return this.#writeOn(client, group, this.#knownHead);
   }
 
   /** After `lockHead`, in its transaction. */
-  async writeLocked(client: PoolClient, group: Group, head: ChainPosition): Promise<Written> {
+  async writeLocked(client: PoolClient, group: Group, head: ChainPosition): Promise<WriteAnswer> {
     const written = await this.#writeOn(client, group, head);
     if (written === undefined) throw new Error('the head moved although it is locked');
     return written;
   }
 
-  async #writeOn(client: PoolClient, group: Group, head: ChainPosition): Promise<Written | undefined> {
+  async #writeOn(client: PoolClient, group: Group, head: ChainPosition): Promise<WriteAnswer | undefined> {
     const wanted = groupPreconditions(group.batches);
     const chained = chainCommits(sha256, head, group.batches);
-    const values = valuesOf(group, { wanted, chained, head, channel: this.#channel });
+    const values = functionArguments(group, { wanted, chained, head, channel: this.#channel });
     try {
       const name = 'write_group_chained';
       const answer = await client.query<{ revision: string | null }>({ name, text: this.#call, values });
@@ -70,20 +69,20 @@ export class PostgresGroups {
       if (Number.isNaN(revision)) throw new Error('the head row is gone');
       const hash = chained.at(-1)?.hash;
       if (hash === undefined) return { kind: 'written', revision };
-      this.#seen = { revision, hash };
+      this.#knownHead = { revision, hash };
       return { kind: 'written', revision, hash };
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       if (error.code === NOT_DURABLE) demandDurability(JSON.parse(error.detail ?? '') as DurabilitySettings);
       if (error.code !== GROUP_REFUSED) throw error;
-      const refused = JSON.parse(error.detail ?? '') as Refused;
+      const refused = JSON.parse(error.detail ?? '') as GroupRefusal;
       if (refused.kind === 'chain') return undefined;
       return { kind: 'conflict', conflict: conflictOf(refused, group, wanted) };
     }
   }
 }
 
-interface Chained {
+interface GroupContext {
   readonly wanted: readonly GroupPrecondition[];
   readonly chained: readonly ChainedCommit[];
   readonly head: ChainPosition;
@@ -91,11 +90,11 @@ interface Chained {
 }
 
 /** In the order of the function's parameters. */
-function valuesOf(group: Group, { wanted, chained, head, channel }: Chained): unknown[] {
+function functionArguments(group: Group, { wanted, chained, head, channel }: GroupContext): unknown[] {
   const { batches, fence, expectedHead } = group;
   const { touched, upserts, deletes } = effectsOf(batches, 0, chained);
   const guarded = guardedChanges(batches, head.revision, chained);
-  const totals = guarded === undefined ? undefined : totalsChange(guarded);
+  const totals = guarded === undefined ? undefined : totalsDelta(guarded);
   return [
     ...[batches.map((one) => one.id), batches.map((one) => one.atMs), batches.map((one) => one.by)],
     ...[batches.map((one) => one.why ?? null), batches.map((one) => one.operation ?? null)],
@@ -106,7 +105,7 @@ function valuesOf(group: Group, { wanted, chained, head, channel }: Chained): un
     ...[deletes.map(([kind]) => kind), deletes.map(([, id]) => id)],
     ...[wanted.map(({ resource }) => resource[0]), wanted.map(({ resource }) => resource[1])],
     wanted.map(({ expected }) => (expected === 'absent' ? null : expected)),
-    wanted.map(({ left }) => (left === 'absent' ? 0 : (left ?? null))),
+    wanted.map(({ revisionInGroup }) => (revisionInGroup === 'absent' ? 0 : (revisionInGroup ?? null))),
     ...[fence?.lease ?? null, fence?.epoch ?? null, fence?.holder ?? null, expectedHead ?? null, channel],
     ...[chained.map((one) => one.hash), upserts.map((one) => one.digest), head.revision, head.hash],
     ...[totals?.count ?? null, totals?.revisionSum ?? null],
@@ -114,7 +113,7 @@ function valuesOf(group: Group, { wanted, chained, head, channel }: Chained): un
 }
 
 function conflictOf(
-  refused: Exclude<Refused, { readonly kind: 'chain' }>,
+  refused: Exclude<GroupRefusal, { readonly kind: 'chain' }>,
   group: Group,
   wanted: readonly GroupPrecondition[],
 ): Conflict {

@@ -16,7 +16,7 @@ export interface HeadRow {
   readonly revision_sum: string | null;
 }
 
-export function loadedHead(row: HeadRow): LoadedHead {
+export function toLoadedHead(row: HeadRow): LoadedHead {
   const { documents, revision_sum: sum } = row;
   return {
     revision: Number(row.head),

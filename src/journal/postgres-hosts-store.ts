@@ -1,7 +1,7 @@
 // Finds the host that is to be used among those of the URL: tried in turn, each for a limited time, until one accepts
 // writes. After every loss the search begins anew. It must never hand out a host that it has reason to doubt unasked.
 import { Client, type ClientConfig, DatabaseError } from 'pg';
-import { postgresFailure } from './postgres-failure-store.ts';
+import { classifyPostgresError } from './postgres-failure-store.ts';
 import { type TlsConfig, tlsAttempts } from './postgres-tls-store.ts';
 import { describeHost, type PostgresHost, type PostgresUrl } from './postgres-url.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
@@ -15,7 +15,7 @@ export interface PostgresServer {
 }
 
 /** `lost`: it ended a connection, so it may well answer again at once. `silent`: others are asked first. */
-export type Doubt = 'lost' | 'silent';
+export type Suspicion = 'lost' | 'silent';
 
 // Every prepared statement finds its rows by key, whatever its values: planning it anew for each group costs more than running
 // it. Options in the connection string replace this.
@@ -25,10 +25,10 @@ const FRESH_SNAPSHOTS = String.raw`-c default_transaction_isolation=read\ commit
 // A peer that is gone without a word is noticed after this and ten probes, one a second.
 const KEEPALIVE_AFTER_MS = 2000;
 
-const LOOK = `SELECT pg_is_in_recovery() AS in_recovery, current_setting('transaction_read_only') = 'on' AS read_only,
+const PROBE_SQL = `SELECT pg_is_in_recovery() AS in_recovery, current_setting('transaction_read_only') = 'on' AS read_only,
   pg_postmaster_start_time()::text AS started_at`;
 
-interface Look {
+interface ProbeRow {
   readonly in_recovery: boolean;
   readonly read_only: boolean;
   readonly started_at: string;
@@ -38,9 +38,9 @@ type Probe = { readonly server: PostgresServer } | { readonly refusal: string; r
 
 export class PostgresHosts {
   readonly #url: PostgresUrl;
-  readonly #moved = new Set<(from: PostgresServer) => void>();
+  readonly #moveListeners = new Set<(from: PostgresServer) => void>();
   #server: PostgresServer | undefined;
-  #doubt: Doubt | undefined;
+  #suspicion: Suspicion | undefined;
   #search: Promise<PostgresServer> | undefined;
 
   constructor(url: PostgresUrl) {
@@ -49,7 +49,7 @@ export class PostgresHosts {
 
   /** The server to use; looks for it first when none is known or the known one is in doubt. */
   current(): Promise<PostgresServer> {
-    if (this.#server !== undefined && this.#doubt === undefined) return Promise.resolve(this.#server);
+    if (this.#server !== undefined && this.#suspicion === undefined) return Promise.resolve(this.#server);
     this.#search ??= this.#find().finally(() => {
       this.#search = undefined;
     });
@@ -57,13 +57,13 @@ export class PostgresHosts {
   }
 
   /** A connection to this server failed in a way that may be the server's end. */
-  suspect(server: PostgresServer, doubt: Doubt): void {
-    if (this.#server === server) this.#doubt = doubt;
+  suspect(server: PostgresServer, doubt: Suspicion): void {
+    if (this.#server === server) this.#suspicion = doubt;
   }
 
   /** Told when another server is used from now on: connections to the earlier one are of no use any more. */
   onMoved(listener: (from: PostgresServer) => void): void {
-    this.#moved.add(listener);
+    this.#moveListeners.add(listener);
   }
 
   config({ host, tls }: Pick<PostgresServer, 'host' | 'tls'>): ClientConfig {
@@ -85,28 +85,28 @@ export class PostgresHosts {
 
   async #find(): Promise<PostgresServer> {
     const refusals: Exclude<Probe, { server: unknown }>[] = [];
-    for (const host of this.#inTurn()) {
+    for (const host of this.#hostsInOrder()) {
       const probe = await this.#probe(host);
       if ('server' in probe) return this.#use(probe.server);
       refusals.push(probe);
     }
-    throw noServer(refusals);
+    throw noServerError(refusals);
   }
 
   /** Begins with the one that was used last, unless that one did not answer. */
-  #inTurn(): readonly PostgresHost[] {
+  #hostsInOrder(): readonly PostgresHost[] {
     const { hosts } = this.#url;
     const used = hosts.findIndex((host) => host === this.#server?.host);
-    const first = used === -1 ? 0 : this.#doubt === 'silent' ? used + 1 : used;
+    const first = used === -1 ? 0 : this.#suspicion === 'silent' ? used + 1 : used;
     return [...hosts.slice(first), ...hosts.slice(0, first)];
   }
 
   #use(found: PostgresServer): PostgresServer {
-    this.#doubt = undefined;
+    this.#suspicion = undefined;
     const before = this.#server;
     if (before !== undefined && before.host === found.host && before.startedAt === found.startedAt) return before;
     this.#server = found;
-    if (before !== undefined) for (const listener of this.#moved) listener(before);
+    if (before !== undefined) for (const listener of this.#moveListeners) listener(before);
     return found;
   }
 
@@ -114,8 +114,8 @@ export class PostgresHosts {
     try {
       const attempts = await tlsAttempts(this.#url.tls, host.host);
       for (const [nth, tls] of attempts.entries()) {
-        const probe = await this.#look(host, tls);
-        if ('server' in probe || nth === attempts.length - 1 || !mayBeForTls(probe.error)) return probe;
+        const probe = await this.#connectAndProbe(host, tls);
+        if ('server' in probe || nth === attempts.length - 1 || !mayBeTlsFailure(probe.error)) return probe;
       }
     } catch (error) {
       if (error instanceof StoreUnavailable) return { refusal: error.message, error };
@@ -124,32 +124,32 @@ export class PostgresHosts {
     throw new Error('no way to connect was tried');
   }
 
-  async #look(host: PostgresHost, tls: TlsConfig): Promise<Probe> {
+  async #connectAndProbe(host: PostgresHost, tls: TlsConfig): Promise<Probe> {
     const { connectTimeoutMs, target } = this.#url;
     const client = new Client({ ...this.config({ host, tls }), query_timeout: connectTimeoutMs });
     client.on('error', () => {}); // whatever it is, the call that is under way fails by it
     try {
       await client.connect();
-      const row = (await client.query<Look>(LOOK)).rows[0];
+      const row = (await client.query<ProbeRow>(PROBE_SQL)).rows[0];
       if (row === undefined) throw new Error('it does not say whether it accepts writes');
-      const refusal = target === 'any' ? undefined : unfit(row, target);
+      const refusal = target === 'any' ? undefined : unfitReason(row, target);
       if (refusal !== undefined) return { refusal: `${describeHost(host)} ${refusal}`, error: undefined };
       return { server: { host, tls, startedAt: row.started_at } };
     } catch (error) {
-      return { refusal: `${describeHost(host)}: ${sentence(error, connectTimeoutMs)}`, error };
+      return { refusal: `${describeHost(host)}: ${describeError(error, connectTimeoutMs)}`, error };
     } finally {
       client.end().catch(() => {}); // it is not needed any more, however it ends
     }
   }
 }
 
-function unfit({ in_recovery, read_only }: Look, target: 'read-write' | 'primary'): string | undefined {
+function unfitReason({ in_recovery, read_only }: ProbeRow, target: 'read-write' | 'primary'): string | undefined {
   if (in_recovery) return 'is a standby';
   return read_only && target === 'read-write' ? 'accepts no writes (default_transaction_read_only)' : undefined;
 }
 
 /** Whether the next way to connect may succeed where this one did not. A host that is away, or a wrong password, stays so. */
-function mayBeForTls(error: unknown): boolean {
+function mayBeTlsFailure(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.code === '28000'; // pg_hba.conf has a line for clear connections only
   const { code, message } = error as NodeJS.ErrnoException;
   if (message.includes('SSL')) return true; // "does not support SSL connections"
@@ -158,7 +158,7 @@ function mayBeForTls(error: unknown): boolean {
 
 const TIMED_OUT = /timeout expired|Query read timeout|connection timeout/i;
 
-function sentence(error: unknown, timeoutMs: number): string {
+function describeError(error: unknown, timeoutMs: number): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (TIMED_OUT.test(message)) return `no answer within ${timeoutMs / 1000} s`;
   if (code === 'ECONNREFUSED') return 'nothing listens there';
@@ -166,10 +166,10 @@ function sentence(error: unknown, timeoutMs: number): string {
 }
 
 /** One host fails as it always did; of several each is named with what it said. */
-function noServer(refusals: readonly Exclude<Probe, { server: unknown }>[]): unknown {
+function noServerError(refusals: readonly Exclude<Probe, { server: unknown }>[]): unknown {
   const [first] = refusals;
   const failures = refusals.map(({ refusal, error }) =>
-    error === undefined ? new StoreUnavailable(refusal, { outcome: 'failed' }) : postgresFailure(error),
+    error === undefined ? new StoreUnavailable(refusal, { outcome: 'failed' }) : classifyPostgresError(error),
   );
   const told = refusals.map(({ refusal }) => refusal).join('; ');
   // A bug is to be seen as it is.

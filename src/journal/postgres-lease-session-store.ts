@@ -2,7 +2,7 @@
 // tenure (a lease under one epoch) PostgreSQL keeps a lock that goes with this connection: whoever gets that lock knows
 // that the holder's session has ended. It only makes a takeover faster; what keeps two holders apart is the epoch.
 import { Client, type ClientBase, type ClientConfig } from 'pg';
-import { commitOutcome, doubtOf, postgresFailure } from './postgres-failure-store.ts';
+import { commitOutcome, suspicionOf, classifyPostgresError } from './postgres-failure-store.ts';
 import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 import { StoreUnavailable } from './store.ts';
 
@@ -30,7 +30,7 @@ export class PostgresLeaseSession {
   #session: Session | undefined;
   #last: Promise<unknown> = Promise.resolve();
   readonly #onEnd = new Set<() => void>();
-  #look = new AbortController();
+  #wake = new AbortController();
   #closed = false;
 
   constructor(hosts: PostgresHosts) {
@@ -43,7 +43,7 @@ export class PostgresLeaseSession {
   }
 
   /** Resolves when the session that is there now has ended, or when `signal` is aborted. */
-  ended(signal: AbortSignal): Promise<void> {
+  waitForEnd(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#onEnd.delete(wake);
@@ -57,14 +57,14 @@ export class PostgresLeaseSession {
   }
 
   /** A lease was given back: those who wait for one look at once. */
-  lookNow(): void {
-    this.#look.abort('look');
-    this.#look = new AbortController();
+  wakeWaiters(): void {
+    this.#wake.abort('look');
+    this.#wake = new AbortController();
   }
 
   /** Aborted when it is time to look. */
-  get looks(): AbortSignal {
-    return this.#look.signal;
+  get wakeSignal(): AbortSignal {
+    return this.#wake.signal;
   }
 
   /** One after the other. After a failure the connection is given up, and every lock with it. */
@@ -77,12 +77,12 @@ export class PostgresLeaseSession {
   async #run<T>(work: SessionWork<T>): Promise<T> {
     const session = await this.#open();
     try {
-      return await withinLimit(work(session.client, session.tenures));
+      return await withTimeout(work(session.client, session.tenures));
     } catch (error) {
-      const doubt = doubtOf(error);
+      const doubt = suspicionOf(error);
       if (doubt !== undefined) this.#hosts.suspect(session.server, doubt);
       this.#drop(session);
-      throw postgresFailure(error, commitOutcome(error));
+      throw classifyPostgresError(error, commitOutcome(error));
     }
   }
 
@@ -95,20 +95,20 @@ export class PostgresLeaseSession {
       server,
       tenures: new Map(),
     };
-    session.client.on('error', () => this.#lost(session));
-    session.client.on('end', () => this.#lost(session));
+    session.client.on('error', () => this.#onLost(session));
+    session.client.on('end', () => this.#onLost(session));
     try {
       await session.client.connect();
     } catch (error) {
-      this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
+      this.#hosts.suspect(server, suspicionOf(error) ?? 'lost');
       session.client.end().catch(() => {}); // it never was
-      throw postgresFailure(error);
+      throw classifyPostgresError(error);
     }
     this.#session = session;
     return session;
   }
 
-  #lost(session: Session): void {
+  #onLost(session: Session): void {
     this.#hosts.suspect(session.server, 'lost');
     this.#drop(session);
   }
@@ -142,7 +142,7 @@ function sessionConfig(base: ClientConfig): ClientConfig {
  * The driver's own limit is a timer that may fire first after the event loop was busy, though the answer has arrived: it is
  * read before this one gives up.
  */
-function withinLimit<T>(work: Promise<T>): Promise<T> {
+function withTimeout<T>(work: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const giveUp = (): void => reject(new Error(`timeout: no answer within ${ANSWER_TIMEOUT_MS / 1000} s`));
   const timer = setTimeout(() => setImmediate(giveUp), ANSWER_TIMEOUT_MS);

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './postgres-connections-store.ts';
 import type { PostgresLeaseSession } from './postgres-lease-session-store.ts';
-import { LEASE_GIVEN_BACK } from './postgres-listener-store.ts';
+import { LEASE_RELEASED } from './postgres-listener-store.ts';
 import type { Lease, LeaseAnswer, LeaseRequest } from './store.ts';
 
 interface LeaseRow {
@@ -52,7 +52,7 @@ export class PostgresLeases {
     const { name } = request;
     return this.#options.session.run(async (client, tenures) => {
       // Followers ask all the time: the head row is locked only when there is something to be had.
-      if (await this.#looksVacant(client, name)) {
+      if (await this.#isVacant(client, name)) {
         const lease = await this.#acquire(client, request, tenures);
         if (lease !== undefined) return { kind: 'held', lease };
       }
@@ -69,7 +69,7 @@ export class PostgresLeases {
     }
     const { lease, locked } = await this.#take(client, request);
     await client.query('COMMIT');
-    if (before !== undefined) await this.#giveUp(client, tenures, { name: request.name, epoch: before });
+    if (before !== undefined) await this.#endTenure(client, tenures, { name: request.name, epoch: before });
     if (locked) tenures.set(request.name, lease.epoch);
     return lease;
   }
@@ -113,7 +113,7 @@ export class PostgresLeases {
       const values = [name, holder, url, ttlMs, epoch, this.#lockName(name), locked];
       const row = (await client.query<LeaseRow & { locked: boolean }>(text, values)).rows[0];
       if (row === undefined) {
-        if (locked) await this.#giveUp(client, tenures, { name, epoch });
+        if (locked) await this.#endTenure(client, tenures, { name, epoch });
         return { kind: 'refused', lease: await this.#read(client, name) };
       }
       if (row.locked) tenures.set(name, epoch);
@@ -125,21 +125,21 @@ export class PostgresLeases {
     await this.#options.session.run(async (client, tenures) => {
       const text = `UPDATE ${this.#table} SET expires_at = clock_timestamp() WHERE name = $1 AND epoch = $2
         RETURNING pg_notify($3, $4)`;
-      await client.query(text, [name, epoch, this.#options.channel, LEASE_GIVEN_BACK]);
-      if (tenures.get(name) === epoch) await this.#giveUp(client, tenures, { name, epoch });
+      await client.query(text, [name, epoch, this.#options.channel, LEASE_RELEASED]);
+      if (tenures.get(name) === epoch) await this.#endTenure(client, tenures, { name, epoch });
     });
   }
 
   read(name: string): Promise<Lease | undefined> {
-    return this.#options.connections.reading((client) => this.#read(client, name));
+    return this.#options.connections.withReader((client) => this.#read(client, name));
   }
 
   /** The holder waits for the end of its own session, everybody else for that of the holder's. */
   async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     const { session } = this.#options;
     while (!signal.aborted) {
-      if (session.hasLock(name)) return session.ended(signal);
-      const looking = session.run((client) => this.#looksVacant(client, name));
+      if (session.hasLock(name)) return session.waitForEnd(signal);
+      const looking = session.run((client) => this.#isVacant(client, name));
       const vacant = await looking.catch(() => undefined); // whoever asks for the lease is told why
       if (vacant === true) return;
       await this.#pause(vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS, signal);
@@ -147,12 +147,12 @@ export class PostgresLeases {
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    const early = AbortSignal.any([signal, this.#options.session.looks]);
+    const early = AbortSignal.any([signal, this.#options.session.wakeSignal]);
     await setTimeout(ms, undefined, { signal: early, ref: false }).catch(() => {}); // woken: whoever waits looks again
   }
 
   /** Locks no row, and gives the lock back with the statement: a server that stops here stands in nobody's way. */
-  async #looksVacant(client: ClientBase, name: string): Promise<boolean> {
+  async #isVacant(client: ClientBase, name: string): Promise<boolean> {
     const text = `SELECT expires_at <= clock_timestamp()
         OR pg_try_advisory_xact_lock_shared(hashtextextended($2::text || epoch::text, 0)) AS vacant
       FROM ${this.#table} WHERE name = $1`;
@@ -160,7 +160,11 @@ export class PostgresLeases {
     return (await client.query<{ vacant: boolean }>(query)).rows[0]?.vacant ?? true;
   }
 
-  async #giveUp(client: ClientBase, tenures: Map<string, number>, lease: Pick<Lease, 'name' | 'epoch'>): Promise<void> {
+  async #endTenure(
+    client: ClientBase,
+    tenures: Map<string, number>,
+    lease: Pick<Lease, 'name' | 'epoch'>,
+  ): Promise<void> {
     tenures.delete(lease.name);
     await this.#unlock(client, lease.name, lease.epoch);
   }

@@ -1,20 +1,20 @@
 // Hears of commits by LISTEN. It only shortens the wait of followers: a lost notification costs a moment, never a commit.
 import { Client, escapeIdentifier } from 'pg';
 import type { HeadWaiters } from './head-waiters.ts';
-import { doubtOf } from './postgres-failure-store.ts';
+import { suspicionOf } from './postgres-failure-store.ts';
 import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 
 // Short beside a failover, long beside an attempt to connect.
 const RECONNECT_AFTER_MS = 500;
 /** Said on the same channel as the revisions of the head. An earlier version takes it for a revision that is none. */
-export const LEASE_GIVEN_BACK = 'lease-given-back';
+export const LEASE_RELEASED = 'lease-given-back';
 const LISTEN_TIMEOUT_MS = 5000;
 
 export class PostgresListener {
   readonly #hosts: PostgresHosts;
   readonly #channel: string;
   readonly #waiters: HeadWaiters;
-  readonly #onGivenBack: () => void;
+  readonly #onLeaseReleased: () => void;
   #client: Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -27,10 +27,10 @@ export class PostgresListener {
     readonly onGivenBack: () => void;
   }) {
     this.#hosts = options.hosts;
-    this.#hosts.onMoved(() => this.#again(this.#client));
+    this.#hosts.onMoved(() => this.#reconnect(this.#client));
     this.#channel = options.channel;
     this.#waiters = options.waiters;
-    this.#onGivenBack = options.onGivenBack;
+    this.#onLeaseReleased = options.onGivenBack;
   }
 
   /** Never fails: without a connection it tries again until it is closed. */
@@ -45,11 +45,11 @@ export class PostgresListener {
     const client = new Client({ ...this.#hosts.config(server), query_timeout: LISTEN_TIMEOUT_MS });
     this.#client = client;
     const onLost = (error?: unknown): void => {
-      this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
-      this.#again(client);
+      this.#hosts.suspect(server, suspicionOf(error) ?? 'lost');
+      this.#reconnect(client);
     };
     client.on('notification', ({ payload }) => {
-      if (payload === LEASE_GIVEN_BACK) this.#onGivenBack();
+      if (payload === LEASE_RELEASED) this.#onLeaseReleased();
       else this.#waiters.announce(Number(payload));
     });
     client.on('error', onLost);
@@ -64,7 +64,7 @@ export class PostgresListener {
     }
   }
 
-  #again(client: Client | undefined): void {
+  #reconnect(client: Client | undefined): void {
     if (client === undefined || this.#client !== client) return; // an error and an end come in pairs
     this.#client = undefined;
     client.end().catch(() => {}); // it is lost already

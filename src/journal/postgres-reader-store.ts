@@ -4,8 +4,8 @@ import { escapeIdentifier, type PoolClient } from 'pg';
 import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import { DUMP_PAGE, type DumpSink, type StoreReader } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
-import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
-import { HEAD_COLUMNS, type HeadRow, loadedHead } from './postgres-head-store.ts';
+import { lastRow, PostgresConnections } from './postgres-connections-store.ts';
+import { HEAD_COLUMNS, type HeadRow, toLoadedHead } from './postgres-head-store.ts';
 import { postgresHosts } from './postgres-url-store.ts';
 import { SCHEMA_VERSION } from './postgres-schema-store.ts';
 import { StoreUnusable } from './store.ts';
@@ -20,7 +20,7 @@ export function openPostgresReader({ connectionString, schema = 'muster' }: Post
   const s = escapeIdentifier(schema);
   return {
     dump: (sink) =>
-      connections.readingTransaction(async (client) => {
+      connections.readTransaction(async (client) => {
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
         await dumpPostgres(client, s, sink);
         return { end: 'rollback', answer: undefined };
@@ -42,7 +42,7 @@ export async function dumpPostgres(client: PoolClient, s: string, sink: DumpSink
       `its schema has version ${version}, and this is about ${SCHEMA_VERSION}: ${what}`,
     );
   }
-  const head = await lastOf<HeadRow & { readonly journal_id: string }>(
+  const head = await lastRow<HeadRow & { readonly journal_id: string }>(
     client,
     `DECLARE resources NO SCROLL CURSOR FOR
        SELECT kind, id, revision::float8 AS revision, body, digest FROM ${s}.resource ORDER BY kind, id;
@@ -53,7 +53,7 @@ export async function dumpPostgres(client: PoolClient, s: string, sink: DumpSink
   const one = `SELECT body FROM ${s}.resource WHERE kind = $1 AND id = $2`;
   const find = async (kind: string, id: string) =>
     (await client.query<{ body: string }>(one, [kind, id])).rows[0]?.body;
-  await sink.head({ ...loadedHead(head), journalId: head.journal_id }, find);
+  await sink.head({ ...toLoadedHead(head), journalId: head.journal_id }, find);
   await inPages<ResourceRow>(client, 'resources', (page) => sink.resources(page));
   await inPages<CommitRow>(client, 'commits', (page) => sink.commits(page));
 }

@@ -7,8 +7,8 @@ import { postgresHosts } from './postgres-url-store.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { DumpHead } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
-import { storeNotEmpty, type RestoreTarget } from './restore.ts';
-import { touchedBy } from './stored-changes.ts';
+import { storeNotEmptyError, type RestoreTarget } from './restore.ts';
+import { touchedResources } from './stored-changes.ts';
 
 export interface PostgresRestoreOptions {
   readonly connectionString: string;
@@ -57,7 +57,7 @@ function markEmpty(
     const found = await client.query<{ readonly used: boolean }>(
       `SELECT revision > 0 OR EXISTS (SELECT FROM ${s}.resource) AS used FROM ${s}.head FOR UPDATE`,
     );
-    if (found.rows[0]?.used !== false) throw storeNotEmpty(name);
+    if (found.rows[0]?.used !== false) throw storeNotEmptyError(name);
     await client.query(`UPDATE ${s}.head SET restoring = $1`, [mark]);
     return { end: 'commit', answer: undefined };
   });
@@ -65,16 +65,16 @@ function markEmpty(
 
 async function beginTransaction(connections: PostgresConnections) {
   const started = Promise.withResolvers<PoolClient>();
-  const over = Promise.withResolvers<'commit' | 'rollback'>();
+  const ending = Promise.withResolvers<'commit' | 'rollback'>();
   const ended = connections.transaction(async (client) => {
     await client.query('BEGIN');
     started.resolve(client);
-    return { end: await over.promise, answer: undefined };
+    return { end: await ending.promise, answer: undefined };
   });
   ended.catch((error: unknown) => started.reject(error));
   const client = await started.promise;
   const end = async (how: 'commit' | 'rollback'): Promise<void> => {
-    over.resolve(how);
+    ending.resolve(how);
     await ended;
   };
   return { client, end };
@@ -102,7 +102,7 @@ async function insertCommits(client: PoolClient, s: string, page: readonly Commi
     ],
   );
   const touched = page.flatMap(({ revision, changes }) =>
-    touchedBy(changes).map(([kind, id]) => ({ kind, id, revision })),
+    touchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
   );
   await client.query(
     `INSERT INTO ${s}.touched (kind, id, revision) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])

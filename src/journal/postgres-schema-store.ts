@@ -5,12 +5,12 @@ import {
   DURABILITY_COLUMNS,
   type DurabilitySettings,
   demandDurability,
-  lastOf,
+  lastRow,
   type PostgresConnections,
 } from './postgres-connections-store.ts';
 import { createWriteChainedGroup } from './postgres-chained-group-store.ts';
 import { createWriteGroup } from './postgres-group-function-store.ts';
-import { halfRestored } from './restore.ts';
+import { halfRestoredError } from './restore.ts';
 import { StoreUnusable } from './store.ts';
 
 /** One step each, never edited once released; the version counts those that were applied. `s` is the quoted schema. */
@@ -78,7 +78,7 @@ export function prepareSchema(connections: PostgresConnections, options: SchemaO
   const s = escapeIdentifier(options.schema);
   const lockKey = escapeLiteral(`muster schema ${options.schema}`);
   return connections.transaction(async (client) => {
-    const opened = await lastOf<Opened>(
+    const opened = await lastRow<Opened>(
       client,
       `BEGIN ISOLATION LEVEL READ COMMITTED;
        SELECT pg_advisory_xact_lock(hashtextextended(${lockKey}, 0));
@@ -102,7 +102,8 @@ export function prepareSchema(connections: PostgresConnections, options: SchemaO
       `SELECT journal_id, restoring FROM ${s}.head`,
     );
     const mark = head.rows[0]?.restoring ?? undefined;
-    if (mark !== undefined && options.mayBeHalfRestored !== true) throw halfRestored(`schema ${options.schema}`, mark);
+    if (mark !== undefined && options.mayBeHalfRestored !== true)
+      throw halfRestoredError(`schema ${options.schema}`, mark);
     return { end: 'commit', answer: head.rows[0]?.journal_id ?? '' };
   });
 }

@@ -5,9 +5,9 @@ import { type ClientBase, escapeIdentifier, type PoolClient } from 'pg';
 import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
-import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
-import { HEAD_COLUMNS, type HeadRow, loadedHead } from './postgres-head-store.ts';
-import { PostgresGroups } from './postgres-group-store.ts';
+import { lastRow, PostgresConnections } from './postgres-connections-store.ts';
+import { HEAD_COLUMNS, type HeadRow, toLoadedHead } from './postgres-head-store.ts';
+import { PostgresGroupWriter } from './postgres-group-store.ts';
 import { PostgresLeaseSession } from './postgres-lease-session-store.ts';
 import { PostgresLeases } from './postgres-lease-store.ts';
 import { PostgresListener } from './postgres-listener-store.ts';
@@ -15,11 +15,11 @@ import { prepareSchema } from './postgres-schema-store.ts';
 import {
   gapsSql,
   LoadCheck,
-  SEARCHED_MAX,
-  earliestTail,
+  GAP_SEARCH_MAX,
+  tailFloor,
   tailStart,
   type LoadedHead,
-  type LoggedTail,
+  type LogTail,
   type ResourceRow,
 } from './load-check.ts';
 import { postgresHosts } from './postgres-url-store.ts';
@@ -35,12 +35,12 @@ import type {
   LeaseRequest,
   Position,
   ReadAnswer,
-  Resource,
+  StoredResource,
   SnapshotAnswer,
   Store,
-  Written,
+  WriteAnswer,
 } from './store.ts';
-import { touchedBy } from './stored-changes.ts';
+import { touchedResources } from './stored-changes.ts';
 
 // A page of the largest documents (64 KiB) stays below 128 MiB.
 const SNAPSHOT_PAGE = 2000;
@@ -60,7 +60,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
     const waiters = new HeadWaiters();
     const session = new PostgresLeaseSession(hosts);
-    const onGivenBack = (): void => session.lookNow();
+    const onGivenBack = (): void => session.wakeWaiters();
     const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters, onGivenBack });
     await listener.start();
     return new PostgresStore({ connections, session, waiters, listener, journalId, schema });
@@ -92,7 +92,7 @@ class PostgresStore implements Store {
   readonly #session: PostgresLeaseSession;
   readonly #waiters: HeadWaiters;
   readonly #listener: PostgresListener;
-  readonly #groups: PostgresGroups;
+  readonly #groups: PostgresGroupWriter;
   readonly #leases: PostgresLeases;
   readonly #schema: string;
   #closing: Promise<void> | undefined;
@@ -104,12 +104,12 @@ class PostgresStore implements Store {
     this.#waiters = waiters;
     this.#listener = listener;
     this.#schema = escapeIdentifier(schema);
-    this.#groups = new PostgresGroups({ schema: this.#schema, channel: channelOf(schema) });
+    this.#groups = new PostgresGroupWriter({ schema: this.#schema, channel: channelOf(schema) });
     const lockHead = (client: ClientBase): Promise<unknown> => this.#groups.lockHead(client);
     this.#leases = new PostgresLeases({ connections, session, schema, channel: channelOf(schema), lockHead });
   }
 
-  async write(group: Group): Promise<Written> {
+  async write(group: Group): Promise<WriteAnswer> {
     const written =
       (await this.#connections.autocommit((client) => this.#groups.write(client, group))) ??
       (await this.#writeLocked(group));
@@ -118,8 +118,8 @@ class PostgresStore implements Store {
   }
 
   /** Another server has written since this one saw the head. */
-  #writeLocked(group: Group): Promise<Written> {
-    return this.#connections.transaction<Written>(async (client) => {
+  #writeLocked(group: Group): Promise<WriteAnswer> {
+    return this.#connections.transaction<WriteAnswer>(async (client) => {
       const head = await this.#groups.lockHead(client);
       const answer = await this.#groups.writeLocked(client, group, head);
       return { end: answer.kind === 'written' ? 'commit' : 'rollback', answer };
@@ -137,18 +137,20 @@ class PostgresStore implements Store {
         WHERE coalesce(c.bytes - c.own_bytes, 0) < $3) c ON true
       ORDER BY c.revision`;
     const query = { name: 'read', text, values: [after.revision, limit + 1, PAGE_BYTES_MAX] };
-    const found = await this.#connections.reading((client) => client.query<HeadRow & CommitRow & ThroughBytes>(query));
+    const found = await this.#connections.withReader((client) =>
+      client.query<HeadRow & CommitRow & ThroughBytes>(query),
+    );
     const first = found.rows[0];
     if (first === undefined) throw new Error('the head row is gone');
     // Without commits the one row has the head only.
     const rows = first.id === null ? [] : found.rows;
     const isFull = Number(rows.at(-1)?.bytes ?? 0) >= PAGE_BYTES_MAX;
-    return readAnswer(after, limit, { head: loadedHead(first), rows, isFull }, sha256);
+    return readAnswer(after, limit, { head: toLoadedHead(first), rows, isFull }, sha256);
   }
 
-  snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
-    return this.#connections.readingTransaction(async (client) => {
-      const row = await lastOf<HeadRow>(
+  snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
+    return this.#connections.readTransaction(async (client) => {
+      const row = await lastRow<HeadRow>(
         client,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
          DECLARE resources NO SCROLL CURSOR FOR
@@ -162,15 +164,15 @@ class PostgresStore implements Store {
         if (page.rows.length > 0) take(page.rows.map((one) => check.take(one)));
         if (page.rows.length < SNAPSHOT_PAGE) break;
       }
-      const head = loadedHead(row);
+      const head = toLoadedHead(row);
       const damage = check.finish(head, await this.#logTail(client, head));
       this.#groups.noteHead({ revision: head.revision, hash: head.hash });
       return { end: 'rollback', answer: { ...positionOf(head), damage } };
     });
   }
 
-  async #logTail(client: PoolClient, head: LoadedHead): Promise<LoggedTail> {
-    const earliest = earliestTail(head);
+  async #logTail(client: PoolClient, head: LoadedHead): Promise<LogTail> {
+    const earliest = tailFloor(head);
     const sized = `SELECT revision, octet_length(changes) AS bytes FROM ${this.#schema}.commit_log WHERE revision > $1 ORDER BY revision DESC`;
     const sizes = (await client.query<{ revision: string; bytes: number }>(sized, [earliest])).rows;
     const start = tailStart(
@@ -181,7 +183,7 @@ class PostgresStore implements Store {
     const { rows } = await client.query<CommitRow>(text, [start]);
     const own = Number(rows[0]?.revision) === start ? rows[0] : undefined;
     const { revision, floorRevision, floorHash } = head;
-    const searched = revision - floorRevision <= SEARCHED_MAX;
+    const searched = revision - floorRevision <= GAP_SEARCH_MAX;
     const sql = gapsSql(`(SELECT floor_revision FROM ${this.#schema}.head)`, `${this.#schema}.commit_log`);
     const gaps = searched ? (await client.query<{ gap_from: string; gap_to: string }>(sql)).rows : [];
     return {
@@ -195,7 +197,7 @@ class PostgresStore implements Store {
     const { text, values } = historySql(query, (nth) => `$${nth}`, `${this.#schema}.`);
     const read = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
       WHERE c.revision = ANY($1::bigint[]) ORDER BY c.revision DESC`;
-    return this.#connections.reading(async (client) => {
+    return this.#connections.withReader(async (client) => {
       const found = await client.query<SizedCommit>(text, [...values]);
       const { revisions, next } = chooseHistoryPage(found.rows, query.limit);
       const { rows } = await client.query<CommitRow>(read, [revisions]);
@@ -203,7 +205,7 @@ class PostgresStore implements Store {
     });
   }
 
-  changed(revision: number, signal: AbortSignal): Promise<void> {
+  waitForChange(revision: number, signal: AbortSignal): Promise<void> {
     return this.#waiters.wait(revision, signal);
   }
 
@@ -216,14 +218,14 @@ class PostgresStore implements Store {
       const kept = oldest.findIndex((row) => Number(row.at_ms) >= beforeMs);
       const forgotten = kept === -1 ? oldest : oldest.slice(0, kept);
       const last = forgotten.at(-1);
-      if (last !== undefined) await this.#forget(client, forgotten, last);
+      if (last !== undefined) await this.#deleteCommits(client, forgotten, last);
       return { end: last === undefined ? 'rollback' : 'commit', answer: forgotten.length };
     });
   }
 
-  async #forget(client: PoolClient, rows: readonly CommitRow[], last: CommitRow): Promise<void> {
+  async #deleteCommits(client: PoolClient, rows: readonly CommitRow[], last: CommitRow): Promise<void> {
     const touched = rows.flatMap(({ revision, changes }) =>
-      touchedBy(changes).map(([kind, id]) => ({ kind, id, revision })),
+      touchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
     );
     const text = `WITH
       untouched AS (

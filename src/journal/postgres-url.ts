@@ -64,13 +64,13 @@ const PARAMETERS: ReadonlySet<string> = new Set([
   ...['user', 'password', 'dbname', 'options', 'application_name', 'statement_timeout'],
 ]);
 
-class Refused extends Error {}
+class InvalidUrl extends Error {}
 
 export function parsePostgresUrl(text: string, env: PostgresEnvironment = {}): ParsedPostgresUrl {
   try {
     return { kind: 'url', url: parse(text, env) };
   } catch (error) {
-    if (error instanceof Refused) return { kind: 'refused', detail: error.message };
+    if (error instanceof InvalidUrl) return { kind: 'refused', detail: error.message };
     throw error;
   }
 }
@@ -86,7 +86,7 @@ export function describeHost({ host, port }: PostgresHost): string {
 }
 
 function parse(text: string, env: PostgresEnvironment): PostgresUrl {
-  if (!SCHEME.test(text)) throw new Refused('a PostgreSQL URL begins with postgres://');
+  if (!SCHEME.test(text)) throw new InvalidUrl('a PostgreSQL URL begins with postgres://');
   const [address, query = ''] = splitOnce(text.replace(SCHEME, ''), '?');
   const [authority, path = ''] = splitOnce(address, '/');
   const at = authority.lastIndexOf('@');
@@ -102,21 +102,21 @@ function parse(text: string, env: PostgresEnvironment): PostgresUrl {
       get('target_session_attrs') ?? (hosts.length > 1 ? 'read-write' : 'any'),
       TARGETS,
     ),
-    connectTimeoutMs: 1000 * whole('connect_timeout', get('connect_timeout') ?? CONNECT_TIMEOUT_DEFAULT_S, 600),
-    ...present('user', given.get('user') ?? nonEmpty(decode(user))),
-    ...present('password', given.get('password') ?? (password === undefined ? undefined : decode(password))),
-    ...present('database', given.get('dbname') ?? nonEmpty(decode(path))),
-    ...present('options', given.get('options')),
-    ...present('applicationName', given.get('application_name')),
+    connectTimeoutMs: 1000 * parseWhole('connect_timeout', get('connect_timeout') ?? CONNECT_TIMEOUT_DEFAULT_S, 600),
+    ...optionalField('user', given.get('user') ?? nonEmpty(decode(user))),
+    ...optionalField('password', given.get('password') ?? (password === undefined ? undefined : decode(password))),
+    ...optionalField('database', given.get('dbname') ?? nonEmpty(decode(path))),
+    ...optionalField('options', given.get('options')),
+    ...optionalField('applicationName', given.get('application_name')),
     ...statementTimeout(given.get('statement_timeout')),
   };
 }
 
 function statementTimeout(text: string | undefined): { readonly statementTimeoutMs?: number } {
-  return text === undefined ? {} : { statementTimeoutMs: whole('statement_timeout', text, 3_600_000) };
+  return text === undefined ? {} : { statementTimeoutMs: parseWhole('statement_timeout', text, 3_600_000) };
 }
 
-function present<K extends string>(key: K, value: string | undefined): { readonly [name in K]?: string } {
+function optionalField<K extends string>(key: K, value: string | undefined): { readonly [name in K]?: string } {
   return (value === undefined ? {} : { [key]: value }) as { readonly [name in K]?: string };
 }
 
@@ -133,7 +133,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Refused('a % is not followed by two hexadecimal digits: write %25 for a % that is meant');
+    throw new InvalidUrl('a % is not followed by two hexadecimal digits: write %25 for a % that is meant');
   }
 }
 
@@ -143,9 +143,9 @@ function parametersOf(query: string): ReadonlyMap<string, string> {
     if (part === '') continue;
     const [name = '', value] = splitOnce(part, '=').map((one) => decode(one ?? ''));
     if (!PARAMETERS.has(name)) {
-      throw new Refused(`the parameter ${name} is not known: there are ${[...PARAMETERS].toSorted().join(', ')}`);
+      throw new InvalidUrl(`the parameter ${name} is not known: there are ${[...PARAMETERS].toSorted().join(', ')}`);
     }
-    if (given.has(name)) throw new Refused(`the parameter ${name} is given twice`);
+    if (given.has(name)) throw new InvalidUrl(`the parameter ${name} is given twice`);
     given.set(name, value ?? '');
   }
   return given;
@@ -162,17 +162,20 @@ function hostsOf(
     listed === undefined ? authority.split(',').map(hostAndPort) : listed.split(',').map((host) => [host] as const);
   const ports = (get('port') ?? PORT_DEFAULT).split(',');
   if (ports.length !== 1 && ports.length !== named.length) {
-    throw new Refused(`${ports.length} ports are given for ${named.length} hosts: give one for all, or one for each`);
+    throw new InvalidUrl(
+      `${ports.length} ports are given for ${named.length} hosts: give one for all, or one for each`,
+    );
   }
   return named.map(([host, port], nth) => {
-    if (host === '') throw new Refused('a host of the list is empty: write postgres://a,b,c/database');
-    return { host, port: whole('port', port ?? ports[ports.length === 1 ? 0 : nth] ?? PORT_DEFAULT, 65_535) };
+    if (host === '') throw new InvalidUrl('a host of the list is empty: write postgres://a,b,c/database');
+    return { host, port: parseWhole('port', port ?? ports[ports.length === 1 ? 0 : nth] ?? PORT_DEFAULT, 65_535) };
   });
 }
 
 function hostAndPort(text: string): readonly [string, string?] {
   const parts = /^(?:\[(?<v6>[^\]]*)\]|(?<host>[^:[\]]*))(?::(?<port>[^:]*))?$/.exec(text)?.groups;
-  if (parts === undefined) throw new Refused(`"${text}" is not a host: write an IPv6 address in brackets, [::1]:5432`);
+  if (parts === undefined)
+    throw new InvalidUrl(`"${text}" is not a host: write an IPv6 address in brackets, [::1]:5432`);
   const host = parts['v6'] ?? decode(parts['host'] ?? '');
   return parts['port'] === undefined ? [host] : [host, parts['port']];
 }
@@ -182,31 +185,31 @@ function tlsOf(get: (name: string) => string | undefined): PostgresUrl['tls'] {
   const system = rootCert === 'system';
   const mode = oneOf('sslmode', get('sslmode') ?? (system ? 'verify-full' : 'prefer'), TLS_MODES);
   if (mode.startsWith('verify-') && rootCert === undefined) {
-    throw new Refused(`sslmode=${mode} needs sslrootcert: a file with the CA’s certificate, or system`);
+    throw new InvalidUrl(`sslmode=${mode} needs sslrootcert: a file with the CA’s certificate, or system`);
   }
   if (system && mode !== 'verify-full') {
-    throw new Refused(
+    throw new InvalidUrl(
       `sslrootcert=system needs sslmode=verify-full: any site of the Internet has a certificate of such a CA`,
     );
   }
-  if ((cert === undefined) !== (key === undefined)) throw new Refused('sslcert and sslkey go together: give both');
+  if ((cert === undefined) !== (key === undefined)) throw new InvalidUrl('sslcert and sslkey go together: give both');
   // As in libpq: with a CA at hand `require` checks the server's certificate, though not its name.
   return {
     mode: mode === 'require' && rootCert !== undefined ? 'verify-ca' : mode,
-    ...present('rootCert', rootCert),
-    ...present('cert', cert),
-    ...present('key', key),
+    ...optionalField('rootCert', rootCert),
+    ...optionalField('cert', cert),
+    ...optionalField('key', key),
   };
 }
 
 function oneOf<T extends string>(name: string, text: string, known: readonly T[]): T {
   const found = known.find((one) => one === text);
-  if (found === undefined) throw new Refused(`${name}=${text} is not known: say ${known.join(', ')}`);
+  if (found === undefined) throw new InvalidUrl(`${name}=${text} is not known: say ${known.join(', ')}`);
   return found;
 }
 
-function whole(name: string, text: string, most: number): number {
+function parseWhole(name: string, text: string, most: number): number {
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > most) throw new Refused(`${name} ${text} is not a number from 1 to ${most}`);
+  if (value < 1 || value > most) throw new InvalidUrl(`${name} ${text} is not a number from 1 to ${most}`);
   return value;
 }

@@ -3,7 +3,7 @@
 import type { Sha256 } from './chain.ts';
 import { ChainWalk } from './check-chain.ts';
 import { commitOf, type CommitRow } from './commit-row.ts';
-import type { Position, ReadAnswer, ReadCommit } from './store.ts';
+import type { Position, ReadAnswer, StoredCommit } from './store.ts';
 
 export interface StoredHead {
   readonly revision: number;
@@ -30,11 +30,11 @@ export function readAnswer(after: Position, limit: number, found: FoundRows, sha
   if (!atFloor && Number(rows[0]?.revision) !== after.revision) {
     return { kind: 'damaged', damage: { kind: 'missing-commits', from: after.revision, to: after.revision } };
   }
-  if (isOther(after.commitId, own?.id) || isOther(after.hash, own?.hash)) {
+  if (isMismatch(after.commitId, own?.id) || isMismatch(after.hash, own?.hash)) {
     return { kind: 'diverged', head: head.revision };
   }
   const start = atFloor ? 0 : 1;
-  return checkedCommits(rows.slice(start, start + limit), {
+  return checkCommits(rows.slice(start, start + limit), {
     head,
     after: { revision: after.revision, hash: own?.hash ?? null },
     isLastPage: rows.length < start + limit && found.isFull !== true,
@@ -43,22 +43,22 @@ export function readAnswer(after: Position, limit: number, found: FoundRows, sha
 }
 
 /** The reader knows it, and the store has another one. Where the store has none there is nothing to compare. */
-function isOther(known: string | undefined, stored: string | null | undefined): boolean {
+function isMismatch(known: string | undefined, stored: string | null | undefined): boolean {
   return known !== undefined && known !== stored;
 }
 
-interface Checked {
+interface CheckContext {
   readonly head: StoredHead;
   readonly after: { readonly revision: number; readonly hash: string | null };
   readonly isLastPage: boolean;
   readonly sha256: Sha256;
 }
 
-function checkedCommits(rows: readonly CommitRow[], { head, after, isLastPage, sha256 }: Checked): ReadAnswer {
+function checkCommits(rows: readonly CommitRow[], { head, after, isLastPage, sha256 }: CheckContext): ReadAnswer {
   const walk = new ChainWalk(sha256, { after, chainedFrom: head.chainedFrom });
-  const commits: ReadCommit[] = [];
+  const commits: StoredCommit[] = [];
   for (const row of rows) {
-    const commit = decoded(row);
+    const commit = decodeRow(row);
     const damage =
       commit === undefined ? walk.skip({ revision: Number(row.revision), hash: row.hash }) : walk.take(commit);
     if (damage !== undefined) return { kind: 'damaged', damage };
@@ -69,7 +69,7 @@ function checkedCommits(rows: readonly CommitRow[], { head, after, isLastPage, s
 }
 
 /** Undefined when the row cannot even be taken apart. */
-export function decoded(row: CommitRow): ReadCommit | undefined {
+export function decodeRow(row: CommitRow): StoredCommit | undefined {
   try {
     return commitOf(row);
   } catch (error) {

@@ -5,7 +5,7 @@ import { ChainWalk } from './check-chain.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { DumpHead, DumpSink } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
-import { decoded } from './read-answer.ts';
+import { decodeRow } from './read-answer.ts';
 import type { ResourceKey } from './store.ts';
 
 export interface Repair {
@@ -13,19 +13,19 @@ export interface Repair {
   readonly put: readonly ResourceRow[];
   readonly drop: readonly ResourceKey[];
   /** Commits up to here are forgotten, as compaction would. */
-  readonly floor: RepairedEnd | undefined;
-  readonly head: RepairedEnd;
+  readonly floor: LogEnd | undefined;
+  readonly head: LogEnd;
   /** What became of which document, for the record. */
   readonly notes: readonly string[];
 }
 
-export interface RepairedEnd {
+export interface LogEnd {
   readonly revision: number;
   readonly commitId: string | null;
   readonly hash: string | null;
 }
 
-interface Written {
+interface LoggedWrite {
   readonly revision: number;
   readonly body: string | null;
 }
@@ -35,11 +35,11 @@ const keyOf = (kind: string, id: string): string => `${kind}\n${id}`;
 export class RepairPlanner implements DumpSink {
   readonly #sha256: Sha256;
   readonly #documents = new Map<string, ResourceRow>();
-  readonly #written = new Map<string, Written>();
+  readonly #written = new Map<string, LoggedWrite>();
   #head: DumpHead | undefined;
   #walk: ChainWalk | undefined;
-  #floor: RepairedEnd | undefined;
-  #last: RepairedEnd | undefined;
+  #floor: LogEnd | undefined;
+  #last: LogEnd | undefined;
 
   constructor(sha256: Sha256) {
     this.#sha256 = sha256;
@@ -57,7 +57,7 @@ export class RepairPlanner implements DumpSink {
 
   commits(page: readonly CommitRow[]): void {
     for (const row of page) {
-      const commit = decoded(row);
+      const commit = decodeRow(row);
       const revision = Number(row.revision);
       const end = { revision, commitId: row.id, hash: row.hash };
       const damage = commit === undefined ? this.#walk?.skip(end) : this.#walk?.take(commit);

@@ -12,14 +12,14 @@ export interface RestoreTarget extends Omit<DumpSink, 'head'> {
   close(): Promise<void>;
 }
 
-export function storeNotEmpty(name: string): StoreUnusable {
+export function storeNotEmptyError(name: string): StoreUnusable {
   return new StoreUnusable(
     'store-not-empty',
     `${name} is not empty, and a backup is restored into an empty store only: name another folder or database, or move this one away`,
   );
 }
 
-export function halfRestored(name: string, mark: string): StoreUnusable {
+export function halfRestoredError(name: string, mark: string): StoreUnusable {
   return new StoreUnusable(
     'half-restored',
     `${name} is half restored (from the backup with digest ${mark}): run "muster restore" again`,

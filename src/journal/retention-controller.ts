@@ -4,12 +4,12 @@ import type { Journal } from './journal.ts';
 import type { Clock } from './ports.ts';
 import { NotHolder } from './request.ts';
 import {
-  forgetExpired,
-  historyEndMs,
+  deleteExpired,
+  historyCutoffMs,
   planRetention,
   RETENTION,
   WALK_START,
-  type Expired,
+  type ExpiredDocument,
   type RetentionPlan,
   type WalkPosition,
 } from './retention.ts';
@@ -22,12 +22,12 @@ export interface RetentionOptions {
     info(facts: object, message: string): void;
     warn(facts: object, message: string): void;
   };
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
   /** The time of each look; undefined while the clock is not trusted, and then nothing is forgotten. The clock when nothing is said. */
   readonly trustedNowMs?: () => number | undefined;
 }
 
-const LOOK_MS = 60_000;
+const INTERVAL_MS = 60_000;
 /** Documents looked at between two turns: well under a millisecond. */
 const WALK_PAGE = 1000;
 /** A commit of more would hold up the group it is in. */
@@ -43,16 +43,16 @@ export class RetentionController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = INTERVAL_MS } = this.#options;
     while (!signal.aborted) {
       // Not at once: a server that starts has better things to do.
-      await clock.sleep(lookMs, signal);
-      if (!signal.aborted) await this.look(signal);
+      await clock.sleep(intervalMs, signal);
+      if (!signal.aborted) await this.sweep(signal);
     }
   }
 
   /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next look. */
-  async look(signal: AbortSignal): Promise<void> {
+  async sweep(signal: AbortSignal): Promise<void> {
     const { journal, log, clock, trustedNowMs = () => clock.nowMs() } = this.#options;
     // Once for the whole look: a clock that jumps meanwhile is noticed by the next one.
     const nowMs = trustedNowMs();
@@ -61,7 +61,7 @@ export class RetentionController {
       return;
     }
     try {
-      const documents = await this.#forgetDocuments(nowMs, signal);
+      const documents = await this.#deleteExpiredDocuments(nowMs, signal);
       const commits = await this.#compact(nowMs, signal);
       if (documents + commits > 0) log.info({ documents, commits }, 'forgot what had expired');
     } catch (error) {
@@ -70,14 +70,14 @@ export class RetentionController {
     }
   }
 
-  async #forgetDocuments(nowMs: number, signal: AbortSignal): Promise<number> {
+  async #deleteExpiredDocuments(nowMs: number, signal: AbortSignal): Promise<number> {
     const { journal, clock } = this.#options;
     let forgotten = 0;
     let position: WalkPosition | undefined = WALK_START;
-    while (position !== undefined && this.#goesOn(signal)) {
+    while (position !== undefined && this.#mayContinue(signal)) {
       const plan: RetentionPlan = planRetention(journal.fleet, position, { nowMs, limit: WALK_PAGE });
-      for (let at = 0; at < plan.expired.length && this.#goesOn(signal); at += DELETIONS_PER_COMMIT) {
-        forgotten += await this.#forget(plan.expired.slice(at, at + DELETIONS_PER_COMMIT), nowMs);
+      for (let at = 0; at < plan.expired.length && this.#mayContinue(signal); at += DELETIONS_PER_COMMIT) {
+        forgotten += await this.#deleteExpired(plan.expired.slice(at, at + DELETIONS_PER_COMMIT), nowMs);
       }
       position = plan.next;
       await clock.turn();
@@ -85,20 +85,20 @@ export class RetentionController {
     return forgotten;
   }
 
-  async #forget(expired: readonly Expired[], nowMs: number): Promise<number> {
+  async #deleteExpired(expired: readonly ExpiredDocument[], nowMs: number): Promise<number> {
     const outcome = await this.#options.journal.submit({
       by: 'retention',
       why: 'expired',
-      decide: (fleet) => forgetExpired(fleet, expired, nowMs),
+      decide: (fleet) => deleteExpired(fleet, expired, nowMs),
     });
     return outcome.kind === 'accepted' ? outcome.answer : 0;
   }
 
   async #compact(nowMs: number, signal: AbortSignal): Promise<number> {
     const { journal, clock } = this.#options;
-    const beforeMs = historyEndMs(valueOf(journal.fleet, RETENTION), nowMs);
+    const beforeMs = historyCutoffMs(valueOf(journal.fleet, RETENTION), nowMs);
     let forgotten = 0;
-    while (this.#goesOn(signal)) {
+    while (this.#mayContinue(signal)) {
       const slice = await journal.store.compact(beforeMs, COMPACTION_SLICE);
       forgotten += slice;
       if (slice < COMPACTION_SLICE) break;
@@ -107,7 +107,7 @@ export class RetentionController {
     return forgotten;
   }
 
-  #goesOn(signal: AbortSignal): boolean {
+  #mayContinue(signal: AbortSignal): boolean {
     return !signal.aborted && this.#options.journal.fence !== undefined;
   }
 }

@@ -5,7 +5,7 @@ import { Journal } from './journal.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
 import { accept } from './request.ts';
 import { RetentionController } from './retention-controller.ts';
-import { forgetExpired, planRetention, WALK_START, type Expired, type WalkPosition } from './retention.ts';
+import { deleteExpired, planRetention, WALK_START, type ExpiredDocument, type WalkPosition } from './retention.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const START_MS = 1000 * DAY_MS;
@@ -55,15 +55,15 @@ async function world() {
     log,
     trustedNowMs: () => (trust.clock ? nowMs : undefined),
   });
-  const look = () => controller.look(new AbortController().signal);
+  const look = () => controller.sweep(new AbortController().signal);
   const passDays = (days: number): void => void (nowMs += days * DAY_MS);
   return { journal, store, lead, commit, work, part, look, passDays, trust, now: () => nowMs };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
 
-function wholePlan({ journal, now }: World, limit: number): Expired[] {
-  const found: Expired[] = [];
+function wholePlan({ journal, now }: World, limit: number): ExpiredDocument[] {
+  const found: ExpiredDocument[] = [];
   for (let at: WalkPosition | undefined = WALK_START; at !== undefined;) {
     const plan: ReturnType<typeof planRetention> = planRetention(journal.fleet, at, { nowMs: now(), limit });
     found.push(...plan.expired);
@@ -110,7 +110,7 @@ describe('retention', () => {
     await w.commit(w.work('ended', START_MS), w.part('a', 'ended'));
     const planned = wholePlan(w, 100);
     await w.commit(w.work('ended'));
-    expect(forgetExpired(w.journal.fleet, planned, w.now())).toEqual(accept([], 0));
+    expect(deleteExpired(w.journal.fleet, planned, w.now())).toEqual(accept([], 0));
   });
 
   test('history-is-compacted-after-90-days or after what the setting says', async () => {

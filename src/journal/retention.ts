@@ -9,18 +9,18 @@ const DAY_MS = 24 * 3600 * 1000;
 export const RETENTION = setting('retention', {
   about: 'How many days the history of changes is kept. Older revisions can no longer be read or watched from.',
   schema: Type.Object({ historyDays: Type.Integer({ minimum: 1, maximum: 36_500 }) }, { additionalProperties: false }),
-  fallback: { historyDays: 90 },
+  defaultValue: { historyDays: 90 },
 });
 
-export type RetentionSettings = (typeof RETENTION)['fallback'];
+export type RetentionSettings = (typeof RETENTION)['defaultValue'];
 
 /** Commits older than this are history that nobody asked to keep. */
-export function historyEndMs({ historyDays }: RetentionSettings, nowMs: number): number {
+export function historyCutoffMs({ historyDays }: RetentionSettings, nowMs: number): number {
   return nowMs - historyDays * DAY_MS;
 }
 
 /** A document whose time has come, as the plan read it. */
-export interface Expired {
+export interface ExpiredDocument {
   readonly kind: Kind;
   readonly id: string;
   readonly revision: number;
@@ -35,7 +35,7 @@ export interface WalkPosition {
 export const WALK_START: WalkPosition = { kind: 0, after: '' };
 
 export interface RetentionPlan {
-  readonly expired: readonly Expired[];
+  readonly expired: readonly ExpiredDocument[];
   /** Where to look next; undefined at the end of the walk. */
   readonly next: WalkPosition | undefined;
 }
@@ -46,7 +46,7 @@ export function planRetention(
   position: WalkPosition,
   { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
 ): RetentionPlan {
-  const kinds = mortalKinds(fleet);
+  const kinds = expiringKinds(fleet);
   const kind = kinds[position.kind];
   if (kind === undefined) return { expired: [], next: undefined };
   const page = fleet.page(kind, position.after, limit);
@@ -63,7 +63,7 @@ export function planRetention(
  * In the order in which rooms name them: a kind comes before those that hang on it. Once an operation is gone nobody can
  * retry it, and its items have expired with it.
  */
-function mortalKinds(fleet: Fleet): Kind[] {
+function expiringKinds(fleet: Fleet): Kind[] {
   return [...fleet.registry.kinds.values()].filter((kind) => kind.expiresAtMs !== undefined);
 }
 
@@ -73,7 +73,11 @@ function hasExpired(fleet: FleetReader, kind: Kind, doc: AnyDoc, nowMs: number):
 }
 
 /** Deletes what is still as the plan saw it, and still expired: what it hangs on may have come back to life. */
-export function forgetExpired(fleet: FleetReader, expired: readonly Expired[], nowMs: number): Decision<number> {
+export function deleteExpired(
+  fleet: FleetReader,
+  expired: readonly ExpiredDocument[],
+  nowMs: number,
+): Decision<number> {
   const changes = expired.flatMap(({ kind, id, revision }): Change[] => {
     const stored = fleet.get(kind, id as Id<string>);
     const same = stored?.revision === revision && hasExpired(fleet, kind, stored.doc, nowMs);

@@ -17,7 +17,7 @@ export { Verifier } from './verify.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
-export { ClockWatch, COMMITS_LOOKED_AT, describeJump, jumpSince, type ClockReading } from './clock-watch.ts';
+export { ClockWatch, COMMITS_CHECKED_MAX, describeJump, findJumpBefore, type ClockReading } from './clock-watch.ts';
 export { RetentionController } from './retention-controller.ts';
 export { openSqliteStore } from './sqlite-store.ts';
 

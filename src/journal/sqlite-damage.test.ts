@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { journalOn } from './journal-fixture.ts';
 import { describeDamage } from './damage.ts';
 import { openSqliteStore, type SqliteStore } from './sqlite-store.ts';
-import { absent, at, batch, drop, mustWrite, put, readAll, snapshotOf } from './store-contract-world.ts';
+import { absent, atRevision, batch, drop, mustWrite, put, readAll, snapshotOf } from './store-contract-world.ts';
 
 async function pathForTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-damage-'));
@@ -81,7 +81,11 @@ test.each<[string, string, string[]]>([
   const database = new DatabaseSync(path);
   database.exec(`CREATE TABLE old AS SELECT digest FROM resource WHERE id = 'a'`);
   await mustWrite(before, batch([put('b')], { preconditions: [absent('b')] }), batch([put('c')]));
-  await mustWrite(before, batch([put('a', { text: 'one' })], { preconditions: [at('a', 1)] }), batch([drop('c')]));
+  await mustWrite(
+    before,
+    batch([put('a', { text: 'one' })], { preconditions: [atRevision('a', 1)] }),
+    batch([drop('c')]),
+  );
   await before.close();
   database.exec(sql);
   database.close();

@@ -7,18 +7,18 @@ import {
   type GuardedChange,
   guardedChanges,
   resourceConflictOf,
-  totalsChange,
+  totalsDelta,
 } from './group-effects.ts';
 import { sha256 } from './sha256-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
-import type { Batch, Conflict, Group, Written } from './store.ts';
+import type { Batch, Conflict, Group, WriteAnswer } from './store.ts';
 import { encodeChanges } from './stored-changes.ts';
 
 /** Undoes a transaction that began to write what does not fit. */
-class LookFirst extends Error {}
+class CheckFirst extends Error {}
 
-export class SqliteGroups {
+export class SqliteGroupWriter {
   readonly #transactions: SqliteTransactions;
   readonly #sql: ReturnType<typeof prepareAll>;
   readonly #leases: SqliteLeases;
@@ -31,28 +31,28 @@ export class SqliteGroups {
     this.#nowMs = nowMs;
   }
 
-  write(group: Group): Written {
+  write(group: Group): WriteAnswer {
     return this.#writeGuarded(group) ?? this.#transactions.run('write', () => this.#writeChecked(group));
   }
 
   /** Checks each resource while writing it, which saves a look at it before. Undefined, and nothing is written, when that
    * cannot be done or does not work out: what stands in the way is then found by looking. */
-  #writeGuarded(group: Group): Written | undefined {
+  #writeGuarded(group: Group): WriteAnswer | undefined {
     try {
       return this.#transactions.run('write', () => {
         const head = this.#head();
-        const stale = this.#staleness(group, head);
+        const stale = this.#fenceConflict(group, head);
         if (stale !== undefined) return { kind: 'conflict', conflict: stale };
         const chained = chainCommits(sha256, head, group.batches);
         const guarded = guardedChanges(group.batches, head.revision, chained);
-        if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new LookFirst();
+        if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new CheckFirst();
         group.batches.forEach(({ changes }, at) => {
           for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head.revision + at + 1);
         });
         return this.#log({ batches: group.batches, head, chained, guarded });
       });
     } catch (error) {
-      if (error instanceof LookFirst) return undefined;
+      if (error instanceof CheckFirst) return undefined;
       throw error;
     }
   }
@@ -64,27 +64,30 @@ export class SqliteGroups {
     return this.#sql.update.run(revision, body, digest, kind, id, expected).changes === 1;
   }
 
-  #writeChecked(group: Group): Written {
+  #writeChecked(group: Group): WriteAnswer {
     const head = this.#head();
     // Checks come before the first change, so a refused group has nothing to roll back.
     const conflict = this.#conflictOf(group, head);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
     const chained = chainCommits(sha256, head, group.batches);
     const effects = effectsOf(group.batches, head.revision, chained);
-    const guarded = this.#asFound(effects);
+    const guarded = this.#withStoredRevisions(effects);
     this.#apply(effects);
     return this.#log({ batches: group.batches, head, chained, guarded });
   }
 
   /** What the group changes, with what is there of it: nobody said what to expect. */
-  #asFound({ upserts, deletes }: GroupEffects): readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[] {
+  #withStoredRevisions({
+    upserts,
+    deletes,
+  }: GroupEffects): readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[] {
     return [
       ...upserts.map(({ kind, id, body, revision }) => ({ body, revision, expected: this.#stored([kind, id]) })),
       ...deletes.map((key) => ({ body: null, revision: 0, expected: this.#stored(key) })),
     ];
   }
 
-  #staleness(group: Group, { revision: head }: ChainPosition): Conflict | undefined {
+  #fenceConflict(group: Group, { revision: head }: ChainPosition): Conflict | undefined {
     const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
     if (stale !== undefined) return stale;
     if (group.expectedHead === undefined || group.expectedHead === head) return undefined;
@@ -92,7 +95,7 @@ export class SqliteGroups {
   }
 
   #conflictOf(group: Group, head: ChainPosition): Conflict | undefined {
-    const stale = this.#staleness(group, head);
+    const stale = this.#fenceConflict(group, head);
     if (stale !== undefined) return stale;
     return resourceConflictOf(group.batches, head.revision, (key) => this.#stored(key));
   }
@@ -102,7 +105,7 @@ export class SqliteGroups {
     return row === undefined ? 'absent' : Number(row['revision']);
   }
 
-  #log({ batches, head, chained, guarded }: Logged): Written {
+  #log({ batches, head, chained, guarded }: GroupLog): WriteAnswer {
     let { revision } = head;
     for (const [at, { id, atMs, by, why, operation, changes }] of batches.entries()) {
       revision += 1;
@@ -112,7 +115,7 @@ export class SqliteGroups {
     const hash = chained.at(-1)?.hash;
     const last = batches.at(-1);
     if (hash === undefined || last === undefined) return { kind: 'written', revision };
-    const { count, revisionSum } = totalsChange(guarded);
+    const { count, revisionSum } = totalsDelta(guarded);
     this.#sql.moveHead.run(revision, last.id, hash, head.revision + 1, count, revisionSum);
     return { kind: 'written', revision, hash };
   }
@@ -130,7 +133,7 @@ export class SqliteGroups {
   }
 }
 
-interface Logged {
+interface GroupLog {
   readonly batches: readonly Batch[];
   readonly head: ChainPosition;
   readonly chained: readonly ChainedCommit[];

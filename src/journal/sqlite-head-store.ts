@@ -14,7 +14,7 @@ export interface HeadRow {
   readonly revision_sum: number;
 }
 
-export function storedHead(row: HeadRow): LoadedHead {
+export function toLoadedHead(row: HeadRow): LoadedHead {
   return {
     revision: row.revision,
     commitId: row.commit_id,

@@ -2,7 +2,13 @@
 // commits would keep the event loop, and with it the lease, waiting. The thread starts with the first question and keeps no process alive.
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { FromReader, ReaderAnswer, ReadQuestion, SnapshotStep, ToReader } from './sqlite-read-thread-store.ts';
+import type {
+  ReaderReply,
+  ReaderAnswer,
+  ReaderQuery,
+  SnapshotStep,
+  ReaderRequest,
+} from './sqlite-read-thread-store.ts';
 import type { SnapshotPage } from './sqlite-snapshot-store.ts';
 import {
   type HistoryPage,
@@ -22,11 +28,11 @@ const NO_TRANSFER: readonly never[] = [];
  */
 const YOUNG_GENERATION_MB = 4;
 
-type Pending = PromiseWithResolvers<ReaderAnswer>;
+type PendingQuery = PromiseWithResolvers<ReaderAnswer>;
 
-export class SqliteReader {
+export class SqliteReaderThread {
   readonly #path: string;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingQuery>();
   #thread: Worker | undefined;
   #serial = 0;
   #snapshots = 0;
@@ -37,11 +43,11 @@ export class SqliteReader {
   }
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {
-    return (await this.#ask({ kind: 'read', after, limit })) as ReadAnswer;
+    return (await this.#request({ kind: 'read', after, limit })) as ReadAnswer;
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
-    return (await this.#ask({ kind: 'history', query })) as HistoryPage;
+    return (await this.#request({ kind: 'history', query })) as HistoryPage;
   }
 
   /** The thread reads the next page while this one is taken in. */
@@ -49,14 +55,14 @@ export class SqliteReader {
     this.#snapshots += 1;
     const snapshot = this.#snapshots;
     const ask = (step: 'begin' | 'next'): Promise<SnapshotStep> =>
-      this.#ask({ kind: 'snapshot', snapshot, step }) as Promise<SnapshotStep>;
+      this.#request({ kind: 'snapshot', snapshot, step }) as Promise<SnapshotStep>;
     let answer = await ask('begin');
     while (answer.kind === 'page') {
       const next = ask('next');
       try {
         take(answer.page);
       } catch (error) {
-        await Promise.allSettled([next, this.#ask({ kind: 'snapshot', snapshot, step: 'drop' })]);
+        await Promise.allSettled([next, this.#request({ kind: 'snapshot', snapshot, step: 'drop' })]);
         throw error;
       }
       answer = await next;
@@ -75,20 +81,20 @@ export class SqliteReader {
       thread.once('exit', resolve);
     });
     thread.ref();
-    const end: ToReader = undefined;
+    const end: ReaderRequest = undefined;
     thread.postMessage(end, NO_TRANSFER);
     await ended;
   }
 
-  #ask(question: ReadQuestion): Promise<ReaderAnswer> {
+  #request(question: ReaderQuery): Promise<ReaderAnswer> {
     if (this.#isClosed)
       return Promise.reject(new StoreUnavailable('SQLite: the store is closed', { outcome: 'failed' }));
     const thread = (this.#thread ??= this.#start());
     this.#serial += 1;
-    const pending: Pending = Promise.withResolvers();
+    const pending: PendingQuery = Promise.withResolvers();
     this.#pending.set(this.#serial, pending);
     thread.ref();
-    const message: ToReader = { ...question, serial: this.#serial };
+    const message: ReaderRequest = { ...question, serial: this.#serial };
     thread.postMessage(message, NO_TRANSFER);
     return pending.promise;
   }
@@ -102,7 +108,7 @@ export class SqliteReader {
     });
     let cause: unknown;
     thread.unref();
-    thread.on('message', (message: FromReader) => this.#settle(thread, message));
+    thread.on('message', (message: ReaderReply) => this.#settle(thread, message));
     thread.on('error', (error) => {
       cause = error;
     });
@@ -110,7 +116,7 @@ export class SqliteReader {
     return thread;
   }
 
-  #settle(thread: Worker, message: FromReader): void {
+  #settle(thread: Worker, message: ReaderReply): void {
     const pending = this.#pending.get(message.serial);
     this.#pending.delete(message.serial);
     if (this.#pending.size === 0) thread.unref();

@@ -1,12 +1,12 @@
-// The other end of `SqliteReader`: a thread with read-only connections of its own. It must never write: the lease is renewed
+// The other end of `SqliteReaderThread`: a thread with read-only connections of its own. It must never write: the lease is renewed
 // on the main thread's connection, and readers do not hold that up.
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { SqliteReads } from './sqlite-reads-store.ts';
+import { SqliteCommitQueries } from './sqlite-reads-store.ts';
 import { readSnapshot, type SnapshotPage } from './sqlite-snapshot-store.ts';
 import type { HistoryPage, HistoryQuery, Position, ReadAnswer, SnapshotAnswer } from './store.ts';
 
-export type ReadQuestion =
+export type ReaderQuery =
   | { readonly kind: 'read'; readonly after: Position; readonly limit: number }
   | { readonly kind: 'history'; readonly query: HistoryQuery }
   /** The pages of a snapshot are asked for one by one: whoever takes them in keeps up, and others are answered in between. */
@@ -19,11 +19,11 @@ export type SnapshotStep =
 export type ReaderAnswer = ReadAnswer | HistoryPage | SnapshotStep | undefined;
 
 /** Undefined asks it to end. */
-export type ToReader = (ReadQuestion & { readonly serial: number }) | undefined;
+export type ReaderRequest = (ReaderQuery & { readonly serial: number }) | undefined;
 
-export type FromReader = { readonly serial: number } & (
+export type ReaderReply = { readonly serial: number } & (
   | { readonly kind: 'answered'; readonly answer: ReaderAnswer }
-  /** What `sqliteFailure` has to know of an error. */
+  /** What `classifySqliteError` has to know of an error. */
   | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown }
 );
 
@@ -36,10 +36,10 @@ interface OpenSnapshot {
 const BUSY_TIMEOUT_MS = 2000;
 
 const database = connectReadOnly();
-const reads = new SqliteReads(database);
+const reads = new SqliteCommitQueries(database);
 const snapshots = new Map<number, OpenSnapshot>();
 
-parentPort?.on('message', (question: ToReader) => {
+parentPort?.on('message', (question: ReaderRequest) => {
   if (question === undefined) {
     for (const snapshot of snapshots.keys()) drop(snapshot);
     database.close();
@@ -51,7 +51,7 @@ function connectReadOnly(): DatabaseSync {
   return new DatabaseSync(workerData as string, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
 }
 
-function answerTo(question: Exclude<ToReader, undefined>): FromReader {
+function answerTo(question: Exclude<ReaderRequest, undefined>): ReaderReply {
   const { serial } = question;
   try {
     return { serial, kind: 'answered', answer: ask(question) };
@@ -62,7 +62,7 @@ function answerTo(question: Exclude<ToReader, undefined>): FromReader {
   }
 }
 
-function ask(question: ReadQuestion): ReaderAnswer {
+function ask(question: ReaderQuery): ReaderAnswer {
   switch (question.kind) {
     case 'read':
       return reads.read(question.after, question.limit);

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import { DUMP_PAGE, type DumpSink, type StoreReader } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
-import { sqliteFailure } from './sqlite-failure-store.ts';
-import { type HeadRow, storedHead } from './sqlite-head-store.ts';
+import { classifySqliteError } from './sqlite-failure-store.ts';
+import { type HeadRow, toLoadedHead } from './sqlite-head-store.ts';
 import { SCHEMA_VERSION } from './sqlite-schema-store.ts';
 import { StoreUnusable } from './store.ts';
 
@@ -20,7 +20,7 @@ export function openSqliteReader(path: string): StoreReader {
     }
     return { dump: (sink) => dumpSqlite(database, sink), close: async () => database.close() };
   } catch (error) {
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   }
 }
 
@@ -42,13 +42,13 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
     const head = database.prepare('SELECT * FROM head').get() as unknown as HeadRow;
     const one = database.prepare('SELECT body FROM resource WHERE kind = ? AND id = ?');
     const find = async (kind: string, id: string) => one.get(kind, id)?.['body'] as string | undefined;
-    await sink.head({ ...storedHead(head), journalId: head.journal_id }, find);
+    await sink.head({ ...toLoadedHead(head), journalId: head.journal_id }, find);
     const resources = database.prepare('SELECT kind, id, revision, body, digest FROM resource ORDER BY kind, id');
     await inPages(resources.iterate() as unknown as Iterable<ResourceRow>, (page) => sink.resources(page));
     const commits = database.prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c ORDER BY c.revision`);
     await inPages(commits.iterate() as unknown as Iterable<CommitRow>, (page) => sink.commits(page));
   } catch (error) {
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   } finally {
     if (isOwn && database.isTransaction) database.exec('ROLLBACK');
   }

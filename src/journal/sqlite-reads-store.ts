@@ -22,7 +22,7 @@ interface FoundPage {
   readonly isFull: boolean;
 }
 
-export class SqliteReads {
+export class SqliteCommitQueries {
   readonly #database: DatabaseSync;
   readonly #transactions: SqliteTransactions;
   readonly #sql: ReturnType<typeof prepareAll>;

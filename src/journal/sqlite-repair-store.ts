@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Repair, RepairPlanner } from './repair.ts';
 import { sha256 } from './sha256-store.ts';
-import { sqliteFailure } from './sqlite-failure-store.ts';
+import { classifySqliteError } from './sqlite-failure-store.ts';
 import { dumpSqlite } from './sqlite-reader-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
 
@@ -18,7 +18,7 @@ export async function repairSqlite(path: string): Promise<readonly string[]> {
     database.exec('COMMIT');
     return repair.notes;
   } catch (error) {
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   } finally {
     database.close();
   }

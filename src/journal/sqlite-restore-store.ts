@@ -4,10 +4,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { CommitRow } from './commit-row.ts';
 import type { DumpHead } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
-import { storeNotEmpty, type RestoreTarget } from './restore.ts';
-import { sqliteFailure } from './sqlite-failure-store.ts';
+import { storeNotEmptyError, type RestoreTarget } from './restore.ts';
+import { classifySqliteError } from './sqlite-failure-store.ts';
 import { openDatabaseToRestore } from './sqlite-schema-store.ts';
-import { touchedBy } from './stored-changes.ts';
+import { touchedResources } from './stored-changes.ts';
 
 export function openSqliteRestore(path: string, journalId: string): RestoreTarget {
   const database = openDatabaseToRestore(path, () => journalId);
@@ -21,20 +21,20 @@ export function openSqliteRestore(path: string, journalId: string): RestoreTarge
   };
   return {
     journalId,
-    begin: (mark) => guarded(() => begin(database, path, mark)),
+    begin: (mark) => translateErrors(() => begin(database, path, mark)),
     resources: (page) =>
-      guarded(() =>
+      translateErrors(() =>
         page.forEach((row: ResourceRow) => sql.resource.run(row.kind, row.id, row.revision, row.body, row.digest)),
       ),
     commits: (page) =>
-      guarded(() =>
+      translateErrors(() =>
         page.forEach((row: CommitRow) => {
           const { revision, id, at_ms: atMs, by_whom: by, why, operation, changes, hash } = row;
           sql.commit.run(revision, id, atMs, by, why, operation, changes, hash);
-          for (const [kind, resource] of touchedBy(changes)) sql.touch.run(kind, resource, revision);
+          for (const [kind, resource] of touchedResources(changes)) sql.touch.run(kind, resource, revision);
         }),
       ),
-    finish: (head) => guarded(() => finish(database, head, journalId)),
+    finish: (head) => translateErrors(() => finish(database, head, journalId)),
     close: async () => database.close(),
   };
 }
@@ -44,7 +44,7 @@ function begin(database: DatabaseSync, path: string, mark: string): void {
   const head = database.prepare('SELECT revision, (SELECT count(*) FROM resource) AS documents FROM head').get();
   if (Number(head?.['revision']) > 0 || Number(head?.['documents']) > 0) {
     database.exec('ROLLBACK');
-    throw storeNotEmpty(path);
+    throw storeNotEmptyError(path);
   }
   database.prepare('UPDATE head SET restoring = ?').run(mark);
   database.exec('COMMIT');
@@ -65,10 +65,10 @@ function finish(database: DatabaseSync, head: DumpHead, journalId: string): void
   database.exec('COMMIT');
 }
 
-async function guarded(work: () => void): Promise<void> {
+async function translateErrors(work: () => void): Promise<void> {
   try {
     work();
   } catch (error) {
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   }
 }

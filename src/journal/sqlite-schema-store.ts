@@ -1,8 +1,8 @@
 // Opens the SQLite file, makes sure that a commit will be on disk when it is acknowledged, and brings the schema up to date.
 // It must never open a file that a newer program has written.
 import { DatabaseSync } from 'node:sqlite';
-import { halfRestored } from './restore.ts';
-import { sqliteFailure } from './sqlite-failure-store.ts';
+import { halfRestoredError } from './restore.ts';
+import { classifySqliteError } from './sqlite-failure-store.ts';
 import { StoreUnusable } from './store.ts';
 
 // Another process may hold the write lock while it flushes one group; more than that is trouble.
@@ -86,7 +86,7 @@ export function connect(path: string): DatabaseSync {
 export function openDatabase(path: string, newJournalId: () => string): DatabaseSync {
   return openMigrated(path, newJournalId, (database) => {
     const mark = database.prepare('SELECT restoring FROM head').get()?.['restoring'];
-    if (typeof mark === 'string') throw halfRestored(path, mark);
+    if (typeof mark === 'string') throw halfRestoredError(path, mark);
   });
 }
 
@@ -106,7 +106,7 @@ function openMigrated(path: string, newJournalId: () => string, check: (database
       throw error;
     }
   } catch (error) {
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   }
 }
 

@@ -3,18 +3,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import {
-  earliestTail,
+  tailFloor,
   gapsSql,
   LoadCheck,
   type LoadedHead,
-  type LoggedTail,
+  type LogTail,
   type ResourceRow,
-  SEARCHED_MAX,
+  GAP_SEARCH_MAX,
   tailStart,
 } from './load-check.ts';
 import { positionOf } from './read-answer.ts';
 import { sha256 } from './sha256-store.ts';
-import { type HeadRow, storedHead } from './sqlite-head-store.ts';
+import { type HeadRow, toLoadedHead } from './sqlite-head-store.ts';
 import type { SnapshotAnswer } from './store.ts';
 
 /** Taking in so many documents takes some milliseconds: the event loop goes on between two pages. */
@@ -49,7 +49,7 @@ export function* readSnapshot(database: DatabaseSync): Generator<SnapshotPage, S
     chars += body.length;
   }
   if (page.ids.length > 0) yield page;
-  const head = storedHead(sql.head.get() as unknown as HeadRow);
+  const head = toLoadedHead(sql.head.get() as unknown as HeadRow);
   return { ...positionOf(head), damage: check.finish(head, readTail(sql, head)) };
 }
 
@@ -57,14 +57,14 @@ function emptyPage(kind: string) {
   return { kind, ids: [] as string[], revisions: [] as number[], bodies: [] as string[] };
 }
 
-function readTail(sql: ReturnType<typeof prepareAll>, head: LoadedHead): LoggedTail {
-  const earliest = earliestTail(head);
+function readTail(sql: ReturnType<typeof prepareAll>, head: LoadedHead): LogTail {
+  const earliest = tailFloor(head);
   const sizes = sql.sizesAfter.all(earliest) as unknown as { revision: number; bytes: number }[];
   const start = tailStart(earliest, sizes);
   const { floorRevision, floorHash, revision } = head;
   const before = start === floorRevision ? floorHash : sql.hashAt.get(start)?.['hash'];
   const rows = sql.readFrom.all(start + 1) as unknown as CommitRow[];
-  const gaps = revision - floorRevision > SEARCHED_MAX ? [] : sql.gaps.all();
+  const gaps = revision - floorRevision > GAP_SEARCH_MAX ? [] : sql.gaps.all();
   return {
     after: { revision: start, hash: (before ?? null) as string | null },
     rows,

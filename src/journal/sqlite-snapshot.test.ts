@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore, type SqliteStore } from './sqlite-store.ts';
 import { batch, mustWrite, put, snapshotOf } from './store-contract-world.ts';
-import type { Resource } from './store.ts';
+import type { StoredResource } from './store.ts';
 
 const MANY = Array.from({ length: 6_000 }, (_, n) => `h${n}`);
 
@@ -80,7 +80,7 @@ describe('a snapshot of many documents', () => {
   });
 
   test('that nobody can take in ends there, and the next one is whole', async () => {
-    const broken = (_: readonly Resource[]): void => {
+    const broken = (_: readonly StoredResource[]): void => {
       throw new Error('a bug');
     };
     await expect(store.snapshot(broken)).rejects.toThrow('a bug');

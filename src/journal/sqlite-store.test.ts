@@ -8,7 +8,7 @@ import { openDatabase } from './sqlite-schema-store.ts';
 import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
 import { storeContract } from './store-contract.ts';
 import { batch, mustWrite, put, readAll, snapshotOf } from './store-contract-world.ts';
-import { type Batch, type Store, StoreUnavailable, StoreUnusable, type Written } from './store.ts';
+import { type Batch, type Store, StoreUnavailable, StoreUnusable, type WriteAnswer } from './store.ts';
 
 const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'muster-sqlite-'));
 
@@ -215,7 +215,7 @@ test('sqlite-group-is-in-doubt-when-the-thread-ends, and the next one gets a new
   await (started.mock.contexts[0] as Worker).terminate();
   const outcome = await writing.catch((error: unknown) => error);
   expect(outcome).toSatisfy(
-    (one) => (one as Written).kind === 'written' || (one as StoreUnavailable).outcome === 'unknown',
+    (one) => (one as WriteAnswer).kind === 'written' || (one as StoreUnavailable).outcome === 'unknown',
   );
   started.mockRestore();
   const head = (await readAll(store)).length;

@@ -6,16 +6,16 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
-import { sqliteFailure } from './sqlite-failure-store.ts';
-import { SqliteGroups } from './sqlite-group-store.ts';
+import { classifySqliteError } from './sqlite-failure-store.ts';
+import { SqliteGroupWriter } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
 import type { HeadRow } from './sqlite-head-store.ts';
-import { SqliteReader } from './sqlite-read-queue-store.ts';
-import { SqliteReads } from './sqlite-reads-store.ts';
+import { SqliteReaderThread } from './sqlite-read-queue-store.ts';
+import { SqliteCommitQueries } from './sqlite-reads-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
 import { readSnapshot, type SnapshotPage } from './sqlite-snapshot-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
-import { SqliteWriter } from './sqlite-writer-store.ts';
+import { SqliteWriterThread } from './sqlite-writer-store.ts';
 import type {
   Group,
   HistoryPage,
@@ -25,12 +25,12 @@ import type {
   LeaseRequest,
   Position,
   ReadAnswer,
-  Resource,
+  StoredResource,
   SnapshotAnswer,
   Store,
-  Written,
+  WriteAnswer,
 } from './store.ts';
-import { touchedBy } from './stored-changes.ts';
+import { touchedResources } from './stored-changes.ts';
 
 /** Fewer documents are read sooner than a thread has started, and hold up nobody for long. */
 const THREAD_DOCUMENTS_MIN = 2000;
@@ -57,19 +57,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const database = openDatabase(path, randomUUID);
   try {
     return new SqliteStore(database, nowMs, {
-      writer: new SqliteWriter(path, nowMs),
-      reader: new SqliteReader(path),
+      writer: new SqliteWriterThread(path, nowMs),
+      reader: new SqliteReaderThread(path),
       always: alwaysOnThread,
     });
   } catch (error) {
     database.close();
-    throw sqliteFailure(error);
+    throw classifySqliteError(error);
   }
 }
 
 interface Threads {
-  readonly writer: SqliteWriter;
-  readonly reader: SqliteReader;
+  readonly writer: SqliteWriterThread;
+  readonly reader: SqliteReaderThread;
   readonly always: boolean;
 }
 
@@ -80,12 +80,12 @@ export class SqliteStore implements Store {
   readonly #nowMs: () => number;
   readonly #sql: ReturnType<typeof prepareAll>;
   readonly #transactions: SqliteTransactions;
-  readonly #groups: SqliteGroups;
+  readonly #groups: SqliteGroupWriter;
   readonly #leases: SqliteLeases;
   readonly #waiters = new HeadWaiters();
-  readonly #reads: SqliteReads;
-  readonly #reader: SqliteReader | undefined;
-  readonly #writer: SqliteWriter | undefined;
+  readonly #queries: SqliteCommitQueries;
+  readonly #reader: SqliteReaderThread | undefined;
+  readonly #writer: SqliteWriterThread | undefined;
   readonly #alwaysOnThread: boolean;
   #isClosing = false;
   /** How many groups have come since the last large one. */
@@ -97,29 +97,29 @@ export class SqliteStore implements Store {
     this.#nowMs = nowMs;
     this.#sql = prepareAll(database);
     this.#transactions = new SqliteTransactions(database);
-    this.#groups = new SqliteGroups(database, nowMs);
+    this.#groups = new SqliteGroupWriter(database, nowMs);
     this.#leases = new SqliteLeases(database);
-    this.#reads = new SqliteReads(database);
+    this.#queries = new SqliteCommitQueries(database);
     this.#reader = threads?.reader;
     this.#writer = threads?.writer;
     this.#alwaysOnThread = threads?.always ?? false;
     this.journalId = this.#head().journal_id;
   }
 
-  async write(group: Group): Promise<Written> {
+  async write(group: Group): Promise<WriteAnswer> {
     while (this.#writer?.isBusy === true) await this.#writer.idle();
     const written = await this.#writeNow(group);
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }
 
-  async #writeNow(group: Group): Promise<Written> {
+  async #writeNow(group: Group): Promise<WriteAnswer> {
     const writer = this.#writerFor(group);
-    if (writer === undefined) return this.#guarded(() => this.#groups.write(group));
-    return this.#awaited(writer.write(group));
+    if (writer === undefined) return this.#translateErrors(() => this.#groups.write(group));
+    return this.#translateAsync(writer.write(group));
   }
 
-  #writerFor({ batches }: Group): SqliteWriter | undefined {
+  #writerFor({ batches }: Group): SqliteWriterThread | undefined {
     const writer = this.#writer;
     if (writer === undefined || this.#isClosing) return undefined;
     this.#sinceLarge = batches.length >= THREAD_BATCHES_MIN ? 0 : this.#sinceLarge + 1;
@@ -130,16 +130,16 @@ export class SqliteStore implements Store {
     const reader = this.#reader;
     // At the head there is nothing to read but the head: that is what the periodic look finds nearly always.
     if (reader === undefined || this.#isClosing || this.#isAtHead(after))
-      return this.#guarded(() => this.#reads.read(after, limit));
-    return this.#awaited(reader.read(after, limit));
+      return this.#translateErrors(() => this.#queries.read(after, limit));
+    return this.#translateAsync(reader.read(after, limit));
   }
 
   /** Few documents here, in one piece; many by the thread, so that the event loop goes on and they are checked beside it. */
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
+  async snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
     const taken = (page: SnapshotPage): void => take(resourcesOf(page));
     const reader = this.#snapshotReader();
-    if (reader !== undefined) return this.#awaited(reader.snapshot(taken));
-    return this.#reading(() => {
+    if (reader !== undefined) return this.#translateAsync(reader.snapshot(taken));
+    return this.#runRead(() => {
       const pages = readSnapshot(this.#database);
       for (;;) {
         const { done, value } = pages.next();
@@ -149,51 +149,51 @@ export class SqliteStore implements Store {
     });
   }
 
-  #snapshotReader(): SqliteReader | undefined {
+  #snapshotReader(): SqliteReaderThread | undefined {
     if (this.#isClosing) return undefined;
-    const isLarge = this.#alwaysOnThread || this.#guarded(() => this.#head().documents) >= THREAD_DOCUMENTS_MIN;
+    const isLarge = this.#alwaysOnThread || this.#translateErrors(() => this.#head().documents) >= THREAD_DOCUMENTS_MIN;
     return isLarge ? this.#reader : undefined;
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
     const reader = this.#reader;
-    if (reader === undefined || this.#isClosing) return this.#guarded(() => this.#reads.history(query));
-    return this.#awaited(reader.history(query));
+    if (reader === undefined || this.#isClosing) return this.#translateErrors(() => this.#queries.history(query));
+    return this.#translateAsync(reader.history(query));
   }
 
   /** Wakes on commits of this process only: another one's are found by the journal's periodic read. */
-  changed(revision: number, signal: AbortSignal): Promise<void> {
+  waitForChange(revision: number, signal: AbortSignal): Promise<void> {
     return this.#waiters.wait(revision, signal);
   }
 
   async compact(beforeMs: number, limit: number): Promise<number> {
-    return this.#changing(() => {
+    return this.#runWrite(() => {
       const head = this.#head();
       const oldest = this.#sql.readFrom.all(0, limit) as unknown as CommitRow[];
       const kept = oldest.findIndex((row) => Number(row.at_ms) >= beforeMs || row.revision === head.revision);
       const forgotten = kept === -1 ? oldest : oldest.slice(0, kept);
-      for (const row of forgotten) this.#forget(row);
+      for (const row of forgotten) this.#deleteCommit(row);
       const last = forgotten.at(-1);
       if (last !== undefined) this.#sql.moveFloor.run(last.revision, last.id, last.hash);
       return forgotten.length;
     });
   }
 
-  #forget(row: CommitRow): void {
-    for (const [kind, id] of touchedBy(row.changes)) this.#sql.untouch.run(kind, id, row.revision);
+  #deleteCommit(row: CommitRow): void {
+    for (const [kind, id] of touchedResources(row.changes)) this.#sql.untouch.run(kind, id, row.revision);
     this.#sql.unlog.run(row.revision);
   }
 
   async acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
-    return this.#changing(() => this.#leases.acquire(request, this.#nowMs()));
+    return this.#runWrite(() => this.#leases.acquire(request, this.#nowMs()));
   }
 
   async renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
-    return this.#changing(() => this.#leases.renew(request, this.#nowMs()));
+    return this.#runWrite(() => this.#leases.renew(request, this.#nowMs()));
   }
 
   async releaseLease(name: string, epoch: number): Promise<void> {
-    await this.#changing(() => this.#leases.release(name, epoch, this.#nowMs()));
+    await this.#runWrite(() => this.#leases.release(name, epoch, this.#nowMs()));
   }
 
   /** One process has the file: a lease that is left by a process that died is given back at the start. */
@@ -205,7 +205,7 @@ export class SqliteStore implements Store {
   }
 
   async readLease(name: string): Promise<Lease | undefined> {
-    return this.#guarded(() => this.#leases.read(name, this.#nowMs()));
+    return this.#translateErrors(() => this.#leases.read(name, this.#nowMs()));
   }
 
   async close(): Promise<void> {
@@ -220,37 +220,37 @@ export class SqliteStore implements Store {
   }
 
   #isAtHead({ revision }: Position): boolean {
-    return this.#guarded(() => this.#head().revision) === revision;
+    return this.#translateErrors(() => this.#head().revision) === revision;
   }
 
-  #reading<T>(work: () => T): T {
-    return this.#guarded(() => this.#transactions.run('read', work));
+  #runRead<T>(work: () => T): T {
+    return this.#translateErrors(() => this.#transactions.run('read', work));
   }
 
   /** Not while the thread writes: waiting for its lock would hold up everything else. */
-  async #changing<T>(work: () => T): Promise<T> {
+  async #runWrite<T>(work: () => T): Promise<T> {
     while (this.#writer?.isBusy === true) await this.#writer.idle();
-    return this.#guarded(() => this.#transactions.run('write', work));
+    return this.#translateErrors(() => this.#transactions.run('write', work));
   }
 
-  async #awaited<T>(work: Promise<T>): Promise<T> {
+  async #translateAsync<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
-      throw sqliteFailure(error);
+      throw classifySqliteError(error);
     }
   }
 
-  #guarded<T>(work: () => T): T {
+  #translateErrors<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
-      throw sqliteFailure(error);
+      throw classifySqliteError(error);
     }
   }
 }
 
-function resourcesOf({ kind, ids, revisions, bodies }: SnapshotPage): readonly Resource[] {
+function resourcesOf({ kind, ids, revisions, bodies }: SnapshotPage): readonly StoredResource[] {
   return ids.map((id, nth) => ({ kind, id, revision: revisions[nth] as number, body: bodies[nth] as string }));
 }
 

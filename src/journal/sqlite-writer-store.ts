@@ -1,19 +1,19 @@
 // Groups to a thread that writes them, so that the main thread decides meanwhile. It is started by the first group that is
 // worth it, and keeps no process alive but while it writes.
 import { Worker } from 'node:worker_threads';
-import { flatGroup } from './flat-group.ts';
-import type { FromThread, ToThread } from './sqlite-thread-store.ts';
-import { type Group, StoreUnavailable, type Written } from './store.ts';
+import { flattenGroup } from './flat-group.ts';
+import type { WriterReply, WriterRequest } from './sqlite-thread-store.ts';
+import { type Group, StoreUnavailable, type WriteAnswer } from './store.ts';
 
 /** Texts are copied: there is nothing that could change hands. */
-const NOTHING_MOVES: readonly never[] = [];
+const NO_TRANSFER: readonly never[] = [];
 
-export class SqliteWriter {
+export class SqliteWriterThread {
   readonly #path: string;
   readonly #nowMs: () => number;
   #thread: Worker | undefined;
   #isReady = false;
-  #asked: PromiseWithResolvers<Written> | undefined;
+  #pending: PromiseWithResolvers<WriteAnswer> | undefined;
 
   constructor(path: string, nowMs: () => number) {
     this.#path = path;
@@ -27,22 +27,26 @@ export class SqliteWriter {
   }
 
   get isBusy(): boolean {
-    return this.#asked !== undefined;
+    return this.#pending !== undefined;
   }
 
   /** Resolves when what is being written is answered. Somebody else may have been faster with the next: look again. */
   async idle(): Promise<void> {
-    await this.#asked?.promise.catch(() => undefined);
+    await this.#pending?.promise.catch(() => undefined);
   }
 
   /** One group at a time. Rejects with what SQLite said, as it would in this thread. */
-  write({ batches, ...group }: Group): Promise<Written> {
-    const asked = Promise.withResolvers<Written>();
-    this.#asked = asked;
+  write({ batches, ...group }: Group): Promise<WriteAnswer> {
+    const asked = Promise.withResolvers<WriteAnswer>();
+    this.#pending = asked;
     const thread = (this.#thread ??= this.#start());
     thread.ref();
-    const message: ToThread = { ...group, batches: flatGroup(batches), clockSkewMs: this.#nowMs() - Date.now() };
-    thread.postMessage(message, NOTHING_MOVES);
+    const message: WriterRequest = {
+      ...group,
+      batches: flattenGroup(batches),
+      clockSkewMs: this.#nowMs() - Date.now(),
+    };
+    thread.postMessage(message, NO_TRANSFER);
     return asked.promise;
   }
 
@@ -54,8 +58,8 @@ export class SqliteWriter {
       thread.once('exit', resolve);
     });
     thread.ref();
-    const end: ToThread = undefined;
-    thread.postMessage(end, NOTHING_MOVES);
+    const end: WriterRequest = undefined;
+    thread.postMessage(end, NO_TRANSFER);
     await ended;
   }
 
@@ -68,31 +72,31 @@ export class SqliteWriter {
     });
     let cause: unknown;
     thread.unref();
-    thread.on('message', (message: FromThread) => {
+    thread.on('message', (message: WriterReply) => {
       if (message.kind === 'ready') this.#isReady = true;
-      else this.#answered(thread, message);
+      else this.#settle(thread, message);
     });
     thread.on('error', (error) => {
       cause = error;
     });
-    thread.on('exit', () => this.#ended(cause));
+    thread.on('exit', () => this.#onExit(cause));
     return thread;
   }
 
-  #answered(thread: Worker, answer: Exclude<FromThread, { readonly kind: 'ready' }>): void {
-    const asked = this.#asked;
-    this.#asked = undefined;
+  #settle(thread: Worker, answer: Exclude<WriterReply, { readonly kind: 'ready' }>): void {
+    const asked = this.#pending;
+    this.#pending = undefined;
     thread.unref();
     if (answer.kind === 'answered') asked?.resolve(answer.written);
     else asked?.reject(Object.assign(new Error(answer.message), { code: answer.code, errcode: answer.errcode }));
   }
 
   /** Nobody knows how far it came. The next group gets a new thread. */
-  #ended(cause: unknown): void {
-    const asked = this.#asked;
+  #onExit(cause: unknown): void {
+    const asked = this.#pending;
     this.#thread = undefined;
     this.#isReady = false;
-    this.#asked = undefined;
+    this.#pending = undefined;
     asked?.reject(new StoreUnavailable('SQLite: the thread that writes has ended', { outcome: 'unknown', cause }));
   }
 }

@@ -39,15 +39,15 @@ function positionContract(make: MakeWorld): void {
   test('changed wakes a reader at the head, at once if it is behind, and when it gives up', async () => {
     const { store } = await worldOf(make);
     const signal = new AbortController().signal;
-    const woken = store.changed(0, signal);
+    const woken = store.waitForChange(0, signal);
     await mustWrite(store, batch([put('a')]));
     await expect(woken).resolves.toBeUndefined();
-    await expect(store.changed(0, signal)).resolves.toBeUndefined();
+    await expect(store.waitForChange(0, signal)).resolves.toBeUndefined();
     const giveUp = new AbortController();
-    const waiting = store.changed(1, giveUp.signal);
+    const waiting = store.waitForChange(1, giveUp.signal);
     giveUp.abort();
     await expect(waiting).resolves.toBeUndefined();
-    await expect(store.changed(1, giveUp.signal)).resolves.toBeUndefined();
+    await expect(store.waitForChange(1, giveUp.signal)).resolves.toBeUndefined();
   });
 
   test('a position with another commit id, or above the head, has diverged', async () => {

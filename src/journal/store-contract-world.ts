@@ -1,6 +1,6 @@
 // What the contract suite needs of a store's surroundings, and short ways to write commits and to look at what is there.
 import { onTestFinished } from 'vitest';
-import type { Batch, Group, Position, Precondition, ReadCommit, Resource, Store, TextChange } from './store.ts';
+import type { Batch, Group, Position, Precondition, StoredCommit, StoredResource, Store, TextChange } from './store.ts';
 
 export interface ContractWorld {
   readonly store: Store;
@@ -30,7 +30,11 @@ export const put = (id: string, body: unknown = { id }): TextChange => ({
   body: JSON.stringify(body),
 });
 export const drop = (id: string): TextChange => ({ kind: 'host', id, body: null });
-export const at = (id: string, revision: number): Precondition => ({ kind: 'at', resource: ['host', id], revision });
+export const atRevision = (id: string, revision: number): Precondition => ({
+  kind: 'at',
+  resource: ['host', id],
+  revision,
+});
 export const absent = (id: string): Precondition => ({ kind: 'absent', resource: ['host', id] });
 
 let commitsMade = 0;
@@ -51,8 +55,8 @@ export async function mustWriteGroup(store: Store, group: Group): Promise<number
 }
 
 /** Every commit after a position, page by page. */
-export async function readAll(store: Store, after: Position = { revision: 0 }, limit = 100): Promise<ReadCommit[]> {
-  const all: ReadCommit[] = [];
+export async function readAll(store: Store, after: Position = { revision: 0 }, limit = 100): Promise<StoredCommit[]> {
+  const all: StoredCommit[] = [];
   for (let from = after; ;) {
     const answer = await store.read(from, limit);
     if (answer.kind !== 'commits') throw new Error(`cannot read from ${from.revision}: ${answer.kind}`);
@@ -64,24 +68,24 @@ export async function readAll(store: Store, after: Position = { revision: 0 }, l
 }
 
 /** Where a reader stands once it has a commit. */
-export function positionOf({ revision, id, hash }: ReadCommit): Position {
+export function positionOf({ revision, id, hash }: StoredCommit): Position {
   return { revision, commitId: id, ...(hash !== undefined && { hash }) };
 }
 
 export interface Snapshot {
   readonly position: Position;
-  readonly resources: readonly Resource[];
+  readonly resources: readonly StoredResource[];
 }
 
 export async function snapshotOf(store: Store): Promise<Snapshot> {
-  const resources: Resource[] = [];
+  const resources: StoredResource[] = [];
   const { damage, ...position } = await store.snapshot((page) => resources.push(...page));
   if (damage.length > 0) throw new Error(`damaged: ${JSON.stringify(damage)}`);
-  return { position, resources: sorted(resources) };
+  return { position, resources: sortResources(resources) };
 }
 
 /** What the resources are once the commits are applied to them. */
-export function replay(start: readonly Resource[], commits: readonly ReadCommit[]): readonly Resource[] {
+export function replay(start: readonly StoredResource[], commits: readonly StoredCommit[]): readonly StoredResource[] {
   const resources = new Map(start.map((one) => [JSON.stringify([one.kind, one.id]), one]));
   for (const { revision, changes } of commits) {
     for (const { kind, id, body } of changes) {
@@ -90,10 +94,10 @@ export function replay(start: readonly Resource[], commits: readonly ReadCommit[
       else resources.set(key, { kind, id, revision, body });
     }
   }
-  return sorted([...resources.values()]);
+  return sortResources([...resources.values()]);
 }
 
-function sorted(resources: readonly Resource[]): readonly Resource[] {
-  const key = ({ kind, id }: Resource): string => JSON.stringify([kind, id]);
+function sortResources(resources: readonly StoredResource[]): readonly StoredResource[] {
+  const key = ({ kind, id }: StoredResource): string => JSON.stringify([kind, id]);
   return resources.map((one) => ({ ...one })).sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }

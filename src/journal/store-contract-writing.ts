@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Conflict, Group, Store } from './store.ts';
 import {
   absent,
-  at,
+  atRevision,
   batch,
   drop,
   type MakeWorld,
@@ -81,17 +81,17 @@ function orderContract(make: MakeWorld): void {
 const CONFLICTS: readonly (readonly [name: string, group: Group, conflict: Conflict])[] = [
   [
     'at-another-revision',
-    { batches: [batch([put('a')], { preconditions: [at('a', 2)] })] },
+    { batches: [batch([put('a')], { preconditions: [atRevision('a', 2)] })] },
     { kind: 'resource', batch: 0, resource: ['host', 'a'], expected: 2, actual: 1 },
   ],
   [
     'at-but-never-there',
-    { batches: [batch([put('x')], { preconditions: [at('x', 1)] })] },
+    { batches: [batch([put('x')], { preconditions: [atRevision('x', 1)] })] },
     { kind: 'resource', batch: 0, resource: ['host', 'x'], expected: 1, actual: 'absent' },
   ],
   [
     'at-but-deleted',
-    { batches: [batch([put('b')], { preconditions: [at('b', 2)] })] },
+    { batches: [batch([put('b')], { preconditions: [atRevision('b', 2)] })] },
     { kind: 'resource', batch: 0, resource: ['host', 'b'], expected: 2, actual: 'absent' },
   ],
   [
@@ -101,7 +101,7 @@ const CONFLICTS: readonly (readonly [name: string, group: Group, conflict: Confl
   ],
   [
     'second-of-two-preconditions',
-    { batches: [batch([put('a')], { preconditions: [at('a', 1), absent('a')] })] },
+    { batches: [batch([put('a')], { preconditions: [atRevision('a', 1), absent('a')] })] },
     { kind: 'resource', batch: 0, resource: ['host', 'a'], expected: 'absent', actual: 1 },
   ],
   [
@@ -111,7 +111,7 @@ const CONFLICTS: readonly (readonly [name: string, group: Group, conflict: Confl
   ],
   [
     'deleted-by-an-earlier-batch',
-    { batches: [batch([put('y')]), batch([drop('a')]), batch([put('a')], { preconditions: [at('a', 1)] })] },
+    { batches: [batch([put('y')]), batch([drop('a')]), batch([put('a')], { preconditions: [atRevision('a', 1)] })] },
     { kind: 'resource', batch: 2, resource: ['host', 'a'], expected: 1, actual: 'absent' },
   ],
   ['another-head', { expectedHead: 2, batches: [batch([put('x')])] }, { kind: 'head', expected: 2, actual: 3 }],
@@ -139,9 +139,9 @@ function preconditionContract(make: MakeWorld): void {
     const revision = await mustWriteGroup(store, {
       expectedHead: 1,
       batches: [
-        batch([put('a', { n: 2 })], { preconditions: [at('a', 1), absent('b')] }),
-        batch([drop('a'), put('b')], { preconditions: [at('a', 2)] }),
-        batch([put('a', { n: 4 })], { preconditions: [absent('a'), at('b', 3)] }),
+        batch([put('a', { n: 2 })], { preconditions: [atRevision('a', 1), absent('b')] }),
+        batch([drop('a'), put('b')], { preconditions: [atRevision('a', 2)] }),
+        batch([put('a', { n: 4 })], { preconditions: [absent('a'), atRevision('b', 3)] }),
       ],
     });
     expect(revision).toBe(4);
@@ -157,7 +157,7 @@ function preconditionContract(make: MakeWorld): void {
     await mustWrite(world.store, batch([put('a')]));
     const stores = [world.store, await world.another()];
     const tries = Array.from({ length: 20 }, (_, n) =>
-      (stores[n % 2] as Store).write({ batches: [batch([put('a', { n })], { preconditions: [at('a', 1)] })] }),
+      (stores[n % 2] as Store).write({ batches: [batch([put('a', { n })], { preconditions: [atRevision('a', 1)] })] }),
     );
     const answers = await Promise.all(tries);
     expect(answers.filter((one) => one.kind === 'written')).toMatchObject([{ kind: 'written', revision: 2 }]);

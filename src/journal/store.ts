@@ -73,12 +73,12 @@ export type Conflict =
       readonly actual: number | 'absent';
     };
 
-export type Written =
+export type WriteAnswer =
   /** `revision` and `hash` are those of the last batch; the group's batches have the revisions just before it, without a gap. */
   | { readonly kind: 'written'; readonly revision: number; readonly hash?: string }
   | { readonly kind: 'conflict'; readonly conflict: Conflict };
 
-export interface ReadCommit extends TextCommit {
+export interface StoredCommit extends TextCommit {
   readonly revision: number;
   /** Over its content and the hash before it. Commits of a version without the chain have none. */
   readonly hash?: string;
@@ -97,7 +97,7 @@ export interface SnapshotAnswer extends Position {
 }
 
 export type ReadAnswer =
-  | { readonly kind: 'commits'; readonly commits: readonly ReadCommit[]; readonly head: number }
+  | { readonly kind: 'commits'; readonly commits: readonly StoredCommit[]; readonly head: number }
   /** The revisions after the position are compacted: `oldest` is the lowest one that can still be read. */
   | { readonly kind: 'gone'; readonly oldest: number }
   /** The store has another commit at that revision, or does not reach it: it is not the journal that was followed. */
@@ -105,7 +105,7 @@ export type ReadAnswer =
   /** Commits after the position are missing or do not match the hash chain. */
   | { readonly kind: 'damaged'; readonly damage: Damage };
 
-export interface Resource {
+export interface StoredResource {
   readonly kind: string;
   readonly id: string;
   readonly revision: number;
@@ -126,7 +126,7 @@ export interface HistoryQuery {
  * thousand hosts costs the reader of one host one document.
  */
 export interface HistoryPage {
-  readonly commits: readonly ReadCommit[];
+  readonly commits: readonly StoredCommit[];
   /** The `before` of the next page; absent when nothing older matches. A page may end early: see `page-bytes.ts`. */
   readonly next?: number;
 }
@@ -155,14 +155,14 @@ export type LeaseAnswer =
 export interface Store {
   /** Which journal this is; made once, with the schema. */
   readonly journalId: string;
-  write(group: Group): Promise<Written>;
+  write(group: Group): Promise<WriteAnswer>;
   /** The commits after a position, oldest first, at most `limit` and at most a page of bytes: read on until `head`. */
   read(after: Position, limit: number): Promise<ReadAnswer>;
   /** Every resource at one revision, in pages; answers the position of that revision, and what is damaged. */
-  snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer>;
+  snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer>;
   history(query: HistoryQuery): Promise<HistoryPage>;
   /** Resolves when there may be commits after `revision`, or when `signal` is aborted. Only a hint: it may be early or never. */
-  changed(revision: number, signal: AbortSignal): Promise<void>;
+  waitForChange(revision: number, signal: AbortSignal): Promise<void>;
   /** Forgets up to `limit` of the oldest commits made before `beforeMs`, never the newest one. Answers how many went. */
   compact(beforeMs: number, limit: number): Promise<number>;
   /**

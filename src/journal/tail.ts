@@ -7,11 +7,11 @@ const TAIL_COMMITS_MAX = 4096;
 export class Tail {
   #commits: Commit[] = [];
   #waiters: (() => void)[] = [];
-  #era = 0;
+  #generation = 0;
 
   /** Changes when the fleet was loaded anew: what comes then does not follow what came before. */
-  get era(): number {
-    return this.#era;
+  get generation(): number {
+    return this.#generation;
   }
 
   add(commit: Commit): void {
@@ -27,7 +27,7 @@ export class Tail {
   /** What was kept is of another journal. */
   clear(): void {
     this.#commits = [];
-    this.#era += 1;
+    this.#generation += 1;
     this.wake();
   }
 
@@ -37,7 +37,7 @@ export class Tail {
   }
 
   /** The commits after a revision; undefined when the tail does not reach back that far. */
-  after(revision: number, limit: number): readonly Commit[] | undefined {
+  commitsAfter(revision: number, limit: number): readonly Commit[] | undefined {
     const first = this.#commits[0]?.revision;
     if (first === undefined || revision + 1 < first) return undefined;
     const start = revision + 1 - first;
@@ -45,7 +45,7 @@ export class Tail {
   }
 
   /** Resolves at the next commit, or when `signal` is aborted. */
-  next(signal: AbortSignal): Promise<void> {
+  waitForNext(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) {
         resolve();

@@ -6,12 +6,12 @@ import type { CommitRow } from './commit-row.ts';
 import type { Damage } from './damage.ts';
 import type { DumpHead, DumpSink } from './dump.ts';
 import { LoadCheck, type ResourceRow } from './load-check.ts';
-import { decoded } from './read-answer.ts';
+import { decodeRow } from './read-answer.ts';
 
 /** Beyond so many findings the rest says nothing new. */
 const FINDINGS_MAX = 100;
 
-export interface Verified {
+export interface VerifyResult {
   readonly journalId: string;
   readonly revision: number;
   readonly hash: string | null;
@@ -67,9 +67,9 @@ export class Verifier implements DumpSink {
     for (const row of page) {
       this.#commits += 1;
       this.#last = row;
-      const commit = decoded(row);
+      const commit = decodeRow(row);
       const at = { revision: Number(row.revision), hash: row.hash };
-      this.#found(commit === undefined ? this.#walk?.skip(at) : this.#walk?.take(commit));
+      this.#report(commit === undefined ? this.#walk?.skip(at) : this.#walk?.take(commit));
       if (at.revision < (this.#head?.chainedFrom ?? Infinity)) this.#unchained += 1;
       const { revision } = at;
       for (const { kind, id, body } of commit?.changes ?? []) {
@@ -80,14 +80,14 @@ export class Verifier implements DumpSink {
   }
 
   /** The dump is over. */
-  finish(): Verified {
+  finish(): VerifyResult {
     const head = this.#head;
     if (head === undefined) throw new Error('the dump has no head');
     const { journalId, revision, hash, floorRevision } = head;
     const last = this.#last === undefined ? [] : [this.#last];
     const after = { revision: Number(this.#last?.revision ?? floorRevision) - last.length, hash: null };
     const unchained = { ...head, chainedFrom: null };
-    for (const damage of this.#check.finish(unchained, { after, rows: last, gaps: [] })) this.#found(damage);
+    for (const damage of this.#check.finish(unchained, { after, rows: last, gaps: [] })) this.#report(damage);
     this.#compare(floorRevision);
     return {
       ...{ journalId, revision, hash, oldestRevision: floorRevision + 1 },
@@ -104,22 +104,22 @@ export class Verifier implements DumpSink {
         written.digest === null
           ? there === undefined
           : there?.digest === written.digest && there.revision === written.revision;
-      if (!isSame) this.#differs(key, written.revision);
+      if (!isSame) this.#reportDifference(key, written.revision);
     }
     for (const [key, { revision }] of this.#documents) {
-      if (revision > floorRevision && !this.#written.has(key)) this.#differs(key, revision);
+      if (revision > floorRevision && !this.#written.has(key)) this.#reportDifference(key, revision);
     }
   }
 
-  #differs(key: string, revision: number): void {
+  #reportDifference(key: string, revision: number): void {
     const [kind = '', id = ''] = key.split('\n');
     const isNamed = this.#damage.some(
       (one) => one.kind === 'document' && one.resource[0] === kind && one.resource[1] === id,
     );
-    if (!isNamed) this.#found({ kind: 'document-differs', resource: [kind, id], revision });
+    if (!isNamed) this.#report({ kind: 'document-differs', resource: [kind, id], revision });
   }
 
-  #found(damage: Damage | undefined): void {
+  #report(damage: Damage | undefined): void {
     if (damage !== undefined && this.#damage.length < FINDINGS_MAX) this.#damage.push(damage);
   }
 }

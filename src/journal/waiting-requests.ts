@@ -1,13 +1,13 @@
 // The requests that wait for their answer, in order, and those among them that may have been written although the store
 // did not say so. Of one in doubt nobody may say that it was not written.
 import { mark } from '../fleet/index.ts';
-import type { Decided, Pending } from './group.ts';
+import type { DecidedRequest, PendingRequest } from './group.ts';
 import { StoreUnavailable } from './store.ts';
 
 export class WaitingRequests {
   /** By the id of the commit whose answer was lost: if it turns up in the journal, its request is answered by it. */
-  readonly #inDoubt = new Map<string, Pick<Decided, 'pending' | 'settle'>>();
-  #queue: Pending[] = [];
+  readonly #inDoubt = new Map<string, Pick<DecidedRequest, 'pending' | 'settle'>>();
+  #queue: PendingRequest[] = [];
   #arrived: (() => void) | undefined;
 
   get size(): number {
@@ -18,40 +18,40 @@ export class WaitingRequests {
     return this.#queue.length === 0;
   }
 
-  get hasDoubt(): boolean {
+  get hasInDoubt(): boolean {
     return this.#inDoubt.size > 0;
   }
 
-  add(pending: Pending): void {
+  add(pending: PendingRequest): void {
     this.#queue.push(pending);
     this.#arrived?.();
     this.#arrived = undefined;
   }
 
   /** Resolves at the next request. One waits at a time. */
-  arrival(): Promise<void> {
+  waitForArrival(): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = resolve;
     });
   }
 
-  take(most: number): readonly Pending[] {
+  take(most: number): readonly PendingRequest[] {
     return this.#queue.splice(0, most);
   }
 
   /** To be decided again, before all others. */
-  putBack(taken: readonly Pending[]): void {
+  putBack(taken: readonly PendingRequest[]): void {
     this.#queue.unshift(...taken);
   }
 
   /** The answer to these was lost. */
-  doubt(decided: readonly Decided[]): void {
+  markInDoubt(decided: readonly DecidedRequest[]): void {
     for (const { pending, settle, commit } of decided) {
       if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle });
     }
   }
 
-  settle({ pending, settle }: Pick<Decided, 'pending' | 'settle'>): void {
+  settle({ pending, settle }: Pick<DecidedRequest, 'pending' | 'settle'>): void {
     this.#forgetDoubt(pending);
     settle();
   }
@@ -66,7 +66,7 @@ export class WaitingRequests {
   }
 
   /** Nobody can say any more whether these were written: their commits are not to be found by id. */
-  rejectDoubtful(error: unknown): void {
+  rejectInDoubt(error: unknown): void {
     const doubtful = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
     this.#inDoubt.clear();
     this.#queue = this.#queue.filter((pending) => !doubtful.has(pending));
@@ -78,14 +78,14 @@ export class WaitingRequests {
 
   /** Gives up on all that waits. */
   rejectAll(error: unknown): void {
-    this.rejectDoubtful(error);
+    this.rejectInDoubt(error);
     for (const pending of this.#queue.splice(0)) {
       mark('journal-queue-rejected');
       pending.reject(error);
     }
   }
 
-  #forgetDoubt(pending: Pending): void {
+  #forgetDoubt(pending: PendingRequest): void {
     if (this.#inDoubt.size === 0) return;
     for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
   }

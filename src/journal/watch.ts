@@ -17,54 +17,57 @@ export type WatchEvent =
 export const READ_PAGE = 500;
 
 /** How reads of the store for a watcher that is far behind are shared out with other work. */
-export interface WatchPace {
+export interface WatchScheduling {
   read<T>(work: () => Promise<T>): Promise<T>;
   /** Parses what was read, when it is this watcher's turn. */
   slice<T>(work: () => T): Promise<T>;
 }
 
-const AT_ONCE: WatchPace = { read: (work) => work(), slice: async (work) => work() };
+const AT_ONCE: WatchScheduling = { read: (work) => work(), slice: async (work) => work() };
 
-interface Watched {
+interface WatchSource {
   readonly fleet: Fleet;
   readonly store: Store;
   readonly tail: Tail;
-  readonly pace?: WatchPace | undefined;
+  readonly scheduling?: WatchScheduling | undefined;
 }
 
 export async function* watchFrom(
-  watched: Watched,
+  watched: WatchSource,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent, void> {
   const { fleet, tail } = watched;
-  const { era } = tail;
+  const { generation } = tail;
   for (let at = after; !signal.aborted;) {
-    if (at > fleet.revision || tail.era !== era) {
+    if (at > fleet.revision || tail.generation !== generation) {
       yield { kind: 'diverged' };
       return;
     }
     if (at === fleet.revision) {
-      await tail.next(signal);
+      await tail.waitForNext(signal);
       continue;
     }
     const event = await commitsAfter(watched, at);
-    if (tail.era !== era) continue;
+    if (tail.generation !== generation) continue;
     yield event;
     if (event.kind !== 'commits') return;
     at = event.commits.at(-1)?.revision ?? at;
   }
 }
 
-async function commitsAfter({ fleet, store, tail, pace = AT_ONCE }: Watched, revision: number): Promise<WatchEvent> {
-  const kept = tail.after(revision, READ_PAGE);
+async function commitsAfter(
+  { fleet, store, tail, scheduling = AT_ONCE }: WatchSource,
+  revision: number,
+): Promise<WatchEvent> {
+  const kept = tail.commitsAfter(revision, READ_PAGE);
   if (kept !== undefined && kept.length > 0) return { kind: 'commits', commits: kept };
-  const answer = await pace.read(() => store.read({ revision }, READ_PAGE));
+  const answer = await scheduling.read(() => store.read({ revision }, READ_PAGE));
   if (answer.kind === 'diverged') return { kind: 'diverged' };
   if (answer.kind === 'gone') return answer;
   if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
   // The store may be ahead of the fleet: a watcher is never told more than a reader would see.
   const durable = answer.commits.filter((read) => read.revision <= fleet.revision);
-  const commits = await pace.slice(() => durable.map(toCommit));
+  const commits = await scheduling.slice(() => durable.map(toCommit));
   return { kind: 'commits', commits };
 }

@@ -1,15 +1,15 @@
 // One group to the store, and what came of it. What the store throws for a reason that may pass is an answer like others.
 import type { DecidedGroup } from './group.ts';
-import { StoreUnavailable, type Fence, type Store, type Written } from './store.ts';
+import { StoreUnavailable, type Fence, type Store, type WriteAnswer } from './store.ts';
 
 /** `unknown`: it may have been written all the same. */
-export type GroupAnswer = Written | { readonly kind: 'unavailable'; readonly outcome: 'failed' | 'unknown' };
+export type GroupAnswer = WriteAnswer | { readonly kind: 'unavailable'; readonly outcome: 'failed' | 'unknown' };
 
 /** Rejects when the store failed in a way that no retry mends. */
 export async function writeGroup(store: Store, group: DecidedGroup, fence: Fence): Promise<GroupAnswer> {
   const { batches, head } = group;
   try {
-    if (batches.length === 0) return await confirm(store, head, fence);
+    if (batches.length === 0) return await confirmLease(store, head, fence);
     return await store.write({ batches, fence, expectedHead: head });
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
@@ -18,7 +18,7 @@ export async function writeGroup(store: Store, group: DecidedGroup, fence: Fence
 }
 
 /** Nothing to write, but answers all the same: they are true only if nobody else decides by now. */
-async function confirm(store: Store, head: number, { lease, epoch }: Fence): Promise<Written> {
+async function confirmLease(store: Store, head: number, { lease, epoch }: Fence): Promise<WriteAnswer> {
   const held = await store.readLease(lease);
   const expired = held === undefined || held.expiresInMs <= 0;
   if (held?.epoch === epoch && !expired) return { kind: 'written', revision: head };

@@ -1,6 +1,6 @@
 // Which keys the servers of a control plane are to have: their ids and nothing else. A key itself, even a public one, is never here.
 import { Type, type Static } from 'typebox';
-import { checker, idOf, schemaKind, type FleetReader, type Id, type Model } from '../fleet/index.ts';
+import { compileChecker, idOf, schemaKind, type FleetReader, type Id, type Model } from '../fleet/index.ts';
 
 const KEY_IDS = Type.Object(
   {
@@ -31,7 +31,7 @@ export const keysModel: Model = { kinds: [CONTROL_PLANE_KEYS] };
 /** Where the ids are, for whoever reads the journal's store without a fleet. */
 export const KEYS_RESOURCE: readonly [kind: string, id: string] = [CONTROL_PLANE_KEYS.name, ONLY];
 
-const check = checker(KEY_IDS);
+const check = compileChecker(KEY_IDS);
 
 /** From the text of the document. Undefined when it is not what this version writes: naming keys must not keep a backup from being made. */
 export function parseKeyIds(body: string): KeyIds | undefined {

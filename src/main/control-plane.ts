@@ -92,19 +92,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
   const { dataFolder, log, acceptLoss } = options;
   const metrics = new Metrics();
-  const counted = (code: string): void => metrics.integrityFinding(code);
+  const counted = (code: string): void => metrics.countIntegrityFinding(code);
   const witness = new Witness(dataFolder);
   const noticed: { integrity?: IntegrityController } = {};
   const { journal, accepted } = await openJournal({
     ...{ open, witness, log, acceptLoss },
     journal: {
       ...{ registry: PROGRAM.newRegistry(), clock, ids },
-      seen: (position) => witness.record(open.store.journalId, position),
-      diverged: (divergence) => {
+      onPosition: (position) => witness.record(open.store.journalId, position),
+      onDiverged: (divergence) => {
         witness.hold();
         noticed.integrity?.report(divergedHistory(divergence));
       },
-      listenerFailed: (err) => log.error({ err }, 'a listener to the journal failed'),
+      onListenerError: (err) => log.error({ err }, 'a listener to the journal failed'),
     },
   });
   const recorded = (): void => witness.release(journal.journalId, journal.position);
@@ -220,7 +220,7 @@ function countHeartbeats(metrics: Metrics): (runtime: Runtime) => { heard(host: 
     const liveness = runtime.get(LIVENESS_CONTROLLER);
     return {
       heard: (host, isUp) => {
-        metrics.heartbeatSeen();
+        metrics.countHeartbeat();
         liveness.heard(host, isUp);
       },
     };

@@ -1,6 +1,6 @@
 // What the demonstration has beside hosts, so that instances can be asked for at once: three flavors, a plain network with a
 // router to an external one, and a routed one with a segment in each site. Pure: every document that is not there yet.
-import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { FLAVOR, type Flavor } from '../instances/index.ts';
 import { createRouter, NETWORK, SEGMENT, SUBNET, type Network, type Segment, type Subnet } from '../network/index.ts';
 import { FIRST_SITE } from '../sites/index.ts';
@@ -42,7 +42,7 @@ function router(
   missing: readonly Change[],
   { changedBy: by, changedAtMs: nowMs }: Made,
 ): readonly Change[] {
-  return onTrial(fleet, (trial) => {
+  return runTrial(fleet, (trial) => {
     trial.add(missing);
     const made = createRouter(trial, { ...ROUTER, portId: 'port-demo-edge', admin: true, by, nowMs });
     // One by that name is there already.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { agentTasksTakeTime, FileDisk, InProcessLink, SimulatedFleet, spawnFailures } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
-import { idOf, type Applied } from '../fleet/index.ts';
+import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { FLAVOR } from '../instances/index.ts';
 import { accept, NotHolder, type Decision, type Journal } from '../journal/index.ts';
@@ -76,7 +76,7 @@ function switchOf(host: string, disk: FileDisk): SimulatedSwitch {
   return new SimulatedSwitch({ host, clock: realClock, keep });
 }
 
-function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: Set<NodeJS.Timeout>): void {
+function followHosts(applied: readonly AppliedChange[], fleet: SimulatedFleet, boots: Set<NodeJS.Timeout>): void {
   for (const { kind, before, after } of applied) {
     if (kind !== HOST.name) continue;
     const id = (after ?? before)?.id ?? '';
@@ -92,7 +92,7 @@ function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: 
 }
 
 /** A removed host that is joined again is started again. */
-function isThere(host: Applied['after']): boolean {
+function isThere(host: AppliedChange['after']): boolean {
   return host !== undefined && (host.doc as Host).state !== 'removed';
 }
 

@@ -1,11 +1,11 @@
 // What is worth a line while the demonstration runs: operations that begin and end, alarms, hosts that are lost or taken
 // into maintenance.
 import { ALARM, type Alarm } from '../alarms/index.ts';
-import type { Applied } from '../fleet/index.ts';
+import type { AppliedChange } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { OPERATION, type Explain, type Operation } from '../operations/index.ts';
 
-export function newsIn(applied: readonly Applied[], explain: Explain): string[] {
+export function newsIn(applied: readonly AppliedChange[], explain: Explain): string[] {
   return applied.flatMap(({ kind, before, after }) => {
     const id = (after ?? before)?.id ?? '';
     switch (kind) {

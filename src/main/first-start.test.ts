@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { accessModel, TOKEN } from '../access/index.ts';
 import { Registry } from '../fleet/index.ts';
 import { Journal, type Lease } from '../journal/index.ts';
-import { FatefulStore, takeLease, TestClock } from '../journal/journal-fixture.ts';
+import { FaultyStore, takeLease, TestClock } from '../journal/journal-fixture.ts';
 import { MemoryDisk } from '../journal/runtime.ts';
 import { hostsModel } from '../hosts/index.ts';
 import { networkModel, TRANSPORT_ZONE } from '../network/index.ts';
@@ -27,7 +27,7 @@ function fleetOfServers() {
   const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
 
   async function server(name: string) {
-    const store = new FatefulStore(disk);
+    const store = new FaultyStore(disk);
     const registry = new Registry([accessModel, operationsModel, sitesModel, hostsModel, networkModel]);
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${name}-${(count += 1)}`, secret: () => `secret-of-${name}` };

@@ -37,7 +37,7 @@ export async function prepareFirstStart(start: FirstStart): Promise<void> {
   }
   try {
     await beginFleet(journal, clock.nowMs());
-    const path = await ensureAdminToken({ journal, clock, ids, dataFolder, another: newAdminToken });
+    const path = await ensureAdminToken({ journal, clock, ids, dataFolder, force: newAdminToken });
     if (path !== undefined) log.info({ path }, 'made an admin token');
   } catch (error) {
     // Another server took over at this very moment, and does the same.

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { newCertificateAuthority } from '../agent/runtime.ts';
-import { checker } from '../fleet/index.ts';
+import { compileChecker } from '../fleet/index.ts';
 import { CannotStart } from './start-failure.ts';
 
 export const KEY_FILE = 'control-plane-keys.json';
@@ -42,7 +42,7 @@ const KEYS = Type.Object({
 });
 export type ControlPlaneKeys = Static<typeof KEYS>;
 
-const check = checker(KEYS);
+const check = compileChecker(KEYS);
 
 export function keyFileIn(folder: string): string {
   return join(folder, KEY_FILE);

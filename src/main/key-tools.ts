@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fingerprintsOf } from '../agent/runtime.ts';
-import { EXIT, Failure, type KeysShown } from '../cli/index.ts';
+import { EXIT, Failure, type KeysSummary } from '../cli/index.ts';
 import {
   inForce,
   keyFileIn,
@@ -14,12 +14,12 @@ import {
 } from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 
-export function showKeyFile(folder: string, tlsCert?: string): KeysShown {
+export function showKeyFile(folder: string, tlsCert?: string): KeysSummary {
   const keys = shown(folder, found(folder), Date.now());
   return tlsCert === undefined ? keys : { ...keys, server: serverIn(tlsCert) };
 }
 
-function serverIn(file: string): NonNullable<KeysShown['server']> {
+function serverIn(file: string): NonNullable<KeysSummary['server']> {
   try {
     const certificate = new X509Certificate(readFileSync(file));
     const expires = new Date(certificate.validTo).toISOString();
@@ -30,7 +30,7 @@ function serverIn(file: string): NonNullable<KeysShown['server']> {
   }
 }
 
-export function rotateKeyFile(folder: string, overlapMs: number): KeysShown {
+export function rotateKeyFile(folder: string, overlapMs: number): KeysSummary {
   const nowMs = Date.now();
   const rotated = rotateKeys(found(folder), nowMs, overlapMs);
   writeKeys(folder, rotated);
@@ -38,7 +38,7 @@ export function rotateKeyFile(folder: string, overlapMs: number): KeysShown {
 }
 
 /** Never over keys that are there: agents trust those. */
-export function createKeyFile(folder: string): KeysShown {
+export function createKeyFile(folder: string): KeysSummary {
   const nowMs = Date.now();
   if (existsSync(keyFileIn(folder)))
     throw new Failure(
@@ -69,9 +69,9 @@ function found(folder: string): ControlPlaneKeys {
   );
 }
 
-function shown(folder: string, { serial, signing, authorities }: ControlPlaneKeys, nowMs: number): KeysShown {
+function shown(folder: string, { serial, signing, authorities }: ControlPlaneKeys, nowMs: number): KeysSummary {
   type Key = ControlPlaneKeys['signing'][number];
-  const row = (use: KeysShown['keys'][number]['use']) => (key: Key) => ({
+  const row = (use: KeysSummary['keys'][number]['use']) => (key: Key) => ({
     id: key.id,
     use,
     since: new Date(key.createdAtMs).toISOString(),

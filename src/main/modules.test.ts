@@ -41,7 +41,7 @@ describe('the modules together', () => {
     await commit([put(OPERATION, idOf(OPERATION, 'op-ended'), { ...ended, state: 'failed', finishedAtMs: 0 })]);
     const log = { info: () => undefined, warn: () => undefined };
     const retention = new RetentionController({ journal, clock, log });
-    const look = () => retention.look(new AbortController().signal);
+    const look = () => retention.sweep(new AbortController().signal);
     nowMs = 30 * DAY_MS - 1;
     await look();
     expect(journal.fleet.count(ITEM)).toBe(4);

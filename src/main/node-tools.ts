@@ -1,7 +1,7 @@
 // muster dataplane diff and trace: what is on the switch of this machine, beside what the last view of its agent says. Nothing is
 // changed, and no server is asked.
 import { Memory, FileDisk, DiskFailed } from '../agent/runtime.ts';
-import { EXIT, Failure, type NodeTools, type SwitchAsked } from '../cli/index.ts';
+import { EXIT, Failure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
 import {
   annotateTrace,
   compareContents,
@@ -66,7 +66,7 @@ async function wantedIn(folder: string): Promise<Wanted> {
   }
 }
 
-async function onSwitch<T>(asked: SwitchAsked, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
+async function onSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
   let ovs: OvsSwitch | undefined;
   try {
     ovs = openSwitch({ ...asked, database: asked.ovs, readOnly: true });

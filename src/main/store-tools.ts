@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT, Failure, type StoreAsked, type StoreTools } from '../cli/index.ts';
+import { EXIT, Failure, type StoreToolOptions, type StoreTools } from '../cli/index.ts';
 import { describeDamage, StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 import {
   describePostgresUrl,
@@ -125,11 +125,11 @@ function withProgress(sink: DumpSink, progress: ((done: number, all: number) => 
   };
 }
 
-async function dumped(asked: StoreAsked, sink: DumpSink): Promise<undefined> {
+async function dumped(asked: StoreToolOptions, sink: DumpSink): Promise<undefined> {
   await withReader(asked, (reader) => reader.dump(sink));
 }
 
-async function withReader<T>({ data, store }: StoreAsked, work: (reader: StoreReader) => Promise<T>): Promise<T> {
+async function withReader<T>({ data, store }: StoreToolOptions, work: (reader: StoreReader) => Promise<T>): Promise<T> {
   const reader = isShared(store) ? await openPostgresReader(store) : openSqliteReader(databaseIn(data));
   try {
     return await work(reader);
@@ -147,7 +147,10 @@ function databaseIn(folder: string): string {
   );
 }
 
-async function withTarget<T>({ data, store }: StoreAsked, work: (target: RestoreTarget) => Promise<T>): Promise<T> {
+async function withTarget<T>(
+  { data, store }: StoreToolOptions,
+  work: (target: RestoreTarget) => Promise<T>,
+): Promise<T> {
   const journalId = randomUUID();
   if (isShared(store)) {
     const parsed = parsePostgresUrl(store, process.env);

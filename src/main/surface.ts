@@ -2,7 +2,9 @@
 import type { ServerOptions } from '../api/runtime.ts';
 import type { Runtime } from '../composition/index.ts';
 
-export function surfaceOf(runtime: Runtime): Pick<ServerOptions, 'routes' | 'views' | 'settings' | 'documentMetrics'> {
+export function surfaceOf(
+  runtime: Runtime,
+): Pick<ServerOptions, 'routes' | 'representations' | 'settings' | 'documentMetrics'> {
   const { representations: views, settings, metrics: documentMetrics } = runtime.composition;
-  return { routes: runtime.routes(), views, settings, documentMetrics };
+  return { routes: runtime.routes(), representations: views, settings, documentMetrics };
 }

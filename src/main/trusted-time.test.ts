@@ -17,7 +17,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
     () => clocks.monotonicMs,
   );
   const fleet = new Fleet(PROGRAM.newRegistry());
-  fleet.loaded(0);
+  fleet.finishLoad(0);
   const reported: string[] = [];
   let isDoubted = false;
   const integrity = {
@@ -47,7 +47,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
 
 test('the clock of a server is doubted while the alarm of any server stands: whoever decides next forgets nothing either', () => {
   const fleet = new Fleet(PROGRAM.newRegistry());
-  fleet.loaded(0);
+  fleet.finishLoad(0);
   const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
   const integrity = { report: () => undefined, hasPending: () => false };
   const trusted = trustedTime({ journal: { fleet }, integrity, readClocks, server: 'm2:7070' });

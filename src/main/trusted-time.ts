@@ -2,7 +2,13 @@
 // an operator has confirmed it. It must never be the steady time of the process: that stays ahead after a clock was set back.
 import { clockJumped, isClockDoubted, type IntegrityFinding } from '../alarms/index.ts';
 import type { Journal, Store } from '../journal/index.ts';
-import { ClockWatch, COMMITS_LOOKED_AT, describeJump, jumpSince, type ClockReading } from '../journal/runtime.ts';
+import {
+  ClockWatch,
+  COMMITS_CHECKED_MAX,
+  describeJump,
+  findJumpBefore,
+  type ClockReading,
+} from '../journal/runtime.ts';
 
 export interface TrustedTime {
   readonly journal: Pick<Journal, 'fleet'>;
@@ -20,7 +26,7 @@ export function trustedTime({ journal, integrity, readClocks, server }: TrustedT
   const watch = new ClockWatch(readClocks());
   return () => {
     const now = readClocks();
-    const jump = watch.look(now);
+    const jump = watch.compare(now);
     if (jump !== undefined) integrity.report(clockJumped(server, describeJump(jump)));
     const isDoubted = integrity.hasPending('clock-jumped') || isClockDoubted(journal.fleet);
     return isDoubted ? undefined : now.wallMs;
@@ -29,12 +35,12 @@ export function trustedTime({ journal, integrity, readClocks, server }: TrustedT
 
 /** At a start: compares the clock with the newest commits. What lies before a clock was confirmed last is not asked about again. */
 export async function findJumpAtStart(store: Store, nowMs: number): Promise<string | undefined> {
-  const { commits } = await store.history({ limit: COMMITS_LOOKED_AT });
+  const { commits } = await store.history({ limit: COMMITS_CHECKED_MAX });
   const confirmed = commits.findIndex(({ changes }) =>
     changes.some(({ kind, id, body }) => kind === 'alarm' && body === null && id.startsWith('clock-jumped:')),
   );
   const newest = confirmed === -1 ? commits : commits.slice(0, confirmed + 1);
-  const jump = jumpSince(
+  const jump = findJumpBefore(
     newest.map(({ atMs }) => atMs),
     nowMs,
   );

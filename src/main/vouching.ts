@@ -36,10 +36,10 @@ export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts)
 }
 
 /** What the API adds to answers that agents act on. */
-export function proofsOf(desk: Desk): Pick<ServerOptions, 'revokedShown' | 'vouchForHolder' | 'vouchForRefusal'> {
+export function proofsOf(desk: Desk): Pick<ServerOptions, 'onRevokedCredential' | 'signHolder' | 'signRefusal'> {
   return {
-    revokedShown: (host, token) => desk.refuseRevoked(host, token),
-    vouchForHolder: ({ url, epoch }) => desk.vouching.holder(url, epoch),
-    vouchForRefusal: (credential, code) => desk.vouching.refusal(credential, code),
+    onRevokedCredential: (host, token) => desk.refuseRevoked(host, token),
+    signHolder: ({ url, epoch }) => desk.vouching.holder(url, epoch),
+    signRefusal: (credential, code) => desk.vouching.refusal(credential, code),
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { onTrial, put, type Fleet, type FleetReader } from '../fleet/index.ts';
+import { runTrial, put, type Fleet, type FleetReader } from '../fleet/index.ts';
 import { nicNeed, nicPort, type NicOf } from './attach.ts';
 import { isReservedMac, macFor } from './mac.ts';
 import { PORT, type Address, type Network, type NetworkId, type Port } from './model.ts';
@@ -91,7 +91,7 @@ describe('the port of a NIC', () => {
 
   test('ports of one decision see each other: neither address nor MAC is given twice', () => {
     const fleet = world();
-    const ports = onTrial(fleet, (trial) =>
+    const ports = runTrial(fleet, (trial) =>
       [0, 1, 2].map((nth) => {
         const doc = made(trial, 'n', { nic: nth, nth, revision: fleet.revision });
         trial.add([put(PORT, `p${nth}` as never, doc)]);

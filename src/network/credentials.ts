@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { parseDocument } from 'yaml';
 import { ALARM, alarmId, cleared, raised } from '../alarms/index.ts';
-import { checker, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { compileChecker, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { CAPABILITIES } from './back-end.ts';
 import { BACK_ENDS, type BackEndName } from './model.ts';
 
@@ -54,7 +54,7 @@ const FILE = Type.Object(
   { additionalProperties: false },
 );
 
-const problemsOf = checker(FILE);
+const problemsOf = compileChecker(FILE);
 
 function withCredentials(): BackEndName[] {
   return BACK_ENDS.filter((name) => CAPABILITIES[name].needsCredentials);

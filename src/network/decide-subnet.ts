@@ -1,6 +1,6 @@
 // Deciding on subnets: create, edit and delete. A network is routed throughout or not at all; nothing that is held or
 // promised is taken away.
-import { idOf, onTrial, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, runTrial, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { cidrOf, inUse } from './addresses.ts';
 import { taken } from './decide-network.ts';
@@ -127,7 +127,7 @@ function gatewayProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: S
 /** Whether the pool keeps what is promised of it when a subnet becomes another, or goes. */
 function promiseProblem(fleet: FleetReader, stored: StoredSubnet, after: Subnet | undefined): Refusal | undefined {
   const [pool, { version }] = [poolOf(stored.doc), stored.doc];
-  const left = onTrial(fleet, (trial) => {
+  const left = runTrial(fleet, (trial) => {
     trial.add([after === undefined ? remove(SUBNET, stored.id) : put(SUBNET, stored.id, after)]);
     return stockOf(trial).figures(pool, version);
   });

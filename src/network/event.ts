@@ -4,7 +4,7 @@ import { Type, type Static } from 'typebox';
 import {
   idOf,
   mark,
-  merged,
+  mergeChanges,
   put,
   remove,
   schemaKind,
@@ -107,7 +107,7 @@ export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: Recor
   }
   const isThere = ({ id, doc }: Change): boolean =>
     doc !== null || fleet.get(NETWORK_EVENT, idOf(NETWORK_EVENT, id)) !== undefined;
-  return accept(merged(changes).filter(isThere), answers);
+  return accept(mergeChanges(changes).filter(isThere), answers);
 }
 
 function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer> | undefined {

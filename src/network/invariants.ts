@@ -1,6 +1,6 @@
 // What must never be untrue of networks, ports and addresses. Checked after every commit in tests and in the simulation, on
 // what the commit changed.
-import { idOf, type Applied, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
 import { cidrOf } from './addresses.ts';
 import { CAPABILITIES } from './back-end.ts';
 import { CLAIM, type Claim } from './claim.ts';
@@ -12,12 +12,12 @@ import { stockOf } from './stock.ts';
 import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
 
 /** The ports that a commit made or changed, as they are now. */
-function portsIn(changed: readonly Applied[]): StoredPort[] {
+function portsIn(changed: readonly AppliedChange[]): StoredPort[] {
   return changed.flatMap(({ kind, after }) => (kind === PORT.name && after !== undefined ? [after as StoredPort] : []));
 }
 
 /** The subnets that a commit touched, as they were and as they are. */
-function subnetsIn(changed: readonly Applied[]): Stored<'subnet', Subnet>[] {
+function subnetsIn(changed: readonly AppliedChange[]): Stored<'subnet', Subnet>[] {
   return changed.flatMap(({ kind, before, after }) =>
     kind === SUBNET.name ? [before, after].flatMap((one) => (one === undefined ? [] : (one as never))) : [],
   );
@@ -152,7 +152,7 @@ const stockNotNegative: Invariant = {
   },
 };
 
-function poolsIn(fleet: FleetReader, changed: readonly Applied[]): Set<PoolKey> {
+function poolsIn(fleet: FleetReader, changed: readonly AppliedChange[]): Set<PoolKey> {
   const pools = new Set<PoolKey>(subnetsIn(changed).map(({ doc }) => poolOf(doc)));
   for (const { doc } of portsIn(changed)) {
     for (const { subnet } of doc.addresses) {

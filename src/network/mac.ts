@@ -1,6 +1,12 @@
 // MAC addresses of ports that Muster makes: locally administered, from the revision that the decision was made on and a
 // counter within it, so that none is ever given out twice. Users' own may not look like these.
-import { AscendingMap, type Applied, type FleetReader, type Projected, type Projection } from '../fleet/index.ts';
+import {
+  AscendingMap,
+  type AppliedChange,
+  type FleetReader,
+  type ProjectionState,
+  type Projection,
+} from '../fleet/index.ts';
 import { PORT, type Port, type PortId } from './model.ts';
 
 const REVISIONS = 2 ** 34;
@@ -31,10 +37,10 @@ export function isReservedMac(mac: string): boolean {
 }
 
 /** The ports by their MAC address: it names one port of a network. */
-class Macs implements Projected {
+class Macs implements ProjectionState {
   readonly #ports = new AscendingMap<readonly string[] | string>();
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     const was = (before?.doc as Port | undefined)?.mac;
     const is = (after?.doc as Port | undefined)?.mac;
     if (was === is) return;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idOf, onTrial, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, runTrial, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { PORT, type Port } from './model.ts';
 import { fleetWith, network, port, subnet } from './network-fixture.ts';
 import { presenceOf } from './presence.ts';
@@ -146,7 +146,7 @@ describe('presence', () => {
           expect(told(fleet)).toEqual(counted(fleet));
         }
         const before = told(fleet);
-        onTrial(fleet, (trial) => {
+        runTrial(fleet, (trial) => {
           for (const change of tried) {
             trial.add([change]);
             expect(told(trial)).toEqual(counted(trial));

@@ -1,6 +1,12 @@
 // Presence: the hosts on which something of a subnet or a network lives. Derived from bound ports and from nothing else, port
 // by port, so that one that goes does not take the host's row with it while others remain.
-import { IdGroups, type Applied, type FleetReader, type Projected, type Projection } from '../fleet/index.ts';
+import {
+  IdGroups,
+  type AppliedChange,
+  type FleetReader,
+  type ProjectionState,
+  type Projection,
+} from '../fleet/index.ts';
 import { PORT, type Port } from './model.ts';
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
@@ -64,17 +70,17 @@ class Places {
   }
 
   on(host: string): string[] {
-    return [...this.#subjects.inOrder(host)];
+    return [...this.#subjects.idsOf(host)];
   }
 }
 
-class Presence implements Projected {
+class Presence implements ProjectionState {
   readonly #subnets = new Places();
   readonly #networks = new Places();
   /** Of ports on a segment that have no address, and so are in no subnet. */
   readonly #segments = new Places();
 
-  apply({ before, after }: Applied): void {
+  apply({ before, after }: AppliedChange): void {
     const was = before?.doc as Port | undefined;
     const is = after?.doc as Port | undefined;
     if (was?.binding === undefined && is?.binding === undefined) return;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fleet, onTrial, put, Registry, type Change, type Kind } from '../fleet/index.ts';
+import { Fleet, runTrial, put, Registry, type Change, type Kind } from '../fleet/index.ts';
 import { deleteQuota, setQuota } from './decide-quota.ts';
 import { accepted, network, port, WHO } from './network-fixture.ts';
 import { networkModel } from './network-model.ts';
@@ -26,7 +26,7 @@ describe('quotas', () => {
       port('p1', 'n', { project: 'blue' }),
       { kind: 'instance', id: 'i2', doc: null },
     ];
-    onTrial(fleet, (trial) => {
+    runTrial(fleet, (trial) => {
       trial.add(changes);
       expect(usageOf(trial, 'default')).toEqual({ instances: 1, vcpus: 8, memoryMiB: 8192, ports: 1 });
       expect(usageOf(trial, 'blue')).toEqual({ instances: 0, vcpus: 0, memoryMiB: 0, ports: 1 });

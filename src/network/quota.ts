@@ -2,10 +2,10 @@
 import { Type, type Static } from 'typebox';
 import {
   schemaKind,
-  type Applied,
+  type AppliedChange,
   type FleetReader,
   type Id,
-  type Projected,
+  type ProjectionState,
   type Projection,
   type Refusal,
 } from '../fleet/index.ts';
@@ -41,10 +41,10 @@ interface Counted {
 }
 
 /** What each project has, counted as ports and instances come and go. */
-class Usage implements Projected {
+class Usage implements ProjectionState {
   readonly #projects = new Map<string, Record<Limited, number>>();
 
-  apply({ kind, before, after }: Applied): void {
+  apply({ kind, before, after }: AppliedChange): void {
     const was = before?.doc as Counted | undefined;
     const is = after?.doc as Counted | undefined;
     // Ports change often, and hardly ever their project.

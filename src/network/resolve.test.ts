@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { onTrial, type Fleet, type Refusal } from '../fleet/index.ts';
+import { runTrial, type Fleet, type Refusal } from '../fleet/index.ts';
 import { nicPort } from './attach.ts';
 import { accepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
 import { isRefusal } from './refusal.ts';
@@ -257,7 +257,7 @@ describe('auto', () => {
       'subnet/default-default',
     ]);
     expect(nics).toEqual([{ kind: 'new', network: 'default-default', fixedIps: [] }]);
-    const made = onTrial(fleet, (trial) => {
+    const made = runTrial(fleet, (trial) => {
       trial.add(changes);
       return nicPort(trial, nics[0]!, { instance: 'web', nic: 0, project: 'default', portId: 'p', ...WHO });
     });

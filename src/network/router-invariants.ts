@@ -3,7 +3,7 @@
 import {
   idOf,
   type AnyDoc,
-  type Applied,
+  type AppliedChange,
   type FleetReader,
   type Id,
   type Invariant,
@@ -27,7 +27,7 @@ import {
 import { findNetwork, type StoredPort } from './topology.ts';
 
 /** The ids of a kind that a commit touched. */
-function touched(changed: readonly Applied[], { name }: Kind<string, never>): string[] {
+function touched(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
   return changed.flatMap(({ kind, before, after }) => (kind === name ? [(after ?? before)?.id ?? ''] : []));
 }
 
@@ -40,7 +40,7 @@ function there<K extends string, D extends AnyDoc>(
 }
 
 /** The routers that a commit may have broken. */
-function routersIn(fleet: FleetReader, changed: readonly Applied[]): StoredRouter[] {
+function routersIn(fleet: FleetReader, changed: readonly AppliedChange[]): StoredRouter[] {
   return [
     ...there(fleet, ROUTER, touched(changed, ROUTER)),
     ...touched(changed, SUBNET).flatMap((id) => [...fleet.find(ROUTERS_BY_SUBNET, id)]),
@@ -76,7 +76,7 @@ const apart: Invariant = {
 };
 
 /** The users of addresses outside that a commit may have broken, with what they say that they have. */
-function usersIn(fleet: FleetReader, changed: readonly Applied[]) {
+function usersIn(fleet: FleetReader, changed: readonly AppliedChange[]) {
   const ports = changed.flatMap(({ kind, before, after }) => (kind === PORT.name ? [before, after] : []));
   const users = ports.flatMap((port) => (port?.doc as Port | undefined)?.usedBy ?? []);
   const of = (kind: 'router' | 'floating-address') => users.filter((one) => one.kind === kind).map(({ id }) => id);
@@ -114,7 +114,7 @@ const usedPorts: Invariant = {
     }),
 };
 
-function portsBefore(fleet: FleetReader, changed: readonly Applied[]): StoredPort[] {
+function portsBefore(fleet: FleetReader, changed: readonly AppliedChange[]): StoredPort[] {
   const had = changed.flatMap(({ kind, before }) => {
     if (kind === ROUTER.name) return (before as StoredRouter | undefined)?.doc.nat?.port ?? [];
     return kind === FLOATING_ADDRESS.name

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idOf, type Applied, type Change, type Stored } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type Change, type Stored } from '../fleet/index.ts';
 import { CLAIM, type Claim } from './claim.ts';
 import { formatIp, parseIp, type IpVersion } from './ip.ts';
 import { PORT, SUBNET, type Address, type Port, type Subnet } from './model.ts';
@@ -242,11 +242,11 @@ describe('stock, after any changes', () => {
       fc.property(anyChanges, (changes) => {
         const stock = new Stock();
         const documents = new Map<string, Stored>();
-        const done: { readonly applied: Applied; readonly before: unknown }[] = [];
+        const done: { readonly applied: AppliedChange; readonly before: unknown }[] = [];
         for (const [at, { kind, id, doc }] of changes.entries()) {
           const before = documents.get(`${kind}/${id}`);
           const after = doc === null ? undefined : { id: idOf(PORT, id), revision: at, doc };
-          const applied: Applied = { kind, before, after };
+          const applied: AppliedChange = { kind, before, after };
           done.push({ applied, before: told(stock) });
           stock.apply(applied);
           if (after === undefined) documents.delete(`${kind}/${id}`);

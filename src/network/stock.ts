@@ -1,6 +1,6 @@
 // The stock of addresses: per pool and version how many there are, how many are held, promised and free, and which is the
 // lowest free one. It follows subnets, ports and claims in whatever order they come; it keeps nothing that they do not say.
-import type { Applied, FleetReader, Forkable, Projection } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Forkable, Projection } from '../fleet/index.ts';
 import { CLAIM, type Claim } from './claim.ts';
 import type { IpVersion } from './ip.ts';
 import { PORT, SUBNET, type Address, type Port, type Subnet } from './model.ts';
@@ -71,7 +71,7 @@ export class Stock implements Forkable {
     return fork;
   }
 
-  apply({ kind, before, after }: Applied): void {
+  apply({ kind, before, after }: AppliedChange): void {
     const was = before?.doc;
     const is = after?.doc;
     if (kind === PORT.name) this.#port((after ?? before)?.id ?? '', was as Port | undefined, is as Port | undefined);

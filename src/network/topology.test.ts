@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { idOf, onTrial, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, runTrial, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { segmentsOfHost } from './host-segments.ts';
 import { portsWithMac } from './mac.ts';
@@ -70,7 +70,7 @@ test('topology, MACs and usage equal a look through the documents, and a trial l
       for (const change of done) fleet.apply(fleet.revision + 1, [change]);
       const before = told(fleet);
       expect(before).toMatchObject(lookedUp(fleet) as object);
-      onTrial(fleet, (trial) => {
+      runTrial(fleet, (trial) => {
         for (const change of tried) {
           trial.add([change]);
           expect(told(trial)).toMatchObject(lookedUp(trial) as object);

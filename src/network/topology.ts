@@ -1,6 +1,6 @@
 // How networks hang together: the subnets and segments of each, whether it is routed, and where a NIC on it may go. A
 // projection, so that a request looks nothing up twice; what NICs may choose from is worked out once per change of a network.
-import type { Applied, FleetReader, Projected, Projection, Stored } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, ProjectionState, Projection, Stored } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import type { IpVersion } from './ip.ts';
 import {
@@ -33,10 +33,10 @@ interface Parts {
 const nothing = (): Parts => ({ segments: new Map(), subnets: new Map(), segmented: 0 });
 const NOTHING: Parts = nothing();
 
-class Topology implements Projected {
+class Topology implements ProjectionState {
   readonly #networks = new Map<string, Parts>();
 
-  apply({ kind, before, after }: Applied): void {
+  apply({ kind, before, after }: AppliedChange): void {
     for (const [stored, there] of [
       [before, false],
       [after, true],

@@ -1,7 +1,7 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only make it look
 // sooner; a periodic scan finds everything they missed.
-import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { ActionRoom } from './action-room.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
@@ -284,7 +284,7 @@ export class OperationsController {
     }
   }
 
-  #wakeFor(applied: readonly Applied[]): void {
+  #wakeFor(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const change of applied) {
       const { kind, before, after } = change;

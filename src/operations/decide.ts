@@ -1,6 +1,15 @@
 // Deciding what happens to operations: starting one, recording a step, ending it, cancelling and retrying it. The
 // state tables are enforced here, inside the commit.
-import { idOf, mark, merged, put, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
+import {
+  idOf,
+  mark,
+  mergeChanges,
+  put,
+  type Change,
+  type FleetReader,
+  type Reason,
+  type Refusal,
+} from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredItem, StoredOperation } from './kind.ts';
 import {
@@ -109,7 +118,7 @@ export function decideSteps(fleet: FleetReader, next: DecideStep, nowMs: number)
     if (recorded.kind === 'refuse' || recorded.answer === 'stale') return recorded;
     changes.push(...recorded.changes);
   }
-  return accept(merged(changes), 'recorded');
+  return accept(mergeChanges(changes), 'recorded');
 }
 
 /** Gives everything that is unfinished as much more time as a clock that was set ahead took from it. */

@@ -1,6 +1,6 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
 // whoever carries a step out, and says what cancel, retry and rollback mean for it.
-import type { Applied, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
+import type { AppliedChange, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
 import type { Item, ItemId, ItemState, Operation } from './model.ts';
 
 export type StoredOperation = Stored<'operation', Operation>;
@@ -115,7 +115,7 @@ export interface OperationKind {
   /** What is written down when the deadline passes over an item: how things stand. Nothing is done to the world any more. */
   overdue?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Items that should be looked at because of this change, beside those whose target it is. */
-  wakes?(fleet: FleetReader, change: Applied): Iterable<StoredItem>;
+  wakes?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
   /** The task that the item has for its host's agent. */
   task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
   /** What the agent's answer means. */

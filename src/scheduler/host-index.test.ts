@@ -76,7 +76,7 @@ describe('the host index', () => {
         stage.add([randomChange(dice, stage, 20)]);
         if (dice.chance(30)) schedule(stage, request());
       }
-      stage.drop();
+      stage.rollback();
       expect(shown(hostIndexOf(fleet))).toEqual(before);
     });
     fc.assert(property, { numRuns: 40 });

@@ -1,6 +1,6 @@
 // The fleet as the scheduler sees it: hosts by slot with what they have left, sets of slots by zone, site, aggregate and
 // trait, and what claims and failed builds take. A function of the documents alone, in whatever order they come.
-import type { Applied, FleetReader, Forkable, Projection, Stored } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
@@ -77,7 +77,7 @@ export class HostIndex implements Forkable {
     return this.#layout.version !== this.#layoutVersion;
   }
 
-  apply({ kind, before, after }: Applied): void {
+  apply({ kind, before, after }: AppliedChange): void {
     if (kind === CLAIM.name) this.#claim(before?.doc as Claim | undefined, after?.doc as Claim | undefined);
     else if (kind === HOST.name) this.#host(before as StoredHost | undefined, after as StoredHost | undefined);
     else this.#failures(before?.doc as BuildFailures | undefined, after?.doc as BuildFailures | undefined);

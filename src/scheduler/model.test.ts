@@ -103,8 +103,8 @@ describe('what a claim takes', () => {
 
 describe('the setting', () => {
   test('its-default-is-valid-and-nonsense-is-not', () => {
-    expect(SCHEDULER.problems(SCHEDULER.fallback)).toEqual([]);
-    const { weights } = SCHEDULER.fallback;
+    expect(SCHEDULER.problems(SCHEDULER.defaultValue)).toEqual([]);
+    const { weights } = SCHEDULER.defaultValue;
     expect(SCHEDULER.problems({ weights: { ...weights, memory: 1e9 }, instancesPerHostMax: 0 })).toHaveLength(1);
     expect(SCHEDULER.problems({ weights, instancesPerHostMax: -1 })).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 // What this room registers with the fleet, and what must never be untrue of claims.
-import { idOf, type Applied, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
 import { excludedBy, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
@@ -15,7 +15,7 @@ interface ClaimChange {
   readonly after: Claim | undefined;
 }
 
-function claimChanges(changed: readonly Applied[]): ClaimChange[] {
+function claimChanges(changed: readonly AppliedChange[]): ClaimChange[] {
   return changed
     .filter(({ kind }) => kind === CLAIM.name)
     .map(({ before, after }) => ({

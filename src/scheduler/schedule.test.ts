@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { onTrial, Stage, type FleetReader } from '../fleet/index.ts';
+import { runTrial, Stage, type FleetReader } from '../fleet/index.ts';
 import { askOf } from './ask.ts';
 import { naiveBest } from './naive-fixture.ts';
 import { Dice, randomChange, randomFleet, randomRequest, type Variety } from './random-fixture.ts';
@@ -29,14 +29,14 @@ function agree(seed: number, hosts: number, variety: Variety): void {
     for (let step = 0; step < 6; step += 1) {
       stage.add([randomChange(dice, stage, hosts)]);
       expectSame(stage, next());
-      onTrial(stage, (trial) => {
+      runTrial(stage, (trial) => {
         trial.add([randomChange(dice, trial, hosts)]);
         expectSame(trial, next());
       });
       expectSame(stage, next());
     }
-    if (dice.chance(50)) stage.keep();
-    else stage.drop();
+    if (dice.chance(50)) stage.promote();
+    else stage.rollback();
     expectSame(fleet, next());
   }
 }

@@ -98,6 +98,6 @@ export function request(shape: Partial<ScheduleRequest> = {}): ScheduleRequest {
 }
 
 export function settings(weights: Partial<Weights>, shape: Partial<SchedulerSettings> = {}): Change {
-  const value = { ...SCHEDULER.fallback, ...shape, weights: { ...SPREADING, ...weights } };
+  const value = { ...SCHEDULER.defaultValue, ...shape, weights: { ...SPREADING, ...weights } };
   return put(SETTING, SCHEDULER.name, { value, ...BY });
 }

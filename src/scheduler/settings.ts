@@ -64,7 +64,7 @@ export const SCHEDULER = setting('scheduler', {
     { weights: WEIGHTS, instancesPerHostMax: Type.Integer({ minimum: 0, maximum: 1_000_000 }) },
     { additionalProperties: false },
   ),
-  fallback: { weights: SPREADING, instancesPerHostMax: 0 },
+  defaultValue: { weights: SPREADING, instancesPerHostMax: 0 },
 });
 
-export type SchedulerSettings = (typeof SCHEDULER)['fallback'];
+export type SchedulerSettings = (typeof SCHEDULER)['defaultValue'];

@@ -59,7 +59,7 @@ test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async 
   const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const joinToken = await plane.joinToken('c1');
-  const value = { ...CONDITIONS.fallback, degradedAfterMs: 0 };
+  const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
   const driver = Object.assign(new SimulatedDriver({ clock: realClock }), {
     conditions: async () => [{ type: 'switch' as const, code: 'unreachable', message: 'no answer' }],

@@ -25,11 +25,11 @@ export class HttpPlane extends Plane {
       clock: realClock,
       ids: this.ids,
       routes: agentRoutes(server.desk),
-      views: [],
+      representations: [],
       settings: [],
-      revokedShown: (host, token) => server.desk.refuseRevoked(host, token),
-      vouchForRefusal: (credential, code) => server.vouching.refusal(credential, code),
-      vouchForHolder: ({ url: holder, epoch }) => server.vouching.holder(holder, epoch),
+      onRevokedCredential: (host, token) => server.desk.refuseRevoked(host, token),
+      signRefusal: (credential, code) => server.vouching.refusal(credential, code),
+      signHolder: ({ url: holder, epoch }) => server.vouching.holder(holder, epoch),
       log: pino({ level: 'silent' }),
     });
     await api.listen({ host: '127.0.0.1', port });

@@ -2,7 +2,7 @@
 // fails the suite.
 import { describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
-import { checker } from '../../src/fleet/index.ts';
+import { compileChecker } from '../../src/fleet/index.ts';
 import { CALLERS, idIn, keyOf, prepareServer, requestFor, TABLE, type CallerName } from './every-route.ts';
 import { startApiTestServer } from './world.ts';
 
@@ -50,7 +50,7 @@ function answerProblems(route: Route, status: number, body: string): string[] {
   }
   if (face === undefined) return [`status ${status} is not described`];
   if (face.schema === undefined) return [];
-  return checker(face.schema)(JSON.parse(body)).map((problem) => `answer ${problem.field} ${problem.message}`);
+  return compileChecker(face.schema)(JSON.parse(body)).map((problem) => `answer ${problem.field} ${problem.message}`);
 }
 
 test('X-Auth-Token-is-as-good-as-a-bearer', async () => {

@@ -281,7 +281,7 @@ describe('listening', () => {
       clock,
       ids,
       routes: [],
-      views: [],
+      representations: [],
       settings: [],
       log: pino({ level: 'silent' }),
       tls,

@@ -125,7 +125,7 @@ describe('asking for instances', () => {
     await holder.commit(...sampleNetwork());
     const secret = await holder.token('operator');
     const other = await startApiTestServer({ disk: holder.disk, clock: holder.clock, leads: false });
-    await other.journal.reached(holder.journal.fleet.revision, 2000);
+    await other.journal.waitForRevision(holder.journal.fleet.revision, 2000);
     const answer = await other.call(secret, { method: 'POST', url: '/api/v1/instances/preview', payload: ASKED });
     expect(answer.json()).toMatchObject({ count: 1, placed: 1 });
     await holder.close();

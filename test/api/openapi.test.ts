@@ -1,13 +1,13 @@
 // The committed description is what is served. `vitest run test/api/openapi.test.ts --update` writes it anew.
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import { openApi } from '../../src/api/runtime.ts';
+import { describeApi } from '../../src/api/runtime.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startApiTestServer } from './world.ts';
 
 test('docs/openapi.json is current', async () => {
   const world = await startApiTestServer();
-  const description = openApi(world.server.routes, packageJson.version);
+  const description = describeApi(world.server.routes, packageJson.version);
   const text = await format(JSON.stringify(description), { parser: 'json', printWidth: 120 });
   await expect(text).toMatchFileSnapshot('../../docs/openapi.json');
   await world.close();

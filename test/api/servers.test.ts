@@ -37,7 +37,7 @@ async function pair(): Promise<{
   await populate(holder);
   const { world: follower, url: followerUrl } = await server({ clock, disk: holder.disk });
   const admin = await holder.token('admin');
-  await follower.journal.reached(holder.journal.fleet.revision, 2000);
+  await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
   return { holder, follower, holderUrl, followerUrl, admin };
 }
 
@@ -83,7 +83,7 @@ describe('a server that does not decide', () => {
     ]);
     expect(await refused.json()).toMatchObject({ code: 'site-exists' });
     const viewer = await holder.token('viewer');
-    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
     expect((await post(`${followerUrl}/api/v1/sites`, viewer, { name: 'x' })).status).toBe(403);
     expect((await post(`${followerUrl}/api/v1/sites`, 'mst_tk-1_00000000000000000000', { name: 'x' })).status).toBe(
       401,
@@ -125,7 +125,7 @@ describe('a server that does not decide', () => {
   test('tells agents to go to the holder themselves', async () => {
     const { holder, follower, holderUrl } = await pair();
     const agent = await holder.token('agent', { host: 'central-0' });
-    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
     const answer = await follower.call(agent, {
       method: 'POST',
       url: '/api/v1/agent/heartbeat',
@@ -158,7 +158,7 @@ describe('a server that does not decide', () => {
     await takeLease(holder, holderUrl);
     const { world: follower, url } = await server({ clock, disk: holder.disk });
     const admin = await holder.token('admin');
-    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
     const answer = await post(`${url}/api/v1/sites`, admin, { name: 'x' });
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({
@@ -211,10 +211,10 @@ describe('a read', () => {
     const { world } = await server();
     await takeLease(world);
     const waited: number[] = [];
-    const { reached } = world.journal;
-    world.journal.reached = (revision, timeoutMs) => {
+    const { waitForRevision } = world.journal;
+    world.journal.waitForRevision = (revision, timeoutMs) => {
       waited.push(revision);
-      return reached.call(world.journal, revision, timeoutMs);
+      return waitForRevision.call(world.journal, revision, timeoutMs);
     };
     const headers = { 'muster-revision': '1000' };
     const answer = await world.server.app.inject({ url: '/api/v1/hosts', headers });

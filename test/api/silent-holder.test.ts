@@ -22,7 +22,7 @@ test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () 
   onTestFinished(() => follower.close());
   const url = await follower.server.listen({ host: '127.0.0.1', port: 0 });
   const admin = await holder.token('admin');
-  await follower.journal.reached(holder.journal.fleet.revision, 2000);
+  await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
 
   const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
   // Less patient than the server that passes it on: without an answer by then this fails.

@@ -13,7 +13,7 @@ let url: string;
 const open: Reader[] = [];
 
 beforeEach(async () => {
-  world = await startApiTestServer({ heartbeatMs: 50 });
+  world = await startApiTestServer({ keepAliveMs: 50 });
   await populate(world);
   viewer = await world.token('viewer');
   admin = await world.token('admin');

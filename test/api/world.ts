@@ -51,7 +51,7 @@ export function clockAhead(): ApiTestServer['clock'] {
 }
 
 export interface ApiTestServerOptions extends Partial<
-  Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url' | 'auditFolder' | 'tls'>
+  Pick<ServerOptions, 'limits' | 'keepAliveMs' | 'url' | 'auditFolder' | 'tls'>
 > {
   /** A disk that another server is on. */
   readonly disk?: MemoryDisk;
@@ -90,7 +90,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
     provide(BACK_END_CREDENTIALS, () => new Map()),
   ]);
   const desk = runtime.get(AGENT_GATEWAY);
-  const { limits = NO_LIMITS, heartbeatMs, url, auditFolder, tls } = options;
+  const { limits = NO_LIMITS, keepAliveMs, url, auditFolder, tls } = options;
   const server = createServer({
     ...surfaceOf(runtime),
     journal,
@@ -98,7 +98,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
     ids,
     log,
     limits,
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
+    ...(keepAliveMs !== undefined && { keepAliveMs }),
     ...(url !== undefined && { url }),
     ...(auditFolder !== undefined && { auditFolder }),
     ...(tls !== undefined && { tls }),

@@ -227,7 +227,7 @@ describe('Idempotency-Key', () => {
       clock,
       log: { info: () => undefined, warn: () => undefined },
     });
-    await retention.look(new AbortController().signal);
+    await retention.sweep(new AbortController().signal);
     const later = await site('day', 'k7');
     expect(later.json()).toMatchObject({ status: 409, code: 'site-exists' });
   });

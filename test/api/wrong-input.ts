@@ -3,7 +3,7 @@
 import type { InjectOptions } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Route } from '../../src/access/index.ts';
-import { checker } from '../../src/fleet/index.ts';
+import { compileChecker } from '../../src/fleet/index.ts';
 
 export type Random = () => number;
 
@@ -49,7 +49,7 @@ export function sample(schema: TSchema): unknown {
     case 'array':
       return [sample(node.items as TSchema)];
     case 'string':
-      return SAMPLES.find((text) => checker(schema)(text).length === 0) ?? 'a';
+      return SAMPLES.find((text) => compileChecker(schema)(text).length === 0) ?? 'a';
     case 'integer':
     case 'number':
       return Math.max(node.minimum ?? 1, 1);
@@ -125,7 +125,7 @@ function objectsIn(value: unknown): Record<string, unknown>[] {
 
 /** A body that does not fit, by one or a few changes to one that does. */
 function wrongBody(random: Random, schema: TSchema): unknown {
-  const check = checker(schema);
+  const check = compileChecker(schema);
   for (;;) {
     const wrapped = { body: structuredClone(sample(schema)) };
     for (let changes = 1 + Math.floor(random() * 3); changes > 0; changes -= 1) change(random, wrapped);

@@ -35,12 +35,17 @@ test('files are begun anew at their limit, the oldest go, and a flood of strange
   const folder = join(newFolder(), 'audit');
   let lost = 0;
   const limits = { fileBytes: 2000, allBytes: 10_000 };
-  const files = new RefusalFiles({ folder, log: pino({ level: 'silent' }), lost: (lines) => (lost += lines), limits });
+  const files = new RefusalFiles({
+    folder,
+    log: pino({ level: 'silent' }),
+    onLost: (lines) => (lost += lines),
+    limits,
+  });
   for (let nth = 1; nth <= 5; nth += 1) files.write(lineOf(nth), 'known');
   const most = { bytes: 0, files: 0 };
   for (let nth = 1; nth <= 500; nth += 1) {
     files.write(lineOf(nth), 'strangers');
-    await files.written();
+    await files.flush();
     most.bytes = Math.max(most.bytes, bytesIn(folder, /strangers/));
     most.files = Math.max(most.files, readdirSync(folder).length);
   }
@@ -79,15 +84,19 @@ describe.skipIf(!isRoot)('a full disk (only root can mount one)', () => {
     const folder = join(newFolder(), 'audit');
     const disk = smallDisk(folder);
     const lost = { lines: 0 };
-    const files = new RefusalFiles({ folder, log: pino({ level: 'silent' }), lost: (lines) => (lost.lines += lines) });
+    const files = new RefusalFiles({
+      folder,
+      log: pino({ level: 'silent' }),
+      onLost: (lines) => (lost.lines += lines),
+    });
     for (let nth = 1; nth <= 3; nth += 1) files.write(lineOf(nth), 'known');
-    await files.written();
+    await files.flush();
     disk.fill();
     // Until the last page of the file is full, and a line ends in the middle.
     let nth = 3;
-    for (; lost.lines === 0; await files.written()) files.write(lineOf((nth += 1)), 'known');
+    for (; lost.lines === 0; await files.flush()) files.write(lineOf((nth += 1)), 'known');
     const last = nth - 1;
-    for (let more = 0; more < 5; more += 1, await files.written()) files.write(lineOf((nth += 1)), 'known');
+    for (let more = 0; more < 5; more += 1, await files.flush()) files.write(lineOf((nth += 1)), 'known');
     expect(lost.lines).toBe(6);
     disk.free();
     files.write(lineOf(1000), 'known');

@@ -83,7 +83,7 @@ describe('a body that is kept back', () => {
     await takeLease(holder, holderUrl);
     await populate(holder);
     const { world: follower, url } = await started({ clock, disk: holder.disk });
-    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
     const held = await hold(url, MADE_UP, { path: '/api/v1/tokens', body: NEW_ADMIN });
     clock.ahead(2 * 10 ** 9);
     holder.journal.stepDown();

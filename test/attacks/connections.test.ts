@@ -75,7 +75,7 @@ test('a TLS handshake that never comes is cut off', { timeout: 30_000 }, async (
 });
 
 test('strangers are limited by address, and callers behind the same address are not', async () => {
-  const { world, port } = await started({ limits: { strangersPerAddress: 5, perAddressPerSecond: Infinity } });
+  const { world, port } = await started({ limits: { anonymousPerAddress: 5, perAddressPerSecond: Infinity } });
   const known = await Promise.all(
     Array.from({ length: 12 }, async () => {
       const one = await peer(port, requestOf(await world.token('viewer')));
@@ -144,7 +144,7 @@ test('when strangers have all connections the oldest of them make place', async 
 
 test('over TLS callers are limited by credential too', async () => {
   const tls = await selfSigned();
-  const { world, port } = await started({ tls, limits: { connectionsPerToken: 2, strangersPerAddress: 3 } });
+  const { world, port } = await started({ tls, limits: { connectionsPerToken: 2, anonymousPerAddress: 3 } });
   const viewer = await world.token('viewer');
   const texts: string[] = [];
   for (let n = 0; n < 3; n += 1) {

@@ -13,7 +13,7 @@ let url: string;
 let admin: string;
 
 beforeEach(async () => {
-  world = await startApiTestServer({ heartbeatMs: NEVER_MS });
+  world = await startApiTestServer({ keepAliveMs: NEVER_MS });
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
   admin = await world.token('admin');

@@ -252,7 +252,7 @@ test('probes are answered while a stranger at the same address is rate limited',
 });
 
 test('a watch from the beginning comes whole, in pieces that wait for the reader', { timeout: 60_000 }, async () => {
-  const { world, url } = await started({ heartbeatMs: 5 });
+  const { world, url } = await started({ keepAliveMs: 5 });
   const viewer = await world.token('viewer');
   const revision = await world.commit(...Array.from({ length: 2000 }, (_, at) => hostChange(`h${at}`)));
   const stream = await openStream(`${url}/api/v1/watch?after=${revision - 1}&kind=host`, bearer(viewer));

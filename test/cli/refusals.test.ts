@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ran } from '../../src/cli/terminal-fixture.ts';
+import { runWords } from '../../src/cli/terminal-fixture.ts';
 import { freePort } from '../free-port.ts';
 import { newFolder, run, startServer } from './muster.ts';
 
@@ -38,7 +38,7 @@ describe('what the server refuses is 1, in its own sentences', () => {
     ['an operation that is not there', ['operations', 'cancel', 'op-1'], 'There is no operation "op-1"'],
     ['a state that is not known', ['hosts', 'list', '--state', 'sleeping'], 'must be one of'],
   ])('%s', async (_why, args, sentence) => {
-    const ended = await ran([...args, '--server', server.url, '--data', server.data]);
+    const ended = await runWords([...args, '--server', server.url, '--data', server.data]);
     expect(ended).toMatchObject({ code: 1, out: '' });
     expect(ended.err).toContain(sentence);
   });

@@ -1,6 +1,6 @@
 // --wait, on a server whose simulated hosts come into service by themselves.
 import { describe, expect, test, vi } from 'vitest';
-import { ran } from '../../src/cli/terminal-fixture.ts';
+import { runWords } from '../../src/cli/terminal-fixture.ts';
 import { newFolder, startServer } from './muster.ts';
 
 // Hosts that are joined here get a simulated agent a few seconds later.
@@ -33,7 +33,7 @@ describe.concurrent('waiting for an operation', () => {
   test('a terminal gets a picture that is drawn again and again, and gone at the end', async () => {
     const sizes = ['--vcpus', '8', '--memory', '4GiB'];
     const words = ['hosts', 'join', 'w8', ...sizes, '--wait', '--server', server.url, '--data', server.data];
-    const { code, out, err } = await ran(words, { outIsTerminal: true, errIsTerminal: true });
+    const { code, out, err } = await runWords(words, { outIsTerminal: true, errIsTerminal: true });
     expect(code).toBe(0);
     expect(out).toMatch(/^op-\w+ succeeded: join host w8, 1\/1 done\.\n$/);
     const pictures = err.split('\u001B[J');
@@ -46,9 +46,9 @@ describe.concurrent('waiting for an operation', () => {
   test('NO_COLOR and --no-color are heard, also on a terminal', async () => {
     const words = ['hosts', 'list', '--server', server.url, '--data', server.data];
     const terminal = { outIsTerminal: true, errIsTerminal: true };
-    expect((await ran(words, terminal)).out).toContain('\u001B[');
-    expect((await ran(words, { ...terminal, env: { NO_COLOR: '1' } })).out).not.toContain('\u001B[');
-    expect((await ran([...words, '--no-color'], terminal)).out).not.toContain('\u001B[');
+    expect((await runWords(words, terminal)).out).toContain('\u001B[');
+    expect((await runWords(words, { ...terminal, env: { NO_COLOR: '1' } })).out).not.toContain('\u001B[');
+    expect((await runWords([...words, '--no-color'], terminal)).out).not.toContain('\u001B[');
   });
 
   test('--timeout ends the waiting with 5, not the operation', async () => {

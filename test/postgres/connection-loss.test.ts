@@ -103,10 +103,10 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     const [follower, writer] = [await openForTest(url), await openForTest(url)];
     await cutSessions(url);
     // Woken by the listener's return, then, from the head on, only by a notification of the other store's commit.
-    await follower.changed(Number.MAX_SAFE_INTEGER, AbortSignal.timeout(30_000));
+    await follower.waitForChange(Number.MAX_SAFE_INTEGER, AbortSignal.timeout(30_000));
     const { position } = await withRetries(() => snapshotOf(follower));
     const giveUp = AbortSignal.timeout(30_000);
-    const woken = follower.changed(position.revision, giveUp);
+    const woken = follower.waitForChange(position.revision, giveUp);
     await withRetries(() => mustWrite(writer, batch([put('heard')])));
     await woken;
     expect(giveUp.aborted).toBe(false);

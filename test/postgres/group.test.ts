@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   absent,
-  at,
+  atRevision,
   batch,
   drop,
   mustWrite,
@@ -58,7 +58,7 @@ postgresSuite('postgres-group', (postgres) => {
   });
 
   test('the-lease-counts-before-the-head-and-the-head-before-resources', async () => {
-    const batches = [batch([put('a')], { preconditions: [at('a', 5)] })];
+    const batches = [batch([put('a')], { preconditions: [atRevision('a', 5)] })];
     const conflictOf = async (group: Group) => (await store.write(group)) as { conflict?: { kind: string } };
     expect(await conflictOf({ batches, expectedHead: 9, fence: STALE })).toMatchObject({ conflict: { kind: 'lease' } });
     expect(await conflictOf({ batches, expectedHead: 9 })).toMatchObject({ conflict: { kind: 'head' } });
@@ -79,9 +79,9 @@ postgresSuite('postgres-group', (postgres) => {
   test('the-first-precondition-that-fails-is-told-among-stored-made-and-deleted-ones', async () => {
     await mustWrite(store, batch([put('a')]), batch([put('b')]));
     const batches = [
-      batch([put('c'), drop('a')], { preconditions: [at('a', 1), absent('c')] }),
-      batch([], { preconditions: [at('b', 2), at('c', 3), absent('a')] }),
-      batch([put('b')], { preconditions: [at('c', 4), at('b', 1)] }),
+      batch([put('c'), drop('a')], { preconditions: [atRevision('a', 1), absent('c')] }),
+      batch([], { preconditions: [atRevision('b', 2), atRevision('c', 3), absent('a')] }),
+      batch([put('b')], { preconditions: [atRevision('c', 4), atRevision('b', 1)] }),
     ];
     const conflict = { kind: 'resource', batch: 2, resource: ['host', 'c'], expected: 4, actual: 3 };
     expect(await store.write({ batches })).toEqual({ kind: 'conflict', conflict });

@@ -89,7 +89,7 @@ async function readEvents(
   for (let woken = false; !woken && !giveUp.aborted;) {
     const { position } = await snapshotOf(follower);
     const patience = AbortSignal.any([giveUp, AbortSignal.timeout(2000)]);
-    const waking = follower.changed(position.revision, patience).then(() => !patience.aborted);
+    const waking = follower.waitForChange(position.revision, patience).then(() => !patience.aborted);
     await write();
     woken = await waking;
   }

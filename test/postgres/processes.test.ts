@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
-import type { Position, ReadCommit, Store } from '../../src/journal/store.ts';
+import type { Position, StoredCommit, Store } from '../../src/journal/store.ts';
 import { withRetries, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
 import type { WriterLine } from './writer.ts';
 
@@ -56,12 +56,12 @@ async function follow(store: Store, signal: AbortSignal): Promise<string[]> {
       at = { revision, commitId: id };
     }
     if (answer.commits.length === 0)
-      await store.changed(at.revision, AbortSignal.any([signal, AbortSignal.timeout(20)]));
+      await store.waitForChange(at.revision, AbortSignal.any([signal, AbortSignal.timeout(20)]));
   }
   return jumps;
 }
 
-function expectOutcomes(lines: readonly WriterLine[], commits: readonly ReadCommit[]): void {
+function expectOutcomes(lines: readonly WriterLine[], commits: readonly StoredCommit[]): void {
   const revisions = new Map(commits.map((one) => [one.id, one.revision]));
   const found = (line: WriterLine): (number | undefined)[] => line.ids.map((id) => revisions.get(id));
   for (const line of lines) {

@@ -17,11 +17,15 @@ let read: Module | undefined;
 export function scaleInModule(): Module {
   if (read !== undefined) return read;
   const text = readFileSync(join(import.meta.dirname, MODULE_FILE), 'utf8');
-  read = { text, namespace: found(text, /namespace "([^"]+)"/), revision: found(text, /revision (\d{4}-\d\d-\d\d)/) };
+  read = {
+    text,
+    namespace: extract(text, /namespace "([^"]+)"/),
+    revision: extract(text, /revision (\d{4}-\d\d-\d\d)/),
+  };
   return read;
 }
 
-function found(text: string, form: RegExp): string {
+function extract(text: string, form: RegExp): string {
   const [, value] = form.exec(text) ?? [];
   if (value === undefined) throw new Error(`${MODULE_FILE} does not say ${form}`);
   return value;

@@ -30,8 +30,8 @@ import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain } from '../../operations/index.ts';
 import { YANG_JSON } from './errors.ts';
 import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
-import { explainedHere, inputSchema, nodesOf, outputOf, withSentences } from './rpc.ts';
-import { hostsShownTo, inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
+import { withRestconfSentences, inputSchema, requestedNodes, outputOf, withSentences } from './rpc.ts';
+import { listVisibleHosts, inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
 
 export interface RestconfOptions {
   readonly evacuators: readonly Evacuator[];
@@ -101,7 +101,7 @@ function library(): Route[] {
       handle: ({ params: { module } }): Answered => {
         const { text, revision } = scaleInModule();
         const known = [`${MODULE}.yang`, `${MODULE}@${revision}.yang`];
-        if (!known.includes(module)) return refused(nothing('module', module, known.join(' and ')));
+        if (!known.includes(module)) return refused(notFoundRefusal('module', module, known.join(' and ')));
         return { kind: 'answer', status: 200, text, type: 'application/yang' };
       },
     }),
@@ -118,7 +118,7 @@ function datastore(): Route {
     answers: ok('the datastore'),
     scansFleet: () => true,
     handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
-      const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+      const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
       const all = () => ({
         'ietf-restconf:data': {
           'ietf-yang-library:yang-library': yangLibrary(),
@@ -143,7 +143,7 @@ function topology(): Route[] {
       scansFleet: () => true,
       answers: ok('the topology'),
       handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
-        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
         return pieces(() => ({ 'network-topology:network-topology': { topology: [topologyOf(hosts)] } }));
       },
     }),
@@ -156,8 +156,8 @@ function topology(): Route[] {
       params: closed({ topology: TEXT }),
       answers: ok('the topology'),
       handle: ({ caller, headersOnly, params }, { journal: { fleet } }) => {
-        if (params.topology !== TOPOLOGY_ID) return refused(nothing('topology', params.topology, TOPOLOGY_ID));
-        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        if (params.topology !== TOPOLOGY_ID) return refused(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
+        const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
         return pieces(() => ({ 'network-topology:topology': [topologyOf(hosts)] }));
       },
     }),
@@ -169,9 +169,11 @@ function topology(): Route[] {
       params: closed({ topology: TEXT, node: NODE }),
       answers: ok('the node'),
       handle: ({ caller, params }, { journal: { fleet } }) => {
-        if (params.topology !== TOPOLOGY_ID) return refused(nothing('topology', params.topology, TOPOLOGY_ID));
+        if (params.topology !== TOPOLOGY_ID) return refused(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
         const node = topologyNodeOf(fleet, caller, params.node);
-        return node === undefined ? refused(nothing('node', params.node)) : yang({ 'network-topology:node': [node] });
+        return node === undefined
+          ? refused(notFoundRefusal('node', params.node))
+          : yang({ 'network-topology:node': [node] });
       },
     }),
   ];
@@ -188,7 +190,7 @@ function inventory(): Route[] {
       scansFleet: () => true,
       answers: ok('the inventory'),
       handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
-        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
         return pieces(() => ({ 'opendaylight-inventory:nodes': { node: inventoryOf(hosts) } }));
       },
     }),
@@ -201,14 +203,16 @@ function inventory(): Route[] {
       answers: ok('the node'),
       handle: ({ caller, params: { node: id } }, { journal: { fleet } }) => {
         const node = inventoryNodeOf(fleet, caller, id);
-        return node === undefined ? refused(nothing('node', id)) : yang({ 'opendaylight-inventory:node': [node] });
+        return node === undefined
+          ? refused(notFoundRefusal('node', id))
+          : yang({ 'opendaylight-inventory:node': [node] });
       },
     }),
   ];
 }
 
 function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Route {
-  const explain = explainedHere(usual);
+  const explain = withRestconfSentences(usual);
   return write({
     ...FACE,
     method: 'POST',
@@ -219,7 +223,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
     answers: ok('a result for every host'),
     handle: ({ body, caller, authority }, world) => {
       const { clock, ids, sightOf } = world;
-      const hosts = nodesOf(body);
+      const hosts = requestedNodes(body);
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
       return slicedWrite(VERBS[rpc]({ world, authority, evacuators }, command), (decide) => ({
@@ -228,9 +232,9 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
         decide: (fleet) => {
           const decision = decide(fleet);
           if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
-          return refuse(withSentences(decision.refusal, rpc, limitedTo(explain, sightOf(caller, fleet))));
+          return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, sightOf(caller, fleet))));
         },
-        answer: (made: ScaleInAnswer, { sight }) => yang(outputOf(made, limitedTo(explain, sight))),
+        answer: (made: ScaleInAnswer, { sight }) => yang(outputOf(made, limitExplain(explain, sight))),
       }));
     },
   });
@@ -239,7 +243,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
 /** What a caller wrote for a host that was not found is its own word: it is told the same whether another site has it or not. */
 const OWN_WORDS: readonly string[] = ['unknown-host', 'ambiguous-host'];
 
-function limitedTo(explain: Explain, sight: Sight | undefined): Explain {
+function limitExplain(explain: Explain, sight: Sight | undefined): Explain {
   if (sight === undefined) return explain;
   return (reason) => explain(OWN_WORDS.includes(reason.code) ? reason : sight.reason(reason));
 }
@@ -271,7 +275,7 @@ const VERBS: Readonly<Record<Rpc, (slicing: Slicing, command: Command) => Sliced
   }),
 };
 
-function nothing(what: string, id: string, known?: string): Refusal {
+function notFoundRefusal(what: string, id: string, known?: string): Refusal {
   const hint = known === undefined ? '' : ` There is ${known}.`;
   return { kind: 'not-found', code: `unknown-${what}`, message: `There is no ${what} "${id}".${hint}` };
 }

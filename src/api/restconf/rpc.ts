@@ -20,17 +20,17 @@ const NODES_MAX = 1000;
 export function inputSchema(rpc: Rpc): TSchema {
   const leaf = LEAF_OF[rpc];
   const ids = Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), { minItems: 1, maxItems: NODES_MAX });
-  const input = oneOf(leaf, ids);
-  return oneOf('input', input);
+  const input = eitherName(leaf, ids);
+  return eitherName('input', input);
 }
 
-function oneOf(name: string, schema: TSchema): TSchema {
+function eitherName(name: string, schema: TSchema): TSchema {
   const either = { [`${MODULE}:${name}`]: Type.Optional(schema), [name]: Type.Optional(schema) };
   return Type.Object(either, { additionalProperties: false, minProperties: 1, maxProperties: 1 });
 }
 
 /** The nodes of a request, in the order named. Whoever decides takes one that is named twice once. */
-export function nodesOf(body: unknown): readonly string[] {
+export function requestedNodes(body: unknown): readonly string[] {
   const [input] = Object.values(body as Readonly<Record<string, object>>);
   const [ids] = Object.values(input as Readonly<Record<string, readonly string[]>>);
   return ids ?? [];
@@ -45,7 +45,7 @@ const SENTENCES: ReasonSentences = {
 };
 
 /** As everywhere, but for what a client of this surface could not do. */
-export function explainedHere(explain: Explain): Explain {
+export function withRestconfSentences(explain: Explain): Explain {
   return (reason) => SENTENCES[reason.code]?.(reason, explain) ?? explain(reason);
 }
 

@@ -34,18 +34,18 @@ function topologyNode({ doc }: StoredHost): object {
   };
 }
 
-function* shownHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
+function* visibleHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
   for (const host of fleet.all(HOST)) {
     if (host.doc.state !== 'removed' && seesSite(caller, host.doc.site)) yield host;
   }
 }
 
 /** All hosts of one revision: documents do not change, so that nodes may be made from them later. */
-export function hostsShownTo(fleet: FleetReader, caller: Caller): readonly StoredHost[] {
-  return [...shownHosts(fleet, caller)];
+export function listVisibleHosts(fleet: FleetReader, caller: Caller): readonly StoredHost[] {
+  return [...visibleHosts(fleet, caller)];
 }
 
-function* nodesOf(
+function* renderNodes(
   hosts: readonly StoredHost[],
   nodeOf: (host: StoredHost) => object | undefined,
 ): Generator<object, void> {
@@ -57,7 +57,7 @@ function* nodesOf(
 
 /** Its nodes are made while it is sent. */
 export function topologyOf(hosts: readonly StoredHost[]): object {
-  return { 'topology-id': TOPOLOGY_ID, node: new LazyList(nodesOf(hosts, topologyNode)) };
+  return { 'topology-id': TOPOLOGY_ID, node: new LazyList(renderNodes(hosts, topologyNode)) };
 }
 
 /** By any id of the host. */
@@ -68,7 +68,7 @@ export function topologyNodeOf(fleet: FleetReader, caller: Caller, id: string): 
 
 /** Hosts whose switch has shown its datapath id; the others are not in the inventory yet. */
 export function inventoryOf(hosts: readonly StoredHost[]): LazyList {
-  return new LazyList(nodesOf(hosts, inventoryNode));
+  return new LazyList(renderNodes(hosts, inventoryNode));
 }
 
 export function inventoryNodeOf(fleet: FleetReader, caller: Caller, id: string): object | undefined {

@@ -6,7 +6,7 @@ import { InProcessLink, SimulatedAgents, spawnFailures, type SimulatedMachine } 
 import { verifyFake } from '../../agent/signer-fixture.ts';
 import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../dataplane/index.ts';
-import { idOf, type Applied, type Fleet, type FleetReader, type Kind, type Refusal } from '../../fleet/index.ts';
+import { idOf, type AppliedChange, type Fleet, type FleetReader, type Kind, type Refusal } from '../../fleet/index.ts';
 import { HOST, isTombstoned } from '../../hosts/index.ts';
 import type { Decision, Ids } from '../../journal/index.ts';
 import { MemoryDisk } from '../../journal/runtime.ts';
@@ -56,7 +56,7 @@ export class Ground {
   hostsSpeak = true;
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
   readonly #servers: Server[] = [];
-  readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
+  readonly #onCommit = new Set<(applied: readonly AppliedChange[]) => void>();
   readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
   readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
   readonly #switches = new Map<string, WatchedSwitch>();
@@ -167,7 +167,7 @@ export class Ground {
   }
 
   /** The server dies at the first commit of which this is true, before anybody acts on it; then another takes its place. */
-  async restartWhen(isTrue: (applied: readonly Applied[]) => boolean): Promise<void> {
+  async restartWhen(isTrue: (applied: readonly AppliedChange[]) => boolean): Promise<void> {
     let died = false;
     const stop = this.onCommit((applied) => {
       if (died || !isTrue(applied)) return;
@@ -184,7 +184,7 @@ export class Ground {
     void this.agents.stopAll();
   }
 
-  #committed(server: Server, revision: number, applied: readonly Applied[]): void {
+  #committed(server: Server, revision: number, applied: readonly AppliedChange[]): void {
     const { fleet } = server.journal;
     for (const invariant of fleet.registry.invariants) {
       for (const broken of invariant.check(fleet, applied))
@@ -201,7 +201,7 @@ export class Ground {
   }
 
   /** Told of every commit, at the moment in which it is durable and nobody has acted on it. */
-  onCommit(listener: (applied: readonly Applied[]) => void): () => void {
+  onCommit(listener: (applied: readonly AppliedChange[]) => void): () => void {
     this.#onCommit.add(listener);
     return () => this.#onCommit.delete(listener);
   }

@@ -73,7 +73,7 @@ export class ScaleInWorld extends World {
 
   /** While it is set, nobody is elected. */
   async upgrading(held: boolean): Promise<void> {
-    const doc = { value: { ...ELECTION.fallback, held }, changedBy: 'ann', changedAtMs: this.nowMs };
+    const doc = { value: { ...ELECTION.defaultValue, held }, changedBy: 'ann', changedAtMs: this.nowMs };
     await this.put(put(SETTING, idOf(SETTING, ELECTION.name), doc));
   }
 

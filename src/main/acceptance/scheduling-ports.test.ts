@@ -1,6 +1,6 @@
 // The ports of an instance: made before anything else, made once, and at the end deleted or handed back by who made them.
 import { expect, test } from 'vitest';
-import { idOf, put, type Applied } from '../../fleet/index.ts';
+import { idOf, put, type AppliedChange } from '../../fleet/index.ts';
 import { disableHost } from '../../hosts/index.ts';
 import { createInstances, INSTANCE } from '../../instances/index.ts';
 import { PORT, type Port } from '../../network/index.ts';
@@ -15,7 +15,7 @@ function said({ changedBy: _, changedAtMs: __, serial: ___, state: ____, ...rest
   return rest as Omit<Port, 'serial'>;
 }
 
-function comesTo(step: string): (applied: readonly Applied[]) => boolean {
+function comesTo(step: string): (applied: readonly AppliedChange[]) => boolean {
   return (applied) =>
     applied.some(({ kind, after }) => kind === 'item' && (after?.doc as Item | undefined)?.step === step);
 }

@@ -6,7 +6,7 @@ import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../agent/module.ts';
 import { Vouching, type Desk } from '../../agent/runtime.ts';
 import { fakeSigner } from '../../agent/signer-fixture.ts';
 import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../composition/index.ts';
-import type { Applied } from '../../fleet/index.ts';
+import type { AppliedChange } from '../../fleet/index.ts';
 import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../hosts/index.ts';
 import type { LivenessController } from '../../hosts/runtime.ts';
 import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../journal/index.ts';
@@ -92,7 +92,7 @@ export interface ServerParts {
   readonly network: SimulatedNetwork;
   readonly hasCredentials: () => boolean;
   /** Told of every commit before anybody else on this server is. */
-  readonly committed: (server: Server, revision: number, applied: readonly Applied[]) => void;
+  readonly committed: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
   /** Told of every order to a back end, before it is given and after it was carried out. */
   readonly driving: (when: 'before' | 'after') => void;
 }
