@@ -1,7 +1,7 @@
 // How long a decision on a thousand hosts holds the event loop in one piece, on 10^4 hosts with 10^5 instances: each slice of what is worked
 // out before its commit, and the commit itself as far as it is decided: authorised elsewhere, decided, checked, written down as text, staged.
 import { hash } from 'node:crypto';
-import { guarded, NOT_PREPARED, type Route, type Write } from '../src/access/index.ts';
+import { guardWrite, NOT_PREPARED, type Route, type Write } from '../src/access/index.ts';
 import { restconfRoutes } from '../src/api/restconf/routes.ts';
 import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet, type FleetReader, type Refusal } from '../src/fleet/index.ts';
@@ -78,14 +78,14 @@ async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<
     clock: realClock,
     ids: { next: (kind: string) => `${kind}-bench-${(serial += 1)}` },
     hash: sha256,
-    sightOf: () => undefined,
+    redactorFor: () => undefined,
     journal: { fleet },
   };
   const call = { body, caller: CALLER, authority: {}, params: {}, query: {} };
   let write = route.handle(call as never, world as never) as Write | { readonly kind: 'refuse' };
   for (;;) {
     if ('kind' in write) throw new Error(JSON.stringify(write));
-    const decide = guarded(write, { caller: CALLER, sightOf: () => undefined } as never);
+    const decide = guardWrite(write, { caller: CALLER, redactorFor: () => undefined } as never);
     const outcome = decideOn(fleet, decide, measured);
     const commitMs = measured.pieces.at(-1) ?? NaN;
     if (outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED && write.prepare !== undefined) {

@@ -1,6 +1,6 @@
 // Re-election when a host is lost: 5,000 services over 10^4 hosts, of the busiest host and of one that has them all. The decision
 // alone, in the slices in which the controller commits it, each on what the slices before have staged.
-import { lookAtServices, SERVICE, serviceId, SERVICES_TOUCHING_HOST, type Service } from '../src/election/index.ts';
+import { reconcileServices, SERVICE, serviceId, SERVICES_TOUCHING_HOST, type Service } from '../src/election/index.ts';
 import { Fleet, idOf, Stage, type AnyDoc, type Id } from '../src/fleet/index.ts';
 import { HOST, type Host } from '../src/hosts/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';
@@ -95,9 +95,9 @@ const services = Array.from({ length: ROUTERS }, (_, nth) => [
 ]).flat();
 
 const COMMAND = {
-  hears: () => false,
-  isUnheard: () => false,
-  isQuiet: () => false,
+  hasBfdUp: () => false,
+  isBfdDownByMajority: () => false,
+  maybePartitioned: () => false,
   by: 'bench',
   nowMs: 2,
   deadlineMs: 1000,
@@ -113,7 +113,7 @@ function decide(
   for (let at = 0; at < sorted.length; at += SLICE) {
     const slice = sorted.slice(at, at + SLICE);
     const began = performance.now();
-    const decision = lookAtServices(stage, { ...COMMAND, services: slice, operation: idOf(OPERATION, `op-${at}`) });
+    const decision = reconcileServices(stage, { ...COMMAND, services: slice, operation: idOf(OPERATION, `op-${at}`) });
     ms += performance.now() - began;
     if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
     stage.add(decision.changes);

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { Route } from '../src/access/index.ts';
 import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet } from '../src/fleet/index.ts';
-import { evacuatorsOf, allSteps, SCALE_IN } from '../src/hosts/index.ts';
+import { evacuatorsOf, runAllSteps, SCALE_IN } from '../src/hosts/index.ts';
 import { previewScaleIn } from '../src/hosts/preview.ts';
 import { scaleInRoutes } from '../src/hosts/runtime.ts';
 import { tenantRoutes } from '../src/instances/runtime.ts';
@@ -52,7 +52,7 @@ async function measureSlices(fleet: Fleet, route: Route | undefined, call: objec
     return Promise.resolve({ kind: 'accepted', revision: fleet.revision, answer });
   };
   // The caller is bound to no site and no project: it is shown everything.
-  const world = { submit, clock: realClock, hash: sha256, sightOf: () => undefined };
+  const world = { submit, clock: realClock, hash: sha256, redactorFor: () => undefined };
   const answered = (await route?.handle({ caller: OPERATOR, authority: {}, ...call } as never, world as never)) as {
     readonly body?: object;
   };
@@ -66,7 +66,7 @@ function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
   const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
-  allSteps(computeRemovalImpact(fleet, [...hosts], 1000));
+  runAllSteps(computeRemovalImpact(fleet, [...hosts], 1000));
   const { user, system } = process.threadCpuUsage(began);
   return (user + system) / 1000;
 }

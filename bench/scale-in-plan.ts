@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
-import { evacuatorsOf, allSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
+import { evacuatorsOf, runAllSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
@@ -41,7 +41,7 @@ function preview(fleet: Fleet, hosts = leavers(LEAVERS)): ScaleInPreview {
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
   const leaving = shown.hosts.map(({ host }) => host);
-  allSteps(computeRemovalImpact(fleet, leaving, NAMED));
+  runAllSteps(computeRemovalImpact(fleet, leaving, NAMED));
   return shown;
 }
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { atOnce } from './at-once.ts';
+import { runConcurrently } from './at-once.ts';
 
 test('results-are-in-the-order-of-the-items-and-no-more-than-asked-run', async () => {
   let running = 0;
   let most = 0;
-  const results = await atOnce([5, 4, 3, 2, 1], 2, async (item) => {
+  const results = await runConcurrently([5, 4, 3, 2, 1], 2, async (item) => {
     running += 1;
     most = Math.max(most, running);
     for (let turn = 0; turn < item; turn += 1) await Promise.resolve();
@@ -23,10 +23,10 @@ test('a-failure-stops-what-has-not-begun-and-waits-for-what-has', async () => {
     await new Promise((done) => setImmediate(done));
     log.push(`${item} ends`);
   };
-  await expect(atOnce(['a', 'b', 'c', 'd'], 2, work)).rejects.toThrow('a fails');
+  await expect(runConcurrently(['a', 'b', 'c', 'd'], 2, work)).rejects.toThrow('a fails');
   expect(log).toEqual(['a begins', 'b begins', 'b ends']);
 });
 
 test('nothing-to-do-is-done', async () => {
-  expect(await atOnce([], 3, async () => 1)).toEqual([]);
+  expect(await runConcurrently([], 3, async () => 1)).toEqual([]);
 });

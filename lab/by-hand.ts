@@ -1,7 +1,7 @@
 // Hosts that work without Muster: flows written by hand, one instance on each host, source NAT at the first one. Shows that the lab
 // and its traffic tools lose nothing by themselves, whatever is made of Muster.
-import { atOnce } from './at-once.ts';
-import { plug, type Machine, type MachineSpec } from './machine.ts';
+import { runConcurrently } from './at-once.ts';
+import { plug, type LabInstance, type LabInstanceSpec } from './machine.ts';
 import { reach } from './traffic/ping.ts';
 import type { LabHost } from './underlay/host.ts';
 import { EXTERNAL_INTERFACE, OUTSIDE } from './underlay/names.ts';
@@ -16,9 +16,9 @@ const KEY_OF_NAT = 1000;
 const ZONE = 1;
 const AT_ONCE = 4;
 
-export async function startByHand(underlay: Underlay): Promise<readonly Machine[]> {
+export async function startStaticFlows(underlay: Underlay): Promise<readonly LabInstance[]> {
   const places = underlay.hosts.map((host) => ({ spec: specFor(host.names.number), tunnel: host.names.tunnelAddress }));
-  const machines = await atOnce(underlay.hosts, AT_ONCE, async (host) => {
+  const machines = await runConcurrently(underlay.hosts, AT_ONCE, async (host) => {
     const machine = await plug(host, specFor(host.names.number));
     await makeBridge(host, machine.port);
     await host.addFlows(BRIDGE, flowsFor(host.names.number, places));
@@ -27,7 +27,7 @@ export async function startByHand(underlay: Underlay): Promise<readonly Machine[
   // The first packets to a neighbour that is not known yet would be dropped. Only what the load uses: the kernel's table of
   // neighbours is one for all namespaces, and everybody with everybody does not fit in.
   const tunnels = places.map(({ tunnel }) => tunnel);
-  await atOnce(underlay.hosts, AT_ONCE, ({ names }) =>
+  await runConcurrently(underlay.hosts, AT_ONCE, ({ names }) =>
     reach(names.namespace, names.number === 1 ? tunnels.slice(1) : tunnels.slice(0, 1)),
   );
   return machines;
@@ -53,7 +53,7 @@ async function makeBridge(host: LabHost, port: string): Promise<void> {
   );
 }
 
-function specFor(number: number): MachineSpec {
+function specFor(number: number): LabInstanceSpec {
   const bytes = [Math.floor(number / 200), 10 + (number % 200)];
   const mac = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':');
   return {
@@ -66,7 +66,7 @@ function specFor(number: number): MachineSpec {
 }
 
 interface Place {
-  readonly spec: MachineSpec;
+  readonly spec: LabInstanceSpec;
   readonly tunnel: string;
 }
 
@@ -74,17 +74,17 @@ interface Place {
 function flowsFor(number: number, places: readonly Place[]): readonly string[] {
   const designated = number === 1;
   return [
-    ...places.flatMap((place, index) => machineFlows(place, index === number - 1)),
+    ...places.flatMap((place, index) => instanceFlows(place, index === number - 1)),
     `table=0,priority=10,in_port=vxlan0,tun_id=${KEY_OF_SUBNET},actions=resubmit(,20)`,
     arpAnswer('table=10', GATEWAY),
     `table=10,priority=10,ip,dl_dst=${GATEWAY.mac},nw_dst=${SUBNET},actions=drop`,
     `table=10,priority=5,ip,dl_dst=${GATEWAY.mac},actions=resubmit(,30)`,
     'table=10,priority=1,actions=resubmit(,20)',
-    ...(designated ? natFlows(places) : [toNat(places[0]?.tunnel ?? '')]),
+    ...(designated ? natFlows(places) : [natRedirectFlow(places[0]?.tunnel ?? '')]),
   ];
 }
 
-function machineFlows({ spec, tunnel }: Place, here: boolean): string[] {
+function instanceFlows({ spec, tunnel }: Place, here: boolean): string[] {
   const there = `set_field:${KEY_OF_SUBNET}->tun_id,set_field:${tunnel}->tun_dst,output:vxlan0`;
   return [
     arpAnswer('table=10', { address: addressOf(spec), mac: spec.mac }),
@@ -109,7 +109,7 @@ function natFlows(places: readonly Place[]): string[] {
   ];
 }
 
-function toNat(tunnel: string): string {
+function natRedirectFlow(tunnel: string): string {
   return `table=30,priority=10,ip,actions=set_field:${KEY_OF_NAT}->tun_id,set_field:${tunnel}->tun_dst,output:vxlan0`;
 }
 
@@ -127,6 +127,6 @@ function arpAnswer(where: string, { address, mac }: { readonly address: string; 
   return `${where},priority=20,arp,arp_op=1,arp_tpa=${address},actions=${actions.join(',')}`;
 }
 
-function addressOf({ addresses }: MachineSpec): string {
+function addressOf({ addresses }: LabInstanceSpec): string {
   return (addresses[0] ?? '').split('/')[0] ?? '';
 }

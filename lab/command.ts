@@ -51,7 +51,7 @@ export function batches(commands: readonly Command[]): readonly Batch[] {
     const { program, line } = split(command);
     const last = found.at(-1);
     if (line === undefined) found.push({ program, lines: [] });
-    else if (last !== undefined && last.lines.length > 0 && same(last.program, program)) last.lines.push(line);
+    else if (last !== undefined && last.lines.length > 0 && isSameProgram(last.program, program)) last.lines.push(line);
     else found.push({ program, lines: [line] });
   }
   return found;
@@ -63,6 +63,6 @@ function split(command: Command): { readonly program: Command; readonly line?: s
   return { program: command.slice(0, options), line: command.slice(options).join(' ') };
 }
 
-function same(one: Command, other: Command): boolean {
+function isSameProgram(one: Command, other: Command): boolean {
   return one.length === other.length && one.every((word, index) => word === other[index]);
 }

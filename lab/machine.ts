@@ -1,9 +1,14 @@
 // Instances of the lab that no agent made: namespaces plugged into a host. What puts their ports on the switch is somebody else's.
-import { machineNamespace, plugCommands, unplugCommands, type NamespaceMachine } from '../src/agent/namespace-plan.ts';
+import {
+  instanceNamespace,
+  plugCommands,
+  unplugCommands,
+  type NamespaceInstance,
+} from '../src/agent/namespace-plan.ts';
 import { run, runAll } from './command.ts';
 import type { LabHost } from './underlay/host.ts';
 
-export interface MachineSpec {
+export interface LabInstanceSpec {
   readonly name: string;
   /** The end that the host's switch gets. */
   readonly port: string;
@@ -12,18 +17,21 @@ export interface MachineSpec {
   readonly gateways: readonly string[];
 }
 
-export interface Machine extends NamespaceMachine {
+export interface LabInstance extends NamespaceInstance {
   readonly name: string;
   readonly port: string;
   readonly mac: string;
 }
 
-export async function plug(host: LabHost, { name, port, mac, addresses, gateways }: MachineSpec): Promise<Machine> {
+export async function plug(
+  host: LabHost,
+  { name, port, mac, addresses, gateways }: LabInstanceSpec,
+): Promise<LabInstance> {
   const machine = {
     name,
     port,
     mac,
-    namespace: machineNamespace(host.names.namespace, name),
+    namespace: instanceNamespace(host.names.namespace, name),
     hostNamespace: host.names.namespace,
     nics: [{ hostSide: port, name: 'eth0', mac, addresses, gateways }],
   };
@@ -32,6 +40,6 @@ export async function plug(host: LabHost, { name, port, mac, addresses, gateways
 }
 
 /** Everything that runs in it has to be ended before: a namespace lives as long as a process does. */
-export async function unplug(machine: Machine): Promise<void> {
+export async function unplug(machine: LabInstance): Promise<void> {
   for (const command of unplugCommands(machine)) await run(command);
 }

@@ -33,7 +33,7 @@ export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
   const unstable = flows.filter(({ pairs }) => pairs.length !== 1).map(({ flow }) => flow);
   const problems = [
     ...lossesIn(counts),
-    ...results.echo.flatMap(whenLost),
+    ...results.echo.flatMap(describeLossTimes),
     ...unstableIn(flows),
     ...sharedIn([...results.echo, ...results.push], 'UDP'),
     ...sharedIn(results.tcp, 'TCP'),
@@ -71,7 +71,7 @@ function lossesIn({ echo, push, ping, duplicates }: Counts): string[] {
 }
 
 /** Services and operations say in their history what happened then. */
-function whenLost({ from, lost = [] }: EchoResult): string[] {
+function describeLossTimes({ from, lost = [] }: EchoResult): string[] {
   const times = lost.map(({ sentAtMs }) => new Date(sentAtMs).toISOString().slice(11, 23));
   return times.length === 0 ? [] : [`what ${from} lost was sent at ${[...new Set(times)].join(', ')}`];
 }

@@ -1,10 +1,10 @@
 // `npm run lab:prove`: runs every scenario several times, and prints the table for the documents.
 import { parseArgs } from 'node:util';
-import { whyNoLab } from './needs.ts';
+import { checkLabRequirements } from './needs.ts';
 import { SCENARIOS } from './scenarios/catalogue.ts';
 import type { Scenario } from './scenarios/scenario.ts';
-import { tableOf, type Ran } from './scenarios/table.ts';
-import { Interrupted, untilStopped } from './stop.ts';
+import { tableOf, type ScenarioRuns } from './scenarios/table.ts';
+import { Interrupted, listenForInterrupt } from './stop.ts';
 import type { Outcome } from './trial.ts';
 
 const HELP = `npm run lab:prove -- [options] [SCENARIO ...]
@@ -34,26 +34,26 @@ async function main(): Promise<number> {
   });
   const runs = Number(values.runs);
   if (!Number.isInteger(runs) || runs < 1) throw new TypeError(`--runs ${values.runs}: say a number from 1`);
-  const chosen = chosenBy(positionals);
+  const chosen = selectScenarios(positionals);
   if (values.help) process.stdout.write(HELP);
   else if (values.list) for (const { name, about } of chosen) process.stdout.write(`${name}: ${about}\n`);
   else return prove(chosen, { runs, json: values.json });
   return 0;
 }
 
-function chosenBy(names: readonly string[]): readonly Scenario[] {
+function selectScenarios(names: readonly string[]): readonly Scenario[] {
   const unknown = names.find((name) => !SCENARIOS.some((one) => one.name === name));
   if (unknown !== undefined) throw new TypeError(`no scenario is called "${unknown}"; --list shows what there is`);
   return names.length === 0 ? SCENARIOS : SCENARIOS.filter(({ name }) => names.includes(name));
 }
 
 async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: number; json: boolean }): Promise<number> {
-  const reason = await whyNoLab();
+  const reason = await checkLabRequirements();
   if (reason !== undefined) {
     say(reason);
     return 1;
   }
-  const signal = untilStopped();
+  const signal = listenForInterrupt();
   const ran: { name: string; outcomes: Outcome[] }[] = [];
   try {
     for (const scenario of scenarios) {
@@ -73,7 +73,7 @@ async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: num
   } finally {
     if (!json) process.stdout.write(tableOf(ran));
   }
-  return failedIn(ran) ? 1 : 0;
+  return hasFailure(ran) ? 1 : 0;
 }
 
 function whyOf(outcome: Outcome): string {
@@ -82,7 +82,7 @@ function whyOf(outcome: Outcome): string {
   return outcome.figures === undefined ? why : `${why}: ${outcome.figures.join(', ')}`;
 }
 
-function failedIn(ran: readonly Ran[]): boolean {
+function hasFailure(ran: readonly ScenarioRuns[]): boolean {
   return ran.some(({ outcomes }) => outcomes.some(({ kind }) => kind === 'failed'));
 }
 

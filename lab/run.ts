@@ -1,10 +1,10 @@
 // `npm run lab`: brings a lab up, says how to look at it, waits for Ctrl-C, takes it away.
-import { startByHand } from './by-hand.ts';
-import { whyNoLab } from './needs.ts';
+import { startStaticFlows } from './by-hand.ts';
+import { checkLabRequirements } from './needs.ts';
 import { HELP, readOptions, type Options } from './options.ts';
 import { Muster } from './serve/muster.ts';
-import { shownLab, shownText } from './shown.ts';
-import { aborted, Interrupted, untilStopped } from './stop.ts';
+import { summarizeLab, renderSummary } from './shown.ts';
+import { waitForAbort, Interrupted, listenForInterrupt } from './stop.ts';
 import { cleanDeadLabs } from './underlay/clean.ts';
 import { Underlay } from './underlay/underlay.ts';
 
@@ -21,7 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
       return 2;
     case 'clean':
     case 'up': {
-      const reason = await whyNoLab();
+      const reason = await checkLabRequirements();
       if (reason === undefined) return options.kind === 'clean' ? clean() : up(options);
       say(reason);
       return 1;
@@ -36,15 +36,15 @@ async function clean(): Promise<number> {
 }
 
 async function up({ hosts, muster: withMuster, output }: Extract<Options, { kind: 'up' }>): Promise<number> {
-  const signal = untilStopped();
+  const signal = listenForInterrupt();
   let underlay: Underlay | undefined;
   try {
     underlay = await Underlay.start({ hosts, say, signal });
     const muster = withMuster ? await Muster.start(underlay, { say, signal }) : undefined;
-    const machines = withMuster ? [] : await startByHand(underlay);
-    const shown = shownLab({ underlay, machines, muster });
-    process.stdout.write(output === 'json' ? `${JSON.stringify(shown)}\n` : shownText(shown));
-    await aborted(signal);
+    const machines = withMuster ? [] : await startStaticFlows(underlay);
+    const shown = summarizeLab({ underlay, machines, muster });
+    process.stdout.write(output === 'json' ? `${JSON.stringify(shown)}\n` : renderSummary(shown));
+    await waitForAbort(signal);
   } catch (error) {
     if (error instanceof Interrupted) return 0;
     say(`The lab does not come up: ${error instanceof Error ? error.message : String(error)}`);

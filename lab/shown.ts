@@ -1,9 +1,9 @@
 // A lab that is up, as it is shown to whoever started it.
-import type { Machine } from './machine.ts';
+import type { LabInstance } from './machine.ts';
 import { OUTSIDE } from './underlay/names.ts';
 import type { Underlay } from './underlay/underlay.ts';
 
-export interface ShownLab {
+export interface LabSummary {
   readonly id: string;
   readonly folder: string;
   readonly outside: { readonly namespace: string; readonly address: string; readonly address6: string };
@@ -22,13 +22,13 @@ export interface ShownLab {
   readonly server?: { readonly url: string; readonly data: string };
 }
 
-export interface WhatIsUp {
+export interface RunningLab {
   readonly underlay: Underlay;
-  readonly machines: readonly Machine[];
+  readonly machines: readonly LabInstance[];
   readonly muster?: { readonly url: string; readonly data: string } | undefined;
 }
 
-export function shownLab({ underlay, machines, muster }: WhatIsUp): ShownLab {
+export function summarizeLab({ underlay, machines, muster }: RunningLab): LabSummary {
   const { id, folder, external } = underlay.names;
   return {
     id,
@@ -50,7 +50,7 @@ export function shownLab({ underlay, machines, muster }: WhatIsUp): ShownLab {
   };
 }
 
-export function shownText({ id, folder, outside, hosts, instances, server }: ShownLab): string {
+export function renderSummary({ id, folder, outside, hosts, instances, server }: LabSummary): string {
   const [host] = hosts;
   const instance = instances[0]?.namespace ?? `${host?.namespace}-INSTANCE`;
   const rows: readonly (readonly [string, string])[] = [

@@ -1,6 +1,6 @@
 // Ctrl-C and SIGTERM for the programs of the lab: the first one ends what goes on and clears up, the second one does not wait.
 
-export function untilStopped(): AbortSignal {
+export function listenForInterrupt(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -24,7 +24,7 @@ export class Interrupted extends Error {
 /** Nothing else keeps a program alive that only waits for a signal. */
 const ALIVE_MS = 60_000;
 
-export function aborted(signal: AbortSignal): Promise<void> {
+export function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const alive = setInterval(() => undefined, ALIVE_MS);
     const over = (): void => {

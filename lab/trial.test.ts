@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TrafficResults } from './traffic/results.ts';
-import { tryOut, type Outcome } from './trial.ts';
+import { runTrial, type Outcome } from './trial.ts';
 
 const lost = (packets: number): TrafficResults => ({
   echo: [],
@@ -13,7 +13,7 @@ const lost = (packets: number): TrafficResults => ({
 async function tried(losses: readonly number[], accept?: () => readonly string[]): Promise<[Outcome, string[]]> {
   const left = [...losses];
   const log: string[] = [];
-  const outcome = await tryOut({
+  const outcome = await runTrial({
     load: async (event) => {
       await event?.();
       log.push('load');

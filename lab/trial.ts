@@ -14,17 +14,17 @@ export interface Trial {
   readonly accept?: (verdict: Verdict) => readonly string[];
 }
 
-interface Measured {
+interface TrialFigures {
   /** What a scenario measured beside what every load shows, in words. */
   readonly figures?: readonly string[];
 }
 
 export type Outcome =
-  | ({ readonly kind: 'passed'; readonly verdict: Verdict } & Measured)
-  | ({ readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] } & Measured)
+  | ({ readonly kind: 'passed'; readonly verdict: Verdict } & TrialFigures)
+  | ({ readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] } & TrialFigures)
   | { readonly kind: 'machine-too-busy'; readonly tries: readonly Verdict[] };
 
-export async function tryOut({ load, event, limits, accept = ({ problems }) => problems }: Trial): Promise<Outcome> {
+export async function runTrial({ load, event, limits, accept = ({ problems }) => problems }: Trial): Promise<Outcome> {
   const tries: Verdict[] = [];
   while (tries.at(-1)?.good !== true) {
     if (tries.length === TRIES_MAX) return { kind: 'machine-too-busy', tries };

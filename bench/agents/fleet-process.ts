@@ -36,7 +36,7 @@ const { agents } = runSimulatedAgents({
 setInterval(() => {
   const inLine = agents.hosts.filter((host) => {
     const status = agents.statusOf(host);
-    return status?.applied !== undefined && !status.away;
+    return status?.applied !== undefined && !status.isServerUnreachable;
   });
   process.send?.({ inLine: inLine.length });
 }, TELL_MS);

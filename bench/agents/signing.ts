@@ -2,8 +2,8 @@
 // signatures that cannot be done without, in the same rounds, by processor time.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { pino } from 'pino';
-import { newCertificateKey, requestCertificate } from '../../src/agent/agent-certificate.ts';
-import { CertificateIssuer, Vouching } from '../../src/agent/runtime.ts';
+import { newCertificateKey, createCertificateRequest } from '../../src/agent/agent-certificate.ts';
+import { CertificateIssuer, StatementIssuer } from '../../src/agent/runtime.ts';
 import type { View } from '../../src/agent/messages.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { KeyRing } from '../../src/main/key-ring.ts';
@@ -25,11 +25,11 @@ async function run(scope: Scope): Promise<Figure[]> {
 
 /** The proof in the request is verified, the certificate signed. */
 async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
-  const issuer = new CertificateIssuer(() => keys.issuing(), realClock);
+  const issuer = new CertificateIssuer(() => keys.issuingKeys(), realClock);
   const { privateKey } = newCertificateKey();
-  const request = requestCertificate(privateKey, 'c1');
+  const request = createCertificateRequest(privateKey, 'c1');
   const issue = (): void => {
-    const key = issuer.read(request);
+    const key = issuer.verifyRequest(request);
     if ('code' in key) throw new Error(key.message);
     issuer.issue(key, 'c1');
   };
@@ -46,7 +46,7 @@ async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
 }
 
 async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
-  const vouching = new Vouching({ journalId: () => 'bench', signer: () => keys.signer(), views: 'signed' });
+  const vouching = new StatementIssuer({ journalId: () => 'bench', signer: () => keys.signer(), views: 'signed' });
   const view: Pick<View, 'host' | 'stamp' | 'digest'> = {
     host: 'c1',
     stamp: { journalId: 'bench', leaseEpoch: 1, revision: 123_456 },
@@ -55,7 +55,7 @@ async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const text = Buffer.from(JSON.stringify({ kind: 'view', token: 'token-1', ...view }));
   const signView = (): void => {
-    if (vouching.view(view as View, 'token-1') === undefined) throw new Error('the view was not signed');
+    if (vouching.signView(view as View, 'token-1') === undefined) throw new Error('the view was not signed');
   };
   const bare = (): void => void sign(null, text, privateKey);
   const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [processorUs(signView), processorUs(bare)]);

@@ -3,7 +3,13 @@
 // next a request differs by more than the limit. What is counted is more than what the checks added, never less: also what
 // was there before them, such as handing a request to the journal.
 import { join } from 'node:path';
-import { authorizingSubmit, findTokenTrouble, callerOfToken, TOKEN, type Authority } from '../../src/access/index.ts';
+import {
+  createAuthorizedSubmit,
+  findTokenTrouble,
+  callerOfToken,
+  TOKEN,
+  type Authority,
+} from '../../src/access/index.ts';
 import { Stage, type FleetReader } from '../../src/fleet/index.ts';
 import type { Journal, Request } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
@@ -90,7 +96,7 @@ async function checkerOf(scope: Scope, folder: string): Promise<Check> {
   if (tokens.length !== CLIENTS)
     throw new Error(`there are ${tokens.length} tokens of clients, and should be ${CLIENTS}`);
   const stage = new Stage(fleet);
-  const submit = authorizingSubmit(authorizingOn(stage));
+  const submit = createAuthorizedSubmit(authorizingOn(stage));
   const callers = tokens.map(callerOfToken);
   const decide: Request<void>['decide'] = () => ({ kind: 'accept', changes: [], answer: undefined });
   return (nth) => {

@@ -1,7 +1,7 @@
 // Compares what should be on a switch with what ovs-ofctl finds there. Flows of others count only when they are asked about.
 import type { Flow, Group } from '../../src/dataplane/index.ts';
-import { normalBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
-import { normalActions, normalMatch } from './words.ts';
+import { normalizeBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
+import { normalizeActions, normalizeMatch } from './words.ts';
 
 export interface Contents {
   readonly flows: readonly DumpedFlow[];
@@ -12,28 +12,31 @@ export interface Differences {
   /** Should be there and are not. */
   readonly missing: readonly string[];
   /** Are there and should not be. */
-  readonly left: readonly string[];
+  readonly unexpected: readonly string[];
 }
 
 /** What the compiler says, in the form that dumps are brought into. */
-export function wanted(contents: { readonly flows: readonly Flow[]; readonly groups: readonly Group[] }): Contents {
+export function toExpectedContents(contents: {
+  readonly flows: readonly Flow[];
+  readonly groups: readonly Group[];
+}): Contents {
   return {
     flows: contents.flows.map(({ table, priority, cookie, match, actions }) => ({
       table,
       priority,
       cookie,
-      match: normalMatch(match),
-      actions: normalActions(actions),
+      match: normalizeMatch(match),
+      actions: normalizeActions(actions),
     })),
-    groups: contents.groups.map(({ id, type, buckets }) => ({ id, type, buckets: buckets.map(normalBucket) })),
+    groups: contents.groups.map(({ id, type, buckets }) => ({ id, type, buckets: buckets.map(normalizeBucket) })),
   };
 }
 
-export function differences(should: Contents, dumped: Contents): Differences {
+export function findDifferences(should: Contents, dumped: Contents): Differences {
   const [expected, found] = [linesOf(should), linesOf(dumped)];
   return {
     missing: [...expected].filter((line) => !found.has(line)).sort(),
-    left: [...found].filter((line) => !expected.has(line)).sort(),
+    unexpected: [...found].filter((line) => !expected.has(line)).sort(),
   };
 }
 

@@ -1,5 +1,5 @@
 // Reads what ovs-ofctl prints of a bridge: a second pair of eyes on what the product says that it wrote.
-import { normalActions, normalMatch } from './words.ts';
+import { normalizeActions, normalizeMatch } from './words.ts';
 
 export interface DumpedFlow {
   readonly table: number;
@@ -49,8 +49,8 @@ function flowIn(line: string): DumpedFlow {
     table: Number(named.get('table') ?? 0),
     priority: Number(priority ?? DEFAULT_PRIORITY),
     cookie: (named.get('cookie') ?? '0x0').slice('0x'.length).padStart(16, '0'),
-    match: normalMatch(fields.filter((field) => !field.startsWith('priority=')).join(',')),
-    actions: normalActions(line.slice(at + 'actions='.length)),
+    match: normalizeMatch(fields.filter((field) => !field.startsWith('priority=')).join(',')),
+    actions: normalizeActions(line.slice(at + 'actions='.length)),
   };
 }
 
@@ -60,16 +60,16 @@ function groupIn(line: string): DumpedGroup {
   return {
     id: Number(named.get('group_id')),
     type: (named.get('type') ?? '').replace('_', '-').replace(/^ff$/, 'fast-failover'),
-    buckets: buckets.map(normalBucket),
+    buckets: buckets.map(normalizeBucket),
   };
 }
 
 /** What it watches, then what it does; its number is the switch's own. */
-export function normalBucket(text: string): string {
+export function normalizeBucket(text: string): string {
   const plain = text.replaceAll(/["\s]/g, '').replace(/^bucket_id:\d+,/, '');
   const at = plain.indexOf('actions=');
-  if (at === -1) return normalActions(plain);
-  return `${plain.slice(0, at)}${normalActions(plain.slice(at + 'actions='.length))}`;
+  if (at === -1) return normalizeActions(plain);
+  return `${plain.slice(0, at)}${normalizeActions(plain.slice(at + 'actions='.length))}`;
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

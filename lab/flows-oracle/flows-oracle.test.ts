@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differences, wanted } from './compare.ts';
+import { findDifferences, toExpectedContents } from './compare.ts';
 import { flowsIn, groupsIn } from './dump.ts';
 
 const FLOWS = ` cookie=0x4d55000000000001, duration=21.706s, table=0, n_packets=13020, n_bytes=1372832, idle_age=3, priority=10,tun_id=0x64,in_port=vxlan0 actions=resubmit(,20)
@@ -55,7 +55,7 @@ test('a-dump-is-read-into-its-parts', () => {
 });
 
 test('what-was-written-in-other-words-is-the-same', () => {
-  const should = wanted({
+  const should = toExpectedContents({
     flows: [
       {
         table: 0,
@@ -75,14 +75,14 @@ test('what-was-written-in-other-words-is-the-same', () => {
     groups: [{ id: 6, type: 'fast-failover', buckets: ['watch_port:"bfd1",actions=output:"vxlan0"'] }],
   });
   const dumped = { flows: flowsIn(FLOWS).slice(0, 2), groups: groupsIn(GROUPS).slice(1) };
-  expect(differences(should, dumped)).toEqual({ missing: [], left: [] });
+  expect(findDifferences(should, dumped)).toEqual({ missing: [], left: [] });
 });
 
 test('what-is-missing-and-what-is-left-are-told-apart', () => {
   const flow = { table: 1, priority: 2, cookie: cookie('3'), match: 'arp', actions: 'drop' };
   const should = { flows: [flow, { ...flow, table: 2 }], groups: [{ id: 1, type: 'all', buckets: [] }] };
   const dumped = { flows: [flow, { ...flow, table: 2, actions: 'NORMAL' }], groups: [] };
-  expect(differences(should, dumped)).toEqual({
+  expect(findDifferences(should, dumped)).toEqual({
     missing: ['group=1 type=all ', `table=2 priority=2 cookie=${cookie('3')} arp actions=drop`],
     left: [`table=2 priority=2 cookie=${cookie('3')} arp actions=NORMAL`],
   });

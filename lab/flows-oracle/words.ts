@@ -1,28 +1,28 @@
 // The words of flows in one form, however they were written: fields in order, flags in order, numbers in decimal, no quotes. Written
 // apart from everything in the product, so that a mistake there is not made here as well.
 
-export function normalMatch(text: string): string {
-  const fields = splitOutside(unquoted(text), ',').filter((field) => field !== '');
-  return fields.map(normalField).sort().join(',');
+export function normalizeMatch(text: string): string {
+  const fields = splitOutside(unquote(text), ',').filter((field) => field !== '');
+  return fields.map(normalizeField).sort().join(',');
 }
 
-export function normalActions(text: string): string {
-  const actions = splitOutside(unquoted(text), ',').filter((action) => action !== '');
-  return actions.map(normalAction).join(',');
+export function normalizeActions(text: string): string {
+  const actions = splitOutside(unquote(text), ',').filter((action) => action !== '');
+  return actions.map(normalizeAction).join(',');
 }
 
-function normalField(field: string): string {
+function normalizeField(field: string): string {
   const at = field.indexOf('=');
   if (at === -1) return field;
   const [name, value] = [field.slice(0, at), field.slice(at + 1)];
   if (name === 'ct_state') return `ct_state=${(value.match(/[+-]\w+/g) ?? []).sort().join('')}`;
   // ovs-ofctl has one word for both; the protocol tells them apart.
-  return `${name === 'icmpv6_type' ? 'icmp_type' : name}=${normalValue(value)}`;
+  return `${name === 'icmpv6_type' ? 'icmp_type' : name}=${normalizeValue(value)}`;
 }
 
-function normalAction(action: string): string {
+function normalizeAction(action: string): string {
   const moved = /^(set_field|load):(.*)->(.*)$/.exec(action);
-  if (moved !== null) return `${moved[1]}:${normalValue(moved[2] ?? '')}->${moved[3]}`;
+  if (moved !== null) return `${moved[1]}:${normalizeValue(moved[2] ?? '')}->${moved[3]}`;
   const tracking = /^ct\((.*)\)$/.exec(action);
   // The order of what is said about tracking means nothing.
   if (tracking !== null)
@@ -33,14 +33,14 @@ function normalAction(action: string): string {
 }
 
 /** Numbers alone: addresses have dots or colons in them. */
-function normalValue(value: string): string {
+function normalizeValue(value: string): string {
   return value
     .split('/')
     .map((part) => (/^0x[0-9a-f]+$/i.test(part) ? BigInt(part).toString() : part))
     .join('/');
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   return text.replaceAll(/["\s]/g, '');
 }
 

@@ -2,15 +2,15 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
-import { startByHand } from '../by-hand.ts';
+import { startStaticFlows } from '../by-hand.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
-import { unplug, type Machine } from '../machine.ts';
+import { unplug, type LabInstance } from '../machine.ts';
 import { judge } from '../oracle.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
 import { reach } from '../traffic/ping.ts';
 import { usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
-import { tryOut } from '../trial.ts';
+import { runTrial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 import { Underlay } from '../underlay/underlay.ts';
 
@@ -29,13 +29,13 @@ const TIMES = { durationMs: 1500, eventAfterMs: 500, tailMs: 500 };
 
 ovsSuite('by-hand', () => {
   let underlay: Underlay;
-  let machines: readonly Machine[];
+  let machines: readonly LabInstance[];
   let server: Endpoint;
   let sources: readonly Endpoint[];
 
   beforeAll(async () => {
     underlay = await Underlay.start({ hosts: 3 });
-    machines = await startByHand(underlay);
+    machines = await startStaticFlows(underlay);
     server = new Endpoint(underlay.names.external);
     await server.serve(PORT);
     sources = machines.map(({ namespace }) => new Endpoint(namespace));
@@ -75,7 +75,7 @@ ovsSuite('by-hand', () => {
   });
 
   test('when-nothing-happens-nothing-is-lost', async (context) => {
-    const outcome = await tryOut({ load, event: async () => undefined });
+    const outcome = await runTrial({ load, event: async () => undefined });
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
     expect(outcome).toMatchObject({ kind: 'passed', verdict: { problems: [], tcp: { connections: 2, broken: 0 } } });
   });

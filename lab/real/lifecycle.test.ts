@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
 import { run } from '../command.ts';
-import type { ShownLab } from '../shown.ts';
+import type { LabSummary } from '../shown.ts';
 import { labNames } from '../underlay/names.ts';
 import { processesOf } from '../underlay/processes.ts';
 import { Underlay } from '../underlay/underlay.ts';
@@ -32,7 +32,7 @@ const NOTHING = { namespaces: [], links: [], processes: [], folder: false };
 
 interface Started {
   readonly child: ChildProcess;
-  readonly lab: ShownLab;
+  readonly lab: LabSummary;
 }
 
 /** The program as a person starts it. */
@@ -41,7 +41,7 @@ async function startProgram(): Promise<Started> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return { child, lab: JSON.parse(line.toString('utf8')) as ShownLab };
+  return { child, lab: JSON.parse(line.toString('utf8')) as LabSummary };
 }
 
 ovsSuite('lifecycle', () => {

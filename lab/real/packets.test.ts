@@ -9,7 +9,7 @@ import { ovsSuite } from '../../test/ovs/suite.ts';
 import { run } from '../command.ts';
 import { Fleet, USUAL } from '../scenarios/fleet.ts';
 import { reach } from '../traffic/ping.ts';
-import { tryOut, type Trial } from '../trial.ts';
+import { runTrial, type Trial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 
 const NAT = 'nat:edge';
@@ -47,7 +47,7 @@ ovsSuite('packets', () => {
 
   /** Nothing is lost; a machine that loses packets by itself is told of, and counted apart. */
   async function losesNothing(context: TestContext, trial: Trial): Promise<void> {
-    const outcome = await tryOut(trial);
+    const outcome = await runTrial(trial);
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
     expect(outcome.kind === 'failed' ? outcome.problems : []).toEqual([]);
   }
@@ -77,7 +77,7 @@ ovsSuite('packets', () => {
   });
 
   test('dataplane-1: ovs-ofctl-finds-on-every-host-what-was-compiled, and-nothing-else', async () => {
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('dataplane-14: a-floating-address-leads-to-its-instance, and-without-it-the-instance-leaves-as-before', async () => {
@@ -127,7 +127,7 @@ ovsSuite('packets', () => {
       ).toEqual([]);
     }
     await fleet.destroy('asks1', 'asks2');
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('dataplane-2, dataplane-4, dataplane-5: a-designation-that-moves-by-plan-loses-nothing', async (context) => {
@@ -135,14 +135,14 @@ ovsSuite('packets', () => {
     const to = (from % 3) + 1;
     await losesNothing(context, { load: await fleet.load(), event: () => fleet.move(NAT, to) });
     expect(await fleet.designated(NAT)).toBe(to);
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('dataplane-3: the-same-when-all-instances-send-from-one-port-and-one-host-follows-late', async (context) => {
     const to = ((await fleet.designated(NAT)) % 3) + 1;
     const load = await fleet.load({ ...USUAL, sourcePort: 5000 });
     await losesNothing(context, { load, event: () => fleet.moveWithOneLate(NAT, to) });
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('an-agent-that-is-killed-and-started-again-changes-nothing-that-is-right', async (context) => {
@@ -170,7 +170,7 @@ ovsSuite('packets', () => {
       for (const { names } of fleet.underlay.hosts) await fleet.muster.untilUp(names.number);
     };
     await losesNothing(context, { load: await fleet.load(), event });
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('dataplane-11: a-switch-that-only-sends-is-killed-and-started-again, and-nobody-is-elected', async () => {
@@ -179,8 +179,8 @@ ovsSuite('packets', () => {
     const part = { host: sends!.names.number, part: 'ovs-vswitchd' } as const;
     await fleet.muster.kill(part);
     await fleet.muster.start(part);
-    expect(await fleet.settled()).toEqual([]);
-    await fleet.untilAllHear();
+    expect(await fleet.waitForConvergence()).toEqual([]);
+    await fleet.untilBfdUp();
     for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
     expect(await fleet.service(NAT)).toMatchObject({ designated, epoch });
   });
@@ -192,8 +192,8 @@ ovsSuite('packets', () => {
     await fleet.holdElections(true);
     await fleet.muster.kill(part);
     await fleet.muster.start(part);
-    expect(await fleet.settled()).toEqual([]);
-    await fleet.untilAllHear();
+    expect(await fleet.waitForConvergence()).toEqual([]);
+    await fleet.untilBfdUp();
     for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
     await fleet.holdElections(false);
     expect(await fleet.designated(NAT)).toBe(at);
@@ -204,23 +204,23 @@ ovsSuite('packets', () => {
     await host.ofctl('del-flows', 'br-int', 'table=20');
     await host.ofctl('mod-flows', 'br-int', 'table=5,actions=drop');
     await host.ofctl('add-flow', 'br-int', 'cookie=0x4d55000000000001,table=20,priority=77,actions=drop');
-    expect((await fleet.differences(host)).left).not.toEqual([]);
+    expect((await fleet.differences(host)).unexpected).not.toEqual([]);
     // Agents look at their switches every half a minute.
     await fleet.until('it is not put right', async () => {
-      const { missing, left } = await fleet.differences(host);
-      return missing.length + left.length === 0 ? true : undefined;
+      const { missing, unexpected } = await fleet.differences(host);
+      return missing.length + unexpected.length === 0 ? true : undefined;
     });
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
-    await fleet.untilAllHear();
+    await fleet.untilBfdUp();
     const { designated, standby = '', epoch } = await fleet.service(NAT);
     const cutOff = fleet.instances.find(({ host }) => ![designated?.host, standby].includes(`h${host}`));
     const [watcher, lost] = [fleet.underlay.host(cutOff!.host), fleet.underlay.host(await fleet.designated(NAT))];
     const heal = await fleet.cut(watcher, lost);
     await fleet.until('the cut is not noticed', async () =>
-      (await fleet.unheardBy(watcher)).length === 1 ? true : undefined,
+      (await fleet.listBfdDownPorts(watcher)).length === 1 ? true : undefined,
     );
     expect(await unreached(cutOff!.namespace, [OUTSIDE.address])).toEqual([]);
     expect(await translated(Number(standby.slice(1)), cutOff!.addresses)).toBe(true);
@@ -228,7 +228,7 @@ ovsSuite('packets', () => {
     await setTimeout(2000);
     expect(await fleet.service(NAT)).toMatchObject({ designated: { host: designated?.host }, standby, epoch });
     await heal();
-    await fleet.untilAllHear();
+    await fleet.untilBfdUp();
   });
 
   test('dataplane-9: a-designated-host-that-dies-is-replaced-by-its-standby, and-gets-nothing-back', async () => {
@@ -249,15 +249,15 @@ ovsSuite('packets', () => {
     expect(await fleet.designated(NAT)).toBe(heir);
     expect((await fleet.service(NAT)).epoch).toBe(epoch + 1);
     const hosts = fleet.underlay.hosts.filter(({ names }) => names.number !== lost);
-    expect(await fleet.settled(hosts)).toEqual([]);
+    expect(await fleet.waitForConvergence(hosts)).toEqual([]);
     for (const { namespace, addresses } of staying) {
       expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
       expect(await translated(heir, addresses)).toBe(true);
     }
     for (const part of parts) await fleet.muster.start(part);
     await fleet.muster.untilUp(lost);
-    expect(await fleet.settled()).toEqual([]);
-    await fleet.untilAllHear();
+    expect(await fleet.waitForConvergence()).toEqual([]);
+    await fleet.untilBfdUp();
     expect(await fleet.service(NAT)).toMatchObject({ designated: { host: standby }, epoch: epoch + 1 });
     for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
   });
@@ -269,7 +269,7 @@ ovsSuite('packets', () => {
     const others = fleet.instances.flatMap(({ addresses }) => addresses);
     expect(await unreached(four.namespace, [...others, ...EVERYWHERE])).toEqual([]);
     for (const { namespace } of fleet.instances) expect(await unreached(namespace, four.addresses)).toEqual([]);
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
   test('dataplane-6: a-host-that-just-joined-takes-over, and-nothing-is-lost', async (context) => {
@@ -284,7 +284,7 @@ ovsSuite('packets', () => {
     const muster = fleet.muster.muster.bind(fleet.muster);
     await muster('scale-in', 'start', 'h4', '--no-drain');
     await muster('scale-in', 'recover', 'h4', '--wait', '--timeout', '60s');
-    expect(await fleet.settled()).toEqual([]);
+    expect(await fleet.waitForConvergence()).toEqual([]);
     expect(await unreached(fleet.instances[3]!.namespace, EVERYWHERE)).toEqual([]);
   });
 
@@ -302,6 +302,6 @@ ovsSuite('packets', () => {
       const dumped = `${await host.ofctl('dump-flows', 'br-int')}${await host.ofctl('dump-groups', 'br-int')}`;
       expect(dumped).not.toMatch(new RegExp(`\\b${tunnelAddress.replaceAll('.', '\\.')}\\b`));
     }
-    expect(await fleet.settled(hosts)).toEqual([]);
+    expect(await fleet.waitForConvergence(hosts)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 // Every scenario that the lab proves, in the order in which they are run.
-import { fifty } from './fifty.ts';
-import { handOver, handOverAgain, handOverOnePort, handOverToNewcomer, handOverWithOneLate } from './hand-over.ts';
+import { oneOfFifty } from './fifty.ts';
+import { handover, handoverRepeated, handoverOnePort, handoverToNewcomer, handoverWithLateHost } from './hand-over.ts';
 import { lossOfHost, lossOfSwitch } from './loss.ts';
 import { manyFlows } from './many-flows.ts';
 import { nothingHappens } from './nothing-happens.ts';
@@ -11,16 +11,16 @@ import { withoutServer } from './without-server.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   nothingHappens,
-  handOver,
-  handOverAgain,
-  handOverOnePort,
-  handOverWithOneLate,
-  handOverToNewcomer,
+  handover,
+  handoverRepeated,
+  handoverOnePort,
+  handoverWithLateHost,
+  handoverToNewcomer,
   scaleIn,
   sickRouter,
   withoutServer,
   lossOfSwitch,
   lossOfHost,
   manyFlows,
-  fifty,
+  oneOfFifty,
 ];

@@ -1,8 +1,8 @@
 // One of fifty hosts leaves by plan: how soon nothing on the others names it any more. The load is light, since everything runs on
 // one machine; the instances that send are on hosts that stay.
 import { setTimeout } from 'node:timers/promises';
-import { atOnce } from '../at-once.ts';
-import { tryOut } from '../trial.ts';
+import { runConcurrently } from '../at-once.ts';
+import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 const READERS = 4;
 const LIGHT = { ...USUAL, echoPerSecond: 60, pushPerSecond: 20, tcp: false, beginning: false };
 
-export const fifty: Scenario = {
+export const oneOfFifty: Scenario = {
   name: 'one-of-fifty-leaves',
   about: `one of ${HOSTS} hosts is emptied and removed; how soon the others have nothing of it`,
   async run({ say, signal }) {
@@ -32,22 +32,22 @@ export const fifty: Scenario = {
       const { name, tunnelAddress } = underlay.host(leaving).names;
       await muster.muster('scale-in', 'start', name, '--wait', '--timeout', '120s');
       const hosts = underlay.hosts.filter(({ names }) => names.number !== leaving);
-      const before = await naming(hosts, tunnelAddress);
+      const before = await findHostsNaming(hosts, tunnelAddress);
       let cleanMs = NaN;
       const event = async (): Promise<void> => {
         // Not by the command line: it would start on the cores that fifty hosts share already.
         await muster.client.post('/scale-in/end', { hosts: [name], disconnect: true });
-        cleanMs = await finalized(fleet, name);
+        cleanMs = await measureCleanUpMs(fleet, name);
       };
-      const outcome = await tryOut({ load: await fleet.load(LIGHT, staying), event });
+      const outcome = await runTrial({ load: await fleet.load(LIGHT, staying), event });
       if (outcome.kind === 'machine-too-busy') return outcome;
       const figures = [`clean at ${hosts.length} after ${Math.round(cleanMs)} ms`];
       const problems = [
         ...(outcome.kind === 'failed' ? outcome.problems : []),
         ...(before.length < hosts.length ? [`only ${before.length} of ${hosts.length} named ${name} before`] : []),
-        ...(await naming(hosts, tunnelAddress)).map((one) => `${one} still names ${name}`),
+        ...(await findHostsNaming(hosts, tunnelAddress)).map((one) => `${one} still names ${name}`),
         ...(cleanMs <= LIMIT_MS ? [] : [`the others were clean only after ${Math.round(cleanMs)} ms`]),
-        ...(await fleet.settled(hosts)),
+        ...(await fleet.waitForConvergence(hosts)),
       ];
       const { verdict } = outcome;
       return problems.length === 0
@@ -60,7 +60,7 @@ export const fifty: Scenario = {
 };
 
 /** From the moment in which the others are told until the last of them has read back that it has nothing of the host any more. */
-async function finalized({ muster }: Fleet, name: string): Promise<number> {
+async function measureCleanUpMs({ muster }: Fleet, name: string): Promise<number> {
   let toldAtMs: number | undefined;
   const giveUpMs = performance.now() + PATIENCE_MS;
   while (performance.now() < giveUpMs) {
@@ -74,10 +74,10 @@ async function finalized({ muster }: Fleet, name: string): Promise<number> {
 }
 
 /** Who has something that names this address, by the switch's own tool. */
-async function naming(hosts: readonly LabHost[], address: string): Promise<string[]> {
+async function findHostsNaming(hosts: readonly LabHost[], address: string): Promise<string[]> {
   const word = new RegExp(`\\b${address.replaceAll('.', '\\.')}\\b`);
   const found: string[] = [];
-  await atOnce(hosts, READERS, async (host) => {
+  await runConcurrently(hosts, READERS, async (host) => {
     const text = `${await host.ofctl('dump-flows', 'br-int')}${await host.ofctl('dump-groups', 'br-int')}`;
     if (word.test(text)) found.push(host.names.name);
   });

@@ -3,12 +3,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { machineNamespace } from '../../src/agent/namespace-plan.ts';
+import { instanceNamespace } from '../../src/agent/namespace-plan.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { advertisedNextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
 import { ELECTION } from '../../src/election/index.ts';
 import { run } from '../command.ts';
-import { differences, wanted, type Differences } from '../flows-oracle/compare.ts';
+import { findDifferences, toExpectedContents, type Differences } from '../flows-oracle/compare.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
 import { Muster } from '../serve/muster.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
@@ -42,13 +42,13 @@ export interface FleetInstance {
   readonly addresses: readonly string[];
 }
 
-interface ShownInstance {
+interface InstanceRepresentation {
   readonly state: string;
   readonly host?: string;
   readonly ports?: readonly { readonly addresses: readonly { readonly ip: string }[] }[];
 }
 
-interface ShownService {
+interface ServiceRepresentation {
   readonly epoch: number;
   readonly designated?: { readonly host: string; readonly sinceMs: number };
   readonly standby?: string;
@@ -127,11 +127,11 @@ export class Fleet {
       host: names.name,
     });
     const built = await this.until(`${name} is not active`, async () => {
-      const shown = (await this.muster.client.get(`/instances/${name}`)) as ShownInstance;
+      const shown = (await this.muster.client.get(`/instances/${name}`)) as InstanceRepresentation;
       return shown.state === 'active' ? shown : undefined;
     });
     const addresses = (built.ports ?? []).flatMap((port) => port.addresses.map(({ ip }) => ip));
-    const instance = { name, host, namespace: machineNamespace(names.namespace, name), addresses };
+    const instance = { name, host, namespace: instanceNamespace(names.namespace, name), addresses };
     if (network === 'blue') this.instances.push(instance);
     return instance;
   }
@@ -141,8 +141,8 @@ export class Fleet {
     await this.muster.muster('instances', 'delete', ...names, '--wait', '--timeout', '60s');
   }
 
-  async service(id: string): Promise<ShownService> {
-    return (await this.muster.client.get(`/services/${encodeURIComponent(id)}`)) as ShownService;
+  async service(id: string): Promise<ServiceRepresentation> {
+    return (await this.muster.client.get(`/services/${encodeURIComponent(id)}`)) as ServiceRepresentation;
   }
 
   /** The host that does a service. */
@@ -162,17 +162,17 @@ export class Fleet {
   }
 
   /** The ports by which a host does not hear who is at their other end, or not yet. */
-  async unheardBy(host: LabHost): Promise<readonly string[]> {
+  async listBfdDownPorts(host: LabHost): Promise<readonly string[]> {
     const shown = await host.vsctl('--format=json', '--columns=name,bfd_status', 'find', 'interface', 'type=geneve');
     const { data } = JSON.parse(shown) as { readonly data: readonly (readonly [string, unknown])[] };
     return data.flatMap(([name, status]) => (JSON.stringify(status).includes('["forwarding","true"]') ? [] : [name]));
   }
 
   /** Resolves when all hear all those that they listen for. */
-  async untilAllHear(): Promise<void> {
+  async untilBfdUp(): Promise<void> {
     for (const host of this.underlay.hosts) {
       await this.until(`${host.names.name} does not hear all`, async () =>
-        (await this.unheardBy(host)).length === 0 ? true : undefined,
+        (await this.listBfdDownPorts(host)).length === 0 ? true : undefined,
       );
     }
   }
@@ -200,7 +200,7 @@ export class Fleet {
     const from = await this.designated(service);
     const late = this.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to);
     if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
-    const turnsLate = this.muster.late(late, async () => {
+    const turnsLate = this.muster.pauseAgentDuring(late, async () => {
       await this.until(`${service} is not switched`, async () =>
         (await this.service(service)).handOver?.phase === 'switched' ? true : undefined,
       );
@@ -256,19 +256,23 @@ export class Fleet {
     const shown = readDataplaneView(view.host, view.parts);
     if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
     const { contents } = compile(shown, { nextHop });
-    const flows = contents.flows.map((flow) => ({ ...flow, match: named(flow.match), actions: named(flow.actions) }));
-    return differences(wanted({ flows, groups: contents.groups }), await readHost(host));
+    const flows = contents.flows.map((flow) => ({
+      ...flow,
+      match: renameExternalPort(flow.match),
+      actions: renameExternalPort(flow.actions),
+    }));
+    return findDifferences(toExpectedContents({ flows, groups: contents.groups }), await readHost(host));
   }
 
   /** Resolves when every switch has what its view asks for, or says what is different. */
-  async settled(hosts: readonly LabHost[] = this.underlay.hosts): Promise<readonly string[]> {
+  async waitForConvergence(hosts: readonly LabHost[] = this.underlay.hosts): Promise<readonly string[]> {
     let found: string[] = [];
     for (let looks = 0; looks < 100; looks += 1) {
       found = [];
       for (const host of hosts) {
-        const { missing, left } = await this.differences(host);
+        const { missing, unexpected } = await this.differences(host);
         found.push(...missing.map((one) => `${host.names.name} lacks ${one}`));
-        found.push(...left.map((one) => `${host.names.name} has left ${one}`));
+        found.push(...unexpected.map((one) => `${host.names.name} has left ${one}`));
       }
       if (found.length === 0) return [];
       await setTimeout(100);
@@ -290,6 +294,6 @@ function nextHop(ip: string): string | undefined {
 }
 
 /** The way out is plugged in by its own name. */
-function named(words: string): string {
+function renameExternalPort(words: string): string {
   return words.replaceAll('"muster-ext"', EXTERNAL_INTERFACE);
 }

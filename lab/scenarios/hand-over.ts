@@ -1,13 +1,13 @@
 // A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and nobody's address
 // and port outside becomes another.
-import { tryOut, type Outcome } from '../trial.ts';
+import { runTrial, type Outcome } from '../trial.ts';
 import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
 
-interface HandedOver {
+interface HandoverOptions {
   readonly sourcePort?: number;
   /** To a host that joined a moment ago, and has never sent anything to anybody. */
   readonly newcomer?: boolean;
@@ -17,18 +17,18 @@ interface HandedOver {
   readonly late?: boolean;
 }
 
-async function handedOver(
+async function runHandover(
   { say, signal }: ScenarioRun,
-  { sourcePort, newcomer, late, times = 1 }: HandedOver = {},
+  { sourcePort, newcomer, late, times = 1 }: HandoverOptions = {},
 ): Promise<Outcome> {
   const fleet = await Fleet.start(HOSTS, say, signal);
   try {
     const from = await fleet.designated(SERVICE);
     const load = await fleet.load(sourcePort === undefined ? USUAL : { ...USUAL, sourcePort });
     let to = (from % HOSTS) + 1;
-    const outcome = await tryOut({
+    const outcome = await runTrial({
       load: async (event) => {
-        if (event !== undefined && newcomer === true) to = await joined(fleet);
+        if (event !== undefined && newcomer === true) to = await joinNewcomer(fleet);
         return load(event);
       },
       event: async () => {
@@ -36,13 +36,13 @@ async function handedOver(
           await (late === true ? fleet.moveWithOneLate(SERVICE, to) : fleet.move(SERVICE, to));
       },
     });
-    return outcome.kind === 'passed' ? await alsoClean(fleet, outcome) : outcome;
+    return outcome.kind === 'passed' ? await checkSwitches(fleet, outcome) : outcome;
   } finally {
     await fleet.close();
   }
 }
 
-async function joined(fleet: Fleet): Promise<number> {
+async function joinNewcomer(fleet: Fleet): Promise<number> {
   const number = HOSTS + 1;
   await fleet.muster.join(await fleet.underlay.addHosts(1));
   await fleet.build(`vm${number}`, number);
@@ -50,39 +50,39 @@ async function joined(fleet: Fleet): Promise<number> {
 }
 
 /** Packets do not show what is left behind: the switches do. */
-async function alsoClean(fleet: Fleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
-  const problems = await fleet.settled();
+async function checkSwitches(fleet: Fleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
+  const problems = await fleet.waitForConvergence();
   return problems.length === 0 ? outcome : { kind: 'failed', verdict: outcome.verdict, problems };
 }
 
-export const handOver: Scenario = {
+export const handover: Scenario = {
   name: 'hand-over',
   about: 'the translation of a router is handed from one host to another by plan',
-  run: (how) => handedOver(how),
+  run: (how) => runHandover(how),
 };
 
-export const handOverOnePort: Scenario = {
+export const handoverOnePort: Scenario = {
   name: 'hand-over-one-source-port',
   about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
-  run: (how) => handedOver(how, { sourcePort: 5000 }),
+  run: (how) => runHandover(how, { sourcePort: 5000 }),
 };
 
-export const handOverWithOneLate: Scenario = {
+export const handoverWithLateHost: Scenario = {
   name: 'hand-over-with-a-late-host',
   about: 'the same from one port, and one host goes on sending to the old one for a second and a half',
-  run: (how) => handedOver(how, { sourcePort: 5000, late: true }),
+  run: (how) => runHandover(how, { sourcePort: 5000, late: true }),
 };
 
 const TIMES = 10;
 
-export const handOverAgain: Scenario = {
+export const handoverRepeated: Scenario = {
   name: 'hand-over-again-and-again',
   about: `the same, ${TIMES} times in one load, from host to host`,
-  run: (how) => handedOver(how, { times: TIMES }),
+  run: (how) => runHandover(how, { times: TIMES }),
 };
 
-export const handOverToNewcomer: Scenario = {
+export const handoverToNewcomer: Scenario = {
   name: 'hand-over-to-a-newcomer',
   about: 'the same, to a host that joined a moment ago and knows no neighbour in the underlay yet',
-  run: (how) => handedOver(how, { newcomer: true }),
+  run: (how) => runHandover(how, { newcomer: true }),
 };

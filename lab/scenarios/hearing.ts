@@ -8,7 +8,7 @@ import type { LabHost } from '../underlay/host.ts';
 
 const TABLES = { Interface: ['name', 'bfd_status'] };
 
-export class Hearing {
+export class BfdMonitor {
   readonly #clients: OvsdbClient[] = [];
   /** By listener: the moment by the clock. */
   readonly #missed = new Map<string, number>();
@@ -18,23 +18,23 @@ export class Hearing {
     this.#listeners = listeners;
   }
 
-  static async start(listeners: readonly LabHost[], host: string): Promise<Hearing> {
-    const hearing = new Hearing(listeners.length);
+  static async start(listeners: readonly LabHost[], host: string): Promise<BfdMonitor> {
+    const hearing = new BfdMonitor(listeners.length);
     const port = bfdPortName(host).slice(1, -1);
     for (const { names } of listeners) {
       const client = new OvsdbClient({ address: names.database, clock: realClock, random: Math.random });
       hearing.#clients.push(client);
       const monitor = await client.monitor('Open_vSwitch', TABLES);
-      if (!hears(monitor, port)) throw new Error(`${names.name} does not hear ${host}`);
+      if (!isBfdUp(monitor, port)) throw new Error(`${names.name} does not hear ${host}`);
       monitor.onChange(() => {
-        if (!hears(monitor, port) && !hearing.#missed.has(names.name)) hearing.#missed.set(names.name, Date.now());
+        if (!isBfdUp(monitor, port) && !hearing.#missed.has(names.name)) hearing.#missed.set(names.name, Date.now());
       });
     }
     return hearing;
   }
 
   /** When the last of them missed it. */
-  missedMs(): number {
+  lastDownMs(): number {
     if (this.#missed.size < this.#listeners) throw new Error('not all of them missed it');
     return Math.max(...this.#missed.values());
   }
@@ -44,7 +44,7 @@ export class Hearing {
   }
 }
 
-function hears(monitor: Monitor, port: string): boolean {
+function isBfdUp(monitor: Monitor, port: string): boolean {
   const row = [...monitor.table('Interface').values()].find((one) => textColumn(one, 'name') === port);
   return textMapColumn(row, 'bfd_status')['forwarding'] === 'true';
 }

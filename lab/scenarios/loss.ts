@@ -1,14 +1,14 @@
 // The designated host is lost without warning, under load from instances on the hosts that stay, and comes back; several times. How
 // long nothing leaves is measured, beside OVN in the same lab where it is installed, and how long it takes until the standby is
 // designated.
-import { whyNoOvn } from '../needs.ts';
+import { checkOvnRequirements } from '../needs.ts';
 import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { LOAD_MS, usualFlows } from '../traffic/usual-load.ts';
-import { tryOut, type Outcome, type Trial } from '../trial.ts';
+import { runTrial, type Outcome, type Trial } from '../trial.ts';
 import { Underlay } from '../underlay/underlay.ts';
 import { Fleet, USUAL } from './fleet.ts';
-import { Hearing } from './hearing.ts';
+import { BfdMonitor } from './hearing.ts';
 import { Ovn } from './ovn.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 
@@ -38,7 +38,7 @@ interface Loss {
 async function lose(fleet: Fleet, what: What): Promise<Loss> {
   const lost = await fleet.designated(SERVICE);
   const others = fleet.underlay.hosts.filter(({ names }) => names.number !== lost);
-  const hearing = await Hearing.start(others, `h${lost}`);
+  const hearing = await BfdMonitor.start(others, `h${lost}`);
   try {
     const killedMs = Date.now();
     await Promise.all(PARTS[what].map((part) => fleet.muster.kill({ host: lost, part })));
@@ -46,7 +46,7 @@ async function lose(fleet: Fleet, what: What): Promise<Loss> {
       const { designated } = await fleet.service(SERVICE);
       return designated !== undefined && designated.host !== `h${lost}` ? designated.sinceMs : undefined;
     });
-    const noticed = hearing.missedMs();
+    const noticed = hearing.lastDownMs();
     return { noticedMs: noticed - killedMs, designatedMs: sinceMs - noticed };
   } finally {
     await hearing.close();
@@ -72,7 +72,7 @@ async function losses(it: Losable): Promise<readonly Lost[] | TooBusy> {
   const outcomes: Lost[] = [];
   while (outcomes.length < LOSSES) {
     if (outcomes.length > 0) await it.mend();
-    const outcome = await tryOut({ load: await it.load(), event: it.lose, accept: ANYTHING });
+    const outcome = await runTrial({ load: await it.load(), event: it.lose, accept: ANYTHING });
     if (outcome.kind === 'machine-too-busy') return outcome;
     outcomes.push(outcome);
   }
@@ -80,7 +80,7 @@ async function losses(it: Losable): Promise<readonly Lost[] | TooBusy> {
 }
 
 async function lossesAtOvn(what: What, { say, signal }: ScenarioRun): Promise<readonly Lost[] | TooBusy | undefined> {
-  const reason = await whyNoOvn();
+  const reason = await checkOvnRequirements();
   if (reason !== undefined) {
     say(`ovn: skipped. ${reason}`);
     return undefined;
@@ -118,7 +118,7 @@ async function lossesAtMuster(what: What, { say, signal }: ScenarioRun): Promise
     const outcomes = await losses({
       load: async () => {
         lost = await fleet.designated(SERVICE);
-        await untilWhole(fleet);
+        await untilRedundant(fleet);
         const staying = fleet.instances.filter(({ host }) => host !== lost);
         return fleet.load(LOAD, staying, []);
       },
@@ -135,10 +135,10 @@ async function lossesAtMuster(what: What, { say, signal }: ScenarioRun): Promise
 }
 
 /** Somebody is there to take over, and everybody would notice. */
-async function untilWhole(fleet: Fleet): Promise<void> {
+async function untilRedundant(fleet: Fleet): Promise<void> {
   await fleet.until('nobody stands by', async () => (await fleet.service(SERVICE)).standby);
-  await fleet.untilAllHear();
-  const ready = await fleet.settled();
+  await fleet.untilBfdUp();
+  const ready = await fleet.waitForConvergence();
   if (ready.length > 0) throw new Error(ready.join('; '));
 }
 
@@ -153,19 +153,19 @@ function gapsMs(lost: readonly Lost[]): number[] {
   return lost.map(gapMsOf).sort((one, other) => one - other);
 }
 
-function told(lost: readonly Lost[]): string {
+function describeGaps(lost: readonly Lost[]): string {
   return `${medianGapMs(lost)} ms (${gapsMs(lost).join(', ')})`;
 }
 
-async function measured(what: What, how: ScenarioRun): Promise<Outcome> {
+async function runLoss(what: What, how: ScenarioRun): Promise<Outcome> {
   const theirs = await lossesAtOvn(what, how);
   if (theirs !== undefined && 'kind' in theirs) return theirs;
   const { outcomes: own, noted } = await lossesAtMuster(what, how);
   if ('kind' in own) return own;
   const designatedMs = Math.max(...noted.map((loss) => loss.designatedMs));
   const figures = [
-    `nothing left for ${told(own)}`,
-    theirs === undefined ? 'OVN was not measured' : `with OVN for ${told(theirs)}`,
+    `nothing left for ${describeGaps(own)}`,
+    theirs === undefined ? 'OVN was not measured' : `with OVN for ${describeGaps(theirs)}`,
     `noticed by all that listen after ${noted.map(({ noticedMs }) => noticedMs).join(', ')} ms`,
     `the standby designated at most ${designatedMs} ms later`,
   ];
@@ -182,11 +182,11 @@ export const lossOfSwitch: Scenario = {
   name: 'loss-of-the-designated-host',
   about:
     'the switch of the host that translates is killed: how long nothing leaves, beside OVN, and until the standby has it',
-  run: (how) => measured('switch', how),
+  run: (how) => runLoss('switch', how),
 };
 
 export const lossOfHost: Scenario = {
   name: 'loss-of-the-whole-designated-host',
   about: 'the same, with its agent killed too',
-  run: (how) => measured('host', how),
+  run: (how) => runLoss('host', how),
 };

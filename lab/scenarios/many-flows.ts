@@ -3,7 +3,7 @@ import { OpenFlowClient } from '../../src/dataplane/openflow/openflow-client-dri
 import { portNamesOf } from '../../src/dataplane/openflow/ports.ts';
 import type { Mod } from '../../src/dataplane/openflow/mods.ts';
 import { realClock } from '../../src/main/clock.ts';
-import { tryOut } from '../trial.ts';
+import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { Fleet } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
@@ -52,7 +52,7 @@ export const manyFlows: Scenario = {
       const event = async (): Promise<void> => {
         ms = await put(host);
       };
-      const outcome = await tryOut({ load: await fleet.load(), event, limits: { tcpGapMs: GAP_MS } });
+      const outcome = await runTrial({ load: await fleet.load(), event, limits: { tcpGapMs: GAP_MS } });
       return outcome.kind === 'machine-too-busy'
         ? outcome
         : { ...outcome, figures: [`${FLOWS} flows in ${Math.round(ms)} ms`] };

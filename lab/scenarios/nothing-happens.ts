@@ -1,11 +1,11 @@
 // The lab tries itself: flows by hand, the usual load with everything in it, and nothing happens. What is lost here is lost by the
 // lab or by the machine.
-import { startByHand } from '../by-hand.ts';
+import { startStaticFlows } from '../by-hand.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { ECHO_PER_SECOND, LOAD_MS, PUSH_PER_SECOND, usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
-import { tryOut } from '../trial.ts';
+import { runTrial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 import { Underlay } from '../underlay/underlay.ts';
 import type { Scenario } from './scenario.ts';
@@ -27,7 +27,7 @@ export const nothingHappens: Scenario = {
   async run({ say, signal }) {
     const underlay = await Underlay.start({ hosts: HOSTS, say, signal });
     try {
-      return await tryOut({ load: await loadByHand(underlay), event: async () => undefined });
+      return await runTrial({ load: await loadByHand(underlay), event: async () => undefined });
     } finally {
       await underlay.close();
     }
@@ -39,7 +39,7 @@ async function loadByHand(
   underlay: Underlay,
   usual: UsualLoad = USUAL,
 ): Promise<(event?: () => Promise<void>) => Promise<TrafficResults>> {
-  const machines = await startByHand(underlay);
+  const machines = await startStaticFlows(underlay);
   const server = new Endpoint(underlay.names.external);
   await server.serve(usual.port);
   const flows = usualFlows(machines.length, usual);

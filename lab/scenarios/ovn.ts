@@ -4,11 +4,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { run, type Command } from '../command.ts';
-import { plug, type Machine, type MachineSpec } from '../machine.ts';
+import { plug, type LabInstance, type LabInstanceSpec } from '../machine.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { reach } from '../traffic/ping.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { inside } from '../underlay/links-plan.ts';
+import { inNamespace } from '../underlay/links-plan.ts';
 import { EXTERNAL_INTERFACE, OUTSIDE } from '../underlay/names.ts';
 import { killAll } from '../underlay/processes.ts';
 import type { Underlay } from '../underlay/underlay.ts';
@@ -26,7 +26,7 @@ const GATEWAYS = [1, 2];
 export class Ovn {
   readonly underlay: Underlay;
   readonly #folder: string;
-  readonly #machines: Machine[] = [];
+  readonly #machines: LabInstance[] = [];
   #server: Endpoint | undefined;
   #sources: readonly Endpoint[] = [];
 
@@ -185,7 +185,7 @@ export class Ovn {
   async #daemon(namespace: string, name: string, command: Command): Promise<void> {
     const files = [`--pidfile=${this.#file(`${name}.pid`)}`, `--log-file=${this.#file(`${name}.log`)}`];
     const where = ['env', ...['OVN_RUNDIR', 'OVN_LOGDIR', 'OVS_RUNDIR'].map((one) => `${one}=${this.#folder}`)];
-    await run(inside(namespace, ...NICE, ...where, ...command, ...files, ...DAEMON));
+    await run(inNamespace(namespace, ...NICE, ...where, ...command, ...files, ...DAEMON));
   }
 
   async #until(complaint: string, holds: () => Promise<boolean>): Promise<void> {
@@ -197,7 +197,7 @@ export class Ovn {
   }
 }
 
-function specFor(number: number): MachineSpec {
+function specFor(number: number): LabInstanceSpec {
   return {
     name: `vm${number}`,
     port: `mp${number}`,

@@ -1,5 +1,5 @@
 // The designated host leaves by plan, under load from instances on the hosts that stay.
-import { tryOut } from '../trial.ts';
+import { runTrial } from '../trial.ts';
 import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -18,7 +18,7 @@ export const scaleIn: Scenario = {
         await fleet.muster.muster('scale-in', 'start', `h${leaving}`, '--wait', '--timeout', '60s');
         await fleet.muster.muster('scale-in', 'end', `h${leaving}`, '--disconnect', '--wait', '--timeout', '60s');
       };
-      const outcome = await tryOut({ load: await fleet.load(USUAL, staying), event });
+      const outcome = await runTrial({ load: await fleet.load(USUAL, staying), event });
       if (outcome.kind !== 'passed') return outcome;
       const { names } = fleet.underlay.host(leaving);
       const hosts = fleet.underlay.hosts.filter((host) => host.names.number !== leaving);
@@ -29,7 +29,7 @@ export const scaleIn: Scenario = {
           traces.push(`${host.names.name} still names ${names.name}`);
         }
       }
-      traces.push(...(await fleet.settled(hosts)));
+      traces.push(...(await fleet.waitForConvergence(hosts)));
       return traces.length === 0 ? outcome : { kind: 'failed', verdict: outcome.verdict, problems: traces };
     } finally {
       await fleet.close();

@@ -17,7 +17,7 @@ const GOOD: SickRun = {
   reason: REASON,
   without,
   beside,
-  told: { 'the alarm': `nat:sick cannot be provided by h2 yet: ${REASON}.` },
+  reportedReasons: { 'the alarm': `nat:sick cannot be provided by h2 yet: ${REASON}.` },
   recovery: { stateAfter: 'active', durationMs: 300, sickAt: 'h1', hasEnded: true },
 };
 
@@ -45,7 +45,7 @@ test.each<[string, Partial<SickRun>, string]>([
   ['not-all-came-back', { beside: { ...beside, services: ['nat:r2'] } }, 'nat:r3 was not there the second time'],
   [
     'reason-is-not-told',
-    { told: { 'hosts show h2': 'State active' } },
+    { reportedReasons: { 'hosts show h2': 'State active' } },
     `hosts show h2 does not say "${REASON}" but "State active"`,
   ],
   ['recover-hangs', { recovery: { ...recovery, stateAfter: 'recovering' } }, 'h1 is recovering after recover'],

@@ -17,7 +17,7 @@ export interface Departure {
 }
 
 /** Where an operator looks, and what is written there. */
-export type Told = Readonly<Record<string, string>>;
+export type ReportedReasons = Readonly<Record<string, string>>;
 
 export interface Recovery {
   readonly stateAfter: string;
@@ -33,16 +33,16 @@ export interface SickRun {
   readonly reason: string;
   readonly without: Departure;
   readonly beside: Departure;
-  readonly told: Told;
+  readonly reportedReasons: ReportedReasons;
   readonly recovery: Recovery;
 }
 
-export function judgeSickRun({ leaving, reason, without, beside, told, recovery }: SickRun): string[] {
+export function judgeSickRun({ leaving, reason, without, beside, reportedReasons, recovery }: SickRun): string[] {
   return [
     ...stayedIn(without, 'without the sick router'),
     ...stayedIn(beside, 'beside the sick router'),
     ...missingIn(without, beside),
-    ...Object.entries(told).flatMap(([place, text]) =>
+    ...Object.entries(reportedReasons).flatMap(([place, text]) =>
       text.includes(reason) ? [] : [`${place} does not say "${reason}" but "${text}"`],
     ),
     ...(recovery.stateAfter === 'active' ? [] : [`${leaving} is ${recovery.stateAfter} after recover`]),

@@ -1,7 +1,7 @@
 // A host leaves with three healthy routers and one whose next hop outside does not answer, so that no other host can prepare it. The
 // healthy ones and all instances leave as they do without it; everybody is told why it does not; and the host comes back at once.
 import { setTimeout } from 'node:timers/promises';
-import { tryOut, type Outcome } from '../trial.ts';
+import { runTrial, type Outcome } from '../trial.ts';
 import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type Departure,
   type Recovery,
   type SickRun,
-  type Told,
+  type ReportedReasons,
 } from './sick-router-judgement.ts';
 
 const HOSTS = 3;
@@ -127,12 +127,12 @@ class SickFleet {
     for (const name of this.#instances)
       await this.fleet.muster.muster('instances', 'move', name, '--host', LEAVING, '--wait', '--timeout', '60s');
     await this.#bringBack(services);
-    const ready = await this.fleet.settled();
+    const ready = await this.fleet.waitForConvergence();
     if (ready.length > 0) throw new Error(ready.join('; '));
   }
 
   /** What is written where an operator looks, once the alarm stands: it waits a while before it does. */
-  async told(): Promise<Told> {
+  async readReportedReasons(): Promise<ReportedReasons> {
     const alarm = await this.fleet.until('no alarm is raised', async () => {
       const { items } = (await this.#client.get('/alarms')) as Listed<{
         readonly id: string;
@@ -195,9 +195,9 @@ async function leaveTwice(sick: SickFleet): Promise<SickRun> {
   await sick.comeBack(without.services);
   await sick.makeSick();
   const beside = await sick.depart();
-  const told = await sick.told();
+  const reportedReasons = await sick.readReportedReasons();
   const recovery = await sick.recover();
-  return { leaving: LEAVING, reason: REASON, without, beside, told, recovery };
+  return { leaving: LEAVING, reason: REASON, without, beside, reportedReasons, recovery };
 }
 
 /** The same without packets, for a fleet that is new. */
@@ -220,23 +220,23 @@ export const sickRouter: Scenario = {
       await sick.build();
       let ran: SickRun | undefined;
       const staying = fleet.instances.filter(({ host }) => host !== LEAVING_NUMBER);
-      const outcome = await tryOut({
+      const outcome = await runTrial({
         load: await fleet.load(LOAD, staying),
         event: async () => void (ran = await leaveTwice(sick)),
         // They are counted: instances that move cost packets of others now and then, which has nothing to do with what is sick here.
         accept: () => [],
       });
-      return ran === undefined || outcome.kind === 'machine-too-busy' ? outcome : await judged(fleet, outcome, ran);
+      return ran === undefined || outcome.kind === 'machine-too-busy' ? outcome : await toOutcome(fleet, outcome, ran);
     } finally {
       await fleet.close();
     }
   },
 };
 
-async function judged(fleet: Fleet, outcome: Counted, ran: SickRun): Promise<Outcome> {
+async function toOutcome(fleet: Fleet, outcome: Counted, ran: SickRun): Promise<Outcome> {
   const { verdict } = outcome;
   const figures = figuresOf(ran);
   const lost = outcome.kind === 'failed' ? outcome.problems : [];
-  const problems = [...lost, ...judgeSickRun(ran), ...(await fleet.settled())];
+  const problems = [...lost, ...judgeSickRun(ran), ...(await fleet.waitForConvergence())];
   return problems.length === 0 ? { kind: 'passed', verdict, figures } : { kind: 'failed', verdict, figures, problems };
 }

@@ -2,7 +2,7 @@
 import type { Verdict } from '../oracle.ts';
 import type { Outcome } from '../trial.ts';
 
-export interface Ran {
+export interface ScenarioRuns {
   readonly name: string;
   readonly outcomes: readonly Outcome[];
 }
@@ -19,12 +19,12 @@ const HEAD = [
   'gap, ms',
 ];
 
-export function tableOf(ran: readonly Ran[]): string {
+export function tableOf(ran: readonly ScenarioRuns[]): string {
   const rows = [HEAD, HEAD.map((_, index) => (index === 0 ? '---' : '--:')), ...ran.map(rowOf)];
   return rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
-function rowOf({ name, outcomes }: Ran): string[] {
+function rowOf({ name, outcomes }: ScenarioRuns): string[] {
   const verdicts = outcomes.flatMap((outcome) => (outcome.kind === 'machine-too-busy' ? [] : [outcome.verdict]));
   const of = (kind: Outcome['kind']): string => String(outcomes.filter((outcome) => outcome.kind === kind).length);
   return [

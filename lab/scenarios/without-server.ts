@@ -1,7 +1,7 @@
 // Nobody decides anything for a minute: the server is killed under load. Nothing is lost, nothing on any switch is written anew, and
 // whoever was designated still is when the server is back.
 import { setTimeout } from 'node:timers/promises';
-import { tryOut } from '../trial.ts';
+import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
@@ -18,7 +18,7 @@ export const withoutServer: Scenario = {
   async run({ say, signal }) {
     const fleet = await Fleet.start(HOSTS, say, signal);
     try {
-      const ready = await fleet.settled();
+      const ready = await fleet.waitForConvergence();
       if (ready.length > 0) throw new Error(ready.join('; '));
       const { hosts } = fleet.underlay;
       const before = await fleet.service(SERVICE);
@@ -30,14 +30,14 @@ export const withoutServer: Scenario = {
         await fleet.muster.start('server');
         for (const { names } of hosts) await fleet.muster.untilUp(names.number);
       };
-      const outcome = await tryOut({ load: await fleet.load(LOAD), event });
+      const outcome = await runTrial({ load: await fleet.load(LOAD), event });
       if (outcome.kind === 'machine-too-busy') return outcome;
       const after = await fleet.service(SERVICE);
       const problems = [
         ...(outcome.kind === 'failed' ? outcome.problems : []),
         ...written.map((host) => `something was written on ${host} meanwhile`),
         ...(after.epoch === before.epoch ? [] : [`${SERVICE} was elected anew`]),
-        ...(await fleet.settled()),
+        ...(await fleet.waitForConvergence()),
       ];
       const { verdict } = outcome;
       return problems.length === 0 ? { kind: 'passed', verdict } : { kind: 'failed', verdict, problems };

@@ -2,7 +2,7 @@
 
 const PATIENCE_MS = 30_000;
 
-class Refused extends Error {
+class RequestRefused extends Error {
   readonly code = 'refused';
   readonly status: number;
 
@@ -43,7 +43,7 @@ export class LabClient {
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const text = await answer.text();
-    if (!answer.ok) throw new Refused(`${method} ${path}`, answer.status, text);
+    if (!answer.ok) throw new RequestRefused(`${method} ${path}`, answer.status, text);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   }
 }

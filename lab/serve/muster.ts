@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../test/free-port.ts';
-import { atOnce } from '../at-once.ts';
+import { runConcurrently } from '../at-once.ts';
 import { run } from '../command.ts';
 import type { Daemon, LabHost } from '../underlay/host.ts';
 import { EXTERNAL_INTERFACE, type HostNames } from '../underlay/names.ts';
@@ -29,7 +29,7 @@ export interface MusterOptions {
 /** What can be killed and started: the server, or one of these of a host. */
 export type Part = 'server' | { readonly host: number; readonly part: 'agent' | Daemon };
 
-interface ShownHost {
+interface HostRepresentation {
   readonly state: string;
   readonly connection?: { readonly state: string };
 }
@@ -79,7 +79,7 @@ export class Muster {
       capacity: CAPACITY,
     }));
     await this.client.post('/hosts', { hosts: specs });
-    await atOnce(hosts, AGENTS_AT_ONCE, async ({ names }) => {
+    await runConcurrently(hosts, AGENTS_AT_ONCE, async ({ names }) => {
       signal?.throwIfAborted();
       await this.#startAgent(names);
     });
@@ -92,7 +92,7 @@ export class Muster {
     const { name } = this.#underlay.host(number).names;
     const agent = this.#agents.get(number);
     await this.#until(`${name} is not in service`, agent, async () => {
-      const { state, connection } = (await this.client.get(`/hosts/${name}`)) as ShownHost;
+      const { state, connection } = (await this.client.get(`/hosts/${name}`)) as HostRepresentation;
       return state === 'active' && connection?.state === 'up';
     });
   }
@@ -108,7 +108,7 @@ export class Muster {
   }
 
   /** The agent of a host follows nothing while this lasts. */
-  async late(host: number, lasting: () => Promise<void>): Promise<void> {
+  async pauseAgentDuring(host: number, lasting: () => Promise<void>): Promise<void> {
     const agent = this.#program({ host, part: 'agent' });
     agent.pause();
     try {
@@ -172,7 +172,7 @@ export class Muster {
     while (!(await holds())) {
       this.#options.signal?.throwIfAborted();
       const over = performance.now() > giveUpMs;
-      if (over || program?.runs === false) throw new Error(`${complaint}: ${await program?.said()}`);
+      if (over || program?.isRunning === false) throw new Error(`${complaint}: ${await program?.tailLog()}`);
       await setTimeout(LOOK_MS);
     }
   }

@@ -23,12 +23,12 @@ export class Program {
     this.#options = options;
   }
 
-  get runs(): boolean {
+  get isRunning(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   async start(): Promise<void> {
-    if (this.runs) throw new Error(`${this.name} runs already`);
+    if (this.isRunning) throw new Error(`${this.name} runs already`);
     const [program = '', ...args] = this.#options.command;
     const log = await open(this.#options.log, 'a');
     // A group of its own: Ctrl-C in a terminal is for the lab, which ends its programs in their order. The environment of whoever
@@ -55,7 +55,7 @@ export class Program {
   }
 
   /** The end of what it said, for whoever wonders why it does not run. */
-  async said(): Promise<string> {
+  async tailLog(): Promise<string> {
     return (await readFile(this.#options.log, 'utf8').catch(() => '')).slice(-SAID_MAX);
   }
 }

@@ -1,6 +1,6 @@
 // What arrived of a flow at one of its ends.
 
-export interface Arrived {
+export interface ArrivalStats {
   readonly packets: number;
   readonly duplicates: number;
   /** Between two packets that arrived after each other. */
@@ -35,7 +35,7 @@ export class Arrivals {
     this.#pairs.add(pair);
   }
 
-  get arrived(): Arrived {
+  get stats(): ArrivalStats {
     return {
       packets: this.#sequences.size,
       duplicates: this.#duplicates,

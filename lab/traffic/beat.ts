@@ -5,7 +5,7 @@ const TICK_MS = 2;
 /** After the process was held up it catches up little by little: a burst would be lost in buffers that no real sender fills. */
 const BURST_MAX = 4;
 
-export function beat(everyMs: number, signal: AbortSignal, act: () => void): void {
+export function runPaced(everyMs: number, signal: AbortSignal, act: () => void): void {
   let nextMs = performance.now();
   const tick = (): void => {
     const nowMs = performance.now();

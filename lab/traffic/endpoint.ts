@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { endChild } from '../../test/end-child.ts';
-import { startInside } from './inside.ts';
+import { startInNamespace } from './inside.ts';
 import type { Answer, Call, ClientFlow, ClientResult, ServedFlow, Task } from './messages.ts';
 
 const PROGRAM = join(import.meta.dirname, 'program.ts');
@@ -22,7 +22,7 @@ export class Endpoint {
   constructor(namespace: string) {
     this.namespace = namespace;
     const node = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM];
-    this.#child = startInside(namespace, node, ['ignore', 'ignore', 'pipe', 'ipc']);
+    this.#child = startInNamespace(namespace, node, ['ignore', 'ignore', 'pipe', 'ipc']);
     this.#child.stderr?.on('data', (bytes: Buffer) => {
       this.#said += bytes.toString('utf8');
     });
@@ -35,11 +35,11 @@ export class Endpoint {
     await this.#call({ kind: 'serve', port });
   }
 
-  async quiet(): Promise<void> {
+  async stopPushing(): Promise<void> {
     await this.#call({ kind: 'quiet' });
   }
 
-  served(): Promise<readonly ServedFlow[]> {
+  takeServed(): Promise<readonly ServedFlow[]> {
     return this.#call({ kind: 'served' }) as Promise<readonly ServedFlow[]>;
   }
 

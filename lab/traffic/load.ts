@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Endpoint } from './endpoint.ts';
 import type { ClientFlow } from './messages.ts';
 import { Ping, type PingFlow } from './ping.ts';
-import { beyond, together, type TrafficResults } from './results.ts';
+import { excessGapMs, combineResults, type TrafficResults } from './results.ts';
 
 export interface Source {
   readonly endpoint: Endpoint;
@@ -24,28 +24,28 @@ export interface Load {
 
 export async function runLoad(load: Load, event: () => Promise<void> = async () => undefined): Promise<TrafficResults> {
   const { server, sources } = load;
-  await server.served(); // forgets what was before
+  await server.takeServed(); // forgets what was before
   await Promise.all(sources.map(({ endpoint, flows }) => endpoint.prepare(flows)));
   const pings = await Promise.all((load.pings ?? []).map(async (flow) => ({ flow, ping: await Ping.start(flow) })));
   await Promise.all(sources.map(({ endpoint }) => endpoint.begin()));
   // What happens may fail: the traffic is ended all the same, or the next load would run beside it.
-  const [happened] = await Promise.allSettled([during(load, event)]);
-  await server.quiet();
+  const [happened] = await Promise.allSettled([runDuringLoad(load, event)]);
+  await server.stopPushing();
   const pinged = Promise.all(
     pings.map(async ({ flow: { namespace, address, everyMs }, ping }) => {
       const counted = await ping.end();
-      return { from: namespace, to: address, ...counted, longestGapMs: beyond(counted, everyMs) };
+      return { from: namespace, to: address, ...counted, longestGapMs: excessGapMs(counted, everyMs) };
     }),
   );
   const ended = await Promise.all(
     sources.map(async ({ endpoint }) => ({ source: endpoint.namespace, results: await endpoint.end() })),
   );
-  const results = { ...together(ended, await server.served()), ping: await pinged };
+  const results = { ...combineResults(ended, await server.takeServed()), ping: await pinged };
   if (happened.status === 'rejected') throw happened.reason;
   return results;
 }
 
-async function during(load: Load, event: () => Promise<void>): Promise<void> {
+async function runDuringLoad(load: Load, event: () => Promise<void>): Promise<void> {
   const enough = setTimeout(load.durationMs);
   await setTimeout(load.eventAfterMs);
   await event();

@@ -1,5 +1,5 @@
 // What is said between the lab and its traffic programs, of which there is one in each namespace.
-import type { Arrived } from './arrivals.ts';
+import type { ArrivalStats } from './arrivals.ts';
 
 interface FlowTarget {
   /** One number for one flow of a load, at all programs. */
@@ -56,19 +56,19 @@ export type Task =
   | { readonly kind: 'end' };
 
 /** A packet that did not come back, and when it was sent, by the clock on the wall. */
-export interface Lost {
+export interface LostPacket {
   readonly sequence: number;
   readonly sentAtMs: number;
 }
 
-export interface ServedFlow extends Arrived {
+export interface ServedFlow extends ArrivalStats {
   readonly flow: number;
   /** Packets that were pushed, or bytes that were sent by TCP. */
   readonly sent: number;
   readonly receivedBytes: number;
 }
 
-export interface ClientResult extends Arrived {
+export interface ClientResult extends ArrivalStats {
   readonly flow: number;
   readonly kind: 'echo' | 'push' | 'upload' | 'download';
   /** Packets, or bytes by TCP. */
@@ -77,7 +77,7 @@ export interface ClientResult extends Arrived {
   /** Its pace: so long nothing arrives when all is well. */
   readonly everyMs: number;
   /** Of an echo flow: what did not come back, the first of it. */
-  readonly lost?: readonly Lost[];
+  readonly lost?: readonly LostPacket[];
   /** Of a connection: what ended it. */
   readonly failure?: string;
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { endChild } from '../../test/end-child.ts';
 import { run } from '../command.ts';
-import { inside } from '../underlay/links-plan.ts';
-import { startInside } from './inside.ts';
+import { inNamespace } from '../underlay/links-plan.ts';
+import { startInNamespace } from './inside.ts';
 
 /** Debian's own, which Open vSwitch needs too. */
 const PROGRAM = ['/usr/bin/python3', join(import.meta.dirname, 'ping.py')];
@@ -18,7 +18,7 @@ export interface PingFlow {
   readonly everyMs: number;
 }
 
-export interface Pinged {
+export interface PingStats {
   readonly sent: number;
   readonly returned: number;
   readonly longestGapMs: number;
@@ -37,7 +37,7 @@ export class Ping {
   /** Resolves with the first answer. */
   static async start({ namespace, address, everyMs }: PingFlow): Promise<Ping> {
     const command = [...PROGRAM, 'load', address, String(everyMs)];
-    const child = startInside(namespace, command, ['pipe', 'pipe', 'inherit']);
+    const child = startInNamespace(namespace, command, ['pipe', 'pipe', 'inherit']);
     const ping = new Ping(child);
     const patience = AbortSignal.timeout(WARM_UP_PATIENCE_MS);
     try {
@@ -49,10 +49,10 @@ export class Ping {
     return ping;
   }
 
-  async end(): Promise<Pinged> {
+  async end(): Promise<PingStats> {
     this.#child.stdin?.end();
     const last = (await this.#said).trim().split('\n').at(-1) ?? '';
-    return JSON.parse(last) as Pinged;
+    return JSON.parse(last) as PingStats;
   }
 }
 
@@ -62,6 +62,6 @@ export async function reach(
   addresses: readonly string[],
   patienceMs = 5000,
 ): Promise<Readonly<Record<string, number | null>>> {
-  const answer = await run(inside(namespace, ...PROGRAM, 'reach', String(patienceMs), ...addresses));
+  const answer = await run(inNamespace(namespace, ...PROGRAM, 'reach', String(patienceMs), ...addresses));
   return JSON.parse(answer) as Record<string, number | null>;
 }

@@ -21,10 +21,10 @@ async function carryOut(task: Task): Promise<unknown> {
       await tcp.listen(task.port);
       return {};
     case 'quiet':
-      udp.quiet();
+      udp.stopPushing();
       return {};
     case 'served':
-      return [...udp.taken(), ...tcp.taken()];
+      return [...udp.takeResults(), ...tcp.takeResults()];
     case 'prepare':
       flows = task.flows.map(flowOf);
       await Promise.all(flows.map((flow) => flow.prepare()));

@@ -1,7 +1,7 @@
 // What came of a load, flow by flow, both ends put together. A gap is how long nothing arrived beyond the pace of the flow, so that slow
 // flows and fast ones compare.
-import type { ClientResult, Lost, ServedFlow } from './messages.ts';
-import type { Pinged } from './ping.ts';
+import type { ClientResult, LostPacket, ServedFlow } from './messages.ts';
+import type { PingStats } from './ping.ts';
 
 export interface EchoResult {
   readonly flow: number;
@@ -16,7 +16,7 @@ export interface EchoResult {
   /** The addresses and ports that the other end saw it come from. */
   readonly pairs: readonly string[];
   /** What did not come back, the first of it. */
-  readonly lost?: readonly Lost[];
+  readonly lost?: readonly LostPacket[];
 }
 
 export interface PushResult {
@@ -41,7 +41,7 @@ export interface TcpResult {
   readonly failure?: string;
 }
 
-export interface PingResult extends Pinged {
+export interface PingResult extends PingStats {
   readonly from: string;
   readonly to: string;
 }
@@ -58,7 +58,10 @@ export interface FromSource {
   readonly results: readonly ClientResult[];
 }
 
-export function together(sources: readonly FromSource[], served: readonly ServedFlow[]): Omit<TrafficResults, 'ping'> {
+export function combineResults(
+  sources: readonly FromSource[],
+  served: readonly ServedFlow[],
+): Omit<TrafficResults, 'ping'> {
   const seen = new Map(served.map((one) => [one.flow, one]));
   const all = sources.flatMap(({ source, results }) => results.map((one) => ({ source, one, at: seen.get(one.flow) })));
   return {
@@ -75,7 +78,7 @@ interface BothEnds {
   readonly at: ServedFlow | undefined;
 }
 
-export function beyond(arrived: { readonly longestGapMs: number } | undefined, everyMs: number): number {
+export function excessGapMs(arrived: { readonly longestGapMs: number } | undefined, everyMs: number): number {
   return Math.max(0, Math.round(((arrived?.longestGapMs ?? 0) - everyMs) * 10) / 10);
 }
 
@@ -87,8 +90,8 @@ function echoOf({ source, one, at }: BothEnds): EchoResult {
     seen: at?.packets ?? 0,
     returned: one.packets,
     duplicates: one.duplicates + (at?.duplicates ?? 0),
-    forwardGapMs: beyond(at, one.everyMs),
-    returnGapMs: beyond(one, one.everyMs),
+    forwardGapMs: excessGapMs(at, one.everyMs),
+    returnGapMs: excessGapMs(one, one.everyMs),
     pairs: at?.pairs ?? [],
     ...(one.lost !== undefined && { lost: one.lost }),
   };
@@ -101,7 +104,7 @@ function pushOf({ source, one, at }: BothEnds): PushResult {
     sent: at?.sent ?? 0,
     received: one.packets,
     duplicates: one.duplicates,
-    gapMs: beyond(one, one.everyMs),
+    gapMs: excessGapMs(one, one.everyMs),
     pairs: at?.pairs ?? [],
   };
 }
@@ -114,7 +117,7 @@ function tcpOf({ source, one, at }: BothEnds): TcpResult {
     direction: upload ? 'upload' : 'download',
     sentBytes: upload ? one.sent : (at?.sent ?? 0),
     receivedBytes: upload ? (at?.receivedBytes ?? 0) : one.receivedBytes,
-    gapMs: beyond(upload ? at : one, one.everyMs),
+    gapMs: excessGapMs(upload ? at : one, one.everyMs),
     pairs: at?.pairs ?? [],
     ...(one.failure !== undefined && { failure: one.failure }),
   };

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Arrivals } from './arrivals.ts';
-import { beat } from './beat.ts';
+import { runPaced } from './beat.ts';
 import type { ClientResult, TcpFlow } from './messages.ts';
 import type { RunningFlow } from './udp-client.ts';
 
@@ -54,7 +54,7 @@ export class TcpConnection implements RunningFlow {
     this.#began = true;
     this.#socket?.write(`${JSON.stringify(this.#flow)}\n`);
     if (kind === 'download') return;
-    beat(everyMs, this.#stopped.signal, () => {
+    runPaced(everyMs, this.#stopped.signal, () => {
       this.#sent += bytes;
       this.#socket?.write(Buffer.alloc(bytes));
     });
@@ -81,7 +81,7 @@ export class TcpConnection implements RunningFlow {
         flow,
         kind,
         everyMs,
-        ...this.#arrivals.arrived,
+        ...this.#arrivals.stats,
         sent: this.#sent,
         receivedBytes: this.#received,
         ...(this.#failure !== undefined && { failure: this.#failure }),

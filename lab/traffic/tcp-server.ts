@@ -2,17 +2,17 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Arrivals, pairOf } from './arrivals.ts';
-import { beat } from './beat.ts';
+import { runPaced } from './beat.ts';
 import type { ServedFlow, TcpFlow } from './messages.ts';
 
-interface Served {
+interface ServedFlowState {
   readonly arrivals: Arrivals;
   sent: number;
   received: number;
 }
 
 export class TcpServer {
-  #flows = new Map<number, Served>();
+  #flows = new Map<number, ServedFlowState>();
 
   async listen(port: number): Promise<void> {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#take(socket));
@@ -20,10 +20,10 @@ export class TcpServer {
     await once(server, 'listening');
   }
 
-  taken(): ServedFlow[] {
+  takeResults(): ServedFlow[] {
     const taken = [...this.#flows].map(([flow, { arrivals, sent, received }]) => ({
       flow,
-      ...arrivals.arrived,
+      ...arrivals.stats,
       sent,
       receivedBytes: received,
     }));
@@ -36,7 +36,7 @@ export class TcpServer {
     socket.on('error', () => undefined); // the asking end tells of it
     socket.on('close', () => over.abort());
     let head = '';
-    let served: Served | undefined;
+    let served: ServedFlowState | undefined;
     socket.on('data', (bytes: Buffer) => {
       if (served !== undefined) {
         served.received += bytes.length;
@@ -57,7 +57,7 @@ export class TcpServer {
     });
   }
 
-  #served(flow: number, socket: Socket): Served {
+  #served(flow: number, socket: Socket): ServedFlowState {
     const served = this.#flows.get(flow) ?? { arrivals: new Arrivals(), sent: 0, received: 0 };
     served.arrivals.addPair(pairOf(socket.remoteAddress ?? '', socket.remotePort ?? 0));
     this.#flows.set(flow, served);
@@ -66,8 +66,8 @@ export class TcpServer {
 }
 
 /** Sends at an even pace until the signal. */
-function download(socket: Socket, { everyMs, bytes }: TcpFlow, served: Served, over: AbortSignal): void {
-  beat(everyMs, over, () => {
+function download(socket: Socket, { everyMs, bytes }: TcpFlow, served: ServedFlowState, over: AbortSignal): void {
+  runPaced(everyMs, over, () => {
     served.sent += bytes;
     socket.write(Buffer.alloc(bytes));
   });

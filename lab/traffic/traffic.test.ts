@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Arrivals, pairOf } from './arrivals.ts';
 import type { ClientResult, ServedFlow } from './messages.ts';
 import { decodePacket, encodePacket } from './packet.ts';
-import { together } from './results.ts';
+import { combineResults } from './results.ts';
 import { usualFlows } from './usual-load.ts';
 
 test('a-packet-comes-out-as-it-went-in', () => {
@@ -29,7 +29,7 @@ test('arrivals-count-packets-repetitions-the-longest-gap-and-where-from', () => 
   arrivals.addPair(pairOf('::ffff:192.0.2.1', 7));
   arrivals.addPair(pairOf('192.0.2.1', 7));
   arrivals.addPair(pairOf('2001:db8::1', 7));
-  expect(arrivals.arrived).toEqual({
+  expect(arrivals.stats).toEqual({
     packets: 3,
     duplicates: 1,
     longestGapMs: 35,
@@ -57,7 +57,7 @@ describe('both ends are put together', () => {
   });
 
   test('echo-knows-what-was-seen-on-the-way', () => {
-    const { echo } = together(
+    const { echo } = combineResults(
       [{ source: 'vm1', results: [client({ sent: 9, packets: 7, duplicates: 1 })] }],
       [served({ packets: 8, longestGapMs: 30 })],
     );
@@ -67,7 +67,7 @@ describe('both ends are put together', () => {
   });
 
   test('a-flow-of-which-nothing-arrived-was-seen-from-nowhere', () => {
-    const { echo } = together([{ source: 'vm1', results: [client({ sent: 9, packets: 0 })] }], []);
+    const { echo } = combineResults([{ source: 'vm1', results: [client({ sent: 9, packets: 0 })] }], []);
     expect(echo).toMatchObject([{ sent: 9, seen: 0, returned: 0, pairs: [] }]);
   });
 
@@ -78,7 +78,7 @@ describe('both ends are put together', () => {
       client({ flow: 4, kind: 'download', receivedBytes: 70, failure: 'reset' }),
     ];
     const seen = [served({ flow: 2, sent: 6 }), served({ flow: 3, receivedBytes: 90 }), served({ flow: 4, sent: 80 })];
-    const { push, tcp } = together([{ source: 'vm1', results }], seen);
+    const { push, tcp } = combineResults([{ source: 'vm1', results }], seen);
     expect(push).toMatchObject([{ sent: 6, received: 5 }]);
     expect(tcp).toMatchObject([
       { direction: 'upload', sentBytes: 100, receivedBytes: 90 },

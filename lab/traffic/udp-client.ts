@@ -2,10 +2,10 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { Arrivals } from './arrivals.ts';
-import { beat } from './beat.ts';
-import type { BeginningFlows, ClientResult, EchoFlow, Lost, PushFlow } from './messages.ts';
+import { runPaced } from './beat.ts';
+import type { BeginningFlows, ClientResult, EchoFlow, LostPacket, PushFlow } from './messages.ts';
 import { decodePacket, encodePacket, type Packet, type PacketKind } from './packet.ts';
-import { literally, RECEIVE_BYTES } from './udp-socket.ts';
+import { lookUpLiteral, RECEIVE_BYTES } from './udp-socket.ts';
 
 const WARM_UP_EVERY_MS = 100;
 const WARM_UP_PATIENCE_MS = 20_000;
@@ -38,7 +38,7 @@ export class UdpFlow implements RunningFlow {
   async open(): Promise<Socket> {
     const { address, port, sourcePort } = this.#flow;
     const type = address.includes(':') ? 'udp6' : 'udp4';
-    const socket = createSocket({ type, lookup: literally, recvBufferSize: RECEIVE_BYTES });
+    const socket = createSocket({ type, lookup: lookUpLiteral, recvBufferSize: RECEIVE_BYTES });
     this.#socket = socket;
     // Such as "nobody listens there": what is lost shows in the counts.
     socket.on('error', () => undefined);
@@ -63,7 +63,7 @@ export class UdpFlow implements RunningFlow {
     });
     const over = AbortSignal.any([AbortSignal.timeout(WARM_UP_PATIENCE_MS), this.#stopped.signal]);
     const asking = new AbortController();
-    beat(WARM_UP_EVERY_MS, AbortSignal.any([over, asking.signal]), () =>
+    runPaced(WARM_UP_EVERY_MS, AbortSignal.any([over, asking.signal]), () =>
       this.#send(this.#flow.kind === 'push' ? 'greeting' : 'warm-up', 0),
     );
     try {
@@ -76,7 +76,7 @@ export class UdpFlow implements RunningFlow {
 
   begin(): void {
     if (this.#flow.kind === 'push') return;
-    beat(this.#flow.everyMs, this.#stopped.signal, () => this.sendNext());
+    runPaced(this.#flow.everyMs, this.#stopped.signal, () => this.sendNext());
   }
 
   sendNext(): void {
@@ -92,10 +92,10 @@ export class UdpFlow implements RunningFlow {
     this.#socket?.close();
     const { flow, kind, everyMs } = this.#flow;
     const sent = this.#sentAtMs.length;
-    return [{ flow, kind, everyMs, ...this.#arrivals.arrived, sent, receivedBytes: 0, lost: this.#lost() }];
+    return [{ flow, kind, everyMs, ...this.#arrivals.stats, sent, receivedBytes: 0, lost: this.#lost() }];
   }
 
-  #lost(): readonly Lost[] {
+  #lost(): readonly LostPacket[] {
     return this.#sentAtMs
       .map((sentAtMs, sequence) => ({ sequence, sentAtMs: Math.round(sentAtMs) }))
       .filter(({ sequence }) => !this.#arrivals.has(sequence))
@@ -130,7 +130,7 @@ export class BeginningUdpFlows implements RunningFlow {
 
   begin(): void {
     const { newEveryMs, most } = this.#plan;
-    beat(newEveryMs, this.#stopped.signal, () => {
+    runPaced(newEveryMs, this.#stopped.signal, () => {
       if (this.#flows.length < most) void this.#beginOne();
     });
   }
@@ -152,7 +152,7 @@ export class BeginningUdpFlows implements RunningFlow {
     await flow.open();
     const done = new AbortController();
     let left = packets;
-    beat(everyMs, AbortSignal.any([done.signal, this.#stopped.signal]), () => {
+    runPaced(everyMs, AbortSignal.any([done.signal, this.#stopped.signal]), () => {
       flow.sendNext();
       left -= 1;
       if (left === 0) done.abort();

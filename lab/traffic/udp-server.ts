@@ -4,17 +4,17 @@ import { once } from 'node:events';
 import { Arrivals, pairOf } from './arrivals.ts';
 import type { ServedFlow } from './messages.ts';
 import { decodePacket, encodePacket } from './packet.ts';
-import { beat } from './beat.ts';
-import { RECEIVE_BYTES, literally } from './udp-socket.ts';
+import { runPaced } from './beat.ts';
+import { RECEIVE_BYTES, lookUpLiteral } from './udp-socket.ts';
 
-interface Served {
+interface ServedFlowState {
   readonly arrivals: Arrivals;
   pushed: number;
   readonly stop: AbortController;
 }
 
 export class UdpServer {
-  #flows = new Map<number, Served>();
+  #flows = new Map<number, ServedFlowState>();
 
   async listen(port: number): Promise<void> {
     for (const [type, address] of [
@@ -24,7 +24,7 @@ export class UdpServer {
       const socket = createSocket({
         type,
         ipv6Only: type === 'udp6',
-        lookup: literally,
+        lookup: lookUpLiteral,
         recvBufferSize: RECEIVE_BYTES,
       });
       socket.on('message', (bytes, from) => this.#take(socket, bytes, from));
@@ -38,16 +38,16 @@ export class UdpServer {
   }
 
   /** No more is pushed. */
-  quiet(): void {
+  stopPushing(): void {
     for (const { stop } of this.#flows.values()) stop.abort();
   }
 
   /** What was seen until now; from now on everything is new. */
-  taken(): ServedFlow[] {
-    this.quiet();
+  takeResults(): ServedFlow[] {
+    this.stopPushing();
     const taken = [...this.#flows].map(([flow, { arrivals, pushed }]) => ({
       flow,
-      ...arrivals.arrived,
+      ...arrivals.stats,
       sent: pushed,
       receivedBytes: 0,
     }));
@@ -70,14 +70,14 @@ export class UdpServer {
 
   #push(socket: Socket, to: RemoteInfo, { flow, everyMs }: { flow: number; everyMs: number }): void {
     const served = this.#served(flow);
-    beat(everyMs, served.stop.signal, () => {
+    runPaced(everyMs, served.stop.signal, () => {
       const packet = { kind: 'push', flow, sequence: served.pushed, everyMs } as const;
       served.pushed += 1;
       socket.send(encodePacket(packet), to.port, to.address);
     });
   }
 
-  #served(flow: number): Served {
+  #served(flow: number): ServedFlowState {
     const served = this.#flows.get(flow) ?? { arrivals: new Arrivals(), pushed: 0, stop: new AbortController() };
     this.#flows.set(flow, served);
     return served;

@@ -5,6 +5,6 @@ import type { SocketOptions } from 'node:dgram';
 export const RECEIVE_BYTES = 4 << 20;
 
 /** Addresses are written out: there is nothing to look up. */
-export const literally: NonNullable<SocketOptions['lookup']> = (address, _options, done) => {
+export const lookUpLiteral: NonNullable<SocketOptions['lookup']> = (address, _options, done) => {
   done(null, address, address.includes(':') ? 6 : 4);
 };

@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { run, runAll, type Command } from '../command.ts';
-import { hostCommands, inside, tunnelCommands } from './links-plan.ts';
+import { hostCommands, inNamespace, tunnelCommands } from './links-plan.ts';
 import { TUNNEL_BRIDGE, UNDERLAY_INTERFACE, type HostNames, type LabNames } from './names.ts';
 import { killAll, runsIn } from './processes.ts';
 
@@ -79,7 +79,7 @@ export class LabHost {
 
   /** A command inside of the host. */
   exec(...command: Command): Promise<string> {
-    return run(inside(this.names.namespace, ...command));
+    return run(inNamespace(this.names.namespace, ...command));
   }
 
   /** As a crash would, or as an operator does with SIGTERM. */
@@ -124,7 +124,7 @@ export class LabHost {
     ];
     // Its bridges put their sockets where this says.
     const where = ['env', `OVS_RUNDIR=${folder}`, `OVS_LOGDIR=${folder}`, `OVS_DBDIR=${folder}`];
-    await run(inside(namespace, ...NICE, ...where, daemon, ...args, ...files, ...DAEMON));
+    await run(inNamespace(namespace, ...NICE, ...where, daemon, ...args, ...files, ...DAEMON));
     await this.#untilAnswers(`${folder}/${short}.ctl`);
   }
 

@@ -1,5 +1,5 @@
 // Which commands make the shared networks and the lines of a host to them.
-import { offloadsOff } from '../../src/agent/namespace-plan.ts';
+import { disableOffloadsCommand } from '../../src/agent/namespace-plan.ts';
 import type { Command } from '../command.ts';
 import {
   EXTERNAL_INTERFACE,
@@ -23,7 +23,7 @@ export function sharedCommands({ underlay, external }: LabNames): readonly Comma
     ['ip', '-n', external, 'addr', 'add', `${address}/24`, 'dev', bridge],
     ['ip', '-n', external, 'addr', 'add', `${address6}/64`, 'dev', bridge, 'nodad'],
     // A machine that passes packets on would hide that nobody should have sent them to it.
-    inside(external, 'sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0'),
+    inNamespace(external, 'sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0'),
   ];
 }
 
@@ -45,12 +45,12 @@ export function hostCommands(lab: LabNames, host: HostNames): readonly Command[]
     ['ip', '-n', namespace, 'link', 'set', 'lo', 'up'],
     ['ip', '-n', namespace, 'link', 'set', UNDERLAY_INTERFACE, 'addrgenmode', 'none', 'up'],
     ['ip', '-n', namespace, 'link', 'set', EXTERNAL_INTERFACE, 'addrgenmode', 'none', 'up'],
-    plugged(lab.underlay, underlayLink, UNDERLAY_BRIDGE),
-    plugged(lab.external, externalLink, OUTSIDE.bridge),
-    offloadsOff(namespace, UNDERLAY_INTERFACE),
-    offloadsOff(namespace, EXTERNAL_INTERFACE),
-    offloadsOff(lab.underlay, underlayLink),
-    offloadsOff(lab.external, externalLink),
+    attachCommand(lab.underlay, underlayLink, UNDERLAY_BRIDGE),
+    attachCommand(lab.external, externalLink, OUTSIDE.bridge),
+    disableOffloadsCommand(namespace, UNDERLAY_INTERFACE),
+    disableOffloadsCommand(namespace, EXTERNAL_INTERFACE),
+    disableOffloadsCommand(lab.underlay, underlayLink),
+    disableOffloadsCommand(lab.external, externalLink),
   ];
 }
 
@@ -68,10 +68,10 @@ function pair(one: { link: string; at: string }, other: { link: string; at: stri
   return ['ip', 'link', 'add', one.link, 'netns', one.at, 'type', 'veth', ...peer];
 }
 
-function plugged(namespace: string, link: string, bridge: string): Command {
+function attachCommand(namespace: string, link: string, bridge: string): Command {
   return ['ip', '-n', namespace, 'link', 'set', link, 'addrgenmode', 'none', 'master', bridge, 'up'];
 }
 
-export function inside(namespace: string, ...command: Command): Command {
+export function inNamespace(namespace: string, ...command: Command): Command {
   return ['ip', 'netns', 'exec', namespace, ...command];
 }

@@ -31,7 +31,7 @@ export async function beginManifest(): Promise<LabNames> {
         .toString(36)
         .padStart(4, '0'),
     );
-    if (!(await madeFolder(lab.folder))) continue;
+    if (!(await tryMakeFolder(lab.folder))) continue;
     const manifest: Manifest = { id: lab.id, owner: { pid: process.pid, started } };
     await writeFile(join(lab.folder, FILE), JSON.stringify(manifest));
     return lab;
@@ -39,7 +39,7 @@ export async function beginManifest(): Promise<LabNames> {
   throw new Error(`no free name for a lab in ${RUN_FOLDERS}`);
 }
 
-async function madeFolder(folder: string): Promise<boolean> {
+async function tryMakeFolder(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
     return true;
@@ -56,10 +56,10 @@ export interface FoundLab {
 
 export async function findLabs(): Promise<FoundLab[]> {
   const ids = (await readdir(RUN_FOLDERS)).map(idOfFolder).filter((id) => id !== undefined);
-  return Promise.all(ids.map(labNames).map(async (lab) => ({ lab, ownerLives: await ownerLives(lab) })));
+  return Promise.all(ids.map(labNames).map(async (lab) => ({ lab, ownerLives: await isOwnerAlive(lab) })));
 }
 
-async function ownerLives({ folder }: LabNames): Promise<boolean> {
+async function isOwnerAlive({ folder }: LabNames): Promise<boolean> {
   const text = await readFile(join(folder, FILE), 'utf8').catch(() => '');
   const owner = ownerIn(text);
   if (owner !== undefined) return (await startOf(owner.pid)) === owner.started;

@@ -1,6 +1,6 @@
 // The lab without Muster: hosts, the network between them, the network outside. It exists until it is closed; what a crash leaves
 // is cleared away by the next one that starts.
-import { atOnce } from '../at-once.ts';
+import { runConcurrently } from '../at-once.ts';
 import { runAll } from '../command.ts';
 import { cleanDeadLabs, cleanLab } from './clean.ts';
 import { LabHost } from './host.ts';
@@ -59,7 +59,7 @@ export class Underlay {
     const first = this.#hosts.length + 1;
     const added = Array.from({ length: count }, (_, index) => new LabHost(hostNames(this.names, first + index)));
     let up = 0;
-    await atOnce(added, HOSTS_AT_ONCE, async (host) => {
+    await runConcurrently(added, HOSTS_AT_ONCE, async (host) => {
       await host.begin(this.names, signal);
       up += 1;
       say?.(`${host.names.name} is up (${up} of ${count})`);

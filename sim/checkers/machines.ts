@@ -1,6 +1,6 @@
 // What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
 // is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
-import type { MachineInstance } from '../../src/agent/runtime.ts';
+import type { RuntimeInstance } from '../../src/agent/runtime.ts';
 import { idOf, type Change, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
@@ -13,7 +13,7 @@ import { beforeRemoval } from './leaving.ts';
 
 interface Copy {
   readonly machine: Machine;
-  readonly instance: MachineInstance;
+  readonly instance: RuntimeInstance;
   /** It is to be destroyed there, and until then it is nobody's. */
   readonly swept: boolean;
 }

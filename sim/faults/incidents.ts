@@ -1,7 +1,7 @@
 // Situations that need several things at once: a drain that meets a back end which refuses, or a sick service that is handed to the
 // same host as a healthy one. Each is brought about with what operators do, on whatever there is at the moment.
 import { SERVICE, type StoredService } from '../../src/election/index.ts';
-import { Poll } from '../../src/election/candidates.ts';
+import { ElectionContext } from '../../src/election/candidates.ts';
 import { moveService } from '../../src/election/move.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { evacuatorsOf, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
@@ -107,7 +107,7 @@ interface Pair {
 
 /** Two services that are elsewhere and could both be handed to the same host. */
 function pairIn({ truth, rng }: World): Pair | undefined {
-  const poll = new Poll(truth);
+  const poll = new ElectionContext(truth);
   const byTarget = new Map<string, StoredService[]>();
   for (const service of truth.all(SERVICE)) {
     if (service.doc.designated === undefined || service.doc.handOver !== undefined) continue;

@@ -1,6 +1,6 @@
 // People who force down a host that is well, and have what runs there built elsewhere, where there is no place.
 import { idOf, mergeChanges, runTrial, type Change, type FleetReader } from '../../src/fleet/index.ts';
-import { clearForcedDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
+import { clearForceDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, rebuildInstances } from '../../src/instances/index.ts';
 import { accept, refuse, type Decision } from '../../src/journal/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
@@ -81,7 +81,7 @@ async function rebuildWithoutPlace(world: World, { id, host, others, forMs, tag:
             (trial) =>
               enableHost(trial, { id: other, by: mended, nowMs }),
         ),
-        (trial: FleetReader) => clearForcedDown(trial, { id: host, by: mended, nowMs }),
+        (trial: FleetReader) => clearForceDown(trial, { id: host, by: mended, nowMs }),
       ];
       return accept(combineDecisions(fleet, steps), null);
     }),

@@ -1,6 +1,6 @@
 // Operation kinds with one thing wrong about every step that they take.
 import type { FleetReader } from '../../src/fleet/index.ts';
-import type { Next, OperationKind, RecordStep } from '../../src/operations/index.ts';
+import type { PlannedStep, OperationKind, RecordStep } from '../../src/operations/index.ts';
 
 /** Changes what a step records, whoever thought of it. */
 export function alterSteps(
@@ -8,8 +8,8 @@ export function alterSteps(
   alter: (step: RecordStep, fleet: FleetReader) => RecordStep,
 ): OperationKind {
   const observe = kind.observe?.bind(kind);
-  const answered = kind.answered?.bind(kind);
-  const next = (fleet: FleetReader, one: Next): Next => {
+  const answered = kind.handleTaskAnswer?.bind(kind);
+  const next = (fleet: FleetReader, one: PlannedStep): PlannedStep => {
     if (one.kind === 'record') return alter(one, fleet);
     if (one.kind === 'act') return one;
     return { ...one, decide: (at, nowMs) => one.decide(at, nowMs).map((step) => alter(step, at)) };
@@ -18,14 +18,16 @@ export function alterSteps(
     ...kind,
     plan: (fleet, operation, items, nowMs) => kind.plan(fleet, operation, items, nowMs).map((one) => next(fleet, one)),
     ...(observe && { observe: (fleet, item, outcome, nowMs) => alter(observe(fleet, item, outcome, nowMs), fleet) }),
-    ...(answered && { answered: (fleet, item, answer, nowMs) => alter(answered(fleet, item, answer, nowMs), fleet) }),
+    ...(answered && {
+      handleTaskAnswer: (fleet, item, answer, nowMs) => alter(answered(fleet, item, answer, nowMs), fleet),
+    }),
   };
 }
 
 /** A kind that looks at another fleet than there is. */
 export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => FleetReader): OperationKind {
   const observe = kind.observe?.bind(kind);
-  const answered = kind.answered?.bind(kind);
+  const answered = kind.handleTaskAnswer?.bind(kind);
   const task = kind.task?.bind(kind);
   return {
     ...kind,
@@ -35,7 +37,7 @@ export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => Flee
         return { ...next, decide: (at, atMs) => next.decide(seen(at), atMs) };
       }),
     ...(observe && { observe: (fleet, item, outcome, nowMs) => observe(seen(fleet), item, outcome, nowMs) }),
-    ...(answered && { answered: (fleet, item, answer, nowMs) => answered(seen(fleet), item, answer, nowMs) }),
+    ...(answered && { handleTaskAnswer: (fleet, item, answer, nowMs) => answered(seen(fleet), item, answer, nowMs) }),
     ...(task && { task: (fleet, item) => task(seen(fleet), item) }),
   };
 }

@@ -1,7 +1,7 @@
 // Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
 import type { Link } from '../../src/agent/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
-import { BFD_REPORTS, ELECTION_CONTROLLER, sensesOf } from '../../src/election/index.ts';
+import { BFD_REPORTS, ELECTION_CONTROLLER, bfdDetectorOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
 import { notFromForwardingSwitch } from '../checkers/out-of-control.ts';
 import { SCALE_IN } from '../scenarios.ts';
@@ -20,10 +20,14 @@ export const controlLossTakenForForwardingLoss: Mutant = {
       const { environment } = runtime;
       const reports = runtime.get(BFD_REPORTS);
       const liveness = runtime.get(LIVENESS_CONTROLLER);
-      const isQuiet = (site: string): boolean => liveness.isQuiet(site);
-      const senses = { ...sensesOf(environment.journal.fleet, reports), isBfdDown: () => true, isQuiet };
-      const election = new ElectionController({ ...environment, ...senses });
-      reports.onHearing((host) => election.listen(host));
+      const maybePartitioned = (site: string): boolean => liveness.maybePartitioned(site);
+      const detector = {
+        ...bfdDetectorOf(environment.journal.fleet, reports),
+        isBfdDownUnanimously: () => true,
+        maybePartitioned,
+      };
+      const election = new ElectionController({ ...environment, ...detector });
+      reports.onBfdChange((host) => election.wakeForHost(host));
       return election;
     }),
 };

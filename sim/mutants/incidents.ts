@@ -1,7 +1,7 @@
 // Drains, moves, hand-overs and agents that get one thing wrong which shows only when several things come together: see the incidents.
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { ViewsDriver } from '../../src/agent/runtime.ts';
-import { sensesOf } from '../../src/election/index.ts';
+import { bfdDetectorOf } from '../../src/election/index.ts';
 import type { NetworkOrder } from '../../src/network/index.ts';
 import { sourceStaysConnected } from '../checkers/bound-first.ts';
 import { settledBeforeDrained } from '../checkers/drained.ts';
@@ -54,11 +54,11 @@ export const readinessPerHost: Mutant = {
       return new ViewsDriver({
         journal,
         clock,
-        isUnheard: sensesOf(journal.fleet, gateway).isUnheard,
-        desk: {
-          isInLine: (host, revision, serviceVersion) => gateway.isInLine(host, revision, serviceVersion),
-          unreadinessOf: (host) => gateway.wordOf(host)?.unready?.values().next().value,
-          onApplied: (hear) => gateway.onApplied(hear),
+        isBfdDownByMajority: bfdDetectorOf(journal.fleet, gateway).isBfdDownByMajority,
+        gateway: {
+          hasConverged: (host, revision, serviceVersion) => gateway.hasConverged(host, revision, serviceVersion),
+          unreadinessOf: (host) => gateway.reportOf(host)?.unready?.values().next().value,
+          onConvergence: (hear) => gateway.onConvergence(hear),
         },
       });
     }),

@@ -16,7 +16,7 @@ import {
   OPEN_ITEMS_BY_TARGET,
   record,
   type Driver,
-  type Next,
+  type PlannedStep,
   type OperationKind,
 } from '../../src/operations/index.ts';
 import { eventsGenuine, portsIntended } from '../checkers/back-end.ts';
@@ -57,8 +57,8 @@ export const lateBuildKeepsAll: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['instance-build'], (kind) => ({
       ...kind,
-      overdue: (fleet, item, nowMs) => {
-        const { changes = [], expects = [] } = kind.overdue?.(fleet, item, nowMs) ?? {};
+      onDeadline: (fleet, item, nowMs) => {
+        const { changes = [], expects = [] } = kind.onDeadline?.(fleet, item, nowMs) ?? {};
         return { expects, changes: changes.filter(({ kind: of }) => of === INSTANCE.name) };
       },
     })),
@@ -213,7 +213,7 @@ export const placedOutsideTheCommit: Mutant = {
       plan: (fleet, operation, items, nowMs) =>
         kind
           .plan(fleet, operation, items, nowMs)
-          .flatMap((next): readonly Next[] => (next.kind === 'decide' ? next.decide(fleet, nowMs) : [next])),
+          .flatMap((next): readonly PlannedStep[] => (next.kind === 'decide' ? next.decide(fleet, nowMs) : [next])),
     })),
 };
 

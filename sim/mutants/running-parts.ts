@@ -6,7 +6,7 @@ import { LIVENESS_CONTROLLER, HOST, type Host } from '../../src/hosts/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import type { Clock, Journal } from '../../src/journal/index.ts';
 import { record } from '../../src/operations/index.ts';
-import type { Link } from '../../src/agent/runtime.ts';
+import type { AgentLink } from '../../src/agent/runtime.ts';
 import { agentsForward } from '../checkers/agents.ts';
 import { downOnlyIfSilent, upOnlyIfHeartbeat } from '../checkers/liveness.ts';
 import { AT_REST } from '../seed-properties.ts';
@@ -82,10 +82,10 @@ class BlindLiveness extends LivenessController {
     this.#smooth = smooth;
   }
 
-  override async look(): Promise<void> {
+  override async reconcile(): Promise<void> {
     for (let behind = true; behind;) {
       behind = this.#smooth.step(4000);
-      await super.look();
+      await super.reconcile();
     }
   }
 }
@@ -109,16 +109,16 @@ class TrustingLiveness extends LivenessController {
     this.#epochOf = () => options.journal.fence?.epoch;
   }
 
-  override heard(host: string): void {
+  override recordHeartbeat(host: string): void {
     this.#known.add(host);
-    super.heard(host);
+    super.recordHeartbeat(host);
   }
 
-  override async look(): Promise<void> {
+  override async reconcile(): Promise<void> {
     const epoch = this.#epochOf();
-    if (epoch !== undefined && epoch !== this.#epoch) for (const host of this.#known) super.heard(host);
+    if (epoch !== undefined && epoch !== this.#epoch) for (const host of this.#known) super.recordHeartbeat(host);
     this.#epoch = epoch ?? this.#epoch;
-    await super.look();
+    await super.reconcile();
   }
 }
 
@@ -131,7 +131,7 @@ export const oldHeartbeatsCountInNewTerm: Mutant = {
 };
 
 /** Shows the agent the same stamp on every view, and the servers the one that was really on it. */
-function forgeStamps(link: Link): Link {
+function forgeStamps(link: AgentLink): AgentLink {
   let epoch: number | undefined;
   return {
     // Signatures would give it away; here it is the stamps that have to.

@@ -254,7 +254,7 @@ export const switchDriftIgnored: Mutant = {
   plant: (parts) => ({
     ...parts,
     agent: (ports, options) => {
-      const driver = { ...ports.driver, isInLine: () => Promise.resolve(true) };
+      const driver = { ...ports.driver, hasConverged: () => Promise.resolve(true) };
       return parts.agent({ ...ports, driver }, options);
     },
   }),

@@ -1,6 +1,6 @@
 // An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers
 // late, fails, and refuses an older epoch. For what host-join has no use: actions, their answers, retries.
-import { hidden } from '../../src/composition/index.ts';
+import { hideKind } from '../../src/composition/index.ts';
 import { INCARNATION, WORLD } from '../world/parts.ts';
 import { Type } from 'typebox';
 import { idOf, put, schemaKind, type FleetReader } from '../../src/fleet/index.ts';
@@ -142,7 +142,7 @@ export const builds: Workload = {
     name: 'builds',
     models: () => [{ kinds: [THING] }],
     operationKinds: () => [build],
-    hiddenKinds: [hidden(THING)],
+    hiddenKinds: [hideKind(THING)],
     drivers: (runtime) => ({ builder: driver(runtime.get(INCARNATION), runtime.get(WORLD)) }),
   },
   start: (world) => ({ done: work(world), atRest: () => atRest(world) }),

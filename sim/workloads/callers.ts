@@ -1,6 +1,6 @@
 // Callers with tokens, whose requests are let in at one moment and decided at another: bodies come late, tokens are revoked
 // and expire, servers begin to decide meanwhile. A stranger with a made-up token tries the same.
-import { hidden } from '../../src/composition/index.ts';
+import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { createToken, denyUnlessAuthorized, revokeToken, TOKEN, type Authority } from '../../src/access/index.ts';
 import { idOf, put, schemaKind, type FleetReader, type Id } from '../../src/fleet/index.ts';
@@ -108,7 +108,7 @@ async function serve(life: Incarnation, { tag, token, lateMs }: Sent): Promise<O
 
 export const callers: Workload = {
   name: 'callers',
-  module: { name: 'callers', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hidden(NOTE)] },
+  module: { name: 'callers', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hideKind(NOTE)] },
   start: (world) => {
     const holders = ['alice', 'bob'].map((name) => ({ name, holder: new TokenHolder(world, name) }));
     const done = Promise.all([

@@ -1,6 +1,6 @@
 // The smallest thing that can go wrong: counters that many people increment, and a pool that must not be oversold. Each
 // request leaves a receipt, as an API request with an idempotency key does.
-import { hidden } from '../../src/composition/index.ts';
+import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, put, remove, schemaKind, type FleetReader, type Index, type Model } from '../../src/fleet/index.ts';
 import { accept, refuse, type Decision, type StoredCommit } from '../../src/journal/index.ts';
@@ -118,7 +118,11 @@ function countersIn(commit: StoredCommit): [id: string, value: number][] {
 
 export const counters: Workload = {
   name: 'counters',
-  module: { name: 'counters', models: () => [model], hiddenKinds: [hidden(COUNTER), hidden(RECEIPT), hidden(CLAIM)] },
+  module: {
+    name: 'counters',
+    models: () => [model],
+    hiddenKinds: [hideKind(COUNTER), hideKind(RECEIPT), hideKind(CLAIM)],
+  },
   start: (world) => {
     const names = Array.from({ length: world.rng.between(4, 8) }, (_, at) => `caller${at + 1}`);
     const done = Promise.all(names.map((name) => work(world, world.newOperator(name), name)));

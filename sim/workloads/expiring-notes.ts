@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { acknowledgeAlarm } from '../../src/alarms/integrity.ts';
 import { ALARM } from '../../src/alarms/model.ts';
-import { hidden } from '../../src/composition/index.ts';
+import { hideKind } from '../../src/composition/index.ts';
 import { idOf, put, schemaKind } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
@@ -58,7 +58,7 @@ function overdueNotes(world: World): string[] {
 
 export const expiringNotes: Workload = {
   name: 'expiring-notes',
-  module: { name: 'expiring-notes', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hidden(NOTE)] },
+  module: { name: 'expiring-notes', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hideKind(NOTE)] },
   start: (world) => {
     const writers = Array.from({ length: WRITERS }, (_, at) => write(world, world.newOperator(`writer${at + 1}`)));
     return {

@@ -75,7 +75,7 @@ function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch:
       ? []
       : [`${machine.name} is off and ${state}`];
   }
-  if (status?.unwelcome !== undefined) return [`${machine.name} is not let in: ${status.unwelcome.code}`];
+  if (status?.refusal !== undefined) return [`${machine.name} is not let in: ${status.refusal.code}`];
   if (state !== 'up') return [`${machine.name} runs and is ${state}`];
   const wanted = composeView(fleet, viewSource(world), machine.name, { journalId: world.disk.journalId, leaseEpoch });
   if (machine.convergedDigest !== wanted.digest) return [`${machine.name} is not in line with its view`];

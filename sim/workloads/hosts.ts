@@ -1,6 +1,6 @@
 // Hosts that join, fall silent and come back, with everything an operator does about them: sites, join tokens,
 // operations that are cancelled and retried, maintenance. The machines run the real agent.
-import { clearForcedDown, disableHost, enableHost, forceDownHost } from '../../src/hosts/index.ts';
+import { clearForceDown, disableHost, enableHost, forceDownHost } from '../../src/hosts/index.ts';
 import { cancelOperation, retryOperation, type OperationKind } from '../../src/operations/index.ts';
 import { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -76,7 +76,7 @@ class HostsPlay {
       case 0:
         return (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
       case 1:
-        return (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by: tag, nowMs });
+        return (fleet, _life, nowMs) => clearForceDown(fleet, { id, by: tag, nowMs });
       case 2:
         return (fleet, _life, nowMs) => cancelOperation(fleet, { id: operation, kinds, nowMs });
       case 3:

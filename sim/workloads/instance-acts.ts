@@ -1,6 +1,6 @@
 // What people do with instances, one command at a time, on whatever there is at the moment.
 import { idOf, type FleetReader } from '../../src/fleet/index.ts';
-import { clearForcedDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
+import { clearForceDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
 import { editHost } from '../../src/hosts/decide.ts';
 import {
   createInstances,
@@ -221,7 +221,7 @@ export class InstanceActions {
     const hosts = [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { id } = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
   #remap(by: string): Command<unknown> {

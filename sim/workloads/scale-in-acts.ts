@@ -3,7 +3,7 @@
 import { editHost } from '../../src/hosts/decide.ts';
 import {
   evacuatorsOf,
-  clearForcedDown,
+  clearForceDown,
   endScaleIn,
   forceDownHost,
   HOST,
@@ -131,7 +131,7 @@ export class ScaleInActions {
     const hosts = this.#hosts(({ forcedDown }) => forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { name: id } = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
   #reAdmit(by: string): MaybeCommand {

@@ -4,8 +4,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
-import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
-import { wrongAtRest } from '../../src/election/invariants.ts';
+import { ELECTION, reconcileServices, SERVICE } from '../../src/election/index.ts';
+import { findSteadyStateProblems } from '../../src/election/invariants.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import {
   evacuatorsOf,
@@ -23,7 +23,7 @@ import {
   ITEM,
   ITEMS_BY_OPERATION,
   OPERATION,
-  type Next,
+  type PlannedStep,
   type Operation,
   type RecordStep,
   type StoredItem,
@@ -139,7 +139,7 @@ function missedProgress(
   }
   return undefined;
 
-  function stepsOf(next: Exclude<Next, { kind: 'act' }>, atMs: number): readonly RecordStep[] {
+  function stepsOf(next: Exclude<PlannedStep, { kind: 'act' }>, atMs: number): readonly RecordStep[] {
     return next.kind === 'record' ? [next] : next.decide(truth, atMs);
   }
 }
@@ -159,7 +159,7 @@ function servicesAtRest(world: World): string[] {
   });
   const cutOff = [...truth.all(SERVICE)].flatMap(({ id, doc }) => (isCutOff(world, doc.designated?.host) ? [id] : []));
   // Whoever has an item that is open says why, and that is judged as such: see `operationAtRest`.
-  const wrong = wrongAtRest(truth).filter(
+  const wrong = findSteadyStateProblems(truth).filter(
     (sentence) =>
       !stranded.includes(sentence) &&
       !passing.has(sentence.replace(' is being handed over', '')) &&
@@ -256,15 +256,15 @@ function pendingAtRest(
 function checkOrderIndependence({ truth }: World, nowMs: number): string[] {
   const services = [...truth.all(SERVICE)].map(({ id }) => id);
   const how = {
-    hears: () => false,
-    isUnheard: () => false,
-    isQuiet: () => false,
+    hasBfdUp: () => false,
+    isBfdDownByMajority: () => false,
+    maybePartitioned: () => false,
     operation: idOf(OPERATION, 'op-order'),
     by: 'order',
     nowMs,
     deadlineMs: 1000,
   };
-  const looks = [services, services.toReversed()].map((list) => lookAtServices(truth, { ...how, services: list }));
+  const looks = [services, services.toReversed()].map((list) => reconcileServices(truth, { ...how, services: list }));
   const hosts = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'active').map(({ id }): string => id);
   const start = { drain: true, operation: idOf(OPERATION, 'op-order'), by: 'order', nowMs, deadlineMs: 1000 };
   const starts =

@@ -2,7 +2,7 @@
 // deleted, and then every host that is leaving leaves for good or comes back. Nothing may be left of what was.
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { ELECTION, SERVICE } from '../../src/election/index.ts';
-import { evacuatorsOf, clearForcedDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
+import { evacuatorsOf, clearForceDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
 import { reAdmitHost } from '../../src/hosts/re-admit.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
@@ -57,7 +57,7 @@ async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
   for (const { id, doc } of [...truth.all(HOST)]) {
     if (doc.state === 'removed') continue;
     if (doc.forcedDown !== undefined)
-      await ask(`up-${id}`, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
+      await ask(`up-${id}`, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
     if (truth.get(HOST, id)?.doc.quarantined !== undefined)
       await ask(`trust-${id}`, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }

@@ -1,24 +1,24 @@
 // The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import type {
-  Collect,
-  Collected,
-  Deposit,
-  Deposited,
-  Heard,
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
   Heartbeat,
-  Join,
-  Joined,
+  JoinRequest,
+  JoinResponse,
   Observations,
-  Observed,
+  ObservationsResponse,
   View,
-  ViewAnswer,
-  ViewAsk,
+  ViewResponse,
+  ViewRequest,
 } from '../../src/agent/messages.ts';
 import {
   InProcessLink,
   LinkDown,
-  type Link as AgentLinkPort,
+  type AgentLink as AgentLinkPort,
   type Reply,
   type Session,
 } from '../../src/agent/runtime.ts';
@@ -51,30 +51,30 @@ export class AgentLink implements AgentLinkPort {
     return false;
   }
 
-  join(to: Session, join: Join): Promise<Reply<Joined>> {
+  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
     return this.#ask('join', to, (desk) => desk.join(to, join));
   }
 
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     return this.#ask('heartbeat', to, (desk) => desk.heartbeat(to, beat));
   }
 
-  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     const never = new AbortController().signal;
     const reply = await this.#ask('view', to, (desk) => desk.view(to, ask, never), signal);
     if (reply.kind === 'answer' && reply.answer.kind === 'view') this.#issued(reply.answer.view);
     return reply;
   }
 
-  observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
+  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
     return this.#ask('observe', to, (desk) => desk.observe(to, observations));
   }
 
-  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     return this.#ask('deposit', to, (desk) => desk.deposit(to, deposit));
   }
 
-  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const never = new AbortController().signal;
     return this.#ask('collect', to, (desk) => desk.collect(to, ask, never), signal);
   }

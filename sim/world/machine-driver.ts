@@ -2,12 +2,12 @@
 // hypervisor that outlives agents; everything else is only remembered here.
 import type { View } from '../../src/agent/index.ts';
 import {
-  SimulatedDriver,
-  SimulatedHypervisor,
-  type Applied,
+  NodeDriver,
+  SimulatedRuntime,
+  type ApplyResult,
   type LocalDriver,
-  type Performed,
-  type SimulatedMachine,
+  type TaskResult,
+  type NodeDriverOptions,
 } from '../../src/agent/runtime.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
@@ -21,10 +21,10 @@ import { HostNetworkPort } from './network-port.ts';
 import type { World } from './world.ts';
 
 /** A hypervisor that says when what it runs is another. */
-export class WatchedHypervisor extends SimulatedHypervisor {
+export class WatchedHypervisor extends SimulatedRuntime {
   readonly #changed: () => void;
 
-  constructor(rng: Rng, peer: (host: string) => SimulatedHypervisor | undefined, changed: () => void) {
+  constructor(rng: Rng, peer: (host: string) => SimulatedRuntime | undefined, changed: () => void) {
     const take = (ms: number) => (): number => rng.between(1, ms);
     super({
       peer,
@@ -39,7 +39,7 @@ export class WatchedHypervisor extends SimulatedHypervisor {
     this.#changed = changed;
   }
 
-  override put(...args: Parameters<SimulatedHypervisor['put']>): void {
+  override put(...args: Parameters<SimulatedRuntime['put']>): void {
     super.put(...args);
     this.#changed();
   }
@@ -75,16 +75,20 @@ export interface DriverParts {
   readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
 }
 
-function unpreparableServices({ unpreparable }: Machine): Pick<SimulatedMachine, 'unpreparable'> {
-  return { unpreparable: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
+function preflightOf({ passesPreflight }: Machine): TaskResult {
+  return passesPreflight ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+}
+
+function unpreparableServices({ unpreparable }: Machine): Pick<NodeDriverOptions, 'prepareFailureOf'> {
+  return { prepareFailureOf: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
 }
 
 /** Whoever leaves with something that the fleet does not know must have been forced to. */
 async function checkLeave(
   { world, machine }: Pick<DriverParts, 'world' | 'machine'>,
   { kind, id }: Task,
-  perform: () => Promise<Performed>,
-): Promise<Performed> {
+  perform: () => Promise<TaskResult>,
+): Promise<TaskResult> {
   const [stray] = machine.switch.foreignInterfaces;
   const performed = await perform();
   const isAsked = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
@@ -96,17 +100,10 @@ async function checkLeave(
 
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
   const clock = new SimClock(program);
-  const { hypervisor } = machine;
+  const { hypervisor: runtime } = machine;
   const network = new HostNetworkPort(world, program);
-  const simulated = new SimulatedDriver({
-    clock,
-    hypervisor,
-    network,
-    switch: machine.switch,
-    ...unpreparableServices(machine),
-  });
-  const preflight = (): Performed =>
-    machine.passesPreflight ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+  const options = { clock, runtime, network, switch: machine.switch, ...unpreparableServices(machine) };
+  const simulated = new NodeDriver(options);
   const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {
       void ask().then(
@@ -116,7 +113,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     });
   return {
     apply: (view, signal) =>
-      program.call<Applied>('driver', 'apply', (reply) => {
+      program.call<ApplyResult>('driver', 'apply', (reply) => {
         follow(view.stamp, 'view', view.digest);
         const already = machine.convergedDigest === view.digest;
         machine.convergedDigest = view.digest;
@@ -131,16 +128,16 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { ...applied, kind });
         });
       }),
-    isInLine: (view) =>
+    hasConverged: (view) =>
       program.call<boolean>('driver', 'isInLine', (reply) => {
         const ms = rng.between(1, 50);
-        void simulated.isInLine(view).then((inLine) => void reply.answer(ms, inLine));
+        void simulated.hasConverged(view).then((inLine) => void reply.answer(ms, inLine));
       }),
     onChanged: (changed) => simulated.onChanged(changed),
     perform: (task: Task, fence) =>
-      program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
+      program.call<TaskResult>('driver', `perform ${task.kind}`, (reply) => {
         follow(fence.stamp, task.id, task.id);
-        if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflight());
+        if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflightOf(machine));
         else {
           const done = checkLeave({ world, machine }, task, () => simulated.perform(task, fence));
           void done.then(
@@ -150,9 +147,10 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           );
         }
       }),
-    ...(machine.hasBfd && { unheardPeers: () => simulated.unheardPeers() }),
-    connectionsOf: (service) => asked('connections', 20, () => simulated.connectionsOf(service)),
-    takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
+    ...(machine.hasBfd && { bfdDownPeers: () => simulated.bfdDownPeers() }),
+    listConnections: (service) => asked('connections', 20, () => simulated.listConnections(service)),
+    importConnections: (service, connections) =>
+      asked('take over', 50, () => simulated.importConnections(service, connections)),
     forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
     conditions: () => asked('conditions', 20, () => simulated.conditions()),
     inspect: () => asked('inspect', 1, async () => ({ ...(await simulated.inspect()), facts: { cpus: 8 } })),

@@ -1,10 +1,10 @@
 // What a server and an agent are made of. The world uses the production code, folded from the same modules as the program; a mutant
 // replaces one part of it from outside.
 import { hash } from 'node:crypto';
-import { authorizingSubmit, type World as RouteWorld } from '../../src/access/index.ts';
+import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../src/access/index.ts';
 import type { composeView } from '../../src/agent/index.ts';
 import { GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
-import { Agent, Vouching, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/signer-fixture.ts';
 import { provide, provideController, serviceKey, type Module, type Provider } from '../../src/composition/index.ts';
 import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
@@ -63,7 +63,7 @@ export const productionParts: SimParts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
-  submit: authorizingSubmit,
+  submit: createAuthorizedSubmit,
   modules: MODULES,
   providers: (born, world) => [
     provide(INCARNATION, () => born),
@@ -82,17 +82,17 @@ export const productionParts: SimParts = {
     provide(HEARTBEAT_LISTENER, (runtime) => {
       const liveness = runtime.get(LIVENESS_CONTROLLER);
       return {
-        heard: (host) => {
+        recordHeartbeat: (host) => {
           world.heartbeats.record(born.program.name, host, world.scheduler.nowMs);
-          liveness.heard(host);
+          liveness.recordHeartbeat(host);
         },
       };
     }),
     provide(GATEWAY_OPTIONS, (runtime) => ({
-      lookMs: GATEWAY_CHECK_MS,
+      intervalMs: GATEWAY_CHECK_MS,
       hash: sha256,
       holder: () => runtime.get(LEASE_CONTROLLER).holder(),
-      vouching: new Vouching({
+      statements: new StatementIssuer({
         journalId: () => born.journal.journalId,
         signer: () => SIGNER,
         servers: () => world.servers.map((server) => server.url),

@@ -1,6 +1,6 @@
 // A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal and
 // controllers, reached only through ports that belong to this life.
-import type { World as RouteWorld } from '../../src/access/index.ts';
+import type { RouteContext as RouteWorld } from '../../src/access/index.ts';
 import { Runtime } from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
 import type { Log } from '../../src/operations/index.ts';

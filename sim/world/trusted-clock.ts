@@ -1,17 +1,17 @@
 // By which time a simulated server lets things be forgotten: as the program does it, on clocks that the world sets.
-import { clockJumped } from '../../src/alarms/index.ts';
+import { clockJumpedFinding } from '../../src/alarms/index.ts';
 import { IntegrityController } from '../../src/alarms/runtime.ts';
 import { provide, provideController, serviceKey, type Controller, type Provider } from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Journal } from '../../src/journal/index.ts';
 import { RETENTION_TIMING, TRUSTED_TIME } from '../../src/journal/module.ts';
-import { findJumpAtStart, trustedTime, type TrustedTime } from '../../src/main/trusted-time.ts';
+import { findJumpAtStart, createTrustedTime, type TrustedTimeOptions } from '../../src/main/trusted-time.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { IncarnationContext } from './server.ts';
 
 export const RETENTION_INTERVAL_MS = 2000;
 
 /** What trust is decided on. */
-export const TRUST_PARTS = serviceKey<TrustedTime>('trust-parts');
+export const TRUST_PARTS = serviceKey<TrustedTimeOptions>('trust-parts');
 const START_CHECK = serviceKey<Controller & { readonly isDone: boolean }>('clock-check-at-start');
 const INTEGRITY = serviceKey<IntegrityController>('integrity');
 
@@ -27,7 +27,7 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Inca
     provideController(INTEGRITY, () => new IntegrityController({ journal, clock, log: quietly })),
     provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
     provide(TRUSTED_TIME, (runtime) => {
-      const trusted = trustedTime(runtime.get(TRUST_PARTS));
+      const trusted = createTrustedTime(runtime.get(TRUST_PARTS));
       // A server of the program looks at its clock before it starts anything.
       return () => (runtime.get(START_CHECK).isDone ? trusted() : undefined);
     }),
@@ -37,7 +37,7 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Inca
         isDone: false,
         run: async (signal: AbortSignal): Promise<void> => {
           const jump = await findJump(journal, clock, signal);
-          if (jump !== undefined) integrity.report(clockJumped(url, jump));
+          if (jump !== undefined) integrity.report(clockJumpedFinding(url, jump));
           check.isDone = true;
         },
       };

@@ -1,49 +1,49 @@
 // The usual answers: one resource, a resource that a write has left, what is not there.
 import type { AnyDoc, Fleet, Id, Refusal } from '../fleet/index.ts';
-import type { After, Answer, Answered, Call, Refused } from './route.ts';
-import type { Sight } from './sight.ts';
-import { seen, type Shown, type View } from './view.ts';
+import type { CommittedState, Answer, HandlerResult, Call, RefusalAnswer } from './route.ts';
+import type { Redactor } from './sight.ts';
+import { findVisible, type StoredDocument, type Representation } from './view.ts';
 
 export function answer(body: object, status = 200): Answer {
   return { kind: 'answer', status, body };
 }
 
-interface Rendering {
-  readonly sight: Sight | undefined;
+interface RenderOptions {
+  readonly sight: Redactor | undefined;
   readonly status?: number | undefined;
 }
 
-function resource<D extends AnyDoc>(
-  view: View<string, D>,
-  stored: Shown<D>,
-  { sight, status = 200 }: Rendering,
+function renderResource<D extends AnyDoc>(
+  view: Representation<string, D>,
+  stored: StoredDocument<D>,
+  { sight, status = 200 }: RenderOptions,
 ): Answer {
   return {
     kind: 'answer',
     status,
-    text: view.text(stored, sight),
+    text: view.toJsonText(stored, sight),
     etag: stored.revision,
-    shown: shownBy(view, stored),
+    shown: documentRef(view, stored),
   };
 }
 
 /** For answers that are the text of one document. */
-export function shownBy<D extends AnyDoc>(
-  view: View<string, D>,
-  { id, revision }: Shown<D>,
+export function documentRef<D extends AnyDoc>(
+  view: Representation<string, D>,
+  { id, revision }: StoredDocument<D>,
 ): NonNullable<Answer['shown']> {
   return { kind: view.kind.name, id, revision };
 }
 
 /** The resource after the commit that the route asked for. */
-export function resourceAfter<K extends string, D extends AnyDoc>(
-  view: View<K, D>,
-  after: After,
+export function renderCommitted<K extends string, D extends AnyDoc>(
+  view: Representation<K, D>,
+  after: CommittedState,
   wanted: { readonly id: string; readonly status?: number; readonly location?: string },
 ): Answer {
   const stored = after.get(view.kind, wanted.id as Id<K>);
   if (stored === undefined) throw new Error(`${view.kind.name}/${wanted.id} is not there after its own commit`);
-  const shown = resource(view, stored, { sight: after.sight, status: wanted.status });
+  const shown = renderResource(view, stored, { sight: after.redactor, status: wanted.status });
   return wanted.location === undefined ? shown : { ...shown, headers: { location: wanted.location } };
 }
 
@@ -59,14 +59,16 @@ export function noSuch(kind: string, id: string): Refusal {
 /** GET of one resource. */
 export function readResource<K extends string, D extends AnyDoc>(
   fleet: Fleet,
-  view: View<K, D>,
+  view: Representation<K, D>,
   call: Call<{ readonly id: string }>,
-  sight: Sight | undefined,
-): Answered {
-  const stored = seen(fleet, view, { caller: call.caller, id: call.params.id });
-  return stored === undefined ? refused(noSuch(view.kind.name, call.params.id)) : resource(view, stored, { sight });
+  sight: Redactor | undefined,
+): HandlerResult {
+  const stored = findVisible(fleet, view, { caller: call.caller, id: call.params.id });
+  return stored === undefined
+    ? refusalAnswer(noSuch(view.kind.name, call.params.id))
+    : renderResource(view, stored, { sight });
 }
 
-export function refused(refusal: Refusal): Refused {
+export function refusalAnswer(refusal: Refusal): RefusalAnswer {
   return { kind: 'refuse', refusal };
 }

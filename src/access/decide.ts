@@ -30,10 +30,10 @@ export function revokeToken(fleet: FleetReader, { id, by, nowMs }: Revocation): 
   if (token === undefined) return refuse(noSuchToken(id));
   if (token.doc.revoked !== undefined) return accept([], id);
   if (isUnboundAdmin(token.doc, nowMs) && !hasOtherAdmin(fleet, id, nowMs)) return refuse(lastAdmin());
-  return accept([revoked(token, { by, nowMs })], id);
+  return accept([markRevoked(token, { by, nowMs })], id);
 }
 
-export interface Joining {
+export interface JoinTokenUse {
   /** The join token that the agent showed. */
   readonly joinToken: TokenId;
   readonly host: string;
@@ -46,7 +46,7 @@ export interface Joining {
  * One use of a join token, in the commit that creates the host's credential. The same credential asked for again is
  * answered as before: the answer to an agent may have been lost. Older credentials of the host end here.
  */
-export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision<TokenId> {
+export function consumeJoinToken(fleet: FleetReader, joining: JoinTokenUse): Decision<TokenId> {
   const { joinToken, host, agentToken, nowMs } = joining;
   const token = fleet.get(TOKEN, joinToken);
   if (token === undefined || token.doc.role !== 'join' || token.doc.revoked !== undefined)
@@ -71,7 +71,7 @@ export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision
   const changes: Change[] = [
     put(TOKEN, token.id, { ...token.doc, consumed: { atMs: nowMs, token: agentToken.id } }),
     put(TOKEN, agentToken.id, credential),
-    ...before.map((old) => revoked(old, { by: token.doc.name, nowMs })),
+    ...before.map((old) => markRevoked(old, { by: token.doc.name, nowMs })),
   ];
   return accept(changes, agentToken.id);
 }
@@ -81,8 +81,8 @@ export function tokensOfHost(fleet: FleetReader, host: string): Stored<'token', 
   return [...fleet.find(TOKENS_BY_HOST, host)];
 }
 
-export function revokedToken(token: Stored<'token', Token>, by: string, nowMs: number): Change {
-  return revoked(token, { by, nowMs });
+export function revokeTokenChange(token: Stored<'token', Token>, by: string, nowMs: number): Change {
+  return markRevoked(token, { by, nowMs });
 }
 
 export function isExpired(token: Token, nowMs: number): boolean {
@@ -119,7 +119,7 @@ function isUnboundAdmin(token: Token, nowMs: number): boolean {
   return lifetimeTrouble(token, nowMs) === undefined;
 }
 
-function revoked(token: Stored<'token', Token>, ended: { readonly by: string; readonly nowMs: number }): Change {
+function markRevoked(token: Stored<'token', Token>, ended: { readonly by: string; readonly nowMs: number }): Change {
   return put(TOKEN, token.id, { ...token.doc, revoked: { atMs: ended.nowMs, by: ended.by } });
 }
 

@@ -15,9 +15,9 @@ import { noSuch } from './answer.ts';
 import { IDEMPOTENCY, keptUntilHour, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
 import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
-import type { After, Answer, Write } from './route.ts';
-import type { SightOf } from './sight.ts';
-import { seen } from './view.ts';
+import type { CommittedState, Answer, Write } from './route.ts';
+import type { RedactorFor } from './sight.ts';
+import { findVisible } from './view.ts';
 
 const CREATED = 201;
 const ACCEPTED = 202;
@@ -28,82 +28,85 @@ const SHORT_BODY_LENGTH = 24;
 const KEPT_BODY_LENGTH_MAX = 20 * 1024;
 
 /** A key and a request as digests; the second of each as versions before made them. */
-export interface Repeatable {
+export interface IdempotencyKey {
   readonly id: string;
-  readonly of: string;
+  readonly requestDigest: string;
   readonly former: { readonly id: string; readonly request: string };
   /** The path of the request: the usual place of what it makes is below it. */
   readonly path: string;
   readonly nowMs: number;
 }
 
-export interface Guard {
+export interface WriteGuard {
   readonly caller: Caller;
   /** The revision that If-Match names. */
   readonly ifMatch?: number | undefined;
-  readonly idempotency?: Repeatable | undefined;
-  readonly sightOf: SightOf;
+  readonly idempotency?: IdempotencyKey | undefined;
+  readonly redactorFor: RedactorFor;
 }
 
 /** What was answered before, and the revision of the commit that it was answered with. */
-export interface Repeated {
+export interface ReplayedAnswer {
   readonly kind: 'repeated';
   readonly revision: number;
   readonly kept: KeptAnswer | FormerKeptAnswer;
 }
 
-export type Written = { readonly kind: 'written'; readonly answer: Answer } | Repeated;
+export type WriteOutcome = { readonly kind: 'written'; readonly answer: Answer } | ReplayedAnswer;
 
-export function guarded(write: Write, guard: Guard): (fleet: FleetReader) => Decision<Written> {
+export function guardWrite(write: Write, guard: WriteGuard): (fleet: FleetReader) => Decision<WriteOutcome> {
   return (fleet) => {
     const kept = replay(fleet, guard);
     if (kept !== undefined) return kept;
-    const barred = barrier(fleet, write, guard);
+    const barred = checkPreconditions(fleet, write, guard);
     if (barred !== undefined) return barred;
     const decision = write.decide(fleet);
     if (decision.kind === 'refuse') return decision;
-    const answer = write.answer(decision.answer, stateAfter(fleet, decision.changes, guard));
-    const changes = [...decision.changes, ...keep(answer, { ...write, changes: decision.changes }, guard)];
+    const answer = write.answer(decision.answer, stateAfterCommit(fleet, decision.changes, guard));
+    const changes = [...decision.changes, ...keepAnswer(answer, { ...write, changes: decision.changes }, guard)];
     return accept(changes, { kind: 'written', answer });
   };
 }
 
-function replay(fleet: FleetReader, { idempotency }: Guard): Decision<Written> | undefined {
+function replay(fleet: FleetReader, { idempotency }: WriteGuard): Decision<WriteOutcome> | undefined {
   if (idempotency === undefined) return undefined;
-  const { id, former, of } = idempotency;
+  const { id, former, requestDigest } = idempotency;
   const stored = fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, id)) ?? fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, former.id));
   // However old: only retention forgets, by a clock that is trusted. By one that jumped, a request would be carried out twice.
   if (stored === undefined) return undefined;
   const { doc: kept, revision } = stored;
-  const isSame = 'of' in kept ? kept.of === of : kept.request === former.request;
+  const isSame = 'of' in kept ? kept.of === requestDigest : kept.request === former.request;
   if (isSame) return accept([], { kind: 'repeated', revision, kept });
   const message =
     'This Idempotency-Key was used for another request. Use a new key, or repeat exactly the request it was made for.';
   return refuse({ kind: 'conflict', code: 'idempotency-key-reused', message });
 }
 
-interface Made {
+interface CommitContent {
   readonly changes: readonly Change[];
   /** The operation that the commit names. */
   readonly operation?: string | undefined;
 }
 
-function keep(answer: Answer, made: Made, { idempotency }: Guard): Change[] {
+function keepAnswer(answer: Answer, made: CommitContent, { idempotency }: WriteGuard): Change[] {
   if (idempotency === undefined) return [];
-  const { id, of, nowMs } = idempotency;
+  const { id, requestDigest, nowMs } = idempotency;
   const secrets = Object.keys(answer.secrets ?? {});
   const doc: KeptAnswer = {
-    of,
+    of: requestDigest,
     status: answer.status,
     untilHour: keptUntilHour(nowMs),
-    ...whatIsShown(answer, made),
-    ...placeOf(answer, idempotency),
+    ...keptContentOf(answer, made),
+    ...keptLocationOf(answer, idempotency),
     ...(secrets.length > 0 && { secrets }),
   };
   return [put(IDEMPOTENCY, idOf(IDEMPOTENCY, id), doc)];
 }
 
-function whatIsShown({ status, shown, text, body, type }: Answer, { changes, operation }: Made): Partial<KeptAnswer> {
+function keptContentOf(
+  { status, shown, text, body, type }: Answer,
+  { changes, operation }: CommitContent,
+): Partial<KeptAnswer> {
   if (shown !== undefined) {
     const { kind, id, revision } = shown;
     const change = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
@@ -115,14 +118,14 @@ function whatIsShown({ status, shown, text, body, type }: Answer, { changes, ope
   const isBegun = status === ACCEPTED && begun !== undefined && begun === operation;
   const kept = isBegun ? rest : body;
   const { length } = JSON.stringify(kept);
-  const made = isBegun && length > SHORT_BODY_LENGTH ? listOfMade(kept, changes) : undefined;
+  const made = isBegun && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
   if (made !== undefined) return made;
   if (length > KEPT_BODY_LENGTH_MAX) return {};
   return { body: kept, ...(isBegun && { begun: true }), ...(type !== undefined && { type }) };
 }
 
 /** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */
-function listOfMade(body: object, changes: readonly Change[]): Partial<KeptAnswer> | undefined {
+function keptCreatedList(body: object, changes: readonly Change[]): Partial<KeptAnswer> | undefined {
   const [[field, ids] = [], ...others] = Object.entries(body) as [string, unknown][];
   if (field === undefined || others.length > 0 || !Array.isArray(ids)) return undefined;
   const kind = changes.find((one) => one.id === ids[0] && one.doc !== null)?.kind;
@@ -131,7 +134,7 @@ function listOfMade(body: object, changes: readonly Change[]): Partial<KeptAnswe
   return JSON.stringify(made) === JSON.stringify(ids) ? { made: [field, kind] } : undefined;
 }
 
-function placeOf({ status, headers, shown, body }: Answer, { path }: Repeatable): Partial<KeptAnswer> {
+function keptLocationOf({ status, headers, shown, body }: Answer, { path }: IdempotencyKey): Partial<KeptAnswer> {
   const { operation } = (body ?? {}) as { readonly operation?: string };
   const usual = usualLocation({ status, path, id: shown?.id, operation });
   const location = headers?.['location'];
@@ -151,16 +154,16 @@ export function usualLocation(made: {
 }
 
 /** Why the request does not get as far as its own decision. */
-function barrier(
+function checkPreconditions(
   fleet: FleetReader,
   { target, creates }: Write,
-  { caller, ifMatch }: Guard,
+  { caller, ifMatch }: WriteGuard,
 ): Decision<never> | undefined {
   const denied = creates === undefined ? undefined : denyForeignNames(fleet, caller, creates);
   if (denied !== undefined) return refuse(denied);
   if (target === undefined) return undefined;
-  const view = target.view as unknown as Parameters<typeof seen>[1];
-  const stored = seen(fleet, view, { caller, id: target.id });
+  const view = target.view as unknown as Parameters<typeof findVisible>[1];
+  const stored = findVisible(fleet, view, { caller, id: target.id });
   if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id));
   if (ifMatch === undefined || stored?.revision === ifMatch) return undefined;
   const actual = stored === undefined ? 'not there' : `at revision ${stored.revision}`;
@@ -173,12 +176,12 @@ function barrier(
   });
 }
 
-function stateAfter(fleet: FleetReader, changes: readonly Change[], guard: Guard): After {
+function stateAfterCommit(fleet: FleetReader, changes: readonly Change[], guard: WriteGuard): CommittedState {
   const commits = changes.length > 0 || guard.idempotency !== undefined;
   const revision = fleet.revision + (commits ? 1 : 0);
   return {
     revision,
-    sight: guard.sightOf(guard.caller, fleet),
+    redactor: guard.redactorFor(guard.caller, fleet),
     get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
       const change = changes.find((one) => one.kind === kind.name && one.id === id);
       if (change === undefined) return fleet.get(kind, id);

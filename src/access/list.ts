@@ -2,11 +2,11 @@
 // is left walks the kind once and keeps no more than a page.
 import { Type, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox';
 import type { AnyDoc, Fleet, FleetReader, Id, Index, Refusal, Stored } from '../fleet/index.ts';
-import { refused } from './answer.ts';
-import { closed, type Answered, type Call } from './route.ts';
+import { refusalAnswer } from './answer.ts';
+import { strictObject, type HandlerResult, type Call } from './route.ts';
 import { isBound, permits, type Caller } from './role.ts';
-import type { Sight } from './sight.ts';
-import { isSeenBy, type View } from './view.ts';
+import type { Redactor } from './sight.ts';
+import { isVisibleTo, type Representation } from './view.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
@@ -18,7 +18,7 @@ type SortValue = string | number;
 export interface Filter<D extends AnyDoc> {
   readonly schema: TSchema;
   /** What the document has for this filter; one of them must equal the wanted value. */
-  readonly of: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
+  readonly valuesOf: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
   /** Set when documents can be found by the value instead of being looked through. */
   readonly index?: Index<string, D>;
   /** The key of a value in that index, when it is not the value itself. */
@@ -31,10 +31,10 @@ export interface Filter<D extends AnyDoc> {
 }
 
 export interface Listing<K extends string, D extends AnyDoc> {
-  readonly view: View<K, D>;
+  readonly representation: Representation<K, D>;
   readonly filters: Readonly<Record<string, Filter<D>>>;
   /** The JSON text of one, when it shows more than its document. */
-  readonly text?: (stored: Stored<K, D>, fleet: FleetReader, sight?: Sight) => string;
+  readonly text?: (stored: Stored<K, D>, fleet: FleetReader, sight?: Redactor) => string;
   /** Set when the name is the id: sorting by it costs nothing then. */
   readonly nameIsId?: boolean;
   /** By name; `id` is always there. */
@@ -65,7 +65,7 @@ export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K
     ),
     ...filters,
   };
-  return closed(fields);
+  return strictObject(fields);
 }
 
 /**
@@ -111,69 +111,70 @@ export function listResources<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
-  sight?: Sight,
-): Answered {
-  const { view } = listing;
-  if (!permits(call.caller, view.access)) return refused(notYours(view.kind.name));
+  sight?: Redactor,
+): HandlerResult {
+  const { representation } = listing;
+  if (!permits(call.caller, representation.access)) return refusalAnswer(accessDenied(representation.kind.name));
   const { after, limit = LIMIT_DEFAULT, sort: asked = 'id' } = call.query;
   const sort = asked === 'name' && listing.nameIsId === true ? 'id' : asked;
   const list = listMark(listing, call.query, sort);
-  const named = after === undefined ? undefined : cursorFrom(after);
-  if (after !== undefined && named === undefined) return refused(badCursor());
-  if (named?.list !== undefined && named.list !== list) return refused(otherCursor());
+  const named = after === undefined ? undefined : decodeCursor(after);
+  if (after !== undefined && named === undefined) return refusalAnswer(badCursor());
+  if (named?.list !== undefined && named.list !== list) return refusalAnswer(otherCursor());
   const cursor = named?.cursor;
-  const wanted = wantedBy(fleet, listing, { call, sight });
+  const wanted = combineFilters(fleet, listing, { call, sight });
   const ordered =
-    sort === 'id' ? inIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
-  const found = ordered ?? sorted(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
+    sort === 'id' ? listInIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
+  const found = ordered ?? sortPage(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const next = found.length > limit && last !== undefined ? cursorText(last, listing, { sort, list }) : undefined;
+  const next = found.length > limit && last !== undefined ? encodeCursor(last, listing, { sort, list }) : undefined;
   const { text } = listing;
   const items = page
-    .map((stored) => (text === undefined ? view.text(stored, sight) : text(stored, fleet, sight)))
+    .map((stored) => (text === undefined ? representation.toJsonText(stored, sight) : text(stored, fleet, sight)))
     .join(',');
   const tail = next === undefined ? '' : `,"next":${JSON.stringify(next)}`;
   return { kind: 'answer', status: 200, text: `{"items":[${items}],"revision":${fleet.revision}${tail}}` };
 }
 
-type Wanted<D> = ((doc: D, id: string) => boolean) | undefined;
+type DocumentFilter<D> = ((doc: D, id: string) => boolean) | undefined;
 
 /** The filters of a call as one question; undefined when everything is wanted. */
-function wantedBy<K extends string, D extends AnyDoc>(
+function combineFilters<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
-  { call, sight }: { readonly call: Call<unknown, ListQuery>; readonly sight: Sight | undefined },
-): Wanted<D> {
+  { call, sight }: { readonly call: Call<unknown, ListQuery>; readonly sight: Redactor | undefined },
+): DocumentFilter<D> {
   const tests: ((doc: D, id: string) => boolean)[] = [];
   for (const [name, filter] of Object.entries(listing.filters)) {
     const value = call.query[name];
     if (value === undefined) continue;
     const { names } = filter;
-    if (names !== undefined && sight?.sees(names, value as string) === false) return () => false;
-    tests.push((doc, id) => filter.of(doc, id, fleet).includes(value as string));
+    if (names !== undefined && sight?.canSee(names, value as string) === false) return () => false;
+    tests.push((doc, id) => filter.valuesOf(doc, id, fleet).includes(value as string));
   }
   const { caller } = call;
-  if (isBound(caller)) tests.push((doc, id) => isSeenBy(caller, listing.view, { stored: { id, doc }, fleet }));
+  if (isBound(caller))
+    tests.push((doc, id) => isVisibleTo(caller, listing.representation, { stored: { id, doc }, fleet }));
   return tests.length === 0 ? undefined : (doc, id) => tests.every((test) => test(doc, id));
 }
 
 interface Walk<D extends AnyDoc> {
-  readonly wanted: Wanted<D>;
+  readonly wanted: DocumentFilter<D>;
   readonly after: string;
   readonly limit: number;
   readonly call: Call<unknown, ListQuery>;
 }
 
-function inIdOrder<K extends string, D extends AnyDoc>(
+function listInIdOrder<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
   { wanted, after, limit, call }: Walk<D>,
 ): Stored<K, D>[] {
-  const { kind } = listing.view;
+  const { kind } = listing.representation;
   if (wanted === undefined) return fleet.page(kind, after, limit + 1);
   const found: Stored<K, D>[] = [];
-  const under = indexed(fleet, listing, call);
+  const under = findIndexedIds(fleet, listing, call);
   if (under !== undefined) {
     for (const id of under) {
       if (id <= after) continue;
@@ -193,7 +194,7 @@ function inIdOrder<K extends string, D extends AnyDoc>(
 }
 
 /** The shortest list of ids that holds everything wanted; undefined when no filter has an index. */
-function indexed<K extends string, D extends AnyDoc>(
+function findIndexedIds<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
@@ -213,28 +214,30 @@ function candidates<K extends string, D extends AnyDoc>(
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
 ): Iterable<Stored<K, D>> {
-  const under = indexed(fleet, listing, call);
-  if (under === undefined) return fleet.all(listing.view.kind);
-  return under.map((id) => fleet.get(listing.view.kind, id as Id<K>)).filter((stored) => stored !== undefined);
+  const under = findIndexedIds(fleet, listing, call);
+  if (under === undefined) return fleet.all(listing.representation.kind);
+  return under
+    .map((id) => fleet.get(listing.representation.kind, id as Id<K>))
+    .filter((stored) => stored !== undefined);
 }
 
 interface Sorting<K extends string, D extends AnyDoc> {
   readonly listing: Listing<K, D>;
-  readonly wanted: Wanted<D>;
+  readonly wanted: DocumentFilter<D>;
   readonly sort: string;
   readonly cursor: Cursor | undefined;
   readonly limit: number;
 }
 
 /** The page after the cursor: everything is looked at, but never more than two pages are kept and sorted. */
-function sorted<K extends string, D extends AnyDoc>(
+function sortPage<K extends string, D extends AnyDoc>(
   all: Iterable<Stored<K, D>>,
   { listing, wanted, sort, cursor, limit }: Sorting<K, D>,
 ): Stored<K, D>[] {
   const turn = sort.startsWith('-') ? -1 : 1;
   const value = valueFor(listing, sort);
   const compare = (one: Cursor, other: Cursor): number =>
-    turn * (order(one[1] ?? '', other[1] ?? '') || order(one[0], other[0]));
+    turn * (compareValues(one[1] ?? '', other[1] ?? '') || compareValues(one[0], other[0]));
   const keyOf = (stored: Stored<K, D>): Cursor => [stored.id, value(stored)];
   let kept: { readonly key: Cursor; readonly stored: Stored<K, D> }[] = [];
   const trim = (): void => {
@@ -261,11 +264,11 @@ function valueFor<K extends string, D extends AnyDoc>(
   return of === undefined ? (stored) => stored.id : (stored) => of(stored.doc);
 }
 
-function order(one: SortValue, other: SortValue): number {
+function compareValues(one: SortValue, other: SortValue): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function cursorText<K extends string, D extends AnyDoc>(
+function encodeCursor<K extends string, D extends AnyDoc>(
   stored: Stored<K, D>,
   listing: Listing<K, D>,
   { sort, list }: { readonly sort: string; readonly list: string },
@@ -279,7 +282,7 @@ function listMark<K extends string, D extends AnyDoc>(listing: Listing<K, D>, qu
   const filters = Object.keys(listing.filters)
     .sort()
     .flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]));
-  return fingerprint(JSON.stringify([listing.view.kind.name, sort, filters]));
+  return fingerprint(JSON.stringify([listing.representation.kind.name, sort, filters]));
 }
 
 /** FNV-1a, 32 bits: it tells lists apart and keeps no secret. */
@@ -289,7 +292,7 @@ function fingerprint(text: string): string {
   return (hash >>> 0).toString(36);
 }
 
-function cursorFrom(text: string): NamedCursor | undefined {
+function decodeCursor(text: string): NamedCursor | undefined {
   try {
     const [id, value, list] = JSON.parse(decodeURIComponent(text.replaceAll('~', '%'))) as unknown[];
     if (typeof id !== 'string' || (list !== undefined && typeof list !== 'string')) return undefined;
@@ -312,6 +315,6 @@ function otherCursor(): Refusal {
   return { kind: 'invalid', code: 'cursor-of-another-list', message, field: '/after' };
 }
 
-function notYours(kind: string): Refusal {
+function accessDenied(kind: string): Refusal {
   return { kind: 'forbidden', code: 'forbidden', message: `Your token may not see ${kind}s.` };
 }

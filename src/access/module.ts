@@ -1,8 +1,8 @@
-import { extensionPoint, hidden, type Module } from '../composition/index.ts';
+import { extensionPoint, hideKind, type Module } from '../composition/index.ts';
 import type { Kind } from '../fleet/index.ts';
 import { accessModel, IDEMPOTENCY } from './model.ts';
 import { tokenRoutes } from './routes.ts';
-import { TOKEN_VIEW } from './token-view.ts';
+import { TOKEN_REPRESENTATION } from './token-view.ts';
 
 /** The kinds of documents that a token can be bound to. Access knows neither sites nor hosts: their modules say which they are. */
 export const TOKEN_SITE_KIND = extensionPoint<Kind<string, never>>('token-site-kind');
@@ -11,8 +11,8 @@ export const TOKEN_HOST_KIND = extensionPoint<Kind<string, never>>('token-host-k
 export const accessModule: Module = {
   name: 'access',
   models: () => [accessModel],
-  representations: () => [TOKEN_VIEW],
-  hiddenKinds: [hidden(IDEMPOTENCY)],
+  representations: () => [TOKEN_REPRESENTATION],
+  hiddenKinds: [hideKind(IDEMPOTENCY)],
   routes: ({ composition }) =>
     tokenRoutes({ site: composition.one(TOKEN_SITE_KIND), host: composition.one(TOKEN_HOST_KIND) }),
 };

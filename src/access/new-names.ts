@@ -2,11 +2,11 @@
 // that it cannot have it: not by what, not where, not in which state. Every route that makes something by a name asks here.
 import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
-import { isSeenBy, type View } from './view.ts';
+import { isVisibleTo, type Representation } from './view.ts';
 
 /** The names that a request wants for what it makes. */
 export interface NewNames {
-  readonly view: View<string, never>;
+  readonly representation: Representation<string, never>;
   readonly names: readonly string[];
   /** Where the nth of them is in the request, as a JSON pointer. */
   readonly fieldOf: (at: number) => string;
@@ -19,10 +19,10 @@ export const ADDRESS_UNAVAILABLE = 'tunnel-address-unavailable';
 /** Undefined for a caller that sees all sites: it is told what is in the way. */
 export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {
   if (!isBound(caller)) return undefined;
-  const view = wanted.view as unknown as View;
+  const view = wanted.representation as unknown as Representation;
   const isForeign = (name: string): boolean => {
     const stored = fleet.get(view.kind, name as Id<string>);
-    return stored !== undefined && !isSeenBy(caller, view, { stored, fleet });
+    return stored !== undefined && !isVisibleTo(caller, view, { stored, fleet });
   };
   const at = wanted.names.findIndex(isForeign);
   if (at === -1) return undefined;

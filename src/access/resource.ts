@@ -3,25 +3,25 @@
 import type { Static, TObject, TString } from 'typebox';
 import type { AnyDoc, FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { readResource, resourceAfter, shownBy } from './answer.ts';
+import { readResource, renderCommitted, documentRef } from './answer.ts';
 import { listAnswer, listQuery, listResources, scansFleet, type Listing } from './list.ts';
 import { permits, type Access } from './role.ts';
-import { BY_ID, read, write, type Call, type Route, type RouteFace, type World } from './route.ts';
-import type { Shown, View } from './view.ts';
+import { BY_ID, read, write, type Call, type Route, type RouteFields, type RouteContext } from './route.ts';
+import type { StoredDocument, Representation } from './view.ts';
 
 export interface Resource<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly path: string;
   /** For sentences, in the plural and in the singular. */
-  readonly what: string;
-  readonly one: string;
+  readonly plural: string;
+  readonly singular: string;
   /** The plural unless said. */
   readonly tag?: string;
-  readonly view: View<K, D>;
+  readonly representation: Representation<K, D>;
 }
 
-type Named = Pick<Resource, 'path' | 'what' | 'tag'>;
+type ResourcePath = Pick<Resource, 'path' | 'plural' | 'tag'>;
 
-interface Reading {
+interface ReadRouteOptions {
   readonly about?: string;
   readonly access?: Access;
   /** `site` when a site-bound caller sees some of them. */
@@ -30,15 +30,21 @@ interface Reading {
   readonly forProjects?: true;
 }
 
-interface Listed<K extends string, D extends AnyDoc> extends Reading {
+interface ListRouteOptions<K extends string, D extends AnyDoc> extends ReadRouteOptions {
   readonly listing: Listing<K, D>;
   /** Of one, when it shows more than its document. */
   readonly schema?: TObject;
 }
 
-export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed: Listed<K, D>): Route {
-  const { path, what, tag = what } = of;
-  const { listing, about = `List ${what}`, access = 'viewer', scope = 'fleet', schema = listing.view.schema } = listed;
+export function listRoute<K extends string, D extends AnyDoc>(of: ResourcePath, listed: ListRouteOptions<K, D>): Route {
+  const { path, plural, tag = plural } = of;
+  const {
+    listing,
+    about = `List ${plural}`,
+    access = 'viewer',
+    scope = 'fleet',
+    schema = listing.representation.schema,
+  } = listed;
   const { forProjects } = listed;
   return read({
     method: 'GET',
@@ -50,38 +56,41 @@ export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed:
     ...(forProjects && { forProjects }),
     query: listQuery(listing),
     scansFleet: (call) => scansFleet(listing, call),
-    answers: { 200: { about: `a page of ${what}`, schema: listAnswer(schema) } },
-    handle: (call, { journal, sightOf }) =>
-      listResources(journal.fleet, listing, call, sightOf(call.caller, journal.fleet)),
+    answers: { 200: { about: `a page of ${plural}`, schema: listAnswer(schema) } },
+    handle: (call, { journal, redactorFor }) =>
+      listResources(journal.fleet, listing, call, redactorFor(call.caller, journal.fleet)),
   });
 }
 
-export function showRoute<K extends string, D extends AnyDoc>(of: Resource<K, D>, reading: Reading = {}): Route {
-  const { view, one } = of;
-  const { about = `Show a ${one}`, access = 'viewer', scope = 'fleet', forProjects } = reading;
+export function showRoute<K extends string, D extends AnyDoc>(
+  of: Resource<K, D>,
+  reading: ReadRouteOptions = {},
+): Route {
+  const { representation, singular } = of;
+  const { about = `Show a ${singular}`, access = 'viewer', scope = 'fleet', forProjects } = reading;
   return read({
-    ...faceOfOne(of),
+    ...itemRouteFields(of),
     method: 'GET',
     about,
     access,
     scope,
     ...(forProjects && { forProjects }),
-    answers: { 200: { about: `the ${one}`, schema: view.schema } },
-    handle: (call, { journal, sightOf }) =>
-      readResource(journal.fleet, view, call, sightOf(call.caller, journal.fleet)),
+    answers: { 200: { about: `the ${singular}`, schema: representation.schema } },
+    handle: (call, { journal, redactorFor }) =>
+      readResource(journal.fleet, representation, call, redactorFor(call.caller, journal.fleet)),
   });
 }
 
 /** Both of them. */
 export function readRoutes<K extends string, D extends AnyDoc>(
   of: Resource<K, D>,
-  { listing, ...reading }: Omit<Reading, 'about'> & { readonly listing: Listing<K, D> },
+  { listing, ...reading }: Omit<ReadRouteOptions, 'about'> & { readonly listing: Listing<K, D> },
 ): Route[] {
   return [listRoute(of, { listing, ...reading }), showRoute(of, reading)];
 }
 
 /** Who asks for a change, and when. */
-interface Asked {
+interface CommandContext {
   readonly by: string;
   readonly nowMs: number;
   readonly admin: boolean;
@@ -89,25 +98,25 @@ interface Asked {
   readonly callerSite: string | undefined;
 }
 
-function askedBy({ caller }: Call, { clock }: World): Asked {
+function commandContextOf({ caller }: Call, { clock }: RouteContext): CommandContext {
   return { by: caller.name, nowMs: clock.nowMs(), admin: permits(caller, 'admin'), callerSite: caller.site };
 }
 
-interface Writing extends Pick<RouteFace, 'about' | 'access' | 'scope' | 'forProjects' | 'asksForNames'> {
+interface WriteRouteOptions extends Pick<RouteFields, 'about' | 'access' | 'scope' | 'forProjects' | 'asksForNames'> {
   readonly access: 'operator' | 'admin';
 }
 
-interface Creating<B extends TObject> extends Writing {
+interface CreateRouteOptions<B extends TObject> extends WriteRouteOptions {
   readonly body: B;
-  readonly decide: (fleet: FleetReader, body: Static<B>, asked: Asked) => Decision<unknown>;
+  readonly decide: (fleet: FleetReader, body: Static<B>, asked: CommandContext) => Decision<unknown>;
 }
 
 /** For resources whose name is their id. */
 export function createRoute<D extends AnyDoc, B extends TObject<{ name: TString }>>(
   of: Resource<string, D>,
-  { body: schema, decide, ...face }: Creating<B>,
+  { body: schema, decide, ...face }: CreateRouteOptions<B>,
 ): Route {
-  const { path, what, tag = what, one, view } = of;
+  const { path, plural, tag = plural, singular, representation } = of;
   return write({
     ...face,
     method: 'POST',
@@ -115,79 +124,83 @@ export function createRoute<D extends AnyDoc, B extends TObject<{ name: TString 
     tag,
     body: schema,
     asksForNames: true,
-    answers: { 201: { about: `the ${one}`, schema: view.schema } },
+    answers: { 201: { about: `the ${singular}`, schema: representation.schema } },
     handle: (call, world) => {
-      const asked = askedBy(call, world);
+      const asked = commandContextOf(call, world);
       const { name } = call.body as { readonly name: string };
       return {
-        creates: { view, names: [name], fieldOf: () => '/name' },
-        why: `create ${one} ${name}`,
+        creates: { representation, names: [name], fieldOf: () => '/name' },
+        why: `create ${singular} ${name}`,
         decide: (fleet) => decide(fleet, call.body, asked),
-        answer: (_, after) => resourceAfter(view, after, { id: name, status: 201, location: `${path}/${name}` }),
+        answer: (_, after) =>
+          renderCommitted(representation, after, { id: name, status: 201, location: `${path}/${name}` }),
       };
     },
   });
 }
 
-interface Editing<B extends TObject> extends Writing {
+interface EditRouteOptions<B extends TObject> extends WriteRouteOptions {
   readonly body: B;
   readonly decide: (
     fleet: FleetReader,
     command: { readonly id: string; readonly edit: Static<B> },
-    asked: Asked,
+    asked: CommandContext,
   ) => Decision<unknown>;
 }
 
 export function editRoute<D extends AnyDoc, B extends TObject>(
   of: Resource<string, D>,
-  { body: schema, decide, ...face }: Editing<B>,
+  { body: schema, decide, ...face }: EditRouteOptions<B>,
 ): Route {
-  const { one, view } = of;
+  const { singular, representation } = of;
   return write({
-    ...faceOfOne(of),
+    ...itemRouteFields(of),
     ...face,
     method: 'PATCH',
     body: schema,
-    answers: { 200: { about: `the ${one}`, schema: view.schema } },
+    answers: { 200: { about: `the ${singular}`, schema: representation.schema } },
     handle: (call, world) => {
-      const asked = askedBy(call, world);
+      const asked = commandContextOf(call, world);
       const { params, body } = call;
       return {
-        target: { view, id: params.id },
+        target: { view: representation, id: params.id },
         why: `edit ${Object.keys(body).join(', ')}`,
         decide: (fleet) => decide(fleet, { id: params.id, edit: body }, asked),
-        answer: (_, after) => resourceAfter(view, after, params),
+        answer: (_, after) => renderCommitted(representation, after, params),
       };
     },
   });
 }
 
-interface Deleting<D extends AnyDoc> extends Writing {
-  readonly decide: (fleet: FleetReader, command: { readonly id: string }) => Decision<Shown<D>>;
+interface DeleteRouteOptions<D extends AnyDoc> extends WriteRouteOptions {
+  readonly decide: (fleet: FleetReader, command: { readonly id: string }) => Decision<StoredDocument<D>>;
 }
 
 /** Answers what is gone as it was. */
-export function deleteRoute<D extends AnyDoc>(of: Resource<string, D>, { decide, ...face }: Deleting<D>): Route {
-  const { one, view } = of;
+export function deleteRoute<D extends AnyDoc>(
+  of: Resource<string, D>,
+  { decide, ...face }: DeleteRouteOptions<D>,
+): Route {
+  const { singular, representation } = of;
   return write({
-    ...faceOfOne(of),
+    ...itemRouteFields(of),
     ...face,
     method: 'DELETE',
-    answers: { 200: { about: `the ${one} as it was`, schema: view.schema } },
+    answers: { 200: { about: `the ${singular} as it was`, schema: representation.schema } },
     handle: ({ params }) => ({
-      target: { view, id: params.id },
-      why: `delete ${one} ${params.id}`,
+      target: { view: representation, id: params.id },
+      why: `delete ${singular} ${params.id}`,
       decide: (fleet) => decide(fleet, params),
-      answer: (stored, { sight }) => ({
+      answer: (stored, { redactor }) => ({
         kind: 'answer',
         status: 200,
-        text: view.text(stored, sight),
-        shown: shownBy(view, stored),
+        text: representation.toJsonText(stored, redactor),
+        shown: documentRef(representation, stored),
       }),
     }),
   });
 }
 
-function faceOfOne({ path, what, tag = what }: Named) {
+function itemRouteFields({ path, plural, tag = plural }: ResourcePath) {
   return { path: `${path}/:id`, tag, params: BY_ID };
 }

@@ -1,6 +1,6 @@
 // What each role may reach.
 import { expect, test } from 'vitest';
-import { permits, seesSite, type Access, type Caller } from './role.ts';
+import { permits, canSeeSite, type Access, type Caller } from './role.ts';
 
 const ACCESSES: readonly Access[] = ['public', 'viewer', 'operator', 'admin', 'agent', 'join'];
 
@@ -18,7 +18,7 @@ test.each([
 
 test('a-site-bound-caller-sees-its-site-and-nothing-that-has-none', () => {
   const bound: Caller = { name: 'x', role: 'admin', site: 's1' };
-  expect(['s1', 's2', undefined].map((site) => seesSite(bound, site))).toEqual([true, false, false]);
+  expect(['s1', 's2', undefined].map((site) => canSeeSite(bound, site))).toEqual([true, false, false]);
   const free: Caller = { name: 'x', role: 'viewer' };
-  expect(['s1', undefined].map((site) => seesSite(free, site))).toEqual([true, true]);
+  expect(['s1', undefined].map((site) => canSeeSite(free, site))).toEqual([true, true]);
 });

@@ -19,7 +19,7 @@ export interface Caller {
   readonly host?: string;
 }
 
-export const NOBODY: Caller = { name: 'anonymous', role: 'nobody' };
+export const ANONYMOUS: Caller = { name: 'anonymous', role: 'nobody' };
 
 const PEOPLE: readonly string[] = ['viewer', 'operator', 'admin'];
 
@@ -36,11 +36,11 @@ export function isBound(caller: Caller): boolean {
 }
 
 /** Whether something of this site is the caller's to see. What belongs to no site is hidden from a site-bound caller. */
-export function seesSite(caller: Caller, site: string | undefined): boolean {
+export function canSeeSite(caller: Caller, site: string | undefined): boolean {
   return caller.site === undefined || caller.site === site;
 }
 
 /** Whether something of this project is the caller's to see; `true` is everybody's, and undefined no project's. */
-export function seesProject(caller: Caller, project: string | true | undefined): boolean {
+export function canSeeProject(caller: Caller, project: string | true | undefined): boolean {
   return caller.project === undefined || project === true || project === caller.project;
 }

@@ -6,14 +6,14 @@ import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal
 import type { Authority } from './authority.ts';
 import type { NewNames } from './new-names.ts';
 import type { Access, Caller } from './role.ts';
-import type { Sight, SightOf } from './sight.ts';
-import type { View } from './view.ts';
+import type { Redactor, RedactorFor } from './sight.ts';
+import type { Representation } from './view.ts';
 
 /** The journal as handlers see it. Nothing is submitted to it directly: whoever asks is authorised in the commit. */
 export type ReadableJournal = Omit<Journal, 'submit' | 'lead' | 'stepDown' | 'open' | 'follow'>;
 
 /** What handlers may use besides the call itself. Made once per server. */
-export interface World {
+export interface RouteContext {
   readonly journal: ReadableJournal;
   /** Has something decided for a caller, who must be authorised on the fleet that it is decided on. */
   readonly submit: <A>(authority: Authority, request: Omit<Request<A>, 'by' | 'authorize'>) => Promise<Outcome<A>>;
@@ -22,7 +22,7 @@ export interface World {
   /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
   readonly hash: (text: string) => string;
   /** What a caller may be told of others; undefined for one that sees everything. */
-  readonly sightOf: SightOf;
+  readonly redactorFor: RedactorFor;
   /** Aborted when the server shuts down: whoever waits answers now. */
   readonly closing: AbortSignal;
 }
@@ -64,21 +64,21 @@ export interface Answer {
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
-export type Refused = Extract<Decision<never>, { kind: 'refuse' }>;
-export type Answered = Answer | Refused;
+export type RefusalAnswer = Extract<Decision<never>, { kind: 'refuse' }>;
+export type HandlerResult = Answer | RefusalAnswer;
 
 /** The fleet as a commit leaves it: what the answer to a write is rendered from. */
-export interface After {
+export interface CommittedState {
   readonly revision: number;
   /** Of the caller, when it sees a part of the fleet only. */
-  readonly sight?: Sight | undefined;
+  readonly redactor?: Redactor | undefined;
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined;
 }
 
 /** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
-  readonly target?: { readonly view: View<string, never>; readonly id: string; readonly optional?: boolean };
+  readonly target?: { readonly view: Representation<string, never>; readonly id: string; readonly optional?: boolean };
   /** The names of what is made: those that are taken in another site are refused without a word about it. */
   readonly creates?: NewNames;
   readonly why?: string | undefined;
@@ -86,7 +86,7 @@ export interface Write<A = unknown> {
   /** Pure: ids and times are captured before. */
   readonly decide: (fleet: FleetReader) => Decision<A>;
   /** Pure as well: it runs with the decision. */
-  readonly answer: (answer: A, after: After) => Answer;
+  readonly answer: (answer: A, after: CommittedState) => Answer;
   /**
    * For a decision that rests on more than a commit has time for: when it is refused as `NOT_PREPARED`, this makes beforehand what it
    * lacked, in slices. Answers the same write with it, which is submitted next, or why it cannot be done.
@@ -97,29 +97,29 @@ export interface Write<A = unknown> {
 /** Only between a decision and whoever prepares it: no caller is shown it. */
 export const NOT_PREPARED = 'not-prepared';
 
-export function notPrepared(): Refused {
+export function notPrepared(): RefusalAnswer {
   const message = 'What this request rests on has to be worked out first. Nothing was changed.';
   return { kind: 'refuse', refusal: { kind: 'conflict', code: NOT_PREPARED, message } };
 }
 
 /** Where a stream's text goes. */
-export interface Out {
+export interface StreamSink {
   /** Waits while the reader is slow; false when it is gone. */
   send(text: string): Promise<boolean>;
   /** Aborted when the reader is gone, its token has ended, or the server shuts down. */
-  readonly over: AbortSignal;
+  readonly closed: AbortSignal;
 }
 
-export interface Streamed {
+export interface StreamAnswer {
   readonly kind: 'stream';
   readonly type: string;
-  readonly run: (out: Out) => Promise<void>;
+  readonly run: (out: StreamSink) => Promise<void>;
 }
 
-type Now<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
 /** What every route says of itself. */
-export interface RouteFace {
+export interface RouteFields {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `:name` for parameters: `/api/v1/hosts/:id`. A colon that is meant as one is written twice. */
   readonly path: string;
@@ -136,7 +136,7 @@ export interface RouteFace {
    * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or tell the caller
    * to go there itself (`misdirect`, 421).
    */
-  readonly elsewhere?: 'answer' | 'forward' | 'misdirect';
+  readonly onFollower?: 'answer' | 'forward' | 'misdirect';
   /** Media types and errors are another protocol's; this API's own when nothing is said. */
   readonly dialect?: 'restconf';
   readonly params?: TObject;
@@ -163,21 +163,24 @@ export interface RouteFace {
    */
   readonly plansOnFleet?: true;
   /** Successful answers by status. */
-  readonly answers: Readonly<Record<number, AnswerFace>>;
+  readonly answers: Readonly<Record<number, AnswerDescription>>;
 }
 
-export interface AnswerFace {
+export interface AnswerDescription {
   readonly about: string;
   readonly schema?: TSchema;
   /** Media type when it is not JSON. */
   readonly type?: string;
 }
 
-export type Route = RouteFace &
+export type Route = RouteFields &
   (
-    | { readonly kind: 'read'; readonly handle: (call: Call, world: World) => Now<Answered> }
-    | { readonly kind: 'write'; readonly handle: (call: Call, world: World) => Write | Refused }
-    | { readonly kind: 'stream'; readonly handle: (call: Call, world: World) => Now<Streamed | Answered> }
+    | { readonly kind: 'read'; readonly handle: (call: Call, world: RouteContext) => MaybePromise<HandlerResult> }
+    | { readonly kind: 'write'; readonly handle: (call: Call, world: RouteContext) => Write | RefusalAnswer }
+    | {
+        readonly kind: 'stream';
+        readonly handle: (call: Call, world: RouteContext) => MaybePromise<StreamAnswer | HandlerResult>;
+      }
   );
 
 interface Schemas<P extends TObject, Q extends TObject, B extends TSchema> {
@@ -188,35 +191,38 @@ interface Schemas<P extends TObject, Q extends TObject, B extends TSchema> {
 
 type CallOf<P extends TObject, Q extends TObject, B extends TSchema> = Call<Static<P>, Static<Q>, Static<B>>;
 
-type Handled<P extends TObject, Q extends TObject, B extends TSchema, R> = Omit<
-  RouteFace,
+type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema, R> = Omit<
+  RouteFields,
   'params' | 'query' | 'body'
 > &
-  Schemas<P, Q, B> & { readonly handle: (call: CallOf<P, Q, B>, world: World) => R };
+  Schemas<P, Q, B> & { readonly handle: (call: CallOf<P, Q, B>, world: RouteContext) => R };
 
 /** Answers from what is; also for calls that act outside the journal, such as an agent's heartbeat. */
 export function read<P extends TObject, Q extends TObject, B extends TSchema>(
-  route: Handled<P, Q, B, Now<Answered>>,
+  route: RouteDefinition<P, Q, B, MaybePromise<HandlerResult>>,
 ): Route {
-  return { ...(route as unknown as RouteFace & { handle: () => Now<Answered> }), kind: 'read' };
+  return { ...(route as unknown as RouteFields & { handle: () => MaybePromise<HandlerResult> }), kind: 'read' };
 }
 
 /** Changes the fleet by one commit. */
 export function write<P extends TObject, Q extends TObject, B extends TSchema, A>(
-  route: Handled<P, Q, B, Write<A> | Refused>,
+  route: RouteDefinition<P, Q, B, Write<A> | RefusalAnswer>,
 ): Route {
-  return { ...(route as unknown as RouteFace & { handle: () => Write | Refused }), kind: 'write' };
+  return { ...(route as unknown as RouteFields & { handle: () => Write | RefusalAnswer }), kind: 'write' };
 }
 
 /** Answers for as long as the caller listens. */
 export function stream<P extends TObject, Q extends TObject, B extends TSchema>(
-  route: Handled<P, Q, B, Now<Streamed | Answered>>,
+  route: RouteDefinition<P, Q, B, MaybePromise<StreamAnswer | HandlerResult>>,
 ): Route {
-  return { ...(route as unknown as RouteFace & { handle: () => Now<Streamed | Answered> }), kind: 'stream' };
+  return {
+    ...(route as unknown as RouteFields & { handle: () => MaybePromise<StreamAnswer | HandlerResult> }),
+    kind: 'stream',
+  };
 }
 
 /** An object that allows its own fields only: everything else is refused by name. */
-export function closed<T extends TProperties>(
+export function strictObject<T extends TProperties>(
   fields: T,
   options: { readonly minProperties?: number } = {},
 ): TObject<T> {
@@ -250,4 +256,4 @@ export const HOST_REF = Type.String({
   description: 'name, system id, datapath id or topology id of a host',
 });
 
-export const BY_ID = closed({ id: ID });
+export const BY_ID = strictObject({ id: ID });

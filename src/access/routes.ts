@@ -2,28 +2,28 @@
 import { Type, type Static } from 'typebox';
 import { idOf, type FleetReader, type Id, type Kind, type Refusal } from '../fleet/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
-import { answer, resourceAfter } from './answer.ts';
+import { answer, renderCommitted } from './answer.ts';
 import { createToken, revokeToken } from './decide.ts';
 import type { Listing } from './list.ts';
 import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
 import { listRoute, showRoute, type Resource } from './resource.ts';
-import { BY_ID, closed, HOST_REF, ID, read, write, type Route } from './route.ts';
+import { BY_ID, strictObject, HOST_REF, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
-import { TOKEN_VIEW } from './token-view.ts';
+import { TOKEN_REPRESENTATION } from './token-view.ts';
 
 const LISTING: Listing<'token', Token> = {
-  view: TOKEN_VIEW,
+  representation: TOKEN_REPRESENTATION,
   filters: {
-    role: { schema: TokenDoc.properties.role, of: (doc) => [doc.role] },
-    host: { schema: HOST_REF, of: (doc) => [doc.host] },
-    site: { schema: ID, of: (doc) => [doc.site] },
-    project: { schema: ID, of: (doc) => [doc.project] },
-    revoked: { schema: Type.Boolean(), of: (doc) => [doc.revoked !== undefined] },
+    role: { schema: TokenDoc.properties.role, valuesOf: (doc) => [doc.role] },
+    host: { schema: HOST_REF, valuesOf: (doc) => [doc.host] },
+    site: { schema: ID, valuesOf: (doc) => [doc.site] },
+    project: { schema: ID, valuesOf: (doc) => [doc.project] },
+    revoked: { schema: Type.Boolean(), valuesOf: (doc) => [doc.revoked !== undefined] },
   },
   sorts: { name: (doc) => doc.name, createdAtMs: (doc) => doc.createdAtMs },
 };
 
-const NewToken = closed({
+const NewToken = strictObject({
   name: TOKEN_NAME,
   role: Type.Union([Type.Literal('viewer'), Type.Literal('operator'), Type.Literal('admin'), Type.Literal('join')], {
     description: 'agents get their own token by joining with a `join` token',
@@ -37,16 +37,21 @@ const NewToken = closed({
 });
 
 /** The kinds that a token may be bound to. They lie above this room, so they come as values. */
-export interface Bound {
+export interface TokenBindingKinds {
   readonly site?: Kind<string, never>;
   readonly host?: Kind<string, never>;
 }
 
-export function tokenRoutes(bound: Bound = {}): Route[] {
+export function tokenRoutes(bound: TokenBindingKinds = {}): Route[] {
   return [listTokens, getToken, createTokenRoute(bound), revokeTokenRoute, whoAmI];
 }
 
-const TOKENS: Resource<'token', Token> = { path: '/api/v1/tokens', what: 'tokens', one: 'token', view: TOKEN_VIEW };
+const TOKENS: Resource<'token', Token> = {
+  path: '/api/v1/tokens',
+  plural: 'tokens',
+  singular: 'token',
+  representation: TOKEN_REPRESENTATION,
+};
 
 const listTokens = listRoute(TOKENS, {
   listing: LISTING,
@@ -56,7 +61,7 @@ const listTokens = listRoute(TOKENS, {
 
 const getToken = showRoute(TOKENS, { about: 'Show a token, without its secret', access: 'admin' });
 
-function createTokenRoute(bound: Bound): Route {
+function createTokenRoute(bound: TokenBindingKinds): Route {
   return write({
     method: 'POST',
     path: TOKENS.path,
@@ -68,7 +73,7 @@ function createTokenRoute(bound: Bound): Route {
       201: {
         about: 'the token and, once, its secret',
         schema: Type.Object({
-          ...TOKEN_VIEW.schema.properties,
+          ...TOKEN_REPRESENTATION.schema.properties,
           secret: Type.Optional(Type.String()),
           note: Type.Optional(Type.String()),
         }),
@@ -82,7 +87,7 @@ function createTokenRoute(bound: Bound): Route {
         decide: (fleet): Decision<TokenId> =>
           unknownPlace(fleet, bound, body) ?? createToken(fleet, { id: made.id, ...token }),
         answer: (id, after) => ({
-          ...resourceAfter(TOKEN_VIEW, after, { id, status: 201, location: `${TOKENS.path}/${id}` }),
+          ...renderCommitted(TOKEN_REPRESENTATION, after, { id, status: 201, location: `${TOKENS.path}/${id}` }),
           secrets: { secret: made.secret },
         }),
       };
@@ -97,15 +102,15 @@ const revokeTokenRoute = write({
   about: 'Revoke a token: from now on it opens nothing',
   access: 'admin',
   params: BY_ID,
-  answers: { 200: { about: 'the token as it is kept for the record', schema: TOKEN_VIEW.schema } },
+  answers: { 200: { about: 'the token as it is kept for the record', schema: TOKEN_REPRESENTATION.schema } },
   handle: ({ params, caller }, { clock }) => {
     const id = idOf(TOKEN, params.id);
     const nowMs = clock.nowMs();
     return {
-      target: { view: TOKEN_VIEW, id },
+      target: { view: TOKEN_REPRESENTATION, id },
       why: `revoke token ${id}`,
       decide: (fleet) => revokeToken(fleet, { id, by: caller.name, nowMs }),
-      answer: (_, after) => resourceAfter(TOKEN_VIEW, after, { id }),
+      answer: (_, after) => renderCommitted(TOKEN_REPRESENTATION, after, { id }),
     };
   },
 });
@@ -133,7 +138,11 @@ const whoAmI = read({
   handle: ({ caller }) => answer(caller),
 });
 
-function unknownPlace(fleet: FleetReader, bound: Bound, body: Static<typeof NewToken>): Decision<never> | undefined {
+function unknownPlace(
+  fleet: FleetReader,
+  bound: TokenBindingKinds,
+  body: Static<typeof NewToken>,
+): Decision<never> | undefined {
   for (const field of ['site', 'host'] as const) {
     const kind = bound[field] as Kind | undefined;
     const id = body[field];

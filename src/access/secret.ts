@@ -1,7 +1,7 @@
 // The form of a secret: `mst_<token id>_<secret>`. The id finds the token in one step; only the rest is secret.
 import { idOf } from '../fleet/index.ts';
 import { TOKEN, type TokenId } from './model.ts';
-import type { World } from './route.ts';
+import type { RouteContext } from './route.ts';
 
 const FORM = /^mst_([A-Za-z0-9.:@-]{1,100})_([A-Za-z0-9_-]{16,200})$/;
 
@@ -14,7 +14,7 @@ export function tokenIdIn(text: string): string | undefined {
 }
 
 /** A new token's id, secret and hash. */
-export function newSecret({ ids, hash }: Pick<World, 'ids' | 'hash'>): {
+export function newSecret({ ids, hash }: Pick<RouteContext, 'ids' | 'hash'>): {
   readonly id: TokenId;
   readonly secret: string;
   readonly hash: string;

@@ -2,9 +2,9 @@
 import { mark } from '../fleet/index.ts';
 import type { Journal } from '../journal/index.ts';
 import { denyUnlessAuthorized } from './authority.ts';
-import type { World } from './route.ts';
+import type { RouteContext } from './route.ts';
 
-export function authorizingSubmit(journal: Journal): World['submit'] {
+export function createAuthorizedSubmit(journal: Journal): RouteContext['submit'] {
   return (authority, request) =>
     journal.submit({
       ...request,

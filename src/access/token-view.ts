@@ -1,13 +1,13 @@
 // How tokens are shown: without the hash, to whoever administers the whole fleet.
 import { TOKEN, TokenDoc, type Token } from './model.ts';
-import { viewOf } from './view.ts';
+import { defineRepresentation } from './view.ts';
 
 const { hash: _hidden, ...shownFields } = TokenDoc.properties;
 
 /** Tokens are the whole fleet's: no site-bound caller sees them. */
-export const TOKEN_VIEW = viewOf<'token', Token>({
+export const TOKEN_REPRESENTATION = defineRepresentation<'token', Token>({
   kind: TOKEN,
   access: 'admin',
-  show: ({ hash: _, ...shown }) => shown,
+  toJson: ({ hash: _, ...shown }) => shown,
   fields: shownFields,
 });

@@ -2,15 +2,15 @@
 // is rendered to text once, however often it is read.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
-import { seesProject, seesSite, type Caller } from './role.ts';
-import type { Sight } from './sight.ts';
+import { canSeeProject, canSeeSite, type Caller } from './role.ts';
+import type { Redactor } from './sight.ts';
 
 export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
 
 /** The project that has it; `true` for what every project may see, undefined for what none may. */
 export type ProjectOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | true | undefined;
 
-export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
+export interface Representation<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<K, D>;
   /** Who may see it at all. */
   readonly access: 'viewer' | 'operator' | 'admin';
@@ -18,85 +18,88 @@ export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly siteOf: SiteOf<D>;
   readonly projectOf: ProjectOf<D>;
   /** Whether some of them are a project's own. */
-  readonly isOwned: boolean;
+  readonly hasProject: boolean;
   /** Whether some of them are a site's own, so that their names are nobody else's to know. */
-  readonly isPlaced: boolean;
+  readonly hasSite: boolean;
   /** The document as it is shown; for a caller that sees a part of the fleet, without what it says of others. */
-  readonly show: (doc: D, sight?: Sight) => object;
+  readonly toJson: (doc: D, sight?: Redactor) => object;
   /** What is shown, with its id and revision. */
   readonly schema: TObject;
   /** The same as JSON text. */
-  readonly text: (stored: Shown<D>, sight?: Sight) => string;
+  readonly toJsonText: (stored: StoredDocument<D>, sight?: Redactor) => string;
 }
 
 /** A stored document of whatever kind the view is for. */
-export interface Shown<D extends AnyDoc> {
+export interface StoredDocument<D extends AnyDoc> {
   readonly id: string;
   readonly revision: number;
   readonly doc: D;
 }
 
-export interface ViewOptions<K extends string, D extends AnyDoc> {
+export interface RepresentationOptions<K extends string, D extends AnyDoc> {
   readonly kind: Kind<K, D>;
   readonly access?: 'viewer' | 'operator' | 'admin';
   readonly siteOf?: SiteOf<D>;
   readonly projectOf?: ProjectOf<D>;
-  readonly show?: (doc: D) => object;
+  readonly toJson?: (doc: D) => object;
   /** The document without what it says of others, for a caller that may not see them. */
-  readonly limit?: (doc: D, sight: Sight) => D;
+  readonly redact?: (doc: D, sight: Redactor) => D;
   /** The fields that `show` answers. */
   readonly fields: TProperties;
 }
 
-export function viewOf<K extends string, D extends AnyDoc>(options: ViewOptions<K, D>): View<K, D> {
-  const { kind, access = 'viewer', siteOf = () => undefined, show = (doc: D) => doc, fields } = options;
-  const { limit, projectOf = () => undefined } = options;
+export function defineRepresentation<K extends string, D extends AnyDoc>(
+  options: RepresentationOptions<K, D>,
+): Representation<K, D> {
+  const { kind, access = 'viewer', siteOf = () => undefined, toJson = (doc: D) => doc, fields } = options;
+  const { redact, projectOf = () => undefined } = options;
   // Keyed by the stored document, which is replaced and never changed: what is forgotten there is forgotten here.
-  const texts = new WeakMap<Shown<D>, string>();
-  const render = ({ id, revision }: Shown<D>, doc: D): string => JSON.stringify({ id, revision, ...show(doc) });
-  const text = (stored: Shown<D>, sight?: Sight): string => {
-    if (sight !== undefined && limit !== undefined) {
-      const limited = limit(stored.doc, sight);
+  const texts = new WeakMap<StoredDocument<D>, string>();
+  const render = ({ id, revision }: StoredDocument<D>, doc: D): string =>
+    JSON.stringify({ id, revision, ...toJson(doc) });
+  const toJsonText = (stored: StoredDocument<D>, sight?: Redactor): string => {
+    if (sight !== undefined && redact !== undefined) {
+      const limited = redact(stored.doc, sight);
       if (limited !== stored.doc) return render(stored, limited);
     }
     let known = texts.get(stored);
     if (known === undefined) texts.set(stored, (known = render(stored, stored.doc)));
     return known;
   };
-  const showTo = (doc: D, sight?: Sight): object =>
-    show(sight === undefined || limit === undefined ? doc : limit(doc, sight));
+  const showTo = (doc: D, sight?: Redactor): object =>
+    toJson(sight === undefined || redact === undefined ? doc : redact(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
-  const isOwned = options.projectOf !== undefined;
+  const hasProject = options.projectOf !== undefined;
   return {
     kind,
     access,
     siteOf,
     projectOf,
-    isOwned,
-    isPlaced: options.siteOf !== undefined,
-    show: showTo,
+    hasProject,
+    hasSite: options.siteOf !== undefined,
+    toJson: showTo,
     schema,
-    text,
+    toJsonText,
   };
 }
 
 /** The document, when it exists and the caller may know that it does. */
-export function seen<K extends string, D extends AnyDoc>(
+export function findVisible<K extends string, D extends AnyDoc>(
   fleet: FleetReader,
-  view: View<K, D>,
+  view: Representation<K, D>,
   wanted: { readonly caller: Caller; readonly id: string },
 ): Stored<K, D> | undefined {
   const stored = fleet.get(view.kind, wanted.id as Id<K>);
   if (stored === undefined) return undefined;
-  return isSeenBy(wanted.caller, view, { stored, fleet }) ? stored : undefined;
+  return isVisibleTo(wanted.caller, view, { stored, fleet }) ? stored : undefined;
 }
 
 /** Whether a document is the caller's to see, as far as its place goes. */
-export function isSeenBy<D extends AnyDoc>(
+export function isVisibleTo<D extends AnyDoc>(
   caller: Caller,
-  view: Pick<View<string, D>, 'siteOf' | 'projectOf'>,
+  view: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,
   { stored, fleet }: { readonly stored: { readonly id: string; readonly doc: D }; readonly fleet: FleetReader },
 ): boolean {
-  if (caller.site !== undefined && !seesSite(caller, view.siteOf(stored.doc, stored.id, fleet))) return false;
-  return caller.project === undefined || seesProject(caller, view.projectOf(stored.doc, stored.id, fleet));
+  if (caller.site !== undefined && !canSeeSite(caller, view.siteOf(stored.doc, stored.id, fleet))) return false;
+  return caller.project === undefined || canSeeProject(caller, view.projectOf(stored.doc, stored.id, fleet));
 }

@@ -6,20 +6,23 @@ import { findHost, unknownHost, type StoredHost } from '../hosts/index.ts';
 import type { Reply } from './ports.ts';
 import { isSigned } from './statement.ts';
 
-export interface Speaker {
+export interface AgentIdentity {
   readonly host: string;
   /** The token that was shown. */
   readonly token: string | undefined;
 }
 
-interface Shown {
+interface PresentedSecret {
   readonly secret: string;
   readonly role: 'agent' | 'join';
   readonly hash: (text: string) => string;
 }
 
 /** Whose secret this is. For links without an edge of their own: HTTP callers are known before they come here. */
-export function speakerWith(fleet: FleetReader, { secret, role, hash }: Shown): Speaker | Refusal {
+export function authenticateAgent(
+  fleet: FleetReader,
+  { secret, role, hash }: PresentedSecret,
+): AgentIdentity | Refusal {
   const id = tokenIdIn(secret);
   const stored = id === undefined ? undefined : fleet.get(TOKEN, id as TokenId);
   const token = stored?.doc.hash === hash(secret) ? stored : undefined;
@@ -30,21 +33,21 @@ export function speakerWith(fleet: FleetReader, { secret, role, hash }: Shown): 
 }
 
 /** The host whose credential a good secret was until it was revoked. */
-export function hostOfRevoked(fleet: FleetReader, { secret, role, hash }: Shown): string | undefined {
+export function hostOfRevokedToken(fleet: FleetReader, { secret, role, hash }: PresentedSecret): string | undefined {
   const token = fleet.get(TOKEN, (tokenIdIn(secret) ?? '') as TokenId)?.doc;
   if (token?.role !== role || token.revoked === undefined || token.hash !== hash(secret)) return undefined;
   return token.host;
 }
 
 /** Why an agent with a good secret is not listened to; undefined when it is. */
-function speakerRefusal(host: StoredHost | undefined, { host: id, token }: Speaker): Refusal | undefined {
+function refuseUnlessBound(host: StoredHost | undefined, { host: id, token }: AgentIdentity): Refusal | undefined {
   if (host === undefined || host.doc.state === 'removed') return notInFleet(id, host);
   return host.doc.credential === token ? undefined : supersededCredential(id);
 }
 
 /** The same on the fleet that something is decided on: the token itself may have been revoked since the agent was let in. */
-export function denyUnlessAdmitted(fleet: FleetReader, speaker: Speaker, nowMs: number): Refusal | undefined {
-  const refusal = speakerRefusal(findHost(fleet, speaker.host), speaker);
+export function denyUnlessAdmitted(fleet: FleetReader, speaker: AgentIdentity, nowMs: number): Refusal | undefined {
+  const refusal = refuseUnlessBound(findHost(fleet, speaker.host), speaker);
   if (refusal !== undefined) return refusal;
   const isGood = speaker.token !== undefined && isTokenGood(fleet, speaker.token as TokenId, nowMs);
   return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
@@ -64,7 +67,7 @@ export function supersededCredential(id: string): Refusal {
 }
 
 /** A refusal as it goes over the link. */
-export function refused({ code, message, facts }: Refusal): Reply<never> {
+export function toRefusedReply({ code, message, facts }: Refusal): Reply<never> {
   const statement = facts?.['statement'];
   return { kind: 'refused', code, message, ...(isSigned(statement) && { statement }) };
 }

@@ -7,10 +7,10 @@ import {
   isValidAt,
   newCertificateAuthority,
   newCertificateKey,
-  publicKeyInRequest,
+  verifyCertificateRequest,
   readAgentCertificate,
   readAuthority,
-  requestCertificate,
+  createCertificateRequest,
 } from './agent-certificate.ts';
 import { bitString, der, elementsIn, MalformedDer, oid, sequence, TAG } from './der.ts';
 
@@ -21,10 +21,12 @@ const trusted = [new X509Certificate(made.certificate)];
 const times = { nowMs: NOW_MS, toMs: NOW_MS + AGENT_CERTIFICATE_MS };
 
 const signRequest = (request: string, by: typeof authority, host: string): string =>
-  certifyHost(publicKeyInRequest(request), by, { host, ...times });
+  certifyHost(verifyCertificateRequest(request), by, { host, ...times });
 
 const certified = (host: string): X509Certificate =>
-  new X509Certificate(signRequest(requestCertificate(newCertificateKey().privateKey, 'anything'), authority, host));
+  new X509Certificate(
+    signRequest(createCertificateRequest(newCertificateKey().privateKey, 'anything'), authority, host),
+  );
 
 const hostOfCertificate = (
   shown: X509Certificate,
@@ -62,12 +64,12 @@ test('two-authorities-are-trusted-during-a-rotation', () => {
 
 test('a-request-for-a-key-that-nobody-should-use-is-refused', () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
-  expect(() => signRequest(requestCertificate(privateKey, 'c1'), authority, 'c1')).toThrow(MalformedDer);
+  expect(() => signRequest(createCertificateRequest(privateKey, 'c1'), authority, 'c1')).toThrow(MalformedDer);
 });
 
 test('never: a damaged request is signed, or fails in any other way than by name', () => {
   const bytes = Buffer.from(
-    requestCertificate(newCertificateKey().privateKey, 'c1').replaceAll(/-----[^-]+-----|\s/g, ''),
+    createCertificateRequest(newCertificateKey().privateKey, 'c1').replaceAll(/-----[^-]+-----|\s/g, ''),
     'base64',
   );
   const wrapped = (body: Buffer): string =>

@@ -44,21 +44,21 @@ export interface CertificateAuthority {
   readonly privateKey: KeyObject;
 }
 
-export interface NewKey {
+export interface CertificateKey {
   readonly privateKey: KeyObject;
   /** PEM, PKCS #8. */
   readonly pem: string;
 }
 
-export function newCertificateKey(): NewKey {
+export function newCertificateKey(): CertificateKey {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { privateKey, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
 /** A certificate signing request (PKCS #10) for this key, in PEM. */
-export function requestCertificate(privateKey: KeyObject, name: string): string {
+export function createCertificateRequest(privateKey: KeyObject, name: string): string {
   const info = sequence(integer(Buffer.from([0])), nameOf(name), spkiOf(privateKey), der(0xa0));
-  return pem('CERTIFICATE REQUEST', signedWith(privateKey, info));
+  return pem('CERTIFICATE REQUEST', signDer(privateKey, info));
 }
 
 export function newCertificateAuthority(nowMs: number): { readonly certificate: string; readonly pem: string } {
@@ -80,7 +80,7 @@ export function newCertificateAuthority(nowMs: number): { readonly certificate: 
   return { certificate, pem: key.pem };
 }
 
-/** A certificate for the agent of a host, in PEM. The key is one that `publicKeyInRequest` has answered. */
+/** A certificate for the agent of a host, in PEM. The key is one that `verifyCertificateRequest` has answered. */
 export function certifyHost(
   spki: Buffer,
   authority: CertificateAuthority,
@@ -171,7 +171,7 @@ function certify(privateKey: KeyObject, contents: Contents): string {
     spki,
     der(0xa3, sequence(...extensions)),
   );
-  return pem('CERTIFICATE', signedWith(privateKey, body));
+  return pem('CERTIFICATE', signDer(privateKey, body));
 }
 
 function extension(id: string, value: Buffer, isCritical = true): Buffer {
@@ -205,13 +205,13 @@ function algorithmOf(key: KeyObject): Buffer {
   return sequence(oid(key.asymmetricKeyType === 'ed25519' ? OID.ed25519 : OID.ecdsaWithSha256));
 }
 
-function signedWith(key: KeyObject, body: Buffer): Buffer {
+function signDer(key: KeyObject, body: Buffer): Buffer {
   const signature = sign(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', body, key);
   return sequence(body, algorithmOf(key), bitString(signature));
 }
 
 /** The public key (SPKI) of a request that its owner has signed; throws `MalformedDer` when the request is none. */
-export function publicKeyInRequest(text: string): Buffer {
+export function verifyCertificateRequest(text: string): Buffer {
   const [request, ...rest] = elementsIn(bytesOfPem(text));
   if (request?.tag !== TAG.sequence || rest.length > 0) throw new MalformedDer('it is not one request');
   const [info, algorithm, signature, ...more] = elementsIn(request.content);

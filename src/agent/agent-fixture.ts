@@ -3,33 +3,35 @@ import type { Task } from '../operations/index.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import type {
-  Collect,
-  Collected,
-  Deposit,
-  Deposited,
-  Heard,
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
   Heartbeat,
-  Join,
-  Joined,
+  JoinRequest,
+  JoinResponse,
   Observations,
-  Observed,
+  ObservationsResponse,
   View,
-  ViewAnswer,
-  ViewAsk,
+  ViewResponse,
+  ViewRequest,
 } from './messages.ts';
-import { SILENT, type Plane } from './plane-fixture.ts';
+import { SILENT, type TestControlPlane } from './plane-fixture.ts';
 import { verifyFake } from './signer-fixture.ts';
-import type { AgentPorts, Fence, Link, Performed, Reply, Session } from './ports.ts';
-import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
+import type { AgentPorts, TaskFence, AgentLink, TaskResult, Reply, Session } from './ports.ts';
+import { NodeDriver, type NodeDriverOptions } from './simulated-driver.ts';
 
-export type CallName = Exclude<keyof Link, 'isAuthenticated' | 'certificates'>;
-type AnyReply = Reply<Joined | Heard | ViewAnswer | Observed | Deposited | Collected>;
+export type CallName = Exclude<keyof AgentLink, 'isAuthenticated' | 'certificates'>;
+type AnyReply = Reply<
+  JoinResponse | HeartbeatResponse | ViewResponse | ObservationsResponse | DepositResponse | CollectResponse
+>;
 
 /** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */
 export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: Session) => Promise<AnyReply>;
 
-export class TappedLink implements Link {
-  readonly #link: Link;
+export class TappedLink implements AgentLink {
+  readonly #link: AgentLink;
   tap: Tap = (_name, pass) => pass();
   /** As over TLS: whatever comes is of the control plane. */
   authenticated = false;
@@ -37,9 +39,9 @@ export class TappedLink implements Link {
   /** What was said with heartbeats. */
   readonly beats: Heartbeat[] = [];
   /** What the polls said that the agent has. */
-  readonly asks: ViewAsk[] = [];
+  readonly asks: ViewRequest[] = [];
 
-  constructor(link: Link) {
+  constructor(link: AgentLink) {
     this.#link = link;
   }
 
@@ -47,30 +49,32 @@ export class TappedLink implements Link {
     return this.authenticated || this.#link.isAuthenticated(server);
   }
 
-  join(to: Session, join: Join): Promise<Reply<Joined>> {
-    return this.#tapped('join', () => this.#link.join(to, join), to) as Promise<Reply<Joined>>;
+  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+    return this.#tapped('join', () => this.#link.join(to, join), to) as Promise<Reply<JoinResponse>>;
   }
 
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     this.beats.push(beat);
-    return this.#tapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<Heard>>;
+    return this.#tapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
   }
 
-  view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     this.asks.push(ask);
-    return this.#tapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewAnswer>>;
+    return this.#tapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewResponse>>;
   }
 
-  observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
-    return this.#tapped('observe', () => this.#link.observe(to, observations), to) as Promise<Reply<Observed>>;
+  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+    return this.#tapped('observe', () => this.#link.observe(to, observations), to) as Promise<
+      Reply<ObservationsResponse>
+    >;
   }
 
-  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
-    return this.#tapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<Deposited>>;
+  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+    return this.#tapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
   }
 
-  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
-    return this.#tapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<Collected>>;
+  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    return this.#tapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<CollectResponse>>;
   }
 
   #tapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {
@@ -80,54 +84,54 @@ export class TappedLink implements Link {
 }
 
 /** Counts what it is asked to do. */
-export class CountingDriver extends SimulatedDriver {
+export class CountingDriver extends NodeDriver {
   applies = 0;
   /** The last view that it was asked to bring about. */
   view: View | undefined;
   readonly performed: string[] = [];
 
-  override apply(...args: Parameters<SimulatedDriver['apply']>): ReturnType<SimulatedDriver['apply']> {
+  override apply(...args: Parameters<NodeDriver['apply']>): ReturnType<NodeDriver['apply']> {
     this.applies += 1;
     [this.view] = args;
     return super.apply(...args);
   }
 
-  override perform(task: Task, fence: Fence): Promise<Performed> {
+  override perform(task: Task, fence: TaskFence): Promise<TaskResult> {
     this.performed.push(task.id);
     return super.perform(task, fence);
   }
 }
 
-export interface RackOptions extends Partial<AgentOptions> {
-  readonly machine?: Partial<SimulatedMachine>;
+export interface TestHostOptions extends Partial<AgentOptions> {
+  readonly machine?: Partial<NodeDriverOptions>;
 }
 
 /** One host: a machine and a disk, and one agent after the other on it. */
-export class Rack {
+export class TestHost {
   readonly disk = new MemoryDisk();
   link: TappedLink;
   readonly driver: CountingDriver;
-  #plane: Plane;
-  readonly #options: RackOptions;
+  #controlPlane: TestControlPlane;
+  readonly #options: TestHostOptions;
   #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
   agent: Agent | undefined;
 
-  constructor(plane: Plane, options: RackOptions) {
-    this.#plane = plane;
+  constructor(plane: TestControlPlane, options: TestHostOptions) {
+    this.#controlPlane = plane;
     this.#options = options;
     this.link = new TappedLink(plane.link);
     this.driver = new CountingDriver({ clock: plane.clock, ...options.machine });
   }
 
   /** Moves the machine to another control plane. */
-  moveTo(plane: Plane): void {
-    this.#plane = plane;
+  moveTo(plane: TestControlPlane): void {
+    this.#controlPlane = plane;
     this.link = new TappedLink(plane.link);
   }
 
   start(replace: Partial<AgentPorts> = {}, change: Partial<AgentOptions> = {}): Agent {
-    const { clock, ids } = this.#plane;
+    const { clock, ids } = this.#controlPlane;
     const { link, disk, driver } = this;
     const ports = { link, disk, driver, clock, ids, random: () => 0.5, log: SILENT, verify: verifyFake, ...replace };
     this.#stopping = new AbortController();

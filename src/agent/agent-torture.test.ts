@@ -1,9 +1,9 @@
 // The agent crashes at each of its port calls, before and after the call's effect, starts again from its disk, and the
 // end is always the same.
 import { describe, expect, test } from 'vitest';
-import { Rack } from './agent-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 interface End {
@@ -24,32 +24,35 @@ interface Run {
 /** Joins, does its preflight on the second try, becomes active, and follows one change of its view. */
 async function run(crash?: Crash): Promise<Run> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock);
+  const plane = new TestControlPlane(clock);
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register('c1');
   const joinToken = await plane.joinToken('c1');
   let looks = 0;
   const preflight = (): readonly string[] => ((looks += 1) === 1 ? ['no bridge'] : []);
-  const rack = new Rack(plane, { joinToken: () => Promise.resolve(joinToken), machine: { preflight, delayMs: 50 } });
+  const rack = new TestHost(plane, {
+    joinToken: () => Promise.resolve(joinToken),
+    machine: { preflight, delayMs: 50 },
+  });
   const ports = new CrashingPorts(crash);
-  rack.start(ports.around({ link: rack.link, disk: rack.disk, driver: rack.driver, clock }));
+  rack.start(ports.wrap({ link: rack.link, disk: rack.disk, driver: rack.driver, clock }));
   let restarted = false;
   const alive = (): boolean => {
-    if (!ports.dead || restarted) return true;
+    if (!ports.hasCrashed || restarted) return true;
     restarted = true;
     rack.start();
     return true;
   };
   await clock.until('c1 is active', () => alive() && plane.host('c1')?.state === 'active');
   await plane.edit('c1', { zone: 'other' });
-  await clock.until('it follows', () => alive() && isInLine(rack) && zoneOf(rack) === 'other');
+  await clock.until('it follows', () => alive() && hasConverged(rack) && zoneOf(rack) === 'other');
   const calmUntilMs = clock.nowMs() + 30_000;
   await clock.until('a while passed', () => alive() && clock.nowMs() >= calmUntilMs);
   await clock.until('it is heard', () => alive() && plane.host('c1')?.connection.state === 'up');
   await clock.until(
     'the server knows',
-    () => alive() && plane.leader.desk.wordOf('c1')?.applied === rack.agent?.status().digest,
+    () => alive() && plane.leader.gateway.reportOf('c1')?.applied === rack.agent?.status().digest,
   );
   const end = endOf(plane, rack);
   const calls = [...ports.calls];
@@ -58,16 +61,16 @@ async function run(crash?: Crash): Promise<Run> {
   return { end, calls, performed: rack.driver.performed };
 }
 
-function isInLine({ agent }: Rack): boolean {
+function hasConverged({ agent }: TestHost): boolean {
   const { applied, digest } = agent!.status();
   return digest !== undefined && applied === digest;
 }
 
-function zoneOf({ driver }: Rack): unknown {
+function zoneOf({ driver }: TestHost): unknown {
   return (driver.view?.parts['self'] as { readonly zone?: unknown } | undefined)?.zone;
 }
 
-function endOf(plane: Plane, rack: Rack): End {
+function endOf(plane: TestControlPlane, rack: TestHost): End {
   const { state, zone, serviceVersion, connection } = plane.host('c1')!;
   const good = plane.tokens('c1').filter(({ doc }) => doc.role === 'agent' && doc.revoked === undefined);
   return {
@@ -80,8 +83,8 @@ function endOf(plane: Plane, rack: Rack): End {
     },
     credentials: good.length,
     parts: rack.driver.view?.parts,
-    inLine: isInLine(rack),
-    unwelcome: rack.agent!.status().unwelcome,
+    inLine: hasConverged(rack),
+    unwelcome: rack.agent!.status().refusal,
     violations: plane.violations,
   };
 }

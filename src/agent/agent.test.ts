@@ -1,27 +1,27 @@
 // The agent against a real control plane, in process, on a virtual clock.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Rack, type RackOptions, type Tap } from './agent-fixture.ts';
+import { TestHost, type TestHostOptions, type Tap } from './agent-fixture.ts';
 import type { View } from './messages.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { LinkDown } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 interface World {
   readonly clock: VirtualClock;
-  readonly plane: Plane;
-  readonly rack: Rack;
+  readonly plane: TestControlPlane;
+  readonly rack: TestHost;
 }
 
-async function worldOf(options: RackOptions = {}, servers: readonly string[] = ['s1']): Promise<World> {
+async function worldOf(options: TestHostOptions = {}, servers: readonly string[] = ['s1']): Promise<World> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock);
+  const plane = new TestControlPlane(clock);
   for (const server of servers) {
     await plane.start(server);
     await clock.until('somebody decides', () => plane.hasLeader);
   }
   await plane.register('c1');
   const joinToken = await plane.joinToken('c1');
-  const rack = new Rack(plane, { joinToken: () => Promise.resolve(joinToken), ...options });
+  const rack = new TestHost(plane, { joinToken: () => Promise.resolve(joinToken), ...options });
   onTestFinished(async () => {
     await rack.stop();
     await plane.close();
@@ -30,15 +30,15 @@ async function worldOf(options: RackOptions = {}, servers: readonly string[] = [
   return { clock, plane, rack };
 }
 
-async function activeWorld(options: RackOptions = {}, servers?: readonly string[]): Promise<World> {
+async function activeWorld(options: TestHostOptions = {}, servers?: readonly string[]): Promise<World> {
   const world = await worldOf(options, servers);
   world.rack.start();
-  await inLine(world);
+  await untilConverged(world);
   return world;
 }
 
 /** The host is in service and its machine shows its newest view. */
-async function inLine({ clock, plane, rack }: World): Promise<void> {
+async function untilConverged({ clock, plane, rack }: World): Promise<void> {
   await clock.until('c1 is active', () => plane.host('c1')?.state === 'active');
   await clock.until('c1 has no task left', () => plane.item('c1')?.state === 'done');
   await clock.until('the machine is in line', () => {
@@ -47,7 +47,7 @@ async function inLine({ clock, plane, rack }: World): Promise<void> {
   });
 }
 
-function selfState({ driver }: Rack): unknown {
+function selfState({ driver }: TestHost): unknown {
   return (driver.view?.parts['self'] as { readonly state?: unknown } | undefined)?.state;
 }
 
@@ -62,7 +62,7 @@ describe('joining', () => {
     rack.start();
     await clock.until('it has joined', () => plane.item('c1')?.reason?.code === 'agent-not-heard');
     rack.link.tap = (_name, pass) => pass();
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     expect(plane.host('c1')).toMatchObject({ serviceVersion: 6, connection: { state: 'up' } });
     expect(rack.driver.performed).toEqual([expect.stringMatching(/\.c1:preflight:1$/)]);
   });
@@ -74,7 +74,7 @@ describe('joining', () => {
     rack.start();
     await clock.until('preflight failed', () => plane.item('c1')?.reason?.code === 'preflight-failed');
     expect(plane.item('c1')?.reason).toMatchObject({ host: 'c1', problems: ['no bridge br-int'] });
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     expect(rack.driver.performed.map((task) => task.split(':').at(-1))).toEqual(['1', '2']);
     // The answer to the first look is not kept for ever.
     expect(JSON.parse((await rack.disk.read('answers')) ?? '')).toEqual([
@@ -94,7 +94,7 @@ describe('joining', () => {
     await clock.until('the answer was lost twice', () => lost === 2);
     await rack.stop();
     rack.start();
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     const made = plane.tokens('c1').filter(({ doc }) => doc.role === 'agent');
     expect(made).toHaveLength(1);
     expect(plane.host('c1')?.credential).toBe(made[0]?.id);
@@ -104,18 +104,18 @@ describe('joining', () => {
     const world = await activeWorld();
     const { clock, plane } = world;
     let token = await plane.joinToken('c1');
-    const other = new Rack(plane, { joinToken: () => Promise.resolve(token) });
+    const other = new TestHost(plane, { joinToken: () => Promise.resolve(token) });
     onTestFinished(() => other.stop());
     other.start();
     await clock.until('the other one joined', () => other.agent!.status().host === 'c1');
-    await clock.until('the first one is refused', () => world.rack.agent!.status().unwelcome !== undefined);
-    expect(world.rack.agent!.status().unwelcome?.code).toBe('unauthorized');
+    await clock.until('the first one is refused', () => world.rack.agent!.status().refusal !== undefined);
+    expect(world.rack.agent!.status().refusal?.code).toBe('unauthorized');
     await other.stop();
     await world.rack.stop();
     token = await plane.joinToken('c1');
     world.rack.start({}, { joinToken: () => Promise.resolve(token) });
-    await clock.until('it is back', () => plane.leader.desk.wordOf('c1')?.applied !== undefined);
-    await clock.until('it is welcome', () => world.rack.agent!.status().unwelcome === undefined);
+    await clock.until('it is back', () => plane.leader.gateway.reportOf('c1')?.applied !== undefined);
+    await clock.until('it is welcome', () => world.rack.agent!.status().refusal === undefined);
     expect(plane.tokens('c1').filter(({ doc }) => doc.role === 'agent' && doc.revoked === undefined)).toHaveLength(1);
   });
 
@@ -123,7 +123,7 @@ describe('joining', () => {
     const { clock, plane, rack } = await activeWorld();
     await rack.stop();
     // Many commits more than the other one has: the old stamp must not count there.
-    const other = new Plane(clock, 'journal-2');
+    const other = new TestControlPlane(clock, 'journal-2');
     await other.start('s1');
     await clock.until('somebody decides', () => other.hasLeader);
     await other.register('c1');
@@ -149,7 +149,7 @@ describe('joining', () => {
 describe('when the server is away', () => {
   test('the-host-keeps-its-view-and-a-reconnect-changes-nothing', async () => {
     const { clock, plane, rack } = await activeWorld();
-    const { applies, changes } = rack.driver;
+    const { applies, changeCount } = rack.driver;
     const before = rack.agent!.status();
     rack.link.tap = cutOff;
     await clock.pass(120_000);
@@ -162,18 +162,18 @@ describe('when the server is away', () => {
     expect(rack.link.asks[polls]).toEqual({});
     expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ away: false, applied: before.applied });
-    expect(rack.driver).toMatchObject({ applies, changes });
+    expect(rack.driver).toMatchObject({ applies, changes: changeCount });
   });
 
   test('an-agent-that-starts-meanwhile-works-from-its-disk', async () => {
     const { clock, plane, rack } = await activeWorld();
     await rack.stop();
-    const { applies, changes } = rack.driver;
+    const { applies, changeCount } = rack.driver;
     plane.reachable.clear();
     rack.start();
-    await clock.until('it works alone', () => rack.agent!.status().away);
+    await clock.until('it works alone', () => rack.agent!.status().isServerUnreachable);
     await clock.until('the machine is in line', () => rack.agent!.status().applied !== undefined);
-    expect(rack.driver).toMatchObject({ applies: applies + 1, changes });
+    expect(rack.driver).toMatchObject({ applies: applies + 1, changes: changeCount });
   });
 
   test('tasks-of-a-view-from-the-disk-wait-until-a-holder-vouches-for-it', async () => {
@@ -187,7 +187,7 @@ describe('when the server is away', () => {
     await clock.pass(600_000);
     expect(rack.driver.performed).toHaveLength(1);
     rack.link.tap = (_name, pass) => pass();
-    await inLine(world);
+    await untilConverged(world);
     expect(plane.host('c1')?.state).toBe('active');
   });
 
@@ -244,23 +244,26 @@ describe('a view', () => {
     // The poll that waits already was made before the way was bad.
     await clock.pass(30_000);
     await plane.edit('c1', { zone: 'other' });
-    await clock.until('it is reported', () => plane.leader.desk.wordOf('c1')?.report?.refusedView !== undefined);
-    expect(plane.leader.desk.wordOf('c1')?.report?.refusedView?.because).toBe(because);
+    await clock.until('it is reported', () => plane.leader.gateway.reportOf('c1')?.report?.refusedView !== undefined);
+    expect(plane.leader.gateway.reportOf('c1')?.report?.refusedView?.because).toBe(because);
     expect(rack.agent!.status()).toMatchObject({ digest: before.digest, applied: before.applied });
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it takes the right one', () => rack.agent!.status().digest !== before.digest);
-    await clock.until('the report is clear', () => plane.leader.desk.wordOf('c1')?.report?.refusedView === undefined);
+    await clock.until(
+      'the report is clear',
+      () => plane.leader.gateway.reportOf('c1')?.report?.refusedView === undefined,
+    );
   });
 
   test('that-cannot-be-applied-is-tried-again-and-said', async () => {
     const faults = ['no space left'];
     const { clock, plane, rack } = await worldOf({ machine: { obstacles: () => [...faults] } });
     rack.start();
-    await clock.until('it is said', () => (plane.leader.desk.wordOf('c1')?.report?.problems.length ?? 0) > 0);
-    expect(plane.leader.desk.wordOf('c1')?.report?.problems).toEqual(['no space left']);
+    await clock.until('it is said', () => (plane.leader.gateway.reportOf('c1')?.report?.problems.length ?? 0) > 0);
+    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual(['no space left']);
     faults.pop();
     await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);
-    await clock.until('it is said as well', () => plane.leader.desk.wordOf('c1')?.report?.problems.length === 0);
+    await clock.until('it is said as well', () => plane.leader.gateway.reportOf('c1')?.report?.problems.length === 0);
   });
 
   test('that-cannot-be-applied-is-in-the-log-once-however-often-it-is-tried', async () => {
@@ -302,7 +305,7 @@ describe('a task', () => {
       return reply;
     };
     rack.start();
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     expect(rack.driver.performed).toHaveLength(1);
     expect(lost).toBeGreaterThan(3);
   });
@@ -316,7 +319,7 @@ describe('a task', () => {
     await rack.stop();
     rack.link.tap = (_name, pass) => pass();
     rack.start();
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     expect(rack.driver.performed).toHaveLength(1);
   });
 });
@@ -330,7 +333,7 @@ describe('an agent is patient with', () => {
       return { kind: 'answer', answer: { results: [{ task: rack.driver.performed[0]!, result: 'not-taken' }] } };
     };
     rack.start();
-    await inLine({ clock, plane, rack });
+    await untilConverged({ clock, plane, rack });
     expect(said).toBe(3);
   });
 
@@ -351,26 +354,26 @@ describe('an agent is patient with', () => {
     await clock.pass(30_000);
     const calls = rack.link.calls.length;
     await clock.pass(60_000);
-    expect(rack.agent!.status().away).toBe(true);
+    expect(rack.agent!.status().isServerUnreachable).toBe(true);
     expect(rack.link.calls.length - calls).toBeLessThan(100);
     rack.link.tap = (_name, pass) => pass();
-    await clock.until('it finds the way', () => !rack.agent!.status().away);
+    await clock.until('it finds the way', () => !rack.agent!.status().isServerUnreachable);
   });
 });
 
 describe('a removed host', () => {
   test('is-told-so-and-touches-nothing', async () => {
     const { clock, plane, rack } = await activeWorld();
-    const { changes, applies } = rack.driver;
+    const { changeCount, applies } = rack.driver;
     for (const state of ['draining', 'drained', 'finalizing'] as const) await plane.edit('c1', { state });
     await clock.until('it follows', () => rack.driver.applies > applies);
-    const before = rack.driver.changes;
+    const before = rack.driver.changeCount;
     await plane.edit('c1', { state: 'removed' });
-    await clock.until('it is told', () => rack.agent!.status().unwelcome !== undefined);
+    await clock.until('it is told', () => rack.agent!.status().refusal !== undefined);
     await clock.pass(600_000);
-    expect(rack.agent!.status().unwelcome?.code).toBe('host-removed');
-    expect(rack.driver.changes).toBe(before);
-    expect(before).toBeGreaterThan(changes);
+    expect(rack.agent!.status().refusal?.code).toBe('host-removed');
+    expect(rack.driver.changeCount).toBe(before);
+    expect(before).toBeGreaterThan(changeCount);
     expect(plane.host('c1')?.state).toBe('removed');
   });
 });

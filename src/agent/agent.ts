@@ -1,28 +1,32 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
-import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY_VERSION } from '../hosts/index.ts';
-import { isHolderVouchedFor, isNamedServer } from './trust.ts';
-import { abortWith } from './abort-with.ts';
-import { Applier } from './applier.ts';
+import {
+  CURRENT_SERVICE_VERSION,
+  DESIGNATIONS_VERSION,
+  CONNTRACK_SYNC_VERSION,
+  STANDBY_VERSION,
+} from '../hosts/index.ts';
+import { isHolderSigned, isNamedServer } from './trust.ts';
+import { ReconcileLoop } from './applier.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
-import { Heart } from './heart.ts';
-import { Line } from './line.ts';
-import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
-import { Memory } from './memory.ts';
-import type { Report, Stamp, View } from './messages.ts';
+import { HeartbeatLoop } from './heart.ts';
+import { LeaderClient } from './line.ts';
+import { Membership, type MembershipOptions, type MembershipRefusal } from './membership.ts';
+import { AgentStateStore } from './memory.ts';
+import type { HostReport, Stamp, View } from './messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
-import { Seeder } from './seeder.ts';
-import type { Signed } from './statement.ts';
-import { Tasks } from './tasks.ts';
-import { Viewer } from './viewer.ts';
+import { ConntrackSync } from './seeder.ts';
+import type { SignedText } from './statement.ts';
+import { TaskRunner } from './tasks.ts';
+import { ViewSubscriber } from './viewer.ts';
 
 export interface AgentOptions extends MembershipOptions {
   /** Where servers answer, at least one. Any of them will do: they name the holder. */
   readonly servers: readonly string[];
   readonly heartbeatMs?: number;
   /** How often the machine is compared with the view. */
-  readonly checkMs?: number;
+  readonly resyncMs?: number;
   /** What this agent knows; less than the program does, to try out what older ones do. */
   readonly serviceVersion?: number;
 }
@@ -33,148 +37,152 @@ const HEARTBEAT_MS = 5000;
  * A switch that lost what was on it forwards nothing until somebody looks: half a minute is soon enough for what rarely happens,
  * and to read ten thousand flows that often costs next to nothing.
  */
-const CHECK_MS = 30_000;
+const RESYNC_MS = 30_000;
 
 export interface AgentStatus {
   readonly host: string | undefined;
   readonly server: string;
   /** No server answers: the host goes on with what it has. */
-  readonly away: boolean;
-  readonly unwelcome: Unwelcome | undefined;
+  readonly isServerUnreachable: boolean;
+  readonly refusal: MembershipRefusal | undefined;
   /** Of the last view that was taken. */
   readonly stamp: Stamp | undefined;
   readonly digest: string | undefined;
   /** The view that the machine is in line with. */
   readonly applied: string | undefined;
-  readonly refusedView: Report['refusedView'];
+  readonly refusedView: HostReport['refusedView'];
   readonly problems: readonly string[];
   /** The agent's own; undefined while it has none. */
-  readonly certificate: CertificateKeeper['held'];
+  readonly certificate: CertificateKeeper['current'];
 }
 
 export class Agent {
-  readonly #line: Line;
+  readonly #leader: LeaderClient;
   readonly #membership: Membership;
   readonly #certificates: CertificateKeeper;
-  readonly #viewer: Viewer;
-  readonly #applier: Applier;
-  readonly #tasks: Tasks;
-  readonly #heart: Heart;
+  readonly #viewSubscriber: ViewSubscriber;
+  readonly #reconcileLoop: ReconcileLoop;
+  readonly #taskRunner: TaskRunner;
+  readonly #heartbeatLoop: HeartbeatLoop;
   readonly #conditions: ConditionProbe;
   readonly #driver: LocalDriver;
   readonly #verify: AgentPorts['verify'];
 
   constructor(ports: AgentPorts, options: AgentOptions) {
-    const { servers, heartbeatMs = HEARTBEAT_MS, checkMs = CHECK_MS } = options;
+    const { servers, heartbeatMs = HEARTBEAT_MS, resyncMs = RESYNC_MS } = options;
     const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
-    const memory = new Memory(ports.disk, ports.log);
-    const line = new Line(servers, ports.log, (holder, signed) => this.#vouchesFor(holder, signed));
-    const certificates = new CertificateKeeper(ports, { line, memory });
-    const membership = new Membership(ports, options, { line, memory, certificates });
+    const store = new AgentStateStore(ports.disk, ports.log);
+    const leader = new LeaderClient(servers, ports.log, (holder, signed) => this.#isTrustedHolder(holder, signed));
+    const certificates = new CertificateKeeper(ports, { leader, store });
+    const membership = new Membership(ports, options, { leader, store, certificates });
     this.#certificates = certificates;
     this.#verify = ports.verify;
-    const taken = (): void => {
-      this.#applier.look();
-      this.#tasks.look();
+    const onView = (): void => {
+      this.#reconcileLoop.wake();
+      this.#taskRunner.wake();
     };
     this.#driver = ports.driver;
-    this.#line = line;
+    this.#leader = leader;
     this.#membership = membership;
-    this.#viewer = new Viewer(ports, { line, memory, membership, taken });
+    this.#viewSubscriber = new ViewSubscriber(ports, { leader, store, membership, onView });
     const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
-    this.#applier = new Applier(ports, {
-      view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, serviceVersion)),
-      changed: () => this.#heart.soon(),
-      checkMs,
-      seeder: serviceVersion >= SEEDING_VERSION ? new Seeder(ports, { line, membership }) : undefined,
+    this.#reconcileLoop = new ReconcileLoop(ports, {
+      view: () => (membership.isLeaving ? undefined : downgradeView(this.#viewSubscriber.view, serviceVersion)),
+      onChanged: () => this.#heartbeatLoop.sendSoon(),
+      resyncMs,
+      conntrackSync:
+        serviceVersion >= CONNTRACK_SYNC_VERSION ? new ConntrackSync(ports, { leader, membership }) : undefined,
     });
-    membership.onStay = () => this.#applier.redo();
-    const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
-    this.#tasks = new Tasks(ports, { line, memory, membership, serviceVersion, view });
+    membership.onLeaveReverted = () => this.#reconcileLoop.invalidate();
+    const view = (): ViewSubscriber['view'] =>
+      this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
+    this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view });
     this.#conditions = new ConditionProbe(ports, {
       everyMs: heartbeatMs,
-      failing: () => this.#applier.failing,
-      changed: () => this.#heart.soon(),
+      reconcileFailure: () => this.#reconcileLoop.failure,
+      onChanged: () => this.#heartbeatLoop.sendSoon(),
     });
-    this.#heart = new Heart(ports, {
-      line,
+    this.#heartbeatLoop = new HeartbeatLoop(ports, {
+      leader,
       membership,
       serviceVersion,
-      tellsOfSwitch: knowsSwitch,
+      reportsSwitch: knowsSwitch,
       heartbeatMs,
-      isLeaving: () => isTombstoned(this.#viewer.view),
-      applied: () => this.#applier.applied,
-      unready: () => this.#applier.unready,
+      isLeaving: () => isTombstoned(this.#viewSubscriber.view),
+      applied: () => this.#reconcileLoop.applied,
+      unready: () => this.#reconcileLoop.unready,
       conditions: () => this.#conditions.current,
-      asOf: () => this.#viewer.view?.stamp.revision,
+      viewRevision: () => this.#viewSubscriber.view?.stamp.revision,
       problems: () => this.#problems(),
-      refusedView: () => this.#viewer.refusedView,
+      refusedView: () => this.#viewSubscriber.refusedView,
     });
   }
 
   status(): AgentStatus {
-    const { view, refusedView } = this.#viewer;
+    const { view, refusedView } = this.#viewSubscriber;
     return {
       host: this.#membership.current?.host,
-      server: this.#line.server,
-      away: this.#line.away,
-      unwelcome: this.#membership.unwelcome,
+      server: this.#leader.server,
+      isServerUnreachable: this.#leader.isUnreachable,
+      refusal: this.#membership.refusal,
       stamp: view?.stamp,
       digest: view?.digest,
-      applied: this.#applier.applied,
+      applied: this.#reconcileLoop.applied,
       refusedView,
       problems: this.#problems(),
-      certificate: this.#certificates.held,
+      certificate: this.#certificates.current,
     };
   }
 
   #problems(): readonly string[] {
-    const reporters = [this.#membership, this.#certificates, this.#viewer, this.#applier];
+    const reporters = [this.#membership, this.#certificates, this.#viewSubscriber, this.#reconcileLoop];
     return reporters.flatMap(({ problems }) => problems);
   }
 
   /** Whether the control plane has named a server: in its list, or as the holder in an epoch that is not over. */
-  #vouchesFor(holder: string, signed: Signed | undefined): boolean {
+  #isTrustedHolder(holder: string, signed: SignedText | undefined): boolean {
     const { trust } = this.#membership;
     if (isNamedServer(trust, holder)) return true;
     const named = { holder, signed, verify: this.#verify };
-    return isHolderVouchedFor(trust, named, this.#viewer.view?.stamp.leaseEpoch ?? 0);
+    return isHolderSigned(trust, named, this.#viewSubscriber.view?.stamp.leaseEpoch ?? 0);
   }
 
   /** Works until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#membership.load();
-    await this.#viewer.load();
-    await this.#tasks.load();
-    const stop = this.#driver.onHearing?.(() => this.#heart.atOnce());
-    const beside = [this.#applier.run(signal), this.#driver.run?.(signal), this.#conditions.run(signal)];
-    await Promise.all([...beside, this.#talk(signal)]);
+    await this.#viewSubscriber.load();
+    await this.#taskRunner.load();
+    const stop = this.#driver.onBfdChange?.(() => this.#heartbeatLoop.sendNow());
+    const beside = [this.#reconcileLoop.run(signal), this.#driver.run?.(signal), this.#conditions.run(signal)];
+    await Promise.all([...beside, this.#runConnected(signal)]);
     stop?.();
   }
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */
-  async #talk(signal: AbortSignal): Promise<void> {
+  async #runConnected(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#membership.join(signal);
-      await this.#talkUntilLeft(signal);
+      await this.#runUntilLeft(signal);
     }
   }
 
-  async #talkUntilLeft(signal: AbortSignal): Promise<void> {
+  async #runUntilLeft(signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     if (signal.aborted) return;
     const unlink = abortWith(over, signal);
     this.#membership.onLeft = () => over.abort('over');
-    this.#membership.onRemoved = () => this.#tasks.wipe(this.#viewer.view, over.signal);
-    const certificates = this.#certificates.run(() => this.#membership.asker(), over.signal);
-    await Promise.all([certificates, ...[this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal))]);
-    unlink();
-    if (!signal.aborted) this.#viewer.forget();
+    this.#membership.onRemoved = () => this.#taskRunner.wipe(this.#viewSubscriber.view, over.signal);
+    const certificates = this.#certificates.run(() => this.#membership.certificateRequester(), over.signal);
+    await Promise.all([
+      certificates,
+      ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner].map((one) => one.run(over.signal)),
+    ]);
+    if (!signal.aborted) this.#viewSubscriber.reset();
   }
 }
 
 /** What an older agent makes of a view: parts that came later are not there for it. */
-function known(view: View | undefined, serviceVersion: number): View | undefined {
+function downgradeView(view: View | undefined, serviceVersion: number): View | undefined {
   if (view === undefined || serviceVersion >= STANDBY_VERSION) return view;
   const { heartbeats: _heartbeats, ...older } = view.parts;
   if (serviceVersion >= DESIGNATIONS_VERSION) return { ...view, parts: older };

@@ -4,33 +4,32 @@ import type { Clock } from '../journal/index.ts';
 import { abortWith } from './abort-with.ts';
 
 /** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
-const OVER = 'over';
+const WAIT_ENDED = 'over';
 
-export class Bell {
-  #rung = false;
+export class WakeSignal {
+  #isPending = false;
   #waiting: AbortController | undefined;
 
-  ring(): void {
-    this.#rung = true;
-    this.#waiting?.abort(OVER);
+  notify(): void {
+    this.#isPending = true;
+    this.#waiting?.abort(WAIT_ENDED);
   }
 
   /** Resolves when it rings, when `signal` is aborted, and after `atMost` if that is given. */
   async wait(signal: AbortSignal, atMost?: { readonly clock: Clock; readonly ms: number }): Promise<void> {
-    if (!this.#rung && !signal.aborted) {
+    if (!this.#isPending && !signal.aborted) {
       const over = new AbortController();
       this.#waiting = over;
-      const unlink = abortWith(over, signal);
-      if (atMost === undefined) await aborted(over.signal);
+      signal.addEventListener('abort', () => over.abort(WAIT_ENDED), { signal: over.signal });
+      if (atMost === undefined) await waitForAbort(over.signal);
       else await atMost.clock.sleep(atMost.ms, over.signal);
-      unlink();
-      over.abort(OVER);
+      over.abort(WAIT_ENDED);
     }
-    this.#rung = false;
+    this.#isPending = false;
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });

@@ -5,9 +5,9 @@ import {
   certifyHost,
   newCertificateAuthority,
   newCertificateKey,
-  publicKeyInRequest,
+  verifyCertificateRequest,
   readAuthority,
-  requestCertificate,
+  createCertificateRequest,
 } from './agent-certificate.ts';
 import { CertificateCheck, type CertificatePolicy } from './certificate-check.ts';
 
@@ -18,7 +18,7 @@ const TO_MS = NOW_MS + AGENT_CERTIFICATE_MS;
 function newAuthority(): { certify(host: string): X509Certificate; readonly certificate: X509Certificate } {
   const made = newCertificateAuthority(NOW_MS);
   const authority = readAuthority(made.certificate, made.pem);
-  const spki = publicKeyInRequest(requestCertificate(newCertificateKey().privateKey, 'x'));
+  const spki = verifyCertificateRequest(createCertificateRequest(newCertificateKey().privateKey, 'x'));
   return {
     certificate: new X509Certificate(made.certificate),
     certify: (host) => new X509Certificate(certifyHost(spki, authority, { host, nowMs: NOW_MS, toMs: TO_MS })),
@@ -65,11 +65,11 @@ test.each<[string, X509Certificate | undefined, number, object]>([
   ['it-is-over', c1, TO_MS + DAY_MS, { state: 'renewal-overdue', expiresAtMs: TO_MS }],
 ])('standing-of-the-certificate-that-was-shown-last: %s', (_name, shown, nowMs, standing) => {
   const check = new CertificateCheck('optional', () => [ours.certificate]);
-  expect(check.standing('c1', nowMs)).toBeUndefined();
+  expect(check.statusOf('c1', nowMs)).toBeUndefined();
   check.check({ host: 'c1', shown: shown === undefined ? c1 : undefined, isRenewal: false }, NOW_MS);
   check.check({ host: 'c1', shown, isRenewal: false }, NOW_MS);
-  expect(check.standing('c1', nowMs)).toEqual(standing);
-  expect(check.standing('c2', nowMs)).toBeUndefined();
+  expect(check.statusOf('c1', nowMs)).toEqual(standing);
+  expect(check.statusOf('c2', nowMs)).toBeUndefined();
 });
 
 test('an-authority-that-is-no-longer-in-force-counts-no-more-on-connections-that-are-open', () => {

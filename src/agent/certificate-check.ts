@@ -8,7 +8,7 @@ import { CERTIFICATE_REFUSALS } from './certificate-refusals.ts';
 /** `optional`: one that is shown has to fit, none is fine. */
 export type CertificatePolicy = 'optional' | 'required';
 
-export interface Peer {
+export interface AgentPeer {
   /** Whose credential was shown. */
   readonly host: string;
   readonly shown: X509Certificate | undefined;
@@ -20,7 +20,7 @@ export interface Peer {
 export type CertificateState = 'valid' | 'renewal-overdue' | 'none';
 
 /** How it stands with an agent that was served. */
-export interface CertificateStanding {
+export interface CertificateStatus {
   readonly state: CertificateState;
   /** Absent where it showed none. */
   readonly expiresAtMs?: number;
@@ -43,20 +43,20 @@ export class CertificateCheck {
     this.#authorities = authorities;
   }
 
-  check({ host, shown, isRenewal }: Peer, nowMs: number): Refusal | undefined {
+  check({ host, shown, isRenewal }: AgentPeer, nowMs: number): Refusal | undefined {
     const isRequired = this.#policy === 'required';
     // Whatever an agent shows, it may ask for something better; where certificates are required, with the key of one that it had.
     if (isRenewal && !isRequired) return undefined;
     if (shown === undefined) {
-      if (isRequired) return missing(host);
+      if (isRequired) return refuseMissing(host);
       this.#expiries.set(host, 0);
       return undefined;
     }
     const certificate = this.#inspect(shown);
-    if (certificate === undefined) return unknown(host);
-    if (certificate.host !== host) return otherHost(host, certificate.host);
+    if (certificate === undefined) return refuseUnknown(host);
+    if (certificate.host !== host) return refuseOtherHost(host, certificate.host);
     if (isRenewal) return undefined;
-    if (!isValidAt(certificate, nowMs)) return expired(certificate);
+    if (!isValidAt(certificate, nowMs)) return refuseExpired(certificate);
     this.#expiries.set(host, certificate.toMs);
     return undefined;
   }
@@ -71,7 +71,7 @@ export class CertificateCheck {
     for (const [host, toMs] of this.#expiries) {
       if (!counts(host)) this.#expiries.delete(host);
       else {
-        const { state } = standingOf(toMs, nowMs);
+        const { state } = statusAt(toMs, nowMs);
         found.set(state, (found.get(state) ?? 0) + 1);
       }
     }
@@ -79,9 +79,9 @@ export class CertificateCheck {
   }
 
   /** Undefined for an agent that was not served here. */
-  standing(host: string, nowMs: number): CertificateStanding | undefined {
+  statusOf(host: string, nowMs: number): CertificateStatus | undefined {
     const toMs = this.#expiries.get(host);
-    return toMs === undefined ? undefined : standingOf(toMs, nowMs);
+    return toMs === undefined ? undefined : statusAt(toMs, nowMs);
   }
 
   #inspect(shown: X509Certificate): AgentCertificate | undefined {
@@ -94,12 +94,12 @@ export class CertificateCheck {
   }
 }
 
-function standingOf(toMs: number, nowMs: number): CertificateStanding {
+function statusAt(toMs: number, nowMs: number): CertificateStatus {
   if (toMs === 0) return { state: 'none' };
   return { state: toMs - nowMs < OVERDUE_MS ? 'renewal-overdue' : 'valid', expiresAtMs: toMs };
 }
 
-function missing(host: string): Refusal {
+function refuseMissing(host: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.required,
     `The agent of host "${host}" shows no certificate, and this control plane requires one. Join it again over HTTPS with a new join token: muster hosts join-token ${host}`,
@@ -107,7 +107,7 @@ function missing(host: string): Refusal {
   );
 }
 
-function unknown(host: string): Refusal {
+function refuseUnknown(host: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.unknown,
     `The certificate that the agent of host "${host}" shows was not issued by an authority of this control plane that is in force. The agent asks for a new one by itself; if that is refused, too, join it again: muster hosts join-token ${host}`,
@@ -115,7 +115,7 @@ function unknown(host: string): Refusal {
   );
 }
 
-function otherHost(host: string, named: string): Refusal {
+function refuseOtherHost(host: string, named: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.otherHost,
     `The certificate is of host "${named}", and the credential is of host "${host}".`,
@@ -123,7 +123,7 @@ function otherHost(host: string, named: string): Refusal {
   );
 }
 
-function expired({ host, fromMs, toMs }: AgentCertificate): Refusal {
+function refuseExpired({ host, fromMs, toMs }: AgentCertificate): Refusal {
   const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
   return refusal(
     CERTIFICATE_REFUSALS.expired,

@@ -6,12 +6,12 @@ import type { Clock } from '../journal/index.ts';
 import {
   AGENT_CERTIFICATE_MS,
   certifyHost,
-  publicKeyInRequest,
+  verifyCertificateRequest,
   validityOf,
   type CertificateAuthority,
 } from './agent-certificate.ts';
 import { MalformedDer } from './der.ts';
-import type { Issued } from './messages.ts';
+import type { IssuedCertificate } from './messages.ts';
 
 export interface IssuingKeys {
   readonly serial: number;
@@ -35,9 +35,9 @@ export class CertificateIssuer {
     this.#clock = clock;
   }
 
-  read(request: string): ProvenKey | Refusal {
+  verifyRequest(request: string): ProvenKey | Refusal {
     try {
-      return { spki: publicKeyInRequest(request) };
+      return { spki: verifyCertificateRequest(request) };
     } catch (error) {
       if (!(error instanceof MalformedDer)) throw error;
       return {
@@ -49,7 +49,7 @@ export class CertificateIssuer {
     }
   }
 
-  issue({ spki }: ProvenKey, host: string): Issued {
+  issue({ spki }: ProvenKey, host: string): IssuedCertificate {
     const { serial, authority, authorities } = this.#keys();
     const nowMs = this.#clock.nowMs();
     const { toMs } = validityOf(new X509Certificate(authority.certificate));

@@ -4,10 +4,10 @@ import { afterEach, expect, test } from 'vitest';
 import { isKeyOf, newCertificateAuthority, readAgentCertificate, readAuthority } from './agent-certificate.ts';
 import { CertificateIssuer, type IssuingKeys } from './certificate-issuer.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { Line } from './line.ts';
+import { LeaderClient } from './line.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import { Memory } from './memory.ts';
-import type { Issued } from './messages.ts';
+import { AgentStateStore } from './memory.ts';
+import type { IssuedCertificate } from './messages.ts';
 import { DiskFailed, LinkDown, type AgentPorts, type FileName, type KeyPair, type Reply } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
@@ -33,13 +33,13 @@ const ASKER = { token: 'tk-1', credential: 'mst_tk-1_secret' };
 class World {
   readonly clock = new VirtualClock();
   readonly disk = new RefusingDisk();
-  readonly #memory = new Memory(this.disk, log);
+  readonly #memory = new AgentStateStore(this.disk, log);
   keys = keysWith(1, this.clock.nowMs());
   readonly #issuer = new CertificateIssuer(() => this.keys, this.clock);
   readonly shown: (KeyPair | undefined)[] = [];
   renewals = 0;
   /** What the server does instead of issuing one. */
-  instead: (() => Reply<Issued>) | undefined;
+  instead: (() => Reply<IssuedCertificate>) | undefined;
   keeper: CertificateKeeper;
   #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
@@ -50,7 +50,10 @@ class World {
 
   #newKeeper(): CertificateKeeper {
     const certificates = {
-      renew: async (_to: unknown, { certificateRequest }: { certificateRequest: string }): Promise<Reply<Issued>> => {
+      renew: async (
+        _to: unknown,
+        { certificateRequest }: { certificateRequest: string },
+      ): Promise<Reply<IssuedCertificate>> => {
         this.renewals += 1;
         return this.instead?.() ?? { kind: 'answer', answer: this.#issue(certificateRequest) };
       },
@@ -58,11 +61,11 @@ class World {
     };
     const link = { certificates, isAuthenticated: () => true };
     const ports = { link, clock: this.clock, random: () => 0.5, log } as unknown as AgentPorts;
-    return new CertificateKeeper(ports, { line: new Line(['https://s1'], log), memory: this.#memory });
+    return new CertificateKeeper(ports, { leader: new LeaderClient(['https://s1'], log), store: this.#memory });
   }
 
-  #issue(request: string): Issued {
-    const read = this.#issuer.read(request);
+  #issue(request: string): IssuedCertificate {
+    const read = this.#issuer.verifyRequest(request);
     if ('code' in read) throw new Error(read.message);
     return this.#issuer.issue(read, 'c1');
   }
@@ -148,7 +151,7 @@ test('a-server-that-is-away-is-asked-again-and-the-certificate-stays-until-then'
   world = new World();
   const { clock } = world;
   await world.start();
-  const first = world.keeper.held;
+  const first = world.keeper.current;
   world.instead = () => {
     throw new LinkDown('no route');
   };
@@ -159,22 +162,22 @@ test('a-server-that-is-away-is-asked-again-and-the-certificate-stays-until-then'
   await clock.pass(3_600_000);
   expect(world.renewals - asked).toBeGreaterThan(50);
   expect(world.renewals - asked).toBeLessThan(125);
-  expect(world.keeper.held).toEqual(first);
+  expect(world.keeper.current).toEqual(first);
   world.instead = undefined;
   await clock.pass(120_000);
-  expect(world.keeper.held!.expiresAtMs).toBeGreaterThan(first!.expiresAtMs);
+  expect(world.keeper.current!.expiresAtMs).toBeGreaterThan(first!.expiresAtMs);
 });
 
 test('a-rotation-gives-it-one-of-the-new-authority', async () => {
   world = new World();
   await world.start();
-  world.keeper.learn(1);
+  world.keeper.noteRotation(1);
   await world.clock.pass(120_000);
   expect(world.renewals).toBe(1);
   world.keys = keysWith(2, world.clock.nowMs());
-  world.keeper.learn(2);
+  world.keeper.noteRotation(2);
   await world.clock.pass(60_000);
-  expect(world.keeper.held?.serial).toBe(2);
+  expect(world.keeper.current?.serial).toBe(2);
   expect(await world.heldHost()).toBe('c1');
   expect(world.renewals).toBe(2);
 });
@@ -183,16 +186,16 @@ test('one-that-a-server-refuses-is-replaced-at-once-and-never-without-a-pause', 
   world = new World();
   const { clock } = world;
   await world.start();
-  world.keeper.refused();
+  world.keeper.onRefused();
   await clock.settle();
   expect(world.renewals).toBe(2);
   for (let seconds = 0; seconds < 3600; seconds += 1) {
     await clock.pass(1000);
-    world.keeper.refused();
+    world.keeper.onRefused();
   }
   expect(world.renewals).toBeGreaterThan(50);
   expect(world.renewals).toBeLessThan(130);
-  world.keeper.accepted();
+  world.keeper.onAccepted();
   await clock.pass(120_000);
   const { renewals } = world;
   await clock.pass(DAY_MS);
@@ -205,7 +208,7 @@ test('a-server-that-issues-none-is-asked-now-and-then-and-nothing-is-wrong-with-
   await world.start();
   await world.clock.pass(DAY_MS);
   expect(world.renewals).toBeLessThanOrEqual(25);
-  expect(world.keeper.held).toBeUndefined();
+  expect(world.keeper.current).toBeUndefined();
   expect(world.keeper.problems).toEqual([]);
 });
 

@@ -10,20 +10,20 @@ const JITTER = 0.1;
 const ROTATION_SPREAD_MS = 60_000;
 
 export interface RenewalState {
-  readonly held: (Validity & { readonly serial: number; readonly receivedAtMs: number }) | undefined;
+  readonly current: (Validity & { readonly serial: number; readonly receivedAtMs: number }) | undefined;
   /** Of the control plane's keys, and when the agent learnt of it. */
   readonly rotation: { readonly serial: number; readonly learntAtMs: number } | undefined;
   /** A server does not take the certificate. */
   readonly isRefused: boolean;
   /** From 0 up to, not including, 1; the same for as long as the certificate is held. */
-  readonly draw: number;
+  readonly jitter: number;
 }
 
 /** When to ask for a certificate, by the agent's clock. */
-export function renewalAtMs({ held, rotation, isRefused, draw }: RenewalState, nowMs: number): number {
+export function renewalAtMs({ current, rotation, isRefused, jitter }: RenewalState, nowMs: number): number {
   // A clock that went back says nothing about how old the certificate is.
-  if (held === undefined || isRefused || held.receivedAtMs > nowMs) return nowMs;
-  const dueMs = held.receivedAtMs + (held.toMs - held.fromMs) * (RENEW_AFTER - JITTER * draw);
-  if (rotation === undefined || rotation.serial <= held.serial) return dueMs;
-  return Math.min(dueMs, rotation.learntAtMs + ROTATION_SPREAD_MS * draw);
+  if (current === undefined || isRefused || current.receivedAtMs > nowMs) return nowMs;
+  const dueMs = current.receivedAtMs + (current.toMs - current.fromMs) * (RENEW_AFTER - JITTER * jitter);
+  if (rotation === undefined || rotation.serial <= current.serial) return dueMs;
+  return Math.min(dueMs, rotation.learntAtMs + ROTATION_SPREAD_MS * jitter);
 }

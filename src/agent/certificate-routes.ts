@@ -1,13 +1,13 @@
 // GET /api/v1/hosts/:id/agent-certificate: what the server that decides has seen of the certificate of a host's agent. It is kept
 // in memory alone: a server that took over knows of an agent with its next request.
 import { Type } from 'typebox';
-import { answer, BY_ID, read, refused, seesSite, type Route } from '../access/index.ts';
+import { answer, BY_ID, read, refusalAnswer, canSeeSite, type Route } from '../access/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
-import type { CertificateStanding } from './certificate-check.ts';
+import type { CertificateStatus } from './certificate-check.ts';
 
-export type CertificateOf = (host: string, nowMs: number) => CertificateStanding | undefined;
+export type CertificateStatusOf = (host: string, nowMs: number) => CertificateStatus | undefined;
 
-const STANDING = Type.Object({
+const STATUS = Type.Object({
   host: Type.String(),
   state: Type.Enum(['valid', 'renewal-overdue', 'none', 'not-seen', 'off'], {
     description:
@@ -17,7 +17,7 @@ const STANDING = Type.Object({
 });
 
 /** Without `certificateOf` agents get no certificates. */
-export function certificateRoutes(certificateOf: CertificateOf | undefined): Route[] {
+export function certificateRoutes(certificateOf: CertificateStatusOf | undefined): Route[] {
   return [
     read({
       method: 'GET',
@@ -26,12 +26,12 @@ export function certificateRoutes(certificateOf: CertificateOf | undefined): Rou
       about: 'Show until when the certificate is good that the agent of a host showed last',
       access: 'viewer',
       scope: 'site',
-      elsewhere: 'forward',
+      onFollower: 'forward',
       params: BY_ID,
-      answers: { 200: { about: 'its state and its expiry', schema: STANDING } },
+      answers: { 200: { about: 'its state and its expiry', schema: STATUS } },
       handle: ({ params: { id }, caller }, { journal: { fleet }, clock }) => {
         const host = findHost(fleet, id);
-        if (host === undefined || !seesSite(caller, host.doc.site)) return refused(unknownHost(id));
+        if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
         if (certificateOf === undefined) return answer({ host: host.id, state: 'off' });
         return answer({ host: host.id, state: 'not-seen', ...certificateOf(host.id, clock.nowMs()) });
       },

@@ -8,15 +8,15 @@ export interface ConditionProbeParts {
   /** How often the machine is asked. */
   readonly everyMs: number;
   /** Since when the machine cannot be brought to its view, and why; undefined while it can. */
-  readonly failing: () => { readonly sinceMs: number; readonly problem: string } | undefined;
+  readonly reconcileFailure: () => { readonly sinceMs: number; readonly problem: string } | undefined;
   /** Called when something else is wrong than before. */
-  readonly changed: () => void;
+  readonly onChanged: () => void;
 }
 
 /** Loading a hundred thousand flows keeps a switch from answering for less. */
-const PATIENCE_MS = 5000;
+const PROBE_TIMEOUT_MS = 5000;
 /** A switch that answers and yet takes nothing for this long is not under control either. */
-const FAILING_MS = 30_000;
+const NOT_CONVERGING_AFTER_MS = 30_000;
 
 export class ConditionProbe {
   readonly #ports: AgentPorts;
@@ -24,7 +24,7 @@ export class ConditionProbe {
   /** What the driver found the last time. */
   #found: readonly Condition[] = [];
   /** The question that is not answered yet. */
-  #asked: { readonly atMs: number; readonly answer: Promise<void> } | undefined;
+  #inFlight: { readonly atMs: number; readonly answer: Promise<void> } | undefined;
   #told = '';
 
   constructor(ports: AgentPorts, parts: ConditionProbeParts) {
@@ -35,59 +35,60 @@ export class ConditionProbe {
   /** All that is wrong now, at most one of each type. */
   get current(): readonly Condition[] {
     const nowMs = this.#ports.clock.nowMs();
-    const { failing } = this.#parts;
-    const hangs = this.#asked !== undefined && nowMs - this.#asked.atMs >= PATIENCE_MS;
-    const found = hangs ? [silent, ...this.#found.filter(({ type }) => type !== 'switch')] : this.#found;
-    const obstacle = failing();
-    const isStuck = obstacle !== undefined && nowMs - obstacle.sinceMs >= FAILING_MS;
+    const { reconcileFailure } = this.#parts;
+    const hangs = this.#inFlight !== undefined && nowMs - this.#inFlight.atMs >= PROBE_TIMEOUT_MS;
+    const found = hangs ? [UNREACHABLE, ...this.#found.filter(({ type }) => type !== 'switch')] : this.#found;
+    const obstacle = reconcileFailure();
+    const isStuck = obstacle !== undefined && nowMs - obstacle.sinceMs >= NOT_CONVERGING_AFTER_MS;
     if (!isStuck || found.some(({ type }) => type === 'switch')) return found;
-    return [...found, { type: 'switch', code: 'not-converging', message: shortened(obstacle.problem) }];
+    return [...found, { type: 'switch', code: 'not-converging', message: truncate(obstacle.problem) }];
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, driver } = this.#ports;
     if (driver.conditions === undefined) return;
     while (!signal.aborted) {
-      this.#asked ??= { atMs: clock.nowMs(), answer: this.#ask() };
+      this.#inFlight ??= { atMs: clock.nowMs(), answer: this.#probe() };
       const late = new AbortController();
-      const unlink = abortWith(late, signal);
-      await Promise.race([this.#asked.answer, clock.sleep(PATIENCE_MS, late.signal)]);
-      unlink();
+      await Promise.race([
+        this.#inFlight.answer,
+        clock.sleep(PROBE_TIMEOUT_MS, AbortSignal.any([signal, late.signal])),
+      ]);
       late.abort('answered');
       if (signal.aborted) return;
-      this.#tell();
+      this.#reportChange();
       await clock.sleep(this.#parts.everyMs, signal);
     }
   }
 
-  async #ask(): Promise<void> {
+  async #probe(): Promise<void> {
     const { driver, log } = this.#ports;
     try {
-      this.#found = ((await driver.conditions?.()) ?? []).map((one) => ({ ...one, message: shortened(one.message) }));
+      this.#found = ((await driver.conditions?.()) ?? []).map((one) => ({ ...one, message: truncate(one.message) }));
     } catch (error) {
       // A driver that throws has a bug. What it was asked is not known to be well.
       log.error({ err: error }, 'the machine could not be asked how it is by a fault of the program');
     }
-    this.#asked = undefined;
+    this.#inFlight = undefined;
   }
 
-  #tell(): void {
+  #reportChange(): void {
     const { current } = this;
     const text = current.map(({ type, code, cannotServe }) => `${type} ${code} ${cannotServe ?? ''}`).join();
     if (text === this.#told) return;
     this.#told = text;
     if (current.length > 0) this.#ports.log.warn({ conditions: current }, 'a part of this host fails; it is degraded');
     else this.#ports.log.info({}, 'nothing of this host fails any more');
-    this.#parts.changed();
+    this.#parts.onChanged();
   }
 }
 
-const silent: Condition = {
+const UNREACHABLE: Condition = {
   type: 'switch',
   code: 'unreachable',
-  message: `it did not answer within ${PATIENCE_MS / 1000} s`,
+  message: `it did not answer within ${PROBE_TIMEOUT_MS / 1000} s`,
 };
 
-function shortened(message: string): string {
+function truncate(message: string): string {
   return message.slice(0, CONDITION_MESSAGE_MAX);
 }

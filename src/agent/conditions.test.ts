@@ -3,14 +3,14 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../alarms/index.ts';
 import { HEARTBEAT } from './messages.ts';
-import { switchWorld, type SwitchHost, type SwitchWorld } from './switch-world-fixture.ts';
+import { startSwitchWorld, type SwitchHost, type SwitchWorld } from './switch-world-fixture.ts';
 
-interface Cut extends SwitchWorld {
+interface ConditionsWorld extends SwitchWorld {
   readonly c1: SwitchHost;
 }
 
-async function world(): Promise<Cut> {
-  const made = await switchWorld(['c1', 'c2']);
+async function world(): Promise<ConditionsWorld> {
+  const made = await startSwitchWorld(['c1', 'c2']);
   const [c1] = made.hosts as [SwitchHost];
   return { ...made, c1 };
 }
@@ -22,13 +22,13 @@ const degraded = ({ plane }: SwitchWorld, host = 'c1'): readonly string[] =>
 describe('a switch that stops obeying while its agent lives', () => {
   test('makes-its-host-degraded-within-half-a-minute-and-the-host-is-well-again-when-it-obeys', async () => {
     const cut = await world();
-    cut.c1.its.faults.down = true;
+    cut.c1.simulatedSwitch.faults.down = true;
     await cut.clock.pass(30_000);
     expect(degraded(cut)).toEqual(['switch unreachable']);
     expect(cut.plane.host('c1')).toMatchObject({ state: 'active', connection: { state: 'up' } });
     expect(alarms(cut)).toEqual(['host-degraded:c1']);
     expect(degraded(cut, 'c2')).toEqual([]);
-    cut.c1.its.faults.down = false;
+    cut.c1.simulatedSwitch.faults.down = false;
     await cut.clock.pass(30_000);
     expect(degraded(cut)).toEqual([]);
     expect(alarms(cut)).toEqual([]);
@@ -36,18 +36,18 @@ describe('a switch that stops obeying while its agent lives', () => {
 
   test('says-that-it-cannot-serve-when-its-daemon-is-gone', async () => {
     const cut = await world();
-    cut.c1.its.faults.dead = true;
+    cut.c1.simulatedSwitch.faults.dead = true;
     await cut.clock.pass(30_000);
     expect(cut.plane.host('c1')?.degraded).toMatchObject([{ code: 'not-running', cannotServe: true }]);
   });
 
   test('and-hangs-does-not-silence-its-host', async () => {
     const cut = await world();
-    cut.c1.its.faults.slowMs = 3_600_000;
+    cut.c1.simulatedSwitch.faults.slowMs = 3_600_000;
     await cut.clock.pass(120_000);
     expect(cut.plane.host('c1')?.connection.state).toBe('up');
     expect(degraded(cut)).toEqual(['switch unreachable']);
-    cut.c1.its.faults.slowMs = 0;
+    cut.c1.simulatedSwitch.faults.slowMs = 0;
     await cut.clock.pass(3_600_000);
     expect(degraded(cut)).toEqual([]);
   });
@@ -55,9 +55,9 @@ describe('a switch that stops obeying while its agent lives', () => {
   test('for-a-moment-is-nothing', async () => {
     const cut = await world();
     const before = cut.plane.host('c1');
-    cut.c1.its.faults.down = true;
+    cut.c1.simulatedSwitch.faults.down = true;
     await cut.clock.pass(4000);
-    cut.c1.its.faults.down = false;
+    cut.c1.simulatedSwitch.faults.down = false;
     await cut.clock.pass(60_000);
     expect(cut.plane.host('c1')).toBe(before);
   });
@@ -67,7 +67,7 @@ describe('a switch that stops obeying while its agent lives', () => {
     const { fleet } = cut.plane.leader.journal;
     const before = fleet.revision;
     for (let nth = 0; nth < 90; nth += 1) {
-      cut.c1.its.faults.down = nth % 2 === 0;
+      cut.c1.simulatedSwitch.faults.down = nth % 2 === 0;
       await cut.clock.pass(40_000);
     }
     expect(fleet.revision - before).toBeGreaterThan(1);
@@ -76,23 +76,23 @@ describe('a switch that stops obeying while its agent lives', () => {
 
   test('is-told-to-the-next-holder-as-well', async () => {
     const cut = await world();
-    cut.c1.its.faults.down = true;
+    cut.c1.simulatedSwitch.faults.down = true;
     await cut.clock.pass(30_000);
     await cut.plane.leader.stop();
     await cut.plane.start('s2', 's1');
     await cut.clock.until('another decides', () => cut.plane.hasLeader);
     await cut.clock.pass(60_000);
     expect(degraded(cut)).toEqual(['switch unreachable']);
-    cut.c1.its.faults.down = false;
+    cut.c1.simulatedSwitch.faults.down = false;
     await cut.clock.pass(60_000);
     expect(degraded(cut)).toEqual([]);
   });
 
   test('that-takes-nothing-although-it-answers-counts-as-well', async () => {
     const cut = await world();
-    const flow = cut.c1.its.contents.flows[0]!;
+    const flow = cut.c1.simulatedSwitch.contents.flows[0]!;
     // Somebody else's flow is where ours should be: it is never touched, so the view cannot be had.
-    cut.c1.its.applyForeign([
+    cut.c1.simulatedSwitch.applyForeign([
       { kind: 'remove-flow', flow },
       { kind: 'put-flow', flow: { ...flow, cookie: '0000000000000001' } },
     ]);
@@ -104,7 +104,7 @@ describe('a switch that stops obeying while its agent lives', () => {
 describe('agents and servers of other versions', () => {
   test('a-server-that-does-not-know-conditions-is-not-sent-any', async () => {
     const cut = await world();
-    cut.c1.rack.link.tap = async (name, pass) => {
+    cut.c1.testHost.link.tap = async (name, pass) => {
       const answer = await pass();
       if (name !== 'heartbeat') return answer;
       const { answer: heard, ...rest } = answer as { answer: { features?: unknown } };
@@ -112,10 +112,10 @@ describe('agents and servers of other versions', () => {
       return { ...rest, answer: older } as typeof answer;
     };
     await cut.clock.pass(10_000);
-    cut.c1.rack.link.beats.length = 0;
-    cut.c1.its.faults.down = true;
+    cut.c1.testHost.link.beats.length = 0;
+    cut.c1.simulatedSwitch.faults.down = true;
     await cut.clock.pass(60_000);
-    const { beats } = cut.c1.rack.link;
+    const { beats } = cut.c1.testHost.link;
     expect(beats.length).toBeGreaterThan(5);
     expect(beats.filter((beat) => 'conditions' in beat)).toEqual([]);
     expect(cut.plane.host('c1')?.connection.state).toBe('up');
@@ -123,15 +123,18 @@ describe('agents and servers of other versions', () => {
 
   test('an-agent-that-says-nothing-of-conditions-counts-as-before', async () => {
     const cut = await world();
-    cut.c1.its.faults.down = true;
+    cut.c1.simulatedSwitch.faults.down = true;
     await cut.clock.pass(30_000);
     expect(degraded(cut)).toEqual(['switch unreachable']);
     // It is replaced by one of an older version, which reports nothing of it.
-    await cut.c1.rack.stop();
-    const { desk } = cut.plane.leader;
+    await cut.c1.testHost.stop();
+    const { gateway } = cut.plane.leader;
     const token = cut.plane.tokens('c1').find(({ doc }) => doc.role === 'agent');
     for (let nth = 0; nth < 10; nth += 1) {
-      desk.heartbeat({ host: 'c1', token: token?.id }, { serviceVersion: cut.plane.host('c1')?.serviceVersion ?? 0 });
+      gateway.heartbeat(
+        { host: 'c1', token: token?.id },
+        { serviceVersion: cut.plane.host('c1')?.serviceVersion ?? 0 },
+      );
       await cut.clock.pass(5000);
     }
     expect(degraded(cut)).toEqual([]);

@@ -10,19 +10,19 @@ export interface Convergence {
   readonly unready?: ReadonlyMap<string, string> | undefined;
 }
 
-interface Known {
+interface ConvergenceContext {
   readonly host: Host | undefined;
-  readonly before: Convergence | undefined;
+  readonly previous: Convergence | undefined;
   /** Of the view that was last given to it. */
-  readonly givenRevision: number;
+  readonly sentRevision: number;
 }
 
-export function convergenceIn(beat: Heartbeat, { host, before, givenRevision }: Known): Convergence {
+export function readConvergence(beat: Heartbeat, { host, previous, sentRevision }: ConvergenceContext): Convergence {
   const { applied, asOf, serviceVersion, unready } = beat;
   // What an agent makes of its view depends on what it knows: until that is written down, it has converged on nothing.
   if (host?.serviceVersion !== serviceVersion) return {};
   // It was said before the agent got its last view, and came late.
-  if (asOf !== undefined && asOf < givenRevision) return { applied: before?.applied, unready: before?.unready };
+  if (asOf !== undefined && asOf < sentRevision) return { applied: previous?.applied, unready: previous?.unready };
   const reasons = unready && new Map(unready.map(({ service, because }) => [service, because]));
   return { applied, unready: reasons };
 }

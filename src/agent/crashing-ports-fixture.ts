@@ -1,7 +1,7 @@
 // Ports whose n-th call is the last thing that the agent does: before it has an effect, or after it had one and before
 // the agent hears of it. From then on nothing settles, as in a program that is dead.
 import type { Clock } from '../journal/index.ts';
-import type { AgentPorts, Disk, FileName, Link, LocalDriver } from './ports.ts';
+import type { AgentPorts, Disk, FileName, AgentLink, LocalDriver } from './ports.ts';
 
 export interface Crash {
   readonly at: number;
@@ -15,17 +15,17 @@ const { promise: NEVER } = Promise.withResolvers<never>();
 export class CrashingPorts {
   readonly calls: string[] = [];
   readonly #crash: Crash | undefined;
-  #dead = false;
+  #hasCrashed = false;
 
   constructor(crash?: Crash) {
     this.#crash = crash;
   }
 
-  get dead(): boolean {
-    return this.#dead;
+  get hasCrashed(): boolean {
+    return this.#hasCrashed;
   }
 
-  around(ports: Pick<AgentPorts, 'link' | 'disk' | 'driver' | 'clock'>): typeof ports {
+  wrap(ports: Pick<AgentPorts, 'link' | 'disk' | 'driver' | 'clock'>): typeof ports {
     return {
       link: this.#link(ports.link),
       disk: this.#disk(ports.disk),
@@ -34,7 +34,7 @@ export class CrashingPorts {
     };
   }
 
-  #link(link: Link): Link {
+  #link(link: AgentLink): AgentLink {
     return {
       isAuthenticated: (server) => link.isAuthenticated(server),
       join: (...args) => this.#call('link.join', () => link.join(...args)),
@@ -57,12 +57,13 @@ export class CrashingPorts {
     return {
       apply: (...args) => this.#call('driver.apply', () => driver.apply(...args)),
       perform: (...args) => this.#call('driver.perform', () => driver.perform(...args)),
-      isInLine: (...args) => this.#call('driver.isInLine', async () => (await driver.isInLine?.(...args)) ?? true),
+      hasConverged: (...args) =>
+        this.#call('driver.hasConverged', async () => (await driver.hasConverged?.(...args)) ?? true),
       inspect: () => this.#call('driver.inspect', () => driver.inspect()),
-      connectionsOf: (...args) =>
-        this.#call('driver.connectionsOf', async () => (await driver.connectionsOf?.(...args)) ?? []),
-      takeOver: (...args) =>
-        this.#call('driver.takeOver', async () => (await driver.takeOver?.(...args)) ?? NOTHING_IMPORTED),
+      listConnections: (...args) =>
+        this.#call('driver.connectionsOf', async () => (await driver.listConnections?.(...args)) ?? []),
+      importConnections: (...args) =>
+        this.#call('driver.takeOver', async () => (await driver.importConnections?.(...args)) ?? NOTHING_IMPORTED),
       forgetConnections: (...args) =>
         this.#call('driver.forgetConnections', async () => driver.forgetConnections?.(...args)),
     };
@@ -77,13 +78,13 @@ export class CrashingPorts {
   }
 
   async #call<T>(name: string, call: () => Promise<T>): Promise<T> {
-    if (this.#dead) return NEVER;
+    if (this.#hasCrashed) return NEVER;
     this.calls.push(name);
     const last = this.calls.length === this.#crash?.at;
-    if (last) this.#dead = true;
+    if (last) this.#hasCrashed = true;
     if (last && this.#crash.effect === 'before') return NEVER;
     const result = await call();
     // Another call may have been the last one meanwhile.
-    return this.#dead ? NEVER : result;
+    return this.#hasCrashed ? NEVER : result;
   }
 }

@@ -3,14 +3,11 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
-  inTurns,
-  jsonPieces,
-  LazyList,
+  strictObject,
   read,
-  refused,
-  seesSite,
-  type Answer,
+  refusalAnswer,
+  canSeeSite,
+  type HandlerResult,
   type Caller,
   type Route,
 } from '../access/index.ts';
@@ -28,14 +25,14 @@ import {
 } from '../dataplane/index.ts';
 import type { FleetReader, Steps } from '../fleet/index.ts';
 import { findHost, unknownHost, type ViewPart } from '../hosts/index.ts';
-import { partsInSteps } from './view.ts';
+import { buildParts } from './view.ts';
 
 /** A flow with its sentence is about half a kilobyte. */
 const LIMIT_DEFAULT = 1000;
 const LIMIT_MAX = 20_000;
 const TEXT_MAX = 200;
 
-const QUERY = closed({
+const QUERY = strictObject({
   table: Type.Optional(
     Type.Enum(TABLE_FILTER_VALUES, { description: 'only flows of this table, by number or by name' }),
   ),
@@ -79,7 +76,7 @@ const FLOW = Type.Object({
   sentence: Type.String({ description: 'the same, for a person' }),
 });
 
-const SHOULD_BE = Type.Object({
+const DESIRED_DATAPLANE = Type.Object({
   host: Type.String(),
   scope: Type.Enum(['host', 'site'], {
     description: '`site`: what names hosts of other sites was left out, because the token is bound to one',
@@ -122,31 +119,30 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
       plansOnFleet: true,
       params: BY_ID,
       query: QUERY,
-      answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: SHOULD_BE } },
-      handle: ({ params: { id }, query, caller, headersOnly }, { journal: { fleet }, clock }) => {
+      answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: DESIRED_DATAPLANE } },
+      handle: ({ params: { id }, query, caller }, { journal: { fleet } }) => {
         const host = findHost(fleet, id);
-        if (host === undefined || !seesSite(caller, host.doc.site)) return refused(unknownHost(id));
-        if (headersOnly === true) return NOTHING_READ;
-        return inTurns(shouldBe(fleet, { host: id, parts, query, caller }), clock);
+        if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
+        return describeDataplane(fleet, { host: id, parts, query, caller });
       },
     }),
   ];
 }
 
-interface Asked {
+interface DataplaneRequest {
   readonly host: string;
   readonly parts: readonly ViewPart[];
   readonly caller: Caller;
   readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
 }
 
-function shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Answered {
-  const whole = readDataplaneView(host, partsOf(fleet, parts, host));
+function describeDataplane(fleet: FleetReader, { host, parts, query, caller }: DataplaneRequest): HandlerResult {
+  const whole = readDataplaneView(host, buildParts(fleet, parts, host));
   if (whole === undefined) throw new Error('this server has no data plane');
   // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
-  const isVisible = (name: string): boolean => seesSite(caller, findHost(fleet, name)?.doc.site);
-  const view = caller.site === undefined ? whole : yield* limitToVisibleHosts(whole, isVisible);
-  const compiled = yield* compileInSteps(view, NEXT_HOPS_BY_NAME);
+  const isVisible = (name: string): boolean => canSeeSite(caller, findHost(fleet, name)?.doc.site);
+  const view = caller.site === undefined ? whole : limitToVisibleHosts(whole, isVisible);
+  const compiled = compile(view, NEXT_HOPS_BY_NAME);
   const { owner: whose, limit = LIMIT_DEFAULT } = query;
   const flows = yield* explainInSteps(compiled, query);
   const { tunnels, externalIds } = compiled.contents;

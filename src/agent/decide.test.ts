@@ -13,7 +13,7 @@ const broken: OperationKind = {
   rollback: { kind: 'none', because: 'test' },
   plan: () => [],
   task: () => ({ kind: 'look', args: {} }),
-  answered: () => {
+  handleTaskAnswer: () => {
     throw new Error('boom');
   },
 };

@@ -2,7 +2,7 @@
 // as hashes, times as values.
 import { idOf, mark, put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { consumeJoinToken, TOKEN, type TokenId } from '../access/index.ts';
-import { endRemovedReports, findHost, HOST, ownCleanUp } from '../hosts/index.ts';
+import { endRemovedReports, findHost, HOST, recordOwnCleanUp } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   isOpen,
@@ -18,7 +18,7 @@ import {
 } from '../operations/index.ts';
 import { notInFleet, supersededCredential } from './admission.ts';
 import { taskOf, type ViewSource } from './view.ts';
-import type { Joined } from './messages.ts';
+import type { JoinResponse } from './messages.ts';
 
 /** The author of what an agent causes, as the history shows it. */
 export function agentName(host: string): string {
@@ -41,18 +41,18 @@ export interface JoinCommand {
 }
 
 /** The join token is used, the credential made and the host bound to it, all in one commit or none of it. */
-export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Joined> {
+export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<JoinResponse> {
   const { joinToken, host: id, claimed, hash, nowMs } = command;
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed') return refuse(notInFleet(id, host));
-  if (claimed !== undefined && claimed !== id) return refuse(otherHost(id, claimed));
+  if (claimed !== undefined && claimed !== id) return refuse(refuseOtherHost(id, claimed));
   const agentToken = { id: credentialId(joinToken), hash };
   const used = consumeJoinToken(fleet, { joinToken, host: id, agentToken, nowMs });
   if (used.kind === 'refuse') return used;
   const joined = { host: id, token: used.answer };
   if (used.changes.length > 0) {
     const bound = { ...host.doc, credential: used.answer, changedBy: agentName(id), changedAtMs: nowMs };
-    const cleanUp = ownCleanUp(host, { key: used.answer, nowMs });
+    const cleanUp = recordOwnCleanUp(host, { key: used.answer, nowMs });
     return accept([...used.changes, put(HOST, host.id, bound), ...endRemovedReports(fleet, id), ...cleanUp], joined);
   }
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
@@ -60,18 +60,18 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   return accept([], joined);
 }
 
-function otherHost(id: string, claimed: string): Refusal {
+function refuseOtherHost(id: string, claimed: string): Refusal {
   const message = `This join token is for host "${id}", and the agent says it is "${claimed}".`;
   return { kind: 'forbidden', code: 'join-token-other-host', message, facts: { host: id } };
 }
 
-export interface VersionHeard {
+export interface VersionReport {
   readonly host: string;
   readonly serviceVersion: number;
   readonly nowMs: number;
 }
 
-export function recordVersion(fleet: FleetReader, { host: id, serviceVersion, nowMs }: VersionHeard): Decision<null> {
+export function recordVersion(fleet: FleetReader, { host: id, serviceVersion, nowMs }: VersionReport): Decision<null> {
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed' || host.doc.serviceVersion === serviceVersion)
     return accept([], null);
@@ -79,7 +79,7 @@ export function recordVersion(fleet: FleetReader, { host: id, serviceVersion, no
   return accept([put(HOST, host.id, doc)], null);
 }
 
-export interface TaskAnswered {
+export interface TaskAnswerReport {
   readonly host: string;
   readonly answer: TaskAnswer;
   readonly nowMs: number;
@@ -89,16 +89,16 @@ export interface TaskAnswered {
 export function recordAnswer(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
-  { host, answer, nowMs }: TaskAnswered,
+  { host, answer, nowMs }: TaskAnswerReport,
 ): Decision<'recorded' | 'stale'> {
   const item = fleet.get(ITEM, itemOfTask(answer.task));
-  if (item === undefined || !isAwaited(fleet, kinds, item, { host, task: answer.task })) return stale();
+  if (item === undefined || !isAwaited(fleet, kinds, item, { host, task: answer.task })) return acceptStale();
   const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
   const kind = kinds.get(operation?.doc.kind ?? '');
-  if (operation === undefined || kind?.answered === undefined) return stale();
+  if (operation === undefined || kind?.handleTaskAnswer === undefined) return acceptStale();
   let step: RecordStep;
   try {
-    step = kind.answered(fleet, item, answer, nowMs);
+    step = kind.handleTaskAnswer(fleet, item, answer, nowMs);
   } catch (error) {
     // A bug in the kind's reading of the answer stops its operation; the agent need not repeat itself until the deadline.
     return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));
@@ -110,13 +110,13 @@ function isAwaited(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
   item: StoredItem,
-  said: { readonly host: string; readonly task: string },
+  source: { readonly host: string; readonly task: string },
 ): boolean {
-  if (item.doc.host !== said.host || !isOpen(item.doc) || taskId(item) !== said.task) return false;
+  if (item.doc.host !== source.host || !isOpen(item.doc) || taskId(item) !== source.task) return false;
   return taskOf(fleet, kinds, item) !== undefined;
 }
 
-function stale(): Decision<'stale'> {
+function acceptStale(): Decision<'stale'> {
   mark('desk-stale-answer');
   return accept([], 'stale');
 }

@@ -2,32 +2,32 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { secretText } from '../access/index.ts';
 import { StoreUnavailable } from '../journal/index.ts';
-import type { Speaker } from './admission.ts';
-import type { Desk } from './desk.ts';
-import type { ViewAsk } from './messages.ts';
-import { Plane } from './plane-fixture.ts';
+import type { AgentIdentity } from './admission.ts';
+import type { AgentGateway } from './desk.ts';
+import type { ViewRequest } from './messages.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import type { Reply } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
-import { Waiters } from './waiters.ts';
+import { LongPollWaiters } from './waiters.ts';
 
 const SECRET = `agents-own-${'s'.repeat(40)}`;
 
 interface World {
   readonly clock: VirtualClock;
-  readonly plane: Plane;
-  readonly desk: Desk;
-  readonly speakers: readonly Speaker[];
+  readonly plane: TestControlPlane;
+  readonly desk: AgentGateway;
+  readonly speakers: readonly AgentIdentity[];
 }
 
 async function worldOf(...hosts: string[]): Promise<World> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock);
-  const { desk } = await plane.start('s1');
+  const plane = new TestControlPlane(clock);
+  const { gateway } = await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register(...hosts);
-  const speakers: Speaker[] = [];
+  const speakers: AgentIdentity[] = [];
   for (const host of hosts) {
-    const { token } = answerOf(await desk.join(await plane.joinToken(host), { secret: SECRET }));
+    const { token } = answerOf(await gateway.join(await plane.joinToken(host), { secret: SECRET }));
     speakers.push({ host, token });
   }
   await clock.settle();
@@ -35,7 +35,7 @@ async function worldOf(...hosts: string[]): Promise<World> {
     await plane.close();
     expect(plane.violations).toEqual([]);
   });
-  return { clock, plane, desk, speakers };
+  return { clock, plane, desk: gateway, speakers };
 }
 
 function answerOf<A>(reply: Reply<A>): A {
@@ -43,7 +43,7 @@ function answerOf<A>(reply: Reply<A>): A {
   return reply.answer;
 }
 
-async function have(desk: Desk, speaker: Speaker): Promise<ViewAsk> {
+async function requestHavingView(desk: AgentGateway, speaker: AgentIdentity): Promise<ViewRequest> {
   const answer = answerOf(await desk.view(speaker, {}));
   if (answer.kind !== 'view') throw new Error('no view');
   return { digest: answer.view.digest, leaseEpoch: answer.view.stamp.leaseEpoch };
@@ -52,160 +52,160 @@ async function have(desk: Desk, speaker: Speaker): Promise<ViewAsk> {
 describe('the desk', () => {
   test('does-not-take-an-old-word-for-a-view-that-comes-again', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
+    const [c1] = speakers as [AgentIdentity];
     const revision = (): number => plane.leader.journal.fleet.revision;
     desk.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const first = await have(desk, c1);
+    const first = await requestHavingView(desk, c1);
     const applied = first.digest as string;
     desk.heartbeat(c1, { serviceVersion: 4, applied });
-    expect(desk.isInLine('c1', revision())).toBe(true);
+    expect(desk.hasConverged('c1', revision())).toBe(true);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
-    expect((await have(desk, c1)).digest).not.toBe(applied);
+    expect((await requestHavingView(desk, c1)).digest).not.toBe(applied);
     // It is busy with another view now, whatever it said before, and what is wanted is what it had once.
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
-    expect((await have(desk, c1)).digest).toBe(applied);
-    expect(desk.isInLine('c1', revision())).toBe(false);
+    expect((await requestHavingView(desk, c1)).digest).toBe(applied);
+    expect(desk.hasConverged('c1', revision())).toBe(false);
     desk.heartbeat(c1, { serviceVersion: 4, applied });
-    expect(desk.isInLine('c1', revision())).toBe(true);
+    expect(desk.hasConverged('c1', revision())).toBe(true);
   });
 
   test('does-not-take-a-word-that-comes-late-for-a-view-that-came-again', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
+    const [c1] = speakers as [AgentIdentity];
     const revision = (): number => plane.leader.journal.fleet.revision;
     desk.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const late = { serviceVersion: 4, applied: (await have(desk, c1)).digest as string, asOf: revision() };
+    const late = { serviceVersion: 4, applied: (await requestHavingView(desk, c1)).digest as string, asOf: revision() };
     for (const physicalNetworks of [['p1'], []]) {
       await plane.edit('c1', { physicalNetworks });
       await clock.settle();
-      await have(desk, c1);
+      await requestHavingView(desk, c1);
     }
     desk.heartbeat(c1, late);
-    expect(desk.isInLine('c1', revision())).toBe(false);
+    expect(desk.hasConverged('c1', revision())).toBe(false);
     desk.heartbeat(c1, { ...late, asOf: revision() });
-    expect(desk.isInLine('c1', revision())).toBe(true);
+    expect(desk.hasConverged('c1', revision())).toBe(true);
     // Nor is what it is in line with forgotten because of an old word.
     desk.heartbeat(c1, { serviceVersion: 4, asOf: late.asOf });
-    expect(desk.isInLine('c1', revision())).toBe(true);
+    expect(desk.hasConverged('c1', revision())).toBe(true);
   });
 
   test('hears-each-of-many-words-that-are-the-same-and-refuses-the-next-one-once-its-credential-is-another', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
+    const [c1] = speakers as [AgentIdentity];
     const { liveness, journal } = plane.leader;
     desk.heartbeat(c1, { serviceVersion: 4, report: { facts: {}, strays: [], problems: [] } });
     // Not so long that it counts as silent.
     await clock.pass(5000);
-    const beat = { serviceVersion: 4, applied: (await have(desk, c1)).digest as string };
+    const beat = { serviceVersion: 4, applied: (await requestHavingView(desk, c1)).digest as string };
     for (let count = 0; count < 3; count += 1) {
       await clock.pass(5000);
       expect(answerOf(desk.heartbeat(c1, { ...beat }))).toMatchObject({ report: 'known' });
-      expect(liveness.lastHeardMs('c1')).toBe(clock.nowMs());
-      expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
+      expect(liveness.lastHeartbeatMs('c1')).toBe(clock.nowMs());
+      expect(desk.hasConverged('c1', journal.fleet.revision)).toBe(true);
     }
-    expect(desk.wordOf('c1')?.settled).toBeDefined();
+    expect(desk.reportOf('c1')?.baseline).toBeDefined();
     answerOf(await desk.join(await plane.joinToken('c1'), { secret: SECRET }));
-    const heardMs = liveness.lastHeardMs('c1');
+    const heardMs = liveness.lastHeartbeatMs('c1');
     await clock.pass(5000);
     expect(desk.heartbeat(c1, { ...beat })).toMatchObject({ kind: 'refused', code: 'credential-superseded' });
-    expect(liveness.lastHeardMs('c1')).toBe(heardMs);
+    expect(liveness.lastHeartbeatMs('c1')).toBe(heardMs);
   });
 
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
-    const ask = await have(desk, c1);
+    const [c1] = speakers as [AgentIdentity];
+    const ask = await requestHavingView(desk, c1);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
-    await have(desk, c1);
+    await requestHavingView(desk, c1);
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
     expect(answerOf(await desk.view(c1, ask))).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
-    expect(desk.waiting).toBe(0);
+    expect(desk.waiterCount).toBe(0);
   });
 
   test('takes-no-agent-for-in-line-before-it-is-written-down-what-it-knows', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
-    const isInLine = (): boolean => desk.isInLine('c1', plane.leader.journal.fleet.revision);
+    const [c1] = speakers as [AgentIdentity];
+    const hasConverged = (): boolean => desk.hasConverged('c1', plane.leader.journal.fleet.revision);
     desk.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const applied = (await have(desk, c1)).digest as string;
+    const applied = (await requestHavingView(desk, c1)).digest as string;
     desk.heartbeat(c1, { serviceVersion: 4, applied });
-    expect(isInLine()).toBe(true);
+    expect(hasConverged()).toBe(true);
     // Another agent is on it now, which does less with the same view.
     desk.heartbeat(c1, { serviceVersion: 3, applied });
-    expect(isInLine()).toBe(false);
+    expect(hasConverged()).toBe(false);
     await clock.settle();
     desk.heartbeat(c1, { serviceVersion: 3, applied });
-    expect(isInLine()).toBe(true);
+    expect(hasConverged()).toBe(true);
   });
 
   test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [Speaker];
+    const [c1] = speakers as [AgentIdentity];
     const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
     desk.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([desk.hearing('c1', 'c2'), desk.hearing('c1', 'c3')]).toEqual(['heard', 'unheard']);
-    expect([desk.unheardBy('c2'), desk.unheardBy('c3')]).toEqual([0, 1]);
+    expect([desk.bfdStatus('c1', 'c2'), desk.bfdStatus('c1', 'c3')]).toEqual(['heard', 'unheard']);
+    expect([desk.countBfdDown('c2'), desk.countBfdDown('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
-    expect(desk.hearing('c1', 'c2')).toBeUndefined();
+    expect(desk.bfdStatus('c1', 'c2')).toBeUndefined();
   });
 
   test('wakes-only-the-host-whose-view-changed', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1', 'c2', 'c3');
     const woken: string[] = [];
     for (const speaker of speakers) {
-      const ask = await have(desk, speaker);
+      const ask = await requestHavingView(desk, speaker);
       void desk.view(speaker, ask).then(() => woken.push(speaker.host));
     }
-    expect(desk.waiting).toBe(3);
+    expect(desk.waiterCount).toBe(3);
     await plane.edit('c2', { zone: 'other' });
     await clock.settle();
     expect(woken).toEqual(['c2']);
-    expect(desk.waiting).toBe(2);
+    expect(desk.waiterCount).toBe(2);
   });
 
   test('keeps-waiting-when-a-commit-touches-the-host-but-not-its-view', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const ask = await have(desk, speakers[0]!);
+    const ask = await requestHavingView(desk, speakers[0]!);
     let answered = false;
     void desk.view(speakers[0]!, ask).then(() => (answered = true));
     await plane.edit('c1', { baseWeight: 7 });
     await clock.settle();
-    expect({ answered, waiting: desk.waiting }).toEqual({ answered: false, waiting: 1 });
+    expect({ answered, waiting: desk.waiterCount }).toEqual({ answered: false, waiting: 1 });
     await clock.pass(26_000);
     expect(answered).toBe(true);
   });
 
   test('ends-an-earlier-wait-of-the-same-host', async () => {
     const { desk, speakers } = await worldOf('c1');
-    const ask = await have(desk, speakers[0]!);
+    const ask = await requestHavingView(desk, speakers[0]!);
     const first = desk.view(speakers[0]!, ask);
     void desk.view(speakers[0]!, ask);
     expect(answerOf(await first)).toMatchObject({ kind: 'unchanged' });
-    expect(desk.waiting).toBe(1);
+    expect(desk.waiterCount).toBe(1);
   });
 
   test('says-who-decides-to-those-who-wait-when-the-lease-goes-and-forgets-what-it-was-told', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
     desk.heartbeat(speakers[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
-    expect(desk.wordOf('c1')).toBeDefined();
-    const waiting = desk.view(speakers[0]!, await have(desk, speakers[0]!));
+    expect(desk.reportOf('c1')).toBeDefined();
+    const waiting = desk.view(speakers[0]!, await requestHavingView(desk, speakers[0]!));
     plane.leader.journal.stepDown();
     await clock.pass(1000);
     expect(await waiting).toMatchObject({ kind: 'elsewhere' });
-    expect(desk.wordOf('c1')).toBeUndefined();
+    expect(desk.reportOf('c1')).toBeUndefined();
     expect(desk.heartbeat(speakers[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
     expect(await desk.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
   });
 
   test('answers-a-view-of-an-older-epoch-at-once-with-the-same-digest', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
-    const ask = await have(desk, speakers[0]!);
+    const ask = await requestHavingView(desk, speakers[0]!);
     plane.leader.journal.stepDown();
     await clock.until('it decides again', () => plane.hasLeader);
     const again = answerOf(await desk.view(speakers[0]!, ask));
@@ -214,7 +214,7 @@ describe('the desk', () => {
 
   test('lets-nobody-wait-once-it-is-closed', async () => {
     const { desk, speakers } = await worldOf('c1');
-    const waiting = desk.view(speakers[0]!, await have(desk, speakers[0]!));
+    const waiting = desk.view(speakers[0]!, await requestHavingView(desk, speakers[0]!));
     desk.close();
     expect(await waiting).toEqual({ kind: 'elsewhere' });
     expect(await desk.view(speakers[0]!, {})).toEqual({ kind: 'elsewhere' });
@@ -225,7 +225,7 @@ describe('the desk', () => {
     await desk.join(await plane.joinToken('c1'), { secret: `${SECRET}-2` });
     expect(desk.heartbeat(speakers[0]!, { serviceVersion: 1 })).toMatchObject({ code: 'credential-superseded' });
     expect(desk.heartbeat({ host: 'c9', token: 'x' }, { serviceVersion: 1 })).toMatchObject({ code: 'unknown-host' });
-    expect(desk.speakerWith(secretText(speakers[0]!.token!, SECRET), 'agent')).toMatchObject({ kind: 'refused' });
+    expect(desk.authenticate(secretText(speakers[0]!.token!, SECRET), 'agent')).toMatchObject({ kind: 'refused' });
   });
 
   test('asks-for-an-answer-again-that-the-store-did-not-take', async () => {
@@ -278,7 +278,7 @@ describe('the desk', () => {
 
 describe('waiters', () => {
   test('are-woken-by-name-by-time-and-all-at-once', async () => {
-    const waiters = new Waiters();
+    const waiters = new LongPollWaiters();
     const woken: string[] = [];
     const wait = (host: string, untilMs: number): void => {
       void waiters.wait(host, untilMs).then((how) => woken.push(`${host} ${how}`));
@@ -286,19 +286,19 @@ describe('waiters', () => {
     wait('c1', 100);
     wait('c2', 200);
     wait('c3', 300);
-    waiters.changed('c2');
-    waiters.changed('nobody');
+    waiters.wake('c2');
+    waiters.wake('nobody');
     waiters.expire(150);
     await Promise.resolve();
     expect(woken).toEqual(['c2 changed', 'c1 over']);
-    waiters.changedAll();
+    waiters.wakeAll();
     await Promise.resolve();
     expect(woken).toContain('c3 changed');
     expect(waiters.size).toBe(0);
   });
 
   test('end-in-time-also-behind-somebody-who-asked-earlier-and-waits-longer', async () => {
-    const waiters = new Waiters();
+    const waiters = new LongPollWaiters();
     const woken: string[] = [];
     for (const [host, untilMs] of [
       ['c1', 300],

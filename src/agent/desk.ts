@@ -1,143 +1,136 @@
 // The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
 // nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
 import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../access/index.ts';
-import type { Hearing } from '../election/index.ts';
+import type { PeerBfdStatus } from '../election/index.ts';
 import type { AppliedChange, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
-import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import type { Log } from '../operations/index.ts';
-import { refused, denyUnlessAdmitted, hostOfRevoked, notInFleet, speakerWith, type Speaker } from './admission.ts';
-import { Composed } from './composed.ts';
-import { convergenceIn, type Convergence } from './convergence.ts';
+import { NotHolder, type Decision } from '../journal/index.ts';
+import {
+  toRefusedReply,
+  denyUnlessAdmitted,
+  hostOfRevokedToken,
+  notInFleet,
+  authenticateAgent,
+  type AgentIdentity,
+} from './admission.ts';
+import { ViewCache } from './composed.ts';
+import { readConvergence, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
-import { Exchange } from './exchange.ts';
+import { ConntrackRelay } from './exchange.ts';
 import { recordObservation } from './observations.ts';
-import { KNOWN, WANTED } from './heard.ts';
-import { Reports } from './reports.ts';
+import { ReportRecorder } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
-  type Collect,
-  type Collected,
-  type Deposit,
-  type Deposited,
-  type Heard,
+  type CollectRequest,
+  type CollectResponse,
+  type DepositRequest,
+  type DepositResponse,
+  type HeartbeatResponse,
   type Heartbeat,
-  type Join,
-  type Joined,
+  type JoinRequest,
+  type JoinResponse,
   type Observations,
-  type Observed,
-  type Report,
+  type ObservationsResponse,
+  type HostReport,
   type View,
-  type ViewAnswer,
-  type ViewAsk,
+  type ViewResponse,
+  type ViewRequest,
 } from './messages.ts';
 import type { Reply } from './ports.ts';
-import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
-import { SharedCredentials } from './shared-credentials.ts';
-import { Unheard } from './unheard.ts';
-import { isSettled, settledBy, type Settled } from './settled.ts';
-import { Vouching } from './vouching.ts';
-import { Waiters } from './waiters.ts';
-
-export interface DeskOptions {
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** What views are made of. */
-  readonly source: ViewSource;
-  /** Told of every heartbeat. */
-  readonly liveness: { heard(host: string, isUp: boolean): void };
-  /** SHA-256 as hexadecimal text. */
-  readonly hash: (text: string) => string;
-  /** Where the lease holder answers, and in which epoch, as far as this server knows. */
-  readonly holder: () => { readonly url: string; readonly epoch: number } | undefined;
-  /** What this server signs with; one without keys signs nothing. */
-  readonly vouching?: Vouching | undefined;
-  readonly lookMs?: number;
-}
+import type { AgentGatewayOptions } from './gateway-options.ts';
+import { affectedHosts, composeView, isOutdated } from './view.ts';
+import { BfdDownIndex } from './unheard.ts';
+import { isRepeat, toBaseline, type HeartbeatBaseline } from './settled.ts';
+import { StatementIssuer } from './vouching.ts';
+import { LongPollWaiters } from './waiters.ts';
 
 /** What a host's agent last said of itself. In memory only: the next holder asks for it. */
-export interface AgentWord extends Convergence {
-  readonly report?: Report | undefined;
-  readonly settled?: Settled | undefined;
+export interface AgentReport extends Convergence {
+  readonly report?: HostReport | undefined;
+  readonly baseline?: HeartbeatBaseline | undefined;
 }
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
-const LOOK_MS = 50;
+const INTERVAL_MS = 50;
+const SERVER_FEATURES: Pick<HeartbeatResponse, 'readiness' | 'features'> = {
+  readiness: 'per-service',
+  features: [CONDITIONS_FEATURE],
+};
+const REPORT_KNOWN: Reply<HeartbeatResponse> = { kind: 'answer', answer: { report: 'known', ...SERVER_FEATURES } };
+const REPORT_WANTED: Reply<HeartbeatResponse> = { kind: 'answer', answer: { report: 'wanted', ...SERVER_FEATURES } };
 
-export class Desk {
-  readonly #options: DeskOptions;
-  readonly vouching: Vouching;
-  readonly #waiters = new Waiters();
-  readonly #words = new Map<string, AgentWord>();
-  readonly #composed = new Composed();
+export class AgentGateway {
+  readonly #options: AgentGatewayOptions;
+  readonly statements: StatementIssuer;
+  readonly #waiters = new LongPollWaiters();
+  readonly #agentReports = new Map<string, AgentReport>();
+  readonly #viewCache = new ViewCache();
   /** The view that was last given to each host. */
-  readonly #given = new Map<string, Pick<View, 'digest' | 'stamp'>>();
-  readonly #reports: Reports;
-  readonly #exchange: Exchange;
-  readonly #unheard = new Unheard();
-  readonly shared = new SharedCredentials();
-  readonly #hearers = new Set<(host: string) => void>();
+  readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
+  readonly #reportRecorder: ReportRecorder;
+  readonly #conntrackRelay: ConntrackRelay;
+  readonly #bfdDown = new BfdDownIndex();
+  readonly #convergenceListeners = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
-  #touched = new Set<string>();
-  #waking = false;
+  #affected = new Set<string>();
+  #isWakeScheduled = false;
   #epoch: number | undefined;
-  #open = false;
+  #isOpen = false;
 
-  constructor(options: DeskOptions) {
+  constructor(options: AgentGatewayOptions) {
     this.#options = options;
-    this.vouching = options.vouching ?? new Vouching({ journalId: () => options.journal.journalId });
-    this.#reports = new Reports(options);
-    this.#exchange = new Exchange(options);
+    this.statements = options.statements ?? new StatementIssuer({ journalId: () => options.journal.journalId });
+    this.#reportRecorder = new ReportRecorder(options);
+    this.#conntrackRelay = new ConntrackRelay(options);
   }
 
   /** How many agents wait for their view to change. */
-  get waiting(): number {
+  get waiterCount(): number {
     return this.#waiters.size;
   }
 
-  wordOf(host: string): AgentWord | undefined {
-    return this.#words.get(host);
+  reportOf(host: string): AgentReport | undefined {
+    return this.#agentReports.get(host);
   }
 
   /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
-  hearing(listener: string, host: string): Hearing {
+  bfdStatus(listener: string, host: string): PeerBfdStatus {
     // One that is silent itself said what it heard long ago.
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
-    const unheard = this.#words.get(listener)?.report?.unheardPeers;
+    const unheard = this.#agentReports.get(listener)?.report?.unheardPeers;
     if (!isUp || unheard === undefined) return undefined;
     return unheard.includes(host) ? 'unheard' : 'heard';
   }
 
-  unheardBy(host: string): number {
-    return this.#unheard.by(host);
+  countBfdDown(host: string): number {
+    return this.#bfdDown.countDown(host);
   }
 
   /** Calls at once when a host is heard no more by somebody, or again. */
-  onHearing(listener: (host: string) => void): () => void {
-    return this.#unheard.onChange(listener);
+  onBfdChange(listener: (host: string) => void): () => void {
+    return this.#bfdDown.onChange(listener);
   }
 
   /** Calls whenever a host is in line with another view than before. */
-  onApplied(hear: (host: string) => void): () => void {
-    this.#hearers.add(hear);
-    return () => this.#hearers.delete(hear);
+  onConvergence(hear: (host: string) => void): () => void {
+    this.#convergenceListeners.add(hear);
+    return () => this.#convergenceListeners.delete(hear);
   }
 
   /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
-  isInLine(host: string, revision: number, serviceVersion = 0): boolean {
+  hasConverged(host: string, revision: number, serviceVersion = 0): boolean {
     const { journal } = this.#options;
-    const applied = this.#lacksLease() ? undefined : this.#words.get(host)?.applied;
+    const applied = this.#lacksLease() ? undefined : this.#agentReports.get(host)?.applied;
     if (applied === undefined) return false;
     if ((findHost(journal.fleet, host)?.doc.serviceVersion ?? 0) < serviceVersion) return false;
-    const holds = this.#composed.holdsAt(host, applied, revision);
+    const holds = this.#viewCache.isValidAt(host, applied, revision);
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     return this.#compose(host)?.digest === applied;
   }
 
   /** Why a host that has converged cannot provide a service yet; undefined when it can. */
   unreadinessOf(host: string, service: string): string | undefined {
-    return this.#words.get(host)?.unready?.get(service);
+    return this.#agentReports.get(host)?.unready?.get(service);
   }
 
   #compose(host: string): View | undefined {
@@ -145,24 +138,24 @@ export class Desk {
     const leaseEpoch = journal.fence?.epoch;
     if (leaseEpoch === undefined) return undefined;
     const view = composeView(journal.fleet, source, host, { journalId: journal.journalId, leaseEpoch });
-    this.#composed.note(host, { digest: view.digest, revision: view.stamp.revision, atMs: clock.nowMs() });
+    this.#viewCache.record(host, { digest: view.digest, revision: view.stamp.revision, atMs: clock.nowMs() });
     return view;
   }
 
   /** Wakes those who wait, until `signal` is aborted; then everybody is sent away. */
   async run(signal: AbortSignal): Promise<void> {
-    const { journal, clock, lookMs = LOOK_MS } = this.#options;
-    this.#open = true;
-    this.#composed.clear(); // nobody listened to what happened to hosts
+    const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
+    this.#isOpen = true;
+    this.#viewCache.clear(); // nobody listened to what happened to hosts
     const stops = [
-      journal.onCommit((_commit, applied) => this.#touch(applied)),
-      journal.onRebuilt(() => this.#startAnew()),
+      journal.onCommit((_commit, applied) => this.#onCommit(applied)),
+      journal.onRebuilt(() => this.#reset()),
     ];
     while (!signal.aborted) {
-      this.#lookAtLease();
+      this.#checkLease();
       this.#waiters.expire(clock.nowMs());
-      this.#exchange.expire(clock.nowMs());
-      await clock.sleep(lookMs, signal);
+      this.#conntrackRelay.expire(clock.nowMs());
+      await clock.sleep(intervalMs, signal);
     }
     for (const stop of stops) stop();
     this.close();
@@ -170,48 +163,47 @@ export class Desk {
 
   /** Nobody waits here any more, and nobody is let in. */
   close(): void {
-    this.#open = false;
-    this.#waiters.changedAll();
-    this.#exchange.clear();
+    this.#isOpen = false;
+    this.#waiters.wakeAll();
+    this.#conntrackRelay.clear();
   }
 
   /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
-  #lookAtLease(): void {
+  #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
-    this.#words.clear();
-    this.#given.clear();
-    this.#exchange.clear();
-    this.#unheard.clear();
-    this.shared.clear();
-    this.#reports.forget();
-    this.#startAnew();
+    this.#agentReports.clear();
+    this.#sentViews.clear();
+    this.#conntrackRelay.clear();
+    this.#bfdDown.clear();
+    this.#reportRecorder.reset();
+    this.#reset();
   }
 
-  #startAnew(): void {
-    this.#composed.clear();
-    this.#waiters.changedAll();
-    this.#exchange.look();
+  #reset(): void {
+    this.#viewCache.clear();
+    this.#waiters.wakeAll();
+    this.#conntrackRelay.recheck();
   }
 
-  #touch(applied: readonly AppliedChange[]): void {
+  #onCommit(applied: readonly AppliedChange[]): void {
     const { journal, source, clock } = this.#options;
-    this.#exchange.touch(applied);
+    this.#conntrackRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
     // Whom a change concerns costs more to know than most changes do, and here is nobody to tell.
-    if (this.#composed.isEmpty && this.#waiters.size === 0) return;
+    if (this.#viewCache.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
-        this.#touched.add(host);
-        this.#composed.touch(host);
+        this.#affected.add(host);
+        this.#viewCache.invalidate(host);
       }
-      if (change.kind === HOST.name) this.#forgetGone(change);
+      if (change.kind === HOST.name) this.#forgetRemovedHost(change);
     }
-    if (this.#touched.size === 0 || this.#waking) return;
-    this.#waking = true;
+    if (this.#affected.size === 0 || this.#isWakeScheduled) return;
+    this.#isWakeScheduled = true;
     // The commits of a group come one after the other: a host that several of them touch is looked at once.
-    void clock.turn().then(() => this.#wake());
+    void clock.turn().then(() => this.#wakeAffected());
   }
 
   /** Whoever waits here with a token that has ended is answered at once, with the refusal. */
@@ -219,38 +211,38 @@ export class Desk {
     for (const { kind, after } of applied) {
       const { role, host, revoked } = (kind === TOKEN.name ? (after?.doc as Token | undefined) : undefined) ?? {};
       if (role !== 'agent' || host === undefined || revoked === undefined) continue;
-      this.#waiters.changed(host);
-      this.#exchange.look();
+      this.#waiters.wake(host);
+      this.#conntrackRelay.recheck();
     }
   }
 
-  #forgetGone({ before, after }: AppliedChange): void {
+  #forgetRemovedHost({ before, after }: AppliedChange): void {
     const gone = after === undefined || (after.doc as Host).state === 'removed';
     const id = (after ?? before)?.id ?? '';
     if (!gone) return;
-    this.#words.delete(id);
-    this.#given.delete(id);
-    this.#unheard.say(id, []);
-    this.#composed.forget(id);
+    this.#agentReports.delete(id);
+    this.#sentViews.delete(id);
+    this.#bfdDown.update(id, []);
+    this.#viewCache.forget(id);
   }
 
-  #wake(): void {
-    const touched = this.#touched;
-    this.#touched = new Set();
-    this.#waking = false;
-    for (const host of touched) this.#waiters.changed(host);
+  #wakeAffected(): void {
+    const touched = this.#affected;
+    this.#affected = new Set();
+    this.#isWakeScheduled = false;
+    for (const host of touched) this.#waiters.wake(host);
   }
 
   /** Whose secret this is. Without the lease nobody is judged: this server may not have read of the newest tokens. */
-  speakerWith(secret: string, role: 'agent' | 'join'): Reply<Speaker> {
+  authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
-    if (this.#lacksLease()) return this.#elsewhere();
-    const speaker = speakerWith(journal.fleet, { secret, role, hash });
+    if (this.#lacksLease()) return this.#redirect();
+    const speaker = authenticateAgent(journal.fleet, { secret, role, hash });
     if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
-    const host = hostOfRevoked(journal.fleet, { secret, role, hash });
-    if (host === undefined) return refused(speaker);
+    const host = hostOfRevokedToken(journal.fleet, { secret, role, hash });
+    if (host === undefined) return toRefusedReply(speaker);
     const token = tokenIdIn(secret);
-    return refused(this.refuseRevoked(host, token) ?? this.vouching.signRefusal(speaker, { host, token }));
+    return toRefusedReply(this.refuseRevoked(host, token) ?? this.statements.attachProof(speaker, { host, token }));
   }
 
   /**
@@ -258,41 +250,41 @@ export class Desk {
    * told that it was removed, so that its switch is wiped.
    */
   refuseRevoked(id: string, token: string | undefined): Refusal | undefined {
-    this.#reports.noteRemovedHost(id);
+    this.#reportRecorder.recordRemovedHost(id);
     const host = findHost(this.#options.journal.fleet, id);
     if (host?.doc.state !== 'removed') return undefined;
-    return this.vouching.signRefusal(notInFleet(id, host), { host: id, token });
+    return this.statements.attachProof(notInFleet(id, host), { host: id, token });
   }
 
   /** When a removed host was last heard by this server, to the minute. */
-  readonly removedReportMs = (host: string): number | undefined => this.#reports.removedReportMs(host);
+  readonly removedReportMs = (host: string): number | undefined => this.#reportRecorder.removedReportMs(host);
 
-  #refusalOf(speaker: Speaker): Refusal | undefined {
+  #denyUnlessAdmitted(speaker: AgentIdentity): Refusal | undefined {
     const { journal, clock } = this.#options;
     const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
-    if (refusal?.code === 'host-removed') this.#reports.noteRemovedHost(speaker.host);
-    return refusal === undefined ? undefined : this.vouching.signRefusal(refusal, speaker);
+    if (refusal?.code === 'host-removed') this.#reportRecorder.recordRemovedHost(speaker.host);
+    return refusal === undefined ? undefined : this.statements.attachProof(refusal, speaker);
   }
 
-  async join(joinToken: string, join: Join): Promise<Reply<Joined>> {
+  async join(joinToken: string, join: JoinRequest): Promise<Reply<JoinResponse>> {
     const { journal } = this.#options;
-    const found = this.speakerWith(joinToken, 'join');
+    const found = this.authenticate(joinToken, 'join');
     if (found.kind !== 'answer') return found;
     const speaker = found.answer;
     const command = this.joinCommand(speaker, join);
-    const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<Joined> => joinAgent(fleet, command);
+    const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<JoinResponse> => joinAgent(fleet, command);
     try {
       const outcome = await journal.submit({ by: agentName(speaker.host), why: 'agent joins', decide });
-      if (outcome.kind === 'refused') return refused(outcome.refusal);
-      return { kind: 'answer', answer: this.vouching.joined(outcome.answer) };
+      if (outcome.kind === 'refused') return toRefusedReply(outcome.refusal);
+      return { kind: 'answer', answer: this.statements.joinResponse(outcome.answer) };
     } catch (error) {
-      if (error instanceof NotHolder) return this.#elsewhere();
+      if (error instanceof NotHolder) return this.#redirect();
       throw error;
     }
   }
 
   /** The secret ends here: what goes on into the decision is its hash. */
-  joinCommand({ host, token }: Speaker, { secret, host: claimed }: Join): JoinCommand {
+  joinCommand({ host, token }: AgentIdentity, { secret, host: claimed }: JoinRequest): JoinCommand {
     const { clock, hash } = this.#options;
     const joinToken = token as TokenId;
     const credential = secretText(credentialId(joinToken), secret);
@@ -300,73 +292,73 @@ export class Desk {
   }
 
   /** Costs three look-ups when it says nothing new. Only what is worth writing down is committed, and nobody waits for that. */
-  heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
+  heartbeat(speaker: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
     const { journal, liveness } = this.#options;
-    if (this.#lacksLease()) return this.#elsewhere();
+    if (this.#lacksLease()) return this.#redirect();
     const { host } = speaker;
     const stored = findHost(journal.fleet, host);
-    const word = this.#words.get(host);
-    if (word?.settled !== undefined && isSettled(word.settled, speaker.token, beat, stored)) {
-      liveness.heard(host, true);
-      return word.report === undefined ? WANTED : KNOWN;
+    const word = this.#agentReports.get(host);
+    if (word?.baseline !== undefined && isRepeat(word.baseline, speaker.token, beat, stored)) {
+      liveness.recordHeartbeat(host, true);
+      return word.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
     }
-    const refusal = this.#refusalOf(speaker);
-    if (refusal !== undefined) return refused(refusal);
-    this.shared.note(speaker, beat.process, this.#options.clock.nowMs());
+    const refusal = this.#denyUnlessAdmitted(speaker);
+    if (refusal !== undefined) return toRefusedReply(refusal);
     const isUp = stored?.doc.connection.state === 'up';
-    liveness.heard(host, isUp);
+    liveness.recordHeartbeat(host, isUp);
     const report = beat.report ?? word?.report;
-    const isNew = stored === undefined || this.#reports.heard(speaker, stored.doc, { beat, report });
-    const givenRevision = this.#given.get(host)?.stamp.revision ?? 0;
-    const { applied, unready } = convergenceIn(beat, { host: stored?.doc, before: word, givenRevision });
-    const settled = isUp && !isNew ? settledBy(speaker, beat, stored) : undefined;
-    this.#words.set(host, { applied, unready, report, settled });
-    if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
-    if (word?.applied !== applied || word?.unready !== unready) for (const hear of this.#hearers) hear(host);
-    return report === undefined ? WANTED : KNOWN;
+    const isNew = stored === undefined || this.#reportRecorder.record(speaker, stored.doc, { beat, report });
+    const sentRevision = this.#sentViews.get(host)?.stamp.revision ?? 0;
+    const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: word, sentRevision });
+    const baseline = isUp && !isNew ? toBaseline(speaker, beat, stored) : undefined;
+    this.#agentReports.set(host, { applied, unready, report, baseline });
+    if (word?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
+    if (word?.applied !== applied || word?.unready !== unready)
+      for (const hear of this.#convergenceListeners) hear(host);
+    return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
   /** The view, as soon as it is another than what the agent has. */
-  async view(speaker: Speaker, ask: ViewAsk): Promise<Reply<ViewAnswer>> {
+  async view(speaker: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
-      if (this.#lacksLease()) return this.#elsewhere();
-      const refusal = this.#refusalOf(speaker);
-      if (refusal !== undefined) return refused(refusal);
+      if (this.#lacksLease()) return this.#redirect();
+      const refusal = this.#denyUnlessAdmitted(speaker);
+      if (refusal !== undefined) return toRefusedReply(refusal);
       // One that has another view than it was given last did not get that: it must not seem to be busy with it.
-      const { digest = ask.digest } = this.#given.get(speaker.host) ?? {};
-      if (digest !== ask.digest || !this.#isKnown(speaker.host, ask)) {
+      const { digest = ask.digest } = this.#sentViews.get(speaker.host) ?? {};
+      if (digest !== ask.digest || !this.#hasCurrentView(speaker.host, ask)) {
         const view = this.#compose(speaker.host);
-        if (view === undefined) return this.#elsewhere();
-        if (isNews(ask, view) || digest !== ask.digest) return this.#give(view, speaker);
+        if (view === undefined) return this.#redirect();
+        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, speaker);
       }
-      if (clock.nowMs() >= untilMs) return this.#unchanged();
-      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return this.#unchanged();
+      if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
+      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return this.#replyUnchanged();
     }
   }
 
   /** The agent has what composing its view would give: nearly every poll finds it so. */
-  #isKnown(host: string, { digest, leaseEpoch }: ViewAsk): boolean {
+  #hasCurrentView(host: string, { digest, leaseEpoch }: ViewRequest): boolean {
     if (digest === undefined || leaseEpoch !== this.#epoch) return false;
-    return this.#composed.isStill(host, digest, this.#options.clock.nowMs());
+    return this.#viewCache.isCurrent(host, digest, this.#options.clock.nowMs());
   }
 
   /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
-  #give(view: View, { token }: Speaker): Reply<ViewAnswer> {
-    this.#given.set(view.host, { digest: view.digest, stamp: view.stamp });
-    const word = this.#words.get(view.host);
+  #sendView(view: View, { token }: AgentIdentity): Reply<ViewResponse> {
+    this.#sentViews.set(view.host, { digest: view.digest, stamp: view.stamp });
+    const word = this.#agentReports.get(view.host);
     if (word?.applied !== undefined && word.applied !== view.digest)
-      this.#words.set(view.host, { ...word, applied: undefined, settled: undefined });
-    return { kind: 'answer', answer: this.vouching.viewAnswer(view, token) };
+      this.#agentReports.set(view.host, { ...word, applied: undefined, baseline: undefined });
+    return { kind: 'answer', answer: this.statements.viewResponse(view, token) };
   }
 
-  #unchanged(): Reply<ViewAnswer> {
-    return { kind: 'answer', answer: this.vouching.unchanged() };
+  #replyUnchanged(): Reply<ViewResponse> {
+    return { kind: 'answer', answer: this.statements.unchangedResponse() };
   }
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
-  async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
+  async observe(speaker: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
     const denial = this.denialOf(speaker);
     if (denial !== undefined) return denial;
     const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, speaker, answer)));
@@ -374,27 +366,27 @@ export class Desk {
   }
 
   /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
-  deposit(speaker: Speaker, deposit: Deposit): Reply<Deposited> {
-    return this.denialOf(speaker) ?? this.#exchange.deposit(speaker.host, deposit);
+  deposit(speaker: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
+    return this.denialOf(speaker) ?? this.#conntrackRelay.deposit(speaker.host, deposit);
   }
 
-  collect(speaker: Speaker, ask: Collect): Promise<Reply<Collected>> {
-    return this.#exchange.collect(speaker.host, ask, () => this.denialOf(speaker));
+  collect(speaker: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
+    return this.#conntrackRelay.collect(speaker.host, ask, () => this.denialOf(speaker));
   }
 
   /** What is said to one who does not get any further here. */
-  denialOf(speaker: Speaker): Reply<never> | undefined {
-    if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = this.#refusalOf(speaker);
-    return refusal === undefined ? undefined : refused(refusal);
+  denialOf(speaker: AgentIdentity): Reply<never> | undefined {
+    if (this.#lacksLease()) return this.#redirect();
+    const refusal = this.#denyUnlessAdmitted(speaker);
+    return refusal === undefined ? undefined : toRefusedReply(refusal);
   }
 
   #lacksLease(): boolean {
-    this.#lookAtLease();
-    return !this.#open || this.#options.journal.fence === undefined;
+    this.#checkLease();
+    return !this.#isOpen || this.#options.journal.fence === undefined;
   }
 
-  #elsewhere(): Reply<never> {
-    return this.vouching.elsewhere(this.#open ? this.#options.holder() : undefined);
+  #redirect(): Reply<never> {
+    return this.statements.redirect(this.#isOpen ? this.#options.holder() : undefined);
   }
 }

@@ -3,11 +3,11 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Rack } from './agent-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
 import { FileDisk } from './file-disk.ts';
-import { Memory } from './memory.ts';
+import { AgentStateStore } from './memory.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { DiskFailed, type Disk } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
@@ -57,12 +57,12 @@ describe('a file that cannot be read back', () => {
     await disk.write('view', text);
     await disk.write('identity', '{"current":{}}');
     const errors: string[] = [];
-    const memory = new Memory(disk, {
+    const memory = new AgentStateStore(disk, {
       info: () => undefined,
       warn: () => undefined,
       error: (_facts, message) => errors.push(message),
     });
-    expect([await memory.view(), await memory.identity()]).toEqual([undefined, {}]);
+    expect([await memory.readView(), await memory.readIdentity()]).toEqual([undefined, {}]);
     expect(errors).toHaveLength(2);
   });
 });
@@ -78,16 +78,16 @@ class FullDisk extends MemoryDisk {
 describe('an agent with a full disk', () => {
   test('acts-on-nothing-that-it-could-not-keep-and-says-so', async () => {
     const clock = new VirtualClock();
-    const plane = new Plane(clock);
+    const plane = new TestControlPlane(clock);
     await plane.start('s1');
     await clock.until('somebody decides', () => plane.hasLeader);
     await plane.register('c1');
     const token = await plane.joinToken('c1');
-    const rack = new Rack(plane, { joinToken: () => Promise.resolve(token) });
+    const rack = new TestHost(plane, { joinToken: () => Promise.resolve(token) });
     const disk = new FullDisk();
     disk.full = true;
     const agent = rack.start({ disk });
-    await clock.until('it cannot join', () => agent.status().unwelcome?.code === 'disk-failed');
+    await clock.until('it cannot join', () => agent.status().refusal?.code === 'disk-failed');
     expect(plane.host('c1')?.credential).toBeUndefined();
     disk.full = false;
     await clock.until('it is active', () => plane.host('c1')?.state === 'active');
@@ -95,8 +95,8 @@ describe('an agent with a full disk', () => {
     disk.full = true;
     const { applies } = rack.driver;
     await plane.edit('c1', { zone: 'other' });
-    await clock.until('it is said', () => plane.leader.desk.wordOf('c1')?.report?.problems.length === 1);
-    expect(plane.leader.desk.wordOf('c1')?.report?.problems).toEqual(['no space left on device']);
+    await clock.until('it is said', () => plane.leader.gateway.reportOf('c1')?.report?.problems.length === 1);
+    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual(['no space left on device']);
     expect(rack.driver.applies).toBe(applies);
     disk.full = false;
     await clock.until('it follows', () => rack.driver.applies > applies);

@@ -1,6 +1,6 @@
 // Signatures of the control plane, with Ed25519. It signs and verifies texts, and decides nothing about them.
 import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
-import type { PublicKey, Signed, Verify } from './statement.ts';
+import type { PublicKey, SignedText, Verify } from './statement.ts';
 
 /** In front of every text: a signature for another purpose is not one of these. */
 const PURPOSE = 'muster statement 1\n';
@@ -10,7 +10,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-export function signText(keys: readonly SigningKey[], text: string): Signed {
+export function signText(keys: readonly SigningKey[], text: string): SignedText {
   const bytes = Buffer.from(PURPOSE + text, 'utf8');
   return {
     text,

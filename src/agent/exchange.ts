@@ -1,33 +1,33 @@
 // Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
 // memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
-import { SERVICE, type HandOver } from '../election/index.ts';
+import { SERVICE, type Handover } from '../election/index.ts';
 import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import {
   COLLECT_WAIT_MAX_MS,
   NOT_COPIED_NOW,
-  type Collect,
-  type Collected,
-  type Copy,
-  type Deposit,
-  type Deposited,
+  type CollectRequest,
+  type CollectResponse,
+  type ConntrackCopy,
+  type DepositRequest,
+  type DepositResponse,
 } from './messages.ts';
 import type { Reply } from './ports.ts';
-import { Waiters } from './waiters.ts';
+import { LongPollWaiters } from './waiters.ts';
 
-export interface ExchangeOptions {
+export interface ConntrackRelayOptions {
   readonly journal: Pick<Journal, 'fleet'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Copying takes seconds: what lies here longer is not fetched any more. */
-const KEPT_MS = 60_000;
+const RETENTION_MS = 60_000;
 /** About 60 MB of text. Beyond it hand-overs go on, and connections that find no room may be cut. */
-const HELD_MAX = 500_000;
+const CONNECTIONS_MAX = 500_000;
 
-interface Held extends Copy {
+interface StoredDeposit extends ConntrackCopy {
   readonly from: string;
   readonly to: string;
   readonly connections: readonly string[];
@@ -35,35 +35,35 @@ interface Held extends Copy {
   readonly atMs: number;
 }
 
-const NOT_YET: Reply<Collected> = { kind: 'answer', answer: { kind: 'not-yet' } };
+const NOT_YET: Reply<CollectResponse> = { kind: 'answer', answer: { kind: 'not-yet' } };
 
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class ConntrackRelay {
+  readonly #options: ConntrackRelayOptions;
   /** By service: it is handed over once at a time. */
-  readonly #held = new Map<string, Held>();
-  readonly #waiters = new Waiters();
+  readonly #deposits = new Map<string, StoredDeposit>();
+  readonly #waiters = new LongPollWaiters();
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: ConntrackRelayOptions) {
     this.#options = options;
   }
 
   /** How many connections lie here. */
   get size(): number {
-    return [...this.#held.values()].reduce((sum, { connections }) => sum + connections.length, 0);
+    return [...this.#deposits.values()].reduce((sum, { connections }) => sum + connections.length, 0);
   }
 
-  deposit(host: string, { service, operation, phase, connections, inAll }: Deposit): Reply<Deposited> {
+  deposit(host: string, { service, operation, phase, connections, inAll }: DepositRequest): Reply<DepositResponse> {
     const { clock, log } = this.#options;
-    const passed = this.#handOverOf({ service, operation, phase });
-    if (passed?.from !== host) return refused(notHandedOver(service));
-    this.#held.delete(service);
-    const kept = connections.slice(0, Math.max(0, HELD_MAX - this.size));
+    const passed = this.#findActiveHandover({ service, operation, phase });
+    if (passed?.from !== host) return toRefusedReply(refuseNotCopied(service));
+    this.#deposits.delete(service);
+    const kept = connections.slice(0, Math.max(0, CONNECTIONS_MAX - this.size));
     if (kept.length < inAll) {
       mark('deposit-cut');
       log.warn({ service, host, inAll, kept: kept.length }, 'not all connections of a service are copied');
     }
     const { to } = passed;
-    this.#held.set(service, {
+    this.#deposits.set(service, {
       service,
       operation,
       phase,
@@ -73,21 +73,25 @@ export class Exchange {
       inAll,
       atMs: clock.nowMs(),
     });
-    this.#waiters.changed(service);
+    this.#waiters.wake(service);
     return { kind: 'answer', answer: { kept: kept.length } };
   }
 
   /** What the old end brought, as soon as it is there. `stop` says when nobody may be answered here any more. */
-  async collect(host: string, ask: Collect, stop: () => Reply<never> | undefined): Promise<Reply<Collected>> {
+  async collect(
+    host: string,
+    ask: CollectRequest,
+    stop: () => Reply<never> | undefined,
+  ): Promise<Reply<CollectResponse>> {
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? COLLECT_WAIT_MAX_MS, COLLECT_WAIT_MAX_MS);
     for (;;) {
       const stopped = stop();
       if (stopped !== undefined) return stopped;
-      const passed = this.#handOverOf(ask);
-      if (passed?.to !== host) return refused(notHandedOver(ask.service));
-      const held = this.#held.get(ask.service);
-      if (held !== undefined && isOf(held, passed)) {
+      const passed = this.#findActiveHandover(ask);
+      if (passed?.to !== host) return toRefusedReply(refuseNotCopied(ask.service));
+      const held = this.#deposits.get(ask.service);
+      if (held !== undefined && isForHandover(held, passed)) {
         const { connections, inAll } = held;
         return { kind: 'answer', answer: { kind: 'connections', connections, inAll } };
       }
@@ -96,60 +100,61 @@ export class Exchange {
   }
 
   /** The hand-over that somebody speaks of, if it is at that point now. */
-  #handOverOf({ service, operation, phase }: Copy): HandOver | undefined {
+  #findActiveHandover({ service, operation, phase }: ConntrackCopy): Handover | undefined {
     const { fleet } = this.#options.journal;
-    const now = handOverOf(fleet, service);
+    const now = handoverOf(fleet, service);
     return now?.operation === operation && now.phase === phase ? now : undefined;
   }
 
   /** What was done to services: of those that are past it nothing is kept, and nobody waits for it. */
-  touch(applied: readonly AppliedChange[]): void {
+  onCommit(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
       const id = (after ?? before)?.id;
       if (kind !== SERVICE.name || id === undefined) continue;
-      const held = this.#held.get(id);
-      const now = handOverOf(fleet, id);
-      if (held !== undefined && (now === undefined || !isOf(held, now))) this.#held.delete(id);
-      this.#waiters.changed(id);
+      const held = this.#deposits.get(id);
+      const now = handoverOf(fleet, id);
+      if (held !== undefined && (now === undefined || !isForHandover(held, now))) this.#deposits.delete(id);
+      this.#waiters.wake(id);
     }
   }
 
   expire(nowMs: number): void {
     this.#waiters.expire(nowMs);
-    for (const { service, atMs } of this.#held.values()) if (nowMs - atMs > KEPT_MS) this.#held.delete(service);
+    for (const { service, atMs } of this.#deposits.values())
+      if (nowMs - atMs > RETENTION_MS) this.#deposits.delete(service);
   }
 
   /** The fleet may be another one: everybody looks again, and what is not wanted any more goes. */
-  look(): void {
+  recheck(): void {
     const { fleet } = this.#options.journal;
-    for (const held of this.#held.values()) {
-      const now = handOverOf(fleet, held.service);
-      if (now === undefined || !isOf(held, now)) this.#held.delete(held.service);
+    for (const held of this.#deposits.values()) {
+      const now = handoverOf(fleet, held.service);
+      if (now === undefined || !isForHandover(held, now)) this.#deposits.delete(held.service);
     }
-    this.#waiters.changedAll();
+    this.#waiters.wakeAll();
   }
 
   /** Another lease, or the end: what was brought here is brought to the next holder. */
   clear(): void {
-    this.#held.clear();
-    this.#waiters.changedAll();
+    this.#deposits.clear();
+    this.#waiters.wakeAll();
   }
 }
 
-function handOverOf(fleet: FleetReader, service: string): HandOver | undefined {
+function handoverOf(fleet: FleetReader, service: string): Handover | undefined {
   return fleet.get(SERVICE, idOf(SERVICE, service))?.doc.handOver;
 }
 
-function isOf({ operation, phase, from, to }: Held, now: HandOver): boolean {
+function isForHandover({ operation, phase, from, to }: StoredDeposit, now: Handover): boolean {
   return operation === now.operation && phase === now.phase && from === now.from && to === now.to;
 }
 
-function notHandedOver(service: string): Refusal {
+function refuseNotCopied(service: string): Refusal {
   const message = `Connections of ${service} are not copied by this host now.`;
   return { kind: 'conflict', code: NOT_COPIED_NOW, message };
 }
 
-function refused({ code, message }: Refusal): Reply<never> {
+function toRefusedReply({ code, message }: Refusal): Reply<never> {
   return { kind: 'refused', code, message };
 }

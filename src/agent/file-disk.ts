@@ -19,29 +19,29 @@ export class FileDisk implements Disk {
       return await readFile(this.#path(name), 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw this.#failed(`read ${name}`, error);
+      throw this.#toDiskFailed(`read ${name}`, error);
     }
   }
 
   async write(name: FileName, text: string): Promise<void> {
     const path = this.#path(name);
     try {
-      await this.#flushed(`${path}.new`, text);
+      await this.#writeFlushed(`${path}.new`, text);
       await rename(`${path}.new`, path);
       await flushFolder(this.#folder);
     } catch (error) {
-      throw this.#failed(`write ${name}`, error);
+      throw this.#toDiskFailed(`write ${name}`, error);
     }
   }
 
   /** The folder is there but for the first time: each look at it is a wait. */
-  async #flushed(path: string, text: string): Promise<void> {
+  async #writeFlushed(path: string, text: string): Promise<void> {
     try {
-      await flushed(path, text);
+      await writeFlushed(path, text);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
-      await flushed(path, text);
+      await writeFlushed(path, text);
     }
   }
 
@@ -49,13 +49,13 @@ export class FileDisk implements Disk {
     return join(this.#folder, `agent-${name}.json`);
   }
 
-  #failed(what: string, cause: unknown): DiskFailed {
+  #toDiskFailed(what: string, cause: unknown): DiskFailed {
     const why = cause instanceof Error ? cause.message : String(cause);
     return new DiskFailed(`the agent cannot ${what} in its data folder: ${why}`, { cause });
   }
 }
 
-async function flushed(path: string, text: string): Promise<void> {
+async function writeFlushed(path: string, text: string): Promise<void> {
   const file = await open(path, 'w', FILE_MODE);
   try {
     await file.writeFile(text);

@@ -1,6 +1,6 @@
 // What a host does about ports, by the version of its agent.
 import { describe, expect, test } from 'vitest';
-import { Bench, build, destroy, nic, NotedNetwork, activate } from './hypervisor-fixture.ts';
+import { InstanceTasksHarness, build, destroy, nic, RecordingNetwork, activate } from './hypervisor-fixture.ts';
 
 const NICS = [nic('p0', { nic: 0, serial: 4, pool: 'segment:seg-1' }), nic('p1', { nic: 1 })];
 const INLINE = [nic('e0', { backEnd: 'embedded' }), nic('l0', { nic: 1, backEnd: 'host-local' })];
@@ -14,9 +14,9 @@ const fact = (port: string, more: object = {}): object => ({
 });
 const BOUND = [fact('p0', { serial: 4, segment: 'seg-1' }), fact('p1')];
 
-function benchWith(): { readonly bench: Bench; readonly network: NotedNetwork } {
-  const network = new NotedNetwork();
-  return { bench: new Bench({ network }), network };
+function benchWith(): { readonly bench: InstanceTasksHarness; readonly network: RecordingNetwork } {
+  const network = new RecordingNetwork();
+  return { bench: new InstanceTasksHarness({ network }), network };
 }
 
 describe('a host asked to build', () => {
@@ -49,7 +49,7 @@ describe('a host asked to build', () => {
     const answer = await bench.perform('build', build('i1', { nics: NICS }));
     expect(answer).toEqual({ outcome: 'done', tookMs: 0 });
     expect(network.calls).toEqual([]);
-    expect(bench.driver.hypervisor.instance('i1')?.nics).toEqual(NICS);
+    expect(bench.driver.runtime.instance('i1')?.nics).toEqual(NICS);
   });
 
   test.each(['allocate', 'bind', 'driver'])('ports-that-the-journal-keeps-are-left-to-the-server, %s', async (mode) => {
@@ -95,12 +95,12 @@ describe('a host asked to build', () => {
   });
 
   test('an-instance-without-nics-is-built-by-every-version', async () => {
-    const answer = await new Bench().perform('build', build('i1'), { serviceVersion: 1 });
+    const answer = await new InstanceTasksHarness().perform('build', build('i1'), { serviceVersion: 1 });
     expect(answer.outcome).toBe('done');
   });
 
   test('a-host-without-access-to-the-network-says-so', async () => {
-    const answer = await new Bench().perform('build', build('i1', { network: 'bind', nics: NICS }));
+    const answer = await new InstanceTasksHarness().perform('build', build('i1', { network: 'bind', nics: NICS }));
     expect(answer).toMatchObject({ outcome: 'failed', facts: { fault: 'no-network-access', runs: false } });
     expect(answer.problems?.[0]).toContain('has no access to the network back end');
   });
@@ -116,7 +116,7 @@ describe('a host whose driver binds', () => {
   });
 
   test('binds-by-itself-where-it-has-no-network-to-ask', async () => {
-    const answer = await new Bench().perform('build', build('i1', { network: 'driver', nics: NICS }));
+    const answer = await new InstanceTasksHarness().perform('build', build('i1', { network: 'driver', nics: NICS }));
     const own = { type: 'simulated', addresses: [] };
     expect(answer.facts).toEqual({
       ports: [
@@ -176,7 +176,7 @@ describe('the same task again', () => {
 
   test('after-a-crash-between-binding-and-starting-finds-its-ports', async () => {
     const { bench, network } = benchWith();
-    bench.driver.hypervisor.arm({ task: 'build', times: 1, problem: 'crashed', fault: 'spawn-failed' });
+    bench.driver.runtime.arm({ task: 'build', times: 1, problem: 'crashed', fault: 'spawn-failed' });
     const args = build('i1', { network: 'allocate', nics: NICS });
     expect(await bench.perform('build', args, { id: 't1' })).toMatchObject({ outcome: 'failed' });
     expect(await bench.perform('build', args, { id: 't1' })).toMatchObject({ facts: { ports: BOUND } });
@@ -226,7 +226,7 @@ describe('a host asked to destroy', () => {
   });
 
   test('without-access-to-the-network-it-leaves-them-to-the-server', async () => {
-    const bench = new Bench();
+    const bench = new InstanceTasksHarness();
     await bench.perform('build', build('i1'));
     const args = destroy('i1', { nics, ports: 'delete-own' });
     expect(await bench.perform('destroy', args)).toMatchObject({ outcome: 'done' });

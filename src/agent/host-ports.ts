@@ -11,7 +11,7 @@ import {
   type PoolKey,
   type PortAnswer,
 } from '../network/index.ts';
-import type { EndNic, NetworkMode, OrderNic } from './instance-order.ts';
+import type { ReleasedNic, NetworkMode, TaskNic } from './instance-order.ts';
 
 /** What a host says of a port that it bound. */
 export interface PortFact {
@@ -23,11 +23,11 @@ export interface PortFact {
   readonly addresses: readonly { readonly ip: string; readonly subnet: string }[];
 }
 
-export type PortsDone =
+export type PortsResult =
   | { readonly kind: 'done'; readonly ports: readonly PortFact[] }
   | { readonly kind: 'failed'; readonly fault: string; readonly problem: string; readonly pool?: string };
 
-export interface PortsAsk<N> {
+export interface PortsRequest<N> {
   readonly host: string;
   readonly instance: string;
   readonly nics: readonly N[];
@@ -36,7 +36,7 @@ export interface PortsAsk<N> {
 
 /** A back end that gives no answer is asked again, then the host says so: another one may do better. */
 const TRIES = 3;
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 export class HostPorts {
   readonly #network: HostNetwork | undefined;
@@ -47,11 +47,11 @@ export class HostPorts {
     this.#clock = clock;
   }
 
-  async connect(mode: NetworkMode, ask: PortsAsk<OrderNic>): Promise<PortsDone> {
+  async connect(mode: NetworkMode, ask: PortsRequest<TaskNic>): Promise<PortsResult> {
     const outside = { ...ask, nics: ask.nics.filter((nic) => !isInline(nic)) };
     switch (mode) {
       case 'ready':
-        return done([]);
+        return succeed([]);
       case 'bind':
         return this.#bind(outside);
       case 'allocate':
@@ -65,52 +65,52 @@ export class HostPorts {
    * Deletes what Muster made and hands back what a user made, which is never the host's to delete. A host that has no access
    * to the networks any more leaves it all to the server, which goes through the ports after it.
    */
-  async release(ask: PortsAsk<EndNic>): Promise<PortsDone> {
+  async release(ask: PortsRequest<ReleasedNic>): Promise<PortsResult> {
     const nics = ask.nics.filter((nic) => !isInline(nic)).map(endNic);
-    if (nics.length === 0 || this.#network === undefined) return done([]);
-    const answers = await this.#ask('release', { ...ask, nics });
+    if (nics.length === 0 || this.#network === undefined) return succeed([]);
+    const answers = await this.#call('release', { ...ask, nics });
     if (!Array.isArray(answers)) return answers;
     const left = answers.find(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
-    return left === undefined ? done([]) : failed(left);
+    return left === undefined ? succeed([]) : fail(left);
   }
 
-  async #create(ask: PortsAsk<OrderNic>): Promise<PortsDone | undefined> {
+  async #create(ask: PortsRequest<TaskNic>): Promise<PortsResult | undefined> {
     const nics = ask.nics.filter((nic) => nic.createdBy === 'muster').map(hostNic);
     if (nics.length === 0) return undefined;
-    const answers = await this.#ask('create', { ...ask, nics });
+    const answers = await this.#call('create', { ...ask, nics });
     if (!Array.isArray(answers)) return answers;
     const bad = answers.find(({ outcome }) => outcome !== 'ok');
-    return bad === undefined ? undefined : failed(bad);
+    return bad === undefined ? undefined : fail(bad);
   }
 
-  async #bind(ask: PortsAsk<OrderNic>): Promise<PortsDone> {
-    if (ask.nics.length === 0) return done([]);
-    const answers = await this.#ask('bind', { ...ask, nics: ask.nics.map(hostNic) });
+  async #bind(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
+    if (ask.nics.length === 0) return succeed([]);
+    const answers = await this.#call('bind', { ...ask, nics: ask.nics.map(hostNic) });
     if (!Array.isArray(answers)) return answers;
     const byPort = new Map(answers.map((answer) => [answer.port, answer]));
     const facts: PortFact[] = [];
     for (const nic of ask.nics) {
       const answer = byPort.get(nic.port) ?? { port: nic.port, outcome: 'not-found' };
-      if (answer.outcome !== 'ok') return failed(answer, nic);
+      if (answer.outcome !== 'ok') return fail(answer, nic);
       facts.push(factOf(nic, answer));
     }
-    return done(facts);
+    return succeed(facts);
   }
 
   /** Here the driver is who binds. It may also be the first to make them: before the gates open nobody else has. */
-  async #bindAsDriver(ask: PortsAsk<OrderNic>): Promise<PortsDone> {
-    if (this.#network === undefined) return done(ask.nics.map((nic) => factOf(nic)));
+  async #bindAsDriver(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
+    if (this.#network === undefined) return succeed(ask.nics.map((nic) => factOf(nic)));
     const bound = await this.#bind(ask);
     if (bound.kind !== 'failed' || bound.fault !== 'not-found') return bound;
     return (await this.#create(ask)) ?? (await this.#bind(ask));
   }
 
-  async #ask(
+  async #call(
     call: 'create' | 'bind' | 'release',
-    { host, instance, nics, signal }: PortsAsk<HostNic>,
-  ): Promise<PortAnswer[] | Extract<PortsDone, { kind: 'failed' }>> {
+    { host, instance, nics, signal }: PortsRequest<HostNic>,
+  ): Promise<PortAnswer[] | Extract<PortsResult, { kind: 'failed' }>> {
     const ask: HostAsk = { host, instance, nics };
-    if (this.#network === undefined) return noAccess(call);
+    if (this.#network === undefined) return failNoAccess(call);
     for (let tries = 1; ; tries += 1) {
       try {
         return [...(await this.#network[call](ask))];
@@ -120,24 +120,24 @@ export class HostPorts {
           return { kind: 'failed', fault: 'back-end-unavailable', problem: error.message };
         }
       }
-      await this.#clock.sleep(AGAIN_MS, signal);
+      await this.#clock.sleep(RETRY_MS, signal);
     }
   }
 }
 
-function done(ports: readonly PortFact[]): PortsDone {
+function succeed(ports: readonly PortFact[]): PortsResult {
   return { kind: 'done', ports };
 }
 
 /** The outcomes are faults by the same names, but for a back end that cannot be reached. */
-function failed({ port, outcome, text }: PortAnswer, nic?: OrderNic): Extract<PortsDone, { kind: 'failed' }> {
+function fail({ port, outcome, text }: PortAnswer, nic?: TaskNic): Extract<PortsResult, { kind: 'failed' }> {
   const fault = outcome === 'unavailable' ? 'back-end-unavailable' : outcome;
   const problem = `port ${port}: ${outcome}${text === undefined ? '' : `, ${text}`}`;
   const pool = outcome === 'pool-empty' ? nic?.pool : undefined;
   return { kind: 'failed', fault, problem, ...(pool !== undefined && { pool }) };
 }
 
-function noAccess(call: string): Extract<PortsDone, { kind: 'failed' }> {
+function failNoAccess(call: string): Extract<PortsResult, { kind: 'failed' }> {
   const problem = `this host is asked to ${call} ports and has no access to the network back end`;
   return { kind: 'failed', fault: 'no-network-access', problem };
 }
@@ -147,7 +147,7 @@ function isInline({ backEnd }: { readonly backEnd: string }): boolean {
   return (CAPABILITIES as Readonly<Record<string, { readonly inline: boolean } | undefined>>)[backEnd]?.inline ?? false;
 }
 
-function hostNic(order: OrderNic): HostNic {
+function hostNic(order: TaskNic): HostNic {
   const { port, nic, network, mac, serial, createdBy, addresses, pool, segment, takes } = order;
   return {
     ...{ port, nic, network, mac, serial, createdBy, addresses },
@@ -157,12 +157,20 @@ function hostNic(order: OrderNic): HostNic {
   };
 }
 
-function endNic({ port, createdBy, nic = 0, network = '', mac = '', addresses = [], serial = 0 }: EndNic): HostNic {
+function endNic({
+  port,
+  createdBy,
+  nic = 0,
+  network = '',
+  mac = '',
+  addresses = [],
+  serial = 0,
+}: ReleasedNic): HostNic {
   return { port, nic, network, mac, serial, createdBy, addresses };
 }
 
 /** As the back end answered; a driver that binds by itself says how, and gives no address. */
-function factOf(nic: OrderNic, answer: Partial<PortAnswer> = {}): PortFact {
+function factOf(nic: TaskNic, answer: Partial<PortAnswer> = {}): PortFact {
   const { pool = '' } = nic;
   const segment = nic.segment ?? (pool.startsWith('segment:') ? pool.slice('segment:'.length) : undefined);
   return {

@@ -1,37 +1,37 @@
 // The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { compileChecker } from '../fleet/index.ts';
-import { Connections, type Answered, type Asked, type Origin } from './http-request.ts';
-import { parsedJson } from './json-text.ts';
+import { HttpConnections, type HttpResponse, type HttpRequest, type Origin } from './http-request.ts';
+import { tryParseJson } from './json-text.ts';
 import {
   COLLECT_WAIT_MAX_MS,
-  COLLECTED,
-  DEPOSITED,
-  HEARD,
-  ISSUED,
-  JOINED,
-  OBSERVED,
+  COLLECT_RESPONSE,
+  DEPOSIT_RESPONSE,
+  HEARTBEAT_RESPONSE,
+  ISSUED_CERTIFICATE,
+  JOIN_RESPONSE,
+  OBSERVATIONS_RESPONSE,
   VIEW,
-  VIEW_ANSWER,
+  VIEW_RESPONSE,
   VIEW_WAIT_MAX_MS,
-  type Collect,
-  type Collected,
-  type Deposit,
-  type Deposited,
-  type Heard,
+  type CollectRequest,
+  type CollectResponse,
+  type DepositRequest,
+  type DepositResponse,
+  type HeartbeatResponse,
   type Heartbeat,
-  type Issued,
-  type Join,
-  type Joined,
+  type IssuedCertificate,
+  type JoinRequest,
+  type JoinResponse,
   type Observations,
-  type Observed,
-  type ViewAnswer,
-  type ViewAsk,
+  type ObservationsResponse,
+  type ViewResponse,
+  type ViewRequest,
 } from './messages.ts';
-import { LinkDown, type CertificateLink, type Link, type Reply, type Session } from './ports.ts';
+import { LinkDown, type CertificateLink, type AgentLink, type Reply, type Session } from './ports.ts';
 import { transportTo } from './server-address.ts';
 import type { Fingerprint } from './server-pin.ts';
-import { isSigned, type Signed } from './statement.ts';
+import { isSigned, type SignedText } from './statement.ts';
 
 export interface HttpLinkOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
@@ -49,45 +49,45 @@ const TIMEOUT_MS = 5000;
 const GRACE_MS = 10_000;
 
 const VIEW_REPLY = Type.Union([
-  Type.Object({ ...VIEW_ANSWER.properties, kind: Type.Literal('unchanged') }),
-  Type.Object({ ...VIEW_ANSWER.properties, kind: Type.Literal('view'), view: VIEW }),
+  Type.Object({ ...VIEW_RESPONSE.properties, kind: Type.Literal('unchanged') }),
+  Type.Object({ ...VIEW_RESPONSE.properties, kind: Type.Literal('view'), view: VIEW }),
 ]);
 
 type Check = ReturnType<typeof compileChecker>;
 
 const CHECKS = {
-  joined: compileChecker(JOINED),
-  issued: compileChecker(ISSUED),
-  heard: compileChecker(HEARD),
+  joined: compileChecker(JOIN_RESPONSE),
+  issued: compileChecker(ISSUED_CERTIFICATE),
+  heard: compileChecker(HEARTBEAT_RESPONSE),
   view: compileChecker(VIEW_REPLY),
-  observed: compileChecker(OBSERVED),
-  deposited: compileChecker(DEPOSITED),
-  collected: compileChecker(COLLECTED),
+  observed: compileChecker(OBSERVATIONS_RESPONSE),
+  deposited: compileChecker(DEPOSIT_RESPONSE),
+  collected: compileChecker(COLLECT_RESPONSE),
 };
 
-interface Sent {
+interface PostRequest {
   readonly body: object;
   readonly check: Check;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-export class HttpLink implements Link {
-  readonly #connections: Connections;
+export class HttpLink implements AgentLink {
+  readonly #connections: HttpConnections;
   readonly #timeoutMs: number;
   readonly #insecure: boolean;
   /** By the server's address: an agent has few, and asks them all the time. */
   readonly #origins = new Map<string, Origin>();
   readonly certificates: CertificateLink = {
     renew: async (to, renewal) =>
-      this.#post<Issued>(to, '/api/v1/agent/certificate', { body: renewal, check: CHECKS.issued }),
+      this.#post<IssuedCertificate>(to, '/api/v1/agent/certificate', { body: renewal, check: CHECKS.issued }),
     present: (pair) => this.#connections.present(pair),
   };
 
   constructor(options: HttpLinkOptions = {}) {
     this.#insecure = options.insecure === true;
     const { ca, pins } = options;
-    this.#connections = new Connections({ ca, pins, loopbackOnly: !this.#insecure });
+    this.#connections = new HttpConnections({ ca, pins, loopbackOnly: !this.#insecure });
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
 
@@ -101,39 +101,42 @@ export class HttpLink implements Link {
     this.#connections.close();
   }
 
-  async join(to: Session, join: Join): Promise<Reply<Joined>> {
-    return this.#post<Joined>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
+  async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+    return this.#post<JoinResponse>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
   }
 
-  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
-    return this.#post<Heard>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
+  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+    return this.#post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
   }
 
-  async observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
-    return this.#post<Observed>(to, '/api/v1/agent/observations', { body: observations, check: CHECKS.observed });
+  async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+    return this.#post<ObservationsResponse>(to, '/api/v1/agent/observations', {
+      body: observations,
+      check: CHECKS.observed,
+    });
   }
 
-  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     const words = Object.entries(ask).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const path = `/api/v1/agent/view?${words.join('&')}`;
     const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
     const origin = this.#origin(to.server);
-    return this.#ask<ViewAnswer>({ origin, path, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
+    return this.#send<ViewResponse>({ origin, path, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
   }
 
-  async deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+  async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     const sent = { body: deposit, check: CHECKS.deposited, timeoutMs: this.#timeoutMs + GRACE_MS };
-    return this.#post<Deposited>(to, '/api/v1/agent/connections/deposit', sent);
+    return this.#post<DepositResponse>(to, '/api/v1/agent/connections/deposit', sent);
   }
 
-  async collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+  async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const timeoutMs = (ask.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
     const sent = { body: ask, check: CHECKS.collected, timeoutMs, signal };
-    return this.#post<Collected>(to, '/api/v1/agent/connections/collect', sent);
+    return this.#post<CollectResponse>(to, '/api/v1/agent/connections/collect', sent);
   }
 
-  async #post<A>(to: Session, path: string, { body, check, timeoutMs, signal }: Sent): Promise<Reply<A>> {
-    const asked: Asked = {
+  async #post<A>(to: Session, path: string, { body, check, timeoutMs, signal }: PostRequest): Promise<Reply<A>> {
+    const asked: HttpRequest = {
       origin: this.#origin(to.server),
       path,
       method: 'POST',
@@ -142,33 +145,33 @@ export class HttpLink implements Link {
       timeoutMs: timeoutMs ?? this.#timeoutMs,
       ...(signal !== undefined && { signal }),
     };
-    return this.#ask<A>(asked, check);
+    return this.#send<A>(asked, check);
   }
 
   #origin(server: string): Origin {
     let origin = this.#origins.get(server);
-    if (origin === undefined) this.#origins.set(server, (origin = this.#permitted(server)));
+    if (origin === undefined) this.#origins.set(server, (origin = this.#resolveOrigin(server)));
     return origin;
   }
 
   /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
-  #permitted(server: string): Origin {
+  #resolveOrigin(server: string): Origin {
     if (transportTo(server) === 'http' && !this.#insecure)
       throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
-    return socketAddress(server);
+    return parseOrigin(server);
   }
 
-  async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {
-    const answered = await this.#connections.ask(asked);
-    const value = parsedJson(answered.text);
-    if (answered.status !== 200) return otherwise(answered, value);
+  async #send<A>(asked: HttpRequest, check: Check): Promise<Reply<A>> {
+    const answered = await this.#connections.send(asked);
+    const value = tryParseJson(answered.text);
+    if (answered.status !== 200) return toErrorReply(answered, value);
     const problems = check(value);
     if (problems.length > 0) throw new LinkDown(`the server answered what this agent does not understand`);
     return { kind: 'answer', answer: value as A };
   }
 }
 
-function socketAddress(server: string): Origin {
+function parseOrigin(server: string): Origin {
   const url = URL.parse(server);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new LinkDown(`"${server}" is not the address of a server`);
@@ -184,7 +187,7 @@ function socketAddress(server: string): Origin {
 
 const MISDIRECTED = 421;
 /** The server is there and cannot answer now, or wants to be left alone for a moment. */
-const PASSING: readonly number[] = [408, 425, 429];
+const TRANSIENT_STATUSES: readonly number[] = [408, 425, 429];
 
 interface Problem {
   readonly code?: unknown;
@@ -193,19 +196,19 @@ interface Problem {
   readonly statement?: unknown;
 }
 
-function otherwise({ status, location }: Answered, value: unknown): Reply<never> {
+function toErrorReply({ status, location }: HttpResponse, value: unknown): Reply<never> {
   const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
   if (status === MISDIRECTED) {
     const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
     return { kind: 'elsewhere', ...(holder !== undefined && { holder }), ...statementOf(problem) };
   }
   // An answer without a code is not from our server: a proxy's page, another program on the port.
-  if (status < 400 || status >= 500 || PASSING.includes(status) || typeof problem.code !== 'string')
+  if (status < 400 || status >= 500 || TRANSIENT_STATUSES.includes(status) || typeof problem.code !== 'string')
     throw new LinkDown(`the server answered ${status}`);
   const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
   return { kind: 'refused', code: problem.code, message, ...statementOf(problem) };
 }
 
-function statementOf({ statement }: Problem): { readonly statement?: Signed } {
+function statementOf({ statement }: Problem): { readonly statement?: SignedText } {
   return isSigned(statement) ? { statement } : {};
 }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Connections } from './http-request.ts';
+import { HttpConnections } from './http-request.ts';
 
 type Looked = (error: Error | null, address: unknown, family?: number) => void;
 const resolver = vi.hoisted(() => ({ addresses: ['127.0.0.1'] }));
@@ -31,7 +31,7 @@ async function ask(): Promise<{ readonly requests: number; readonly error: unkno
     response.end('{}');
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const connections = new Connections({ loopbackOnly: true });
+  const connections = new HttpConnections({ loopbackOnly: true });
   onTestFinished(() => {
     connections.close();
     server.closeAllConnections();
@@ -39,7 +39,7 @@ async function ask(): Promise<{ readonly requests: number; readonly error: unkno
   });
   const origin = { isSecure: false, hostname: 'localhost', port: String((server.address() as AddressInfo).port) };
   const asked = { origin, path: '/', method: 'GET' as const, secret: 's', timeoutMs: 5000 };
-  const error: unknown = await connections.ask(asked).then(
+  const error: unknown = await connections.send(asked).then(
     () => undefined,
     (found: unknown) => found,
   );

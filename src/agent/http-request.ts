@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { lookup } from 'node:dns';
 import { isLoopback } from '../api/index.ts';
-import { PinningAgent } from './pinning-agent.ts';
+import { PinningHttpsAgent } from './pinning-agent.ts';
 import { LinkDown, type KeyPair } from './ports.ts';
 import type { Fingerprint } from './server-pin.ts';
 
@@ -18,7 +18,7 @@ export interface Origin {
   readonly port: string;
 }
 
-export interface Asked {
+export interface HttpRequest {
   readonly origin: Origin;
   /** With what is asked for. */
   readonly path: string;
@@ -29,13 +29,13 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-export interface Answered {
+export interface HttpResponse {
   readonly status: number;
   readonly location: string | undefined;
   readonly text: string;
 }
 
-export interface ConnectionsOptions {
+export interface HttpConnectionsOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
   /** Fingerprints that servers are known by. */
@@ -48,16 +48,16 @@ export interface ConnectionsOptions {
  * As many as were in use at once: when ten thousand polls end in one second, closing most of their connections and opening them
  * again costs more than everything else together. The server closes those that stay idle.
  */
-const KEPT = { keepAlive: true, maxFreeSockets: Infinity };
+const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: Infinity };
 
-export class Connections {
+export class HttpConnections {
   readonly #http: HttpAgent;
-  readonly #options: ConnectionsOptions;
+  readonly #options: HttpConnectionsOptions;
   #https: HttpsAgent;
 
-  constructor(options: ConnectionsOptions = {}) {
+  constructor(options: HttpConnectionsOptions = {}) {
     this.#options = options;
-    this.#http = new HttpAgent({ ...KEPT, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
+    this.#http = new HttpAgent({ ...KEEP_ALIVE, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
     this.#https = this.#newHttps(undefined);
   }
 
@@ -77,26 +77,26 @@ export class Connections {
   #newHttps(pair: KeyPair | undefined): HttpsAgent {
     const { ca, pins } = this.#options;
     const options = {
-      ...KEPT,
+      ...KEEP_ALIVE,
       ...(ca !== undefined && { ca }),
       ...(pair !== undefined && { cert: pair.certificate, key: pair.key }),
     };
-    return pins === undefined || pins.length === 0 ? new HttpsAgent(options) : new PinningAgent(options, pins);
+    return pins === undefined || pins.length === 0 ? new HttpsAgent(options) : new PinningHttpsAgent(options, pins);
   }
 
-  async ask(asked: Asked): Promise<Answered> {
+  async send(asked: HttpRequest): Promise<HttpResponse> {
     try {
-      return await this.#once(asked);
+      return await this.#sendOnce(asked);
     } catch (error) {
       // A kept connection that the server closed just now carried nothing, and every call may be repeated.
-      if (!(error instanceof LostConnection) || asked.signal?.aborted === true) throw error;
-      return this.#once(asked);
+      if (!(error instanceof StaleConnection) || asked.signal?.aborted === true) throw error;
+      return this.#sendOnce(asked);
     }
   }
 
-  #once(asked: Asked): Promise<Answered> {
+  #sendOnce(asked: HttpRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const sent = this.#send(asked);
+      const sent = this.#open(asked);
       const giveUp = (why: string) => (): void => void sent.destroy(new LinkDown(why));
       const stop = giveUp('the agent stops');
       const timer = setTimeout(giveUp('the server did not answer in time'), asked.timeoutMs);
@@ -108,10 +108,10 @@ export class Connections {
       if (asked.signal?.aborted === true) stop();
       sent.once('error', (error) => {
         end();
-        reject(downBecause(error, sent));
+        reject(toConnectionError(error, sent));
       });
       sent.once('response', (answer) => {
-        read(answer)
+        readResponse(answer)
           .finally(end)
           .then(resolve, (error: unknown) => reject(asLinkDown(error)));
       });
@@ -119,7 +119,7 @@ export class Connections {
     });
   }
 
-  #send({ origin: { isSecure, hostname, port }, path, method, secret, body }: Asked): ClientRequest {
+  #open({ origin: { isSecure, hostname, port }, path, method, secret, body }: HttpRequest): ClientRequest {
     const headers = {
       authorization: `Bearer ${secret}`,
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
@@ -139,11 +139,11 @@ const lookUpLoopback: LookupFunction = (hostname, options, done) => {
   });
 };
 
-class LostConnection extends LinkDown {}
+class StaleConnection extends LinkDown {}
 
-function downBecause(error: Error, sent: ClientRequest): LinkDown {
+function toConnectionError(error: Error, sent: ClientRequest): LinkDown {
   const lost = sent.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-  return lost ? new LostConnection(error.message, { cause: error }) : asLinkDown(error);
+  return lost ? new StaleConnection(error.message, { cause: error }) : asLinkDown(error);
 }
 
 function asLinkDown(error: unknown): LinkDown {
@@ -151,7 +151,7 @@ function asLinkDown(error: unknown): LinkDown {
   return new LinkDown(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-async function read(answer: IncomingMessage): Promise<Answered> {
+async function readResponse(answer: IncomingMessage): Promise<HttpResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

@@ -1,14 +1,14 @@
 // Tasks for simulated machines, and the host's side of a network that writes down what it is asked.
 import { NetworkUnavailable, type HostAsk, type HostNetwork, type PortAnswer } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
-import type { OrderNic } from './instance-order.ts';
-import type { Fence, Performed } from './ports.ts';
-import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
+import type { TaskNic } from './instance-order.ts';
+import type { TaskFence, TaskResult } from './ports.ts';
+import { NodeDriver, type NodeDriverOptions } from './simulated-driver.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 export const AMOUNTS = { vcpus: 2, memoryMiB: 2048, diskGiB: 20 };
 
-export function nic(port: string, facts: Partial<OrderNic> = {}): OrderNic {
+export function nic(port: string, facts: Partial<TaskNic> = {}): TaskNic {
   return {
     port,
     nic: 0,
@@ -49,7 +49,7 @@ export const activate = (instance: string, facts: object = {}): Task['args'] => 
 type Call = 'create' | 'bind' | 'release';
 
 /** A back end that makes what it is told, gives one address per bind, and fails as it is told to. */
-export class NotedNetwork implements HostNetwork {
+export class RecordingNetwork implements HostNetwork {
   readonly calls: string[] = [];
   readonly made = new Set<string>();
   /** What a port answers instead of success. */
@@ -87,21 +87,25 @@ export class NotedNetwork implements HostNetwork {
 }
 
 /** A machine and its clock; tasks are performed at once, however long they take. */
-export class Bench {
+export class InstanceTasksHarness {
   readonly clock = new VirtualClock();
-  readonly driver: SimulatedDriver;
+  readonly driver: NodeDriver;
   #tasks = 0;
 
-  constructor(machine: Omit<SimulatedMachine, 'clock'> = {}) {
-    this.driver = new SimulatedDriver({ clock: this.clock, ...machine });
+  constructor(machine: Omit<NodeDriverOptions, 'clock'> = {}) {
+    this.driver = new NodeDriver({ clock: this.clock, ...machine });
   }
 
   get running(): string[] {
-    return this.driver.hypervisor.instances.map(({ id, state }) => `${id} ${state}`);
+    return this.driver.runtime.instances.map(({ id, state }) => `${id} ${state}`);
   }
 
   /** Begins a task; time stands still. */
-  begin(kind: string, args: Task['args'], given: { readonly id?: string } & Partial<Fence> = {}): Promise<Performed> {
+  begin(
+    kind: string,
+    args: Task['args'],
+    given: { readonly id?: string } & Partial<TaskFence> = {},
+  ): Promise<TaskResult> {
     const { id = `task-${(this.#tasks += 1)}`, ...rest } = given;
     const stamp = { journalId: 'j1', leaseEpoch: 1, revision: 1 };
     const fence = { stamp, host: 'h1', serviceVersion: 3, signal: new AbortController().signal, ...rest };
@@ -109,9 +113,9 @@ export class Bench {
   }
 
   /** Performs a task to its end. */
-  async perform(...args: Parameters<Bench['begin']>): Promise<Performed & { readonly tookMs: number }> {
+  async perform(...args: Parameters<InstanceTasksHarness['begin']>): Promise<TaskResult & { readonly tookMs: number }> {
     const fromMs = this.clock.nowMs();
-    const ends: { performed?: Performed } = {};
+    const ends: { performed?: TaskResult } = {};
     void this.begin(...args).then((performed) => void (ends.performed = performed));
     await this.clock.until('the task ended', () => ends.performed !== undefined);
     return { ...(ends.performed ?? { outcome: 'failed' }), tookMs: this.clock.nowMs() - fromMs };

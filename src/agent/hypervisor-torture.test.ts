@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { fail, ITEM, newOperation, OPERATION, record, type Item, type OperationKind } from '../operations/index.ts';
-import { Rack } from './agent-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
-import { build, destroy, nic, NotedNetwork } from './hypervisor-fixture.ts';
-import { Plane } from './plane-fixture.ts';
+import { build, destroy, nic, RecordingNetwork } from './hypervisor-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 /** Builds an instance on an item's host, and destroys it again when it is to go. */
@@ -26,7 +26,7 @@ function tryKind(answers: string[]): OperationKind {
         ? { kind: 'build', args: build(id, { network: 'allocate', nics: nics(id) }) }
         : { kind: 'destroy', args: destroy(id, { ports: 'delete-own', nics: nics(id) }) };
     },
-    answered: (_fleet, item, { outcome, facts }) => {
+    handleTaskAnswer: (_fleet, item, { outcome, facts }) => {
       const { step, target } = item.doc;
       answers.push(`${step} ${target.id}: ${outcome} ${JSON.stringify(facts)}`);
       if (outcome === 'failed') return fail(item, { code: 'test' });
@@ -44,23 +44,23 @@ interface Run {
 async function run(crash?: Crash): Promise<Run> {
   const clock = new VirtualClock();
   const answers: string[] = [];
-  const plane = new Plane(clock, 'journal-1', [tryKind(answers)]);
+  const plane = new TestControlPlane(clock, 'journal-1', [tryKind(answers)]);
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register('c1');
   const joinToken = await plane.joinToken('c1');
-  const network = new NotedNetwork();
+  const network = new RecordingNetwork();
   const machine = { network, durations: { build: 100, destroy: 50 }, delayMs: 5 };
-  const rack = new Rack(plane, { joinToken: () => Promise.resolve(joinToken), machine, serviceVersion: 1 });
+  const rack = new TestHost(plane, { joinToken: () => Promise.resolve(joinToken), machine, serviceVersion: 1 });
   rack.start();
   await clock.until('c1 is active', () => plane.host('c1')?.state === 'active');
   await rack.stop();
   await begin(plane);
   const ports = new CrashingPorts(crash);
-  rack.start(ports.around({ link: rack.link, disk: rack.disk, driver: rack.driver, clock }));
+  rack.start(ports.wrap({ link: rack.link, disk: rack.disk, driver: rack.driver, clock }));
   let restarted = false;
   await clock.until('the operation ended', () => {
-    if (ports.dead && !restarted) {
+    if (ports.hasCrashed && !restarted) {
       restarted = true;
       rack.start();
     }
@@ -69,7 +69,7 @@ async function run(crash?: Crash): Promise<Run> {
   const end = {
     state: stateOf(plane),
     answers: [...answers].sort(),
-    instances: rack.driver.hypervisor.instances.map(({ id, state }) => `${id} ${state}`),
+    instances: rack.driver.runtime.instances.map(({ id, state }) => `${id} ${state}`),
     ports: [...network.made],
     violations: plane.violations,
   };
@@ -79,7 +79,7 @@ async function run(crash?: Crash): Promise<Run> {
   return { end, calls };
 }
 
-async function begin(plane: Plane): Promise<void> {
+async function begin(plane: TestControlPlane): Promise<void> {
   const item = (id: string): { key: string; target: Item['target']; host: string; step: string } => ({
     key: id,
     target: { kind: 'instance', id },
@@ -92,7 +92,7 @@ async function begin(plane: Plane): Promise<void> {
   await plane.commit(() => accept(made, null));
 }
 
-function stateOf(plane: Plane): string | undefined {
+function stateOf(plane: TestControlPlane): string | undefined {
   const { fleet } = plane.leader.journal;
   const open = [...fleet.all(ITEM)].some(({ doc }) => doc.operation === 'op-try' && doc.state === 'running');
   return open ? 'running' : fleet.get(OPERATION, idOf(OPERATION, 'op-try'))?.doc.state;

@@ -1,30 +1,30 @@
 // A link without a network: the agent's calls go to desks in the same process. For the demo and for fleets of simulated
 // hosts; the rules are those of the real one, including whose secret opens what.
 import { StoreUnavailable } from '../journal/index.ts';
-import type { Speaker } from './admission.ts';
-import type { Desk } from './desk.ts';
+import type { AgentIdentity } from './admission.ts';
+import type { AgentGateway } from './desk.ts';
 import type {
-  Collect,
-  Collected,
-  Deposit,
-  Deposited,
-  Heard,
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
   Heartbeat,
-  Join,
-  Joined,
+  JoinRequest,
+  JoinResponse,
   Observations,
-  Observed,
-  ViewAnswer,
-  ViewAsk,
+  ObservationsResponse,
+  ViewResponse,
+  ViewRequest,
 } from './messages.ts';
-import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
+import { LinkDown, type AgentLink, type Reply, type Session } from './ports.ts';
 
-export class InProcessLink implements Link {
-  readonly #deskAt: (server: string) => Desk | undefined;
+export class InProcessLink implements AgentLink {
+  readonly #gatewayAt: (server: string) => AgentGateway | undefined;
 
   /** `deskAt` finds the desk of a server by its address; undefined while the server is away. */
-  constructor(deskAt: (server: string) => Desk | undefined) {
-    this.#deskAt = deskAt;
+  constructor(deskAt: (server: string) => AgentGateway | undefined) {
+    this.#gatewayAt = deskAt;
   }
 
   /** Nobody is authenticated by being in the same process: here, too, it is the signature that counts. */
@@ -32,27 +32,31 @@ export class InProcessLink implements Link {
     return false;
   }
 
-  async join(to: Session, join: Join): Promise<Reply<Joined>> {
-    return this.#reached(() => this.#desk(to).join(to.secret, join));
+  async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+    return this.#mapStoreFailure(() => this.#gateway(to).join(to.secret, join));
   }
 
-  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
-    return this.#asSpeaker(to, (desk, speaker) => desk.heartbeat(speaker, beat));
+  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.heartbeat(speaker, beat));
   }
 
-  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
-    return this.#untilAborted(signal, () => this.#asSpeaker(to, (desk, speaker) => desk.view(speaker, ask)));
+  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.view(speaker, ask)));
   }
 
-  async deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
-    return this.#asSpeaker(to, (desk, speaker) => desk.deposit(speaker, deposit));
+  async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.deposit(speaker, deposit));
   }
 
-  async collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
-    return this.#untilAborted(signal, () => this.#asSpeaker(to, (desk, speaker) => desk.collect(speaker, ask)));
+  async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.collect(speaker, ask)));
   }
 
-  async #untilAborted<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
+  async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
+    const over = new AbortController();
+    const given = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new LinkDown('the agent stops')), { signal: over.signal });
+    });
     if (signal.aborted) throw new LinkDown('the agent stops');
     const { promise: given, reject } = Promise.withResolvers<never>();
     const stop = (): void => reject(new LinkDown('the agent stops'));
@@ -64,29 +68,29 @@ export class InProcessLink implements Link {
     }
   }
 
-  async observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
-    return this.#asSpeaker(to, (desk, speaker) => desk.observe(speaker, observations));
+  async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.observe(speaker, observations));
   }
 
-  async #asSpeaker<A>(
+  async #callAsAgent<A>(
     to: Session,
-    ask: (desk: Desk, speaker: Speaker) => Reply<A> | Promise<Reply<A>>,
+    ask: (desk: AgentGateway, speaker: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
   ): Promise<Reply<A>> {
-    return this.#reached(async () => {
-      const desk = this.#desk(to);
-      const found = desk.speakerWith(to.secret, 'agent');
+    return this.#mapStoreFailure(async () => {
+      const desk = this.#gateway(to);
+      const found = desk.authenticate(to.secret, 'agent');
       return found.kind === 'answer' ? ask(desk, found.answer) : found;
     });
   }
 
-  #desk({ server }: Session): Desk {
-    const desk = this.#deskAt(server);
+  #gateway({ server }: Session): AgentGateway {
+    const desk = this.#gatewayAt(server);
     if (desk === undefined) throw new LinkDown(`server "${server}" is away`);
     return desk;
   }
 
   /** A store that does not answer the server is a server that does not answer the agent. */
-  async #reached<A>(ask: () => Promise<A>): Promise<A> {
+  async #mapStoreFailure<A>(ask: () => Promise<A>): Promise<A> {
     try {
       return await ask();
     } catch (error) {

@@ -16,7 +16,7 @@ export const NETWORK_MODES = ['ready', 'bind', 'allocate', 'driver'] as const;
 export type NetworkMode = (typeof NETWORK_MODES)[number];
 
 /** The version from which an agent knows each of them. What it knew before it still knows. */
-const KNOWN_SINCE: Readonly<Record<NetworkMode, number>> = {
+const SUPPORTED_SINCE: Readonly<Record<NetworkMode, number>> = {
   allocate: 1,
   driver: 1,
   bind: EARLY_CREATE_VERSION,
@@ -44,7 +44,7 @@ const NIC = Type.Object({
   pool: Type.Optional(Type.String()),
   takes: Type.Optional(Type.Array(Type.Union([Type.Literal(4), Type.Literal(6)]))),
 });
-export type OrderNic = Static<typeof NIC>;
+export type TaskNic = Static<typeof NIC>;
 
 const AMOUNT = Type.Integer({ minimum: 0 });
 
@@ -59,10 +59,10 @@ const BUILD = Type.Object({
   /** How an instance that is prepared for will come. */
   kind: Type.Optional(MOVE),
 });
-export type BuildOrder = Static<typeof BUILD>;
+export type BuildArgs = Static<typeof BUILD>;
 
 /** A NIC that is let go of. Its port may be all that the server still knows of it. */
-const END_NIC = Type.Object({
+const RELEASED_NIC = Type.Object({
   port: ID,
   createdBy: CREATED_BY,
   backEnd: Type.String(),
@@ -72,13 +72,17 @@ const END_NIC = Type.Object({
   addresses: Type.Optional(Type.Array(Type.String())),
   serial: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type EndNic = Static<typeof END_NIC>;
+export type ReleasedNic = Static<typeof RELEASED_NIC>;
 
-const DESTROY = Type.Object({ instance: ID, nics: Type.Array(END_NIC), ports: Type.Enum(['leave', 'delete-own']) });
-export type DestroyOrder = Static<typeof DESTROY>;
+const DESTROY = Type.Object({
+  instance: ID,
+  nics: Type.Array(RELEASED_NIC),
+  ports: Type.Enum(['leave', 'delete-own']),
+});
+export type DestroyArgs = Static<typeof DESTROY>;
 
 const MIGRATE = Type.Object({ instance: ID, target: ID, kind: MOVE });
-export type MigrateOrder = Static<typeof MIGRATE>;
+export type MigrateArgs = Static<typeof MIGRATE>;
 
 const ACTIVATE = Type.Object({
   instance: ID,
@@ -89,13 +93,13 @@ const ACTIVATE = Type.Object({
   /** Said when nobody can tell whether the source has sent it: what was not received is not activated. */
   ifReceived: Type.Optional(Type.Boolean()),
 });
-export type ActivateOrder = Static<typeof ACTIVATE>;
+export type ActivateArgs = Static<typeof ACTIVATE>;
 
-export type InstanceOrder =
-  | { readonly task: 'build' | 'prepare'; readonly args: BuildOrder }
-  | { readonly task: 'destroy'; readonly args: DestroyOrder }
-  | { readonly task: 'migrate'; readonly args: MigrateOrder }
-  | { readonly task: 'activate'; readonly args: ActivateOrder };
+export type ParsedInstanceTask =
+  | { readonly task: 'build' | 'prepare'; readonly args: BuildArgs }
+  | { readonly task: 'destroy'; readonly args: DestroyArgs }
+  | { readonly task: 'migrate'; readonly args: MigrateArgs }
+  | { readonly task: 'activate'; readonly args: ActivateArgs };
 
 const SCHEMAS = {
   build: BUILD,
@@ -112,25 +116,28 @@ export function isInstanceTask(kind: string): kind is InstanceTask {
 }
 
 /** The order that a task is, or what is wrong with it. */
-export function orderOf({ kind, args }: Pick<Task, 'kind' | 'args'>): InstanceOrder | readonly string[] {
+export function parseInstanceTask({ kind, args }: Pick<Task, 'kind' | 'args'>): ParsedInstanceTask | readonly string[] {
   if (!isInstanceTask(kind)) return [`this agent cannot do "${kind}"`];
   const problems = CHECKS.get(kind)?.(args) ?? [];
   if (problems.length > 0) {
     return problems.map(({ field, message }) => `this agent cannot read the task "${kind}": ${field} ${message}`);
   }
-  return { task: kind, args } as unknown as InstanceOrder;
+  return { task: kind, args } as unknown as ParsedInstanceTask;
 }
 
 /** The ports that the host has something to do about, and what. */
-export function portsIn({ args }: InstanceOrder): { readonly mode: NetworkMode; readonly nics: readonly OrderNic[] } {
+export function portWorkOf({ args }: ParsedInstanceTask): {
+  readonly mode: NetworkMode;
+  readonly nics: readonly TaskNic[];
+} {
   if (!('network' in args) || args.network === undefined) return { mode: 'ready', nics: [] };
   return { mode: args.network, nics: args.nics };
 }
 
 /** Why an agent of this version cannot do it; undefined when it can. Without NICs there is nothing to know. */
-export function beyondVersion(order: InstanceOrder, version: number): string | undefined {
-  const { mode, nics } = portsIn(order);
-  if (nics.length === 0 || version >= KNOWN_SINCE[mode]) return undefined;
-  const needs = `version ${KNOWN_SINCE[mode]} or later`;
+export function findUnsupported(order: ParsedInstanceTask, version: number): string | undefined {
+  const { mode, nics } = portWorkOf(order);
+  if (nics.length === 0 || version >= SUPPORTED_SINCE[mode]) return undefined;
+  const needs = `version ${SUPPORTED_SINCE[mode]} or later`;
   return `this agent has service version ${version} and cannot ${order.task} with network "${mode}", which takes ${needs}`;
 }

@@ -1,7 +1,7 @@
 // JSON from outside, which may be anything.
 
 /** The value; undefined for what is no JSON. */
-export function parsedJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

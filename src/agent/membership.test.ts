@@ -1,56 +1,56 @@
 import { expect, test } from 'vitest';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { Line } from './line.ts';
+import { LeaderClient } from './line.ts';
 import { Membership } from './membership.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import { Memory } from './memory.ts';
+import { AgentStateStore } from './memory.ts';
 import type { AgentPorts } from './ports.ts';
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 function newMembership(): { readonly membership: Membership; readonly putBack: () => number } {
-  const memory = new Memory(new MemoryDisk(), log);
-  const line = new Line(['http://s1'], log);
+  const store = new AgentStateStore(new MemoryDisk(), log);
+  const leader = new LeaderClient(['http://s1'], log);
   const options = { joinToken: () => Promise.resolve(undefined) };
   const ports = { log } as unknown as AgentPorts;
-  const certificates = new CertificateKeeper(ports, { line, memory });
-  const membership = new Membership(ports, options, { line, memory, certificates });
+  const certificates = new CertificateKeeper(ports, { leader, store });
+  const membership = new Membership(ports, options, { leader, store, certificates });
   let putBack = 0;
-  membership.onStay = () => (putBack += 1);
+  membership.onLeaveReverted = () => (putBack += 1);
   return { membership, putBack: () => putBack };
 }
 
 test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-the-machine', async () => {
   const { membership, putBack } = newMembership();
-  membership.beginToLeave();
-  await membership.leave('leave:1');
+  membership.beginWipe();
+  await membership.recordWiped('leave:1');
   // Its answer was lost, and it is told again. Only then it hears that nobody waits for the first any more.
-  membership.beginToLeave();
-  expect(await membership.stayAfterAll()).toBe(false);
-  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:1', 0]);
-  await membership.leave('leave:2');
-  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:2', 0]);
-  expect(await membership.stayAfterAll()).toBe(true);
-  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([false, undefined, 1]);
+  membership.beginWipe();
+  expect(await membership.revertLeave()).toBe(false);
+  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:1', 0]);
+  await membership.recordWiped('leave:2');
+  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:2', 0]);
+  expect(await membership.revertLeave()).toBe(true);
+  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([false, undefined, 1]);
 });
 
 test('two-orders-to-leave-wipe-at-once: nothing-is-put-back-before-both-are-over', async () => {
   const { membership, putBack } = newMembership();
-  membership.beginToLeave();
-  membership.beginToLeave();
-  await membership.leave('leave:1');
-  expect(await membership.stayAfterAll()).toBe(false);
+  membership.beginWipe();
+  membership.beginWipe();
+  await membership.recordWiped('leave:1');
+  expect(await membership.revertLeave()).toBe(false);
   expect([membership.isLeaving, putBack()]).toEqual([true, 0]);
-  await membership.leave('leave:2');
-  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:2', 0]);
+  await membership.recordWiped('leave:2');
+  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:2', 0]);
 });
 
 test('an-order-to-leave-that-comes-while-it-is-written-down-that-it-stays-is-not-forgotten', async () => {
   const { membership } = newMembership();
-  membership.beginToLeave();
-  await membership.leave('leave:1');
-  const stays = membership.stayAfterAll();
-  membership.beginToLeave();
+  membership.beginWipe();
+  await membership.recordWiped('leave:1');
+  const stays = membership.revertLeave();
+  membership.beginWipe();
   expect(await stays).toBe(true);
   expect(membership.isLeaving).toBe(true);
 });

@@ -4,14 +4,14 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { compileChecker } from '../fleet/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
 import { TRUST } from './trust.ts';
-import { parsedJson } from './json-text.ts';
+import { tryParseJson } from './json-text.ts';
 import { VIEW, type View } from './messages.ts';
 import type { Disk, FileName } from './ports.ts';
 
 /** The agent's own files. What runs on a simulated machine is the machine's to remember. */
 type OwnFile = Exclude<FileName, 'machine' | 'switch'>;
 
-const IDENTITY = Type.Object({
+const MEMBERSHIP_STATE = Type.Object({
   /** The credential that is in use. */
   current: Type.Optional(
     Type.Object({
@@ -43,9 +43,9 @@ const CERTIFICATE = Type.Object({
   /** By the agent's own clock. */
   receivedAtMs: Type.Integer(),
 });
-export type HeldCertificate = Static<typeof CERTIFICATE>;
+export type StoredCertificate = Static<typeof CERTIFICATE>;
 
-const TAKEN = Type.Object({
+const STORED_VIEW = Type.Object({
   /** The credential under which it was taken: another one may belong to another journal. */
   token: Type.String(),
   view: VIEW,
@@ -60,21 +60,21 @@ const ANSWERS = Type.Array(
   }),
 );
 
-export type Identity = Static<typeof IDENTITY>;
+export type MembershipState = Static<typeof MEMBERSHIP_STATE>;
 
-export interface Taken {
+export interface StoredView {
   readonly token: string;
   readonly view: View;
 }
 
 const CHECKS = {
-  identity: compileChecker(IDENTITY),
-  view: compileChecker(TAKEN),
+  identity: compileChecker(MEMBERSHIP_STATE),
+  view: compileChecker(STORED_VIEW),
   answers: compileChecker(ANSWERS),
   certificate: compileChecker(CERTIFICATE),
 } satisfies Record<OwnFile, ReturnType<typeof compileChecker>>;
 
-export class Memory {
+export class AgentStateStore {
   readonly #disk: Disk;
   readonly #log: Log;
 
@@ -83,42 +83,42 @@ export class Memory {
     this.#log = log;
   }
 
-  async identity(): Promise<Identity> {
-    return (await this.#read<typeof IDENTITY>('identity')) ?? {};
+  async readIdentity(): Promise<MembershipState> {
+    return (await this.#read<typeof MEMBERSHIP_STATE>('identity')) ?? {};
   }
 
-  async view(): Promise<Taken | undefined> {
-    return this.#read<typeof TAKEN>('view');
+  async readView(): Promise<StoredView | undefined> {
+    return this.#read<typeof STORED_VIEW>('view');
   }
 
-  async answers(): Promise<readonly TaskAnswer[]> {
+  async readAnswers(): Promise<readonly TaskAnswer[]> {
     return (await this.#read<typeof ANSWERS>('answers')) ?? [];
   }
 
-  async certificate(): Promise<HeldCertificate | undefined> {
+  async readCertificate(): Promise<StoredCertificate | undefined> {
     return this.#read<typeof CERTIFICATE>('certificate');
   }
 
-  keepIdentity(identity: Identity): Promise<void> {
+  writeIdentity(identity: MembershipState): Promise<void> {
     return this.#disk.write('identity', JSON.stringify(identity));
   }
 
-  keepView(taken: Taken): Promise<void> {
+  writeView(taken: StoredView): Promise<void> {
     return this.#disk.write('view', JSON.stringify(taken));
   }
 
-  keepCertificate(held: HeldCertificate): Promise<void> {
+  writeCertificate(held: StoredCertificate): Promise<void> {
     return this.#disk.write('certificate', JSON.stringify(held));
   }
 
-  keepAnswers(answers: readonly TaskAnswer[]): Promise<void> {
+  writeAnswers(answers: readonly TaskAnswer[]): Promise<void> {
     return this.#disk.write('answers', JSON.stringify(answers));
   }
 
   async #read<S extends TSchema>(name: OwnFile): Promise<Static<S> | undefined> {
     const text = await this.#disk.read(name);
     if (text === undefined) return undefined;
-    const value = parsedJson(text);
+    const value = tryParseJson(text);
     const problems = CHECKS[name](value);
     if (problems.length === 0) return value as Static<S>;
     this.#log.error({ file: name, problems }, 'a file of this agent cannot be read back and is ignored');

@@ -2,11 +2,11 @@
 // and the API description. Nothing here grows with the fleet. What agents send is closed; what they are sent is open, so
 // that a newer server may say more than an older agent understands.
 import { Type, type Static } from 'typebox';
-import { closed, ID } from '../access/index.ts';
+import { strictObject, ID } from '../access/index.ts';
 import { CONNECTION_PATTERN } from '../dataplane/index.ts';
 import { CONDITION, CONDITIONS_MAX, SWITCH_IDENTITY } from '../hosts/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
-import { SIGNED, type Signed } from './statement.ts';
+import { SIGNED_TEXT, type SignedText } from './statement.ts';
 
 /** Which journal, which holder, which state of the fleet: what a view was made of. An agent refuses what is older. */
 export interface Stamp {
@@ -46,7 +46,7 @@ const CERTIFICATE_REQUEST = Type.String({
 });
 
 /** A certificate for the host whose credential asked for it. */
-export const ISSUED = Type.Object({
+export const ISSUED_CERTIFICATE = Type.Object({
   /** PEM. */
   certificate: Type.String(),
   /** PEM: those by which servers check certificates, the one that issued this first. */
@@ -54,38 +54,38 @@ export const ISSUED = Type.Object({
   /** Of the keys that it was issued with: it grows with every rotation. */
   serial: Type.Integer(),
 });
-export type Issued = Static<typeof ISSUED>;
+export type IssuedCertificate = Static<typeof ISSUED_CERTIFICATE>;
 
-export const RENEWAL = closed({ certificateRequest: CERTIFICATE_REQUEST });
-export type Renewal = Static<typeof RENEWAL>;
+export const RENEWAL_REQUEST = strictObject({ certificateRequest: CERTIFICATE_REQUEST });
+export type RenewalRequest = Static<typeof RENEWAL_REQUEST>;
 
 /**
  * The agent makes its own secret and keeps it before it asks: whoever asks again with the same secret because the
  * answer was lost is answered as before, and no secret is ever in an answer.
  */
-export const JOIN = closed({
+export const JOIN_REQUEST = strictObject({
   secret: Type.String({ pattern: '^[A-Za-z0-9_-]{40,200}$', description: 'chosen by the agent, 256 bits' }),
   /** The host that the agent believes to be; a join token for another one is refused. */
   host: Type.Optional(ID),
   certificateRequest: Type.Optional(CERTIFICATE_REQUEST),
 });
-export type Join = Static<typeof JOIN>;
+export type JoinRequest = Static<typeof JOIN_REQUEST>;
 
 /** Which keys and which servers the control plane has, signed by it. A server of an older version does not say. */
-const CONTROL_PLANE = Type.Optional(SIGNED);
+const CONTROL_PLANE = Type.Optional(SIGNED_TEXT);
 
-export const JOINED = Type.Object({
+export const JOIN_RESPONSE = Type.Object({
   host: Type.String(),
   token: Type.String(),
   controlPlane: CONTROL_PLANE,
   /** Absent when none was requested, and from servers that issue none. */
-  certificate: Type.Optional(ISSUED),
+  certificate: Type.Optional(ISSUED_CERTIFICATE),
 });
 /** The host it is, and the id of its token: with the agent's secret this makes its credential. */
-export type Joined = Static<typeof JOINED>;
+export type JoinResponse = Static<typeof JOIN_RESPONSE>;
 
 /** Beyond this many something else is broken than single peers. */
-export const UNHEARD_MAX = 100;
+export const BFD_DOWN_PEERS_MAX = 100;
 
 /** Enough for a person to see what is wrong; the rest is in the agent's log. */
 export const PROBLEMS_MAX = 10;
@@ -95,10 +95,10 @@ export const STRAYS_MAX = 100;
 
 const PROBLEMS = Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: PROBLEMS_MAX });
 
-export const REFUSALS_OF_VIEWS = ['other-host', 'other-journal', 'older-epoch', 'older-revision'] as const;
-export type ViewRefusal = (typeof REFUSALS_OF_VIEWS)[number];
+export const VIEW_REFUSALS = ['other-host', 'other-journal', 'older-epoch', 'older-revision'] as const;
+export type ViewRefusal = (typeof VIEW_REFUSALS)[number];
 
-const REPORT = closed({
+const REPORT = strictObject({
   /** What the machine is, as its driver found it. */
   facts: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 }),
   /** What is there and in no view: reported, never touched. */
@@ -107,17 +107,17 @@ const REPORT = closed({
   /** What tells its switch apart; absent while the agent does not know. */
   switch: Type.Optional(SWITCH_IDENTITY),
   /** Peers whose tunnel heartbeat is not heard; absent where nobody listens for any. The first ones, in order. */
-  unheardPeers: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: UNHEARD_MAX })),
+  unheardPeers: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: BFD_DOWN_PEERS_MAX })),
   /** The last view that was refused, while none was taken after it. */
-  refusedView: Type.Optional(closed({ because: Type.Enum(REFUSALS_OF_VIEWS), stamp: STAMP })),
+  refusedView: Type.Optional(strictObject({ because: Type.Enum(VIEW_REFUSALS), stamp: STAMP })),
 });
-export type Report = Static<typeof REPORT>;
+export type HostReport = Static<typeof REPORT>;
 
 /** A host on which more services than this are not ready has a fault of its own: it has not converged. */
 export const UNREADY_MAX = 200;
 
 /** A service of the view that cannot be provided here yet, although the host has converged otherwise, and why. */
-const UNREADY_SERVICE = closed({
+const UNREADY_SERVICE = strictObject({
   service: Type.String({ minLength: 1, maxLength: 300 }),
   because: Type.String({ maxLength: PROBLEM_LENGTH_MAX }),
 });
@@ -129,7 +129,7 @@ export const CONDITIONS_FEATURE = 'conditions';
 export const PROCESS_FEATURE = 'process';
 
 /** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
-export const HEARTBEAT = closed({
+export const HEARTBEAT = strictObject({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   /** The view that the host is in line with. */
   applied: Type.Optional(Type.String({ maxLength: 100 })),
@@ -145,53 +145,53 @@ export const HEARTBEAT = closed({
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;
 
-export const HEARD = Type.Object({
+export const HEARTBEAT_RESPONSE = Type.Object({
   report: Type.Enum(['wanted', 'known']),
   /** This server knows `unready`. One that does not say so takes a host that has converged to be ready for everything. */
   readiness: Type.Optional(Type.Literal('per-service')),
   /** What else this server knows of heartbeats: agents do not send to one what it would refuse. */
   features: Type.Optional(Type.Array(Type.String())),
 });
-export type Heard = Static<typeof HEARD>;
+export type HeartbeatResponse = Static<typeof HEARTBEAT_RESPONSE>;
 
 /** An agent's own patience must be longer than this. Below the idle limit of common proxies, which is 30 s. */
 export const VIEW_WAIT_MAX_MS = 25_000;
 
 /** Without a digest the whole view is answered at once: what an agent asks for after a start and after a cut. */
-export const VIEW_ASK = closed({
+export const VIEW_REQUEST = strictObject({
   digest: Type.Optional(Type.String({ maxLength: 100 })),
   leaseEpoch: Type.Optional(Type.Integer({ minimum: 0 })),
   waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: VIEW_WAIT_MAX_MS })),
 });
-export type ViewAsk = Static<typeof VIEW_ASK>;
+export type ViewRequest = Static<typeof VIEW_REQUEST>;
 
-export const VIEW_ANSWER = Type.Object({
+export const VIEW_RESPONSE = Type.Object({
   kind: Type.Enum(['view', 'unchanged']),
   view: Type.Optional(VIEW),
   /** Signed where the link itself does not authenticate the server. */
-  statement: Type.Optional(SIGNED),
+  statement: Type.Optional(SIGNED_TEXT),
   controlPlane: CONTROL_PLANE,
 });
-export type ViewAnswer =
+export type ViewResponse =
   | {
       readonly kind: 'view';
       readonly view: View;
-      readonly statement?: Signed | undefined;
-      readonly controlPlane?: Signed | undefined;
+      readonly statement?: SignedText | undefined;
+      readonly controlPlane?: SignedText | undefined;
     }
-  | { readonly kind: 'unchanged'; readonly controlPlane?: Signed | undefined };
+  | { readonly kind: 'unchanged'; readonly controlPlane?: SignedText | undefined };
 
 /** More than a host ever has open at once; a longer list is sent in slices. */
 export const ANSWERS_MAX = 100;
 
-const TASK_ANSWER = closed({
+const TASK_ANSWER = strictObject({
   task: Type.String({ minLength: 1, maxLength: 500 }),
   outcome: Type.Enum(['done', 'failed']),
   problems: Type.Optional(PROBLEMS),
   facts: Type.Optional(Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 })),
 });
 
-export const OBSERVATIONS = closed({ answers: Type.Array(TASK_ANSWER, { minItems: 1, maxItems: ANSWERS_MAX }) });
+export const OBSERVATIONS = strictObject({ answers: Type.Array(TASK_ANSWER, { minItems: 1, maxItems: ANSWERS_MAX }) });
 export interface Observations {
   readonly answers: readonly TaskAnswer[];
 }
@@ -200,10 +200,10 @@ export interface Observations {
  * `recorded`: it counted. `stale`: nobody waits for it any more, also when it is said a second time. `not-taken`: the
  * server could not; say it again.
  */
-export const OBSERVED = Type.Object({
+export const OBSERVATIONS_RESPONSE = Type.Object({
   results: Type.Array(Type.Object({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
 });
-export type Observed = Static<typeof OBSERVED>;
+export type ObservationsResponse = Static<typeof OBSERVATIONS_RESPONSE>;
 
 /** The most that is copied from one host to the next; a deposit of so many is about 5 MB. */
 export const DEPOSIT_MAX = 50_000;
@@ -215,16 +215,16 @@ export const COLLECT_WAIT_MAX_MS = 5000;
 export const NOT_COPIED_NOW = 'not-copied-now';
 
 /** Which connections are copied, and the how-manieth time: a service is handed over by one operation at a time. */
-const COPY = {
+const CONNTRACK_COPY_FIELDS = {
   service: Type.String({ minLength: 1, maxLength: 300 }),
   operation: Type.String({ minLength: 1, maxLength: 300 }),
   phase: Type.Enum(['seeding', 'reseeding']),
 };
-const COPY_OF = closed(COPY);
-export type Copy = Static<typeof COPY_OF>;
+const CONNTRACK_COPY = strictObject(CONNTRACK_COPY_FIELDS);
+export type ConntrackCopy = Static<typeof CONNTRACK_COPY>;
 
-export const DEPOSIT = closed({
-  ...COPY,
+export const DEPOSIT_REQUEST = strictObject({
+  ...CONNTRACK_COPY_FIELDS,
   connections: Type.Array(
     Type.String({
       pattern: CONNECTION_PATTERN,
@@ -235,26 +235,26 @@ export const DEPOSIT = closed({
   /** With those that were left out because there are too many. */
   inAll: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
 });
-export interface Deposit extends Copy {
+export interface DepositRequest extends ConntrackCopy {
   readonly connections: readonly string[];
   readonly inAll: number;
 }
 
-export const DEPOSITED = Type.Object({ kept: Type.Integer() });
-export type Deposited = Static<typeof DEPOSITED>;
+export const DEPOSIT_RESPONSE = Type.Object({ kept: Type.Integer() });
+export type DepositResponse = Static<typeof DEPOSIT_RESPONSE>;
 
-export const COLLECT = closed({
-  ...COPY,
+export const COLLECT_REQUEST = strictObject({
+  ...CONNTRACK_COPY_FIELDS,
   waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: COLLECT_WAIT_MAX_MS })),
 });
-export type Collect = Static<typeof COLLECT>;
+export type CollectRequest = Static<typeof COLLECT_REQUEST>;
 
-export const COLLECTED = Type.Object({
+export const COLLECT_RESPONSE = Type.Object({
   kind: Type.Enum(['connections', 'not-yet']),
   connections: Type.Optional(Type.Array(Type.String(), { maxItems: DEPOSIT_MAX })),
   inAll: Type.Optional(Type.Integer()),
 });
-export type Collected =
+export type CollectResponse =
   | { readonly kind: 'connections'; readonly connections: readonly string[]; readonly inAll: number }
   /** The other end has not been here yet. */
   | { readonly kind: 'not-yet' };

@@ -1,28 +1,29 @@
 // Everything that the server's end of the link to agents brings to the program.
 import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
-import { BFD_REPORTS, sensesOf } from '../election/index.ts';
-import { LIVENESS_CONTROLLER, REMOVED_REPORTS, SHARED_CREDENTIALS, VIEW_PARTS } from '../hosts/index.ts';
+import { BFD_REPORTS, bfdDetectorOf } from '../election/index.ts';
+import { LIVENESS_CONTROLLER, REMOVED_REPORTS, VIEW_PARTS } from '../hosts/index.ts';
 import { agentSentences } from './agent-sentences.ts';
 import type { CertificateIssuer } from './certificate-issuer.ts';
-import { certificateRoutes, type CertificateOf } from './certificate-routes.ts';
+import { certificateRoutes, type CertificateStatusOf } from './certificate-routes.ts';
 import { dataplaneRoutes } from './dataplane-routes.ts';
-import { Desk, type DeskOptions } from './desk.ts';
+import { AgentGateway } from './desk.ts';
+import type { AgentGatewayOptions } from './gateway-options.ts';
 import { agentRoutes } from './routes.ts';
 import { ViewsDriver } from './views-driver.ts';
 
-export const AGENT_GATEWAY = serviceKey<Desk>('agent-gateway');
+export const AGENT_GATEWAY = serviceKey<AgentGateway>('agent-gateway');
 
 /** Told of every heartbeat; liveness itself unless a server wants to know as well. */
-export const HEARTBEAT_LISTENER = serviceKey<DeskOptions['liveness']>('heartbeat-listener');
+export const HEARTBEAT_LISTENER = serviceKey<AgentGatewayOptions['liveness']>('heartbeat-listener');
 
 /** What the gateway needs of the server that it is in. */
 export const GATEWAY_OPTIONS =
-  serviceKey<Pick<DeskOptions, 'hash' | 'holder' | 'vouching' | 'lookMs'>>('gateway-options');
+  serviceKey<Pick<AgentGatewayOptions, 'hash' | 'holder' | 'statements' | 'intervalMs'>>('gateway-options');
 
 /** Absent where agents get no certificates. */
 export interface AgentCertificateServices {
   readonly issuer?: CertificateIssuer | undefined;
-  readonly certificateOf?: CertificateOf | undefined;
+  readonly certificateStatusOf?: CertificateStatusOf | undefined;
 }
 
 export const AGENT_CERTIFICATES = serviceKey<AgentCertificateServices>('agent-certificates');
@@ -34,7 +35,7 @@ export const agentModule: Module = {
     provide(HEARTBEAT_LISTENER, (runtime) => runtime.get(LIVENESS_CONTROLLER)),
     provideController(AGENT_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
-      return new Desk({
+      return new AgentGateway({
         ...environment,
         ...runtime.get(GATEWAY_OPTIONS),
         source: { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds },
@@ -48,16 +49,17 @@ export const agentModule: Module = {
   drivers: (runtime) => ({
     views: new ViewsDriver({
       ...runtime.environment,
-      desk: runtime.get(AGENT_GATEWAY),
-      isUnheard: sensesOf(runtime.environment.journal.fleet, runtime.get(BFD_REPORTS)).isUnheard,
+      gateway: runtime.get(AGENT_GATEWAY),
+      isBfdDownByMajority: bfdDetectorOf(runtime.environment.journal.fleet, runtime.get(BFD_REPORTS))
+        .isBfdDownByMajority,
     }),
   }),
   routes: (runtime) => {
-    const { issuer, certificateOf } = runtime.find(AGENT_CERTIFICATES) ?? {};
+    const { issuer, certificateStatusOf } = runtime.find(AGENT_CERTIFICATES) ?? {};
     return [
       ...agentRoutes(runtime.get(AGENT_GATEWAY), issuer),
       ...dataplaneRoutes(runtime.composition.all(VIEW_PARTS)),
-      ...certificateRoutes(certificateOf),
+      ...certificateRoutes(certificateStatusOf),
     ];
   },
 };

@@ -16,7 +16,7 @@ export interface NamespaceNic {
   readonly gateways: readonly string[];
 }
 
-export interface NamespaceMachine {
+export interface NamespaceInstance {
   readonly namespace: string;
   /** Where the switch of the host has its interfaces; undefined for the namespace that the commands are run in. */
   readonly hostNamespace: string | undefined;
@@ -29,11 +29,11 @@ const FIRST_PROCESS = '1';
 const MTU_BYTES = 1400;
 
 /** Names of one host's instances begin with the name of its namespace: whoever clears up after the host finds them by it. */
-export function machineNamespace(hostNamespace: string, instance: string): string {
+export function instanceNamespace(hostNamespace: string, instance: string): string {
   return `${hostNamespace}-${instance}`;
 }
 
-export function plugCommands(machine: NamespaceMachine): readonly NamespaceCommand[] {
+export function plugCommands(machine: NamespaceInstance): readonly NamespaceCommand[] {
   const { namespace, nics } = machine;
   return [
     ['ip', 'netns', 'add', namespace],
@@ -43,14 +43,14 @@ export function plugCommands(machine: NamespaceMachine): readonly NamespaceComma
 }
 
 /** The pairs of interfaces go with the namespace, but only after a while: they are taken away first. */
-export function unplugCommands(machine: NamespaceMachine): readonly NamespaceCommand[] {
-  const links = machine.nics.map((nic) => ipIn(machine.hostNamespace, 'link', 'del', nic.hostSide));
+export function unplugCommands(machine: NamespaceInstance): readonly NamespaceCommand[] {
+  const links = machine.nics.map((nic) => ipCommand(machine.hostNamespace, 'link', 'del', nic.hostSide));
   return [...links, ['ip', 'netns', 'del', machine.namespace]];
 }
 
-function nicCommands(machine: NamespaceMachine, nic: NamespaceNic): NamespaceCommand[] {
+function nicCommands(machine: NamespaceInstance, nic: NamespaceNic): NamespaceCommand[] {
   const { namespace, hostNamespace } = machine;
-  const here = (...words: readonly string[]): NamespaceCommand => ipIn(namespace, ...words);
+  const here = (...words: readonly string[]): NamespaceCommand => ipCommand(namespace, ...words);
   return [
     here('link', 'add', nic.hostSide, 'type', 'veth', 'peer', 'name', nic.name),
     here('link', 'set', nic.name, 'address', nic.mac, 'mtu', String(MTU_BYTES), 'up'),
@@ -59,8 +59,8 @@ function nicCommands(machine: NamespaceMachine, nic: NamespaceNic): NamespaceCom
       here('addr', 'add', address, 'dev', nic.name, ...(isIpv6(address) ? ['nodad'] : [])),
     ),
     ...nic.gateways.map((gateway) => here('route', 'add', 'default', 'via', gateway, 'dev', nic.name)),
-    offloadsOff(namespace, nic.hostSide),
-    offloadsOff(namespace, nic.name),
+    disableOffloadsCommand(namespace, nic.hostSide),
+    disableOffloadsCommand(namespace, nic.name),
     // All at once, at the end: whenever a link of its namespace changes, a switch in user space does not know its routes for
     // a moment, and packets of others are lost when it looks for them right then. The host itself has no business on this line: it
     // would talk to its neighbours by IPv6.
@@ -69,12 +69,12 @@ function nicCommands(machine: NamespaceMachine, nic: NamespaceNic): NamespaceCom
 }
 
 /** A switch in user space would pass on what the kernel left for a network card to finish. */
-export function offloadsOff(namespace: string | undefined, link: string): NamespaceCommand {
+export function disableOffloadsCommand(namespace: string | undefined, link: string): NamespaceCommand {
   const ethtool = ['ethtool', '-K', link, 'tx', 'off', 'tso', 'off', 'gso', 'off', 'gro', 'off'];
   return namespace === undefined ? ethtool : ['ip', 'netns', 'exec', namespace, ...ethtool];
 }
 
-function ipIn(namespace: string | undefined, ...words: readonly string[]): NamespaceCommand {
+function ipCommand(namespace: string | undefined, ...words: readonly string[]): NamespaceCommand {
   return namespace === undefined ? ['ip', ...words] : ['ip', '-n', namespace, ...words];
 }
 

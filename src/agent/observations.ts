@@ -2,10 +2,10 @@
 // recorded at: a host that is joined anew meanwhile is not spoken for by its former agent.
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
-import { denyUnlessAdmitted, type Speaker } from './admission.ts';
+import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
 import { agentName, recordAnswer } from './decide.ts';
-import type { Observed } from './messages.ts';
-import { notRecorded } from './reports.ts';
+import type { ObservationsResponse } from './messages.ts';
+import { logUnrecorded } from './reports.ts';
 import type { ViewSource } from './view.ts';
 
 export interface ObservationOptions {
@@ -15,12 +15,12 @@ export interface ObservationOptions {
   readonly source: Pick<ViewSource, 'kinds'>;
 }
 
-type Observation = Observed['results'][number];
+type Observation = ObservationsResponse['results'][number];
 
 /** `not-taken` asks the agent to bring it again. */
 export async function recordObservation(
   { journal, clock, log, source }: ObservationOptions,
-  speaker: Speaker,
+  speaker: AgentIdentity,
   answer: TaskAnswer,
 ): Promise<Observation> {
   const { host } = speaker;
@@ -34,7 +34,7 @@ export async function recordObservation(
     });
     return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'not-taken' };
   } catch (error) {
-    notRecorded(log, error, host);
+    logUnrecorded(log, error, host);
     return { task: answer.task, result: 'not-taken' };
   }
 }

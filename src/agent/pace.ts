@@ -3,21 +3,21 @@ import type { Clock } from '../journal/index.ts';
 
 const FIRST_MS = 250;
 /** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 
-function backOffMs(failures: number, random: () => number, longestMs: number): number {
+function backoffMs(failures: number, random: () => number, longestMs: number): number {
   const longest = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures, 16));
   return Math.ceil(longest * (0.5 + random() / 2));
 }
 
-export class Pace {
+export class Backoff {
   readonly #ports: { readonly clock: Clock; readonly random: () => number };
-  readonly #longestMs: number;
+  readonly #maxMs: number;
   #failures = 0;
 
-  constructor(ports: { readonly clock: Clock; readonly random: () => number }, longestMs = LONGEST_MS) {
+  constructor(ports: { readonly clock: Clock; readonly random: () => number }, longestMs = MAX_MS) {
     this.#ports = ports;
-    this.#longestMs = longestMs;
+    this.#maxMs = longestMs;
   }
 
   reset(): void {
@@ -25,13 +25,13 @@ export class Pace {
   }
 
   /** How long this failure is waited for. */
-  nextMs(): number {
-    const ms = backOffMs(this.#failures, this.#ports.random, this.#longestMs);
+  nextDelayMs(): number {
+    const ms = backoffMs(this.#failures, this.#ports.random, this.#maxMs);
     this.#failures += 1;
     return ms;
   }
 
   async wait(signal: AbortSignal): Promise<void> {
-    await this.#ports.clock.sleep(this.nextMs(), signal);
+    await this.#ports.clock.sleep(this.nextDelayMs(), signal);
   }
 }

@@ -8,7 +8,7 @@ import {
   subnetService,
   view,
 } from '../dataplane/dataplane-fixture.ts';
-import { PacketDesk, type HeardPacket, type SentPacket } from './packet-desk.ts';
+import { PacketResponder, type ReceivedPacket, type OutgoingPacket } from './packet-desk.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
@@ -16,34 +16,34 @@ const OUTSIDE = 'in_port="muster-ext"';
 const GATEWAY = '02:ee:00:00:00:01';
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
-interface Opened {
-  readonly desk: PacketDesk;
+interface ResponderWorld {
+  readonly desk: PacketResponder;
   readonly clock: VirtualClock;
-  readonly sent: SentPacket[];
-  hear(packet: HeardPacket): void;
+  readonly sent: OutgoingPacket[];
+  hear(packet: ReceivedPacket): void;
   fails: boolean;
   stop(): Promise<void>;
 }
 
-function opened(): Opened {
+function startResponder(): ResponderWorld {
   const clock = new VirtualClock();
-  const listeners = new Set<(packet: HeardPacket) => void>();
-  const all: Opened = {
+  const listeners = new Set<(packet: ReceivedPacket) => void>();
+  const all: ResponderWorld = {
     clock,
     sent: [],
     fails: false,
     hear: (packet) => {
       for (const listener of listeners) listener(packet);
     },
-    desk: new PacketDesk({
+    desk: new PacketResponder({
       clock,
       log: quiet,
-      wire: {
+      packets: {
         onPacket: (listener) => {
           listeners.add(listener);
           return () => listeners.delete(listener);
         },
-        send: (packets) => {
+        sendPackets: (packets) => {
           if (all.fails) return Promise.reject(new Error('down'));
           all.sent.push(...packets);
           return Promise.resolve();
@@ -61,7 +61,7 @@ function opened(): Opened {
   return all;
 }
 
-const answer: HeardPacket = {
+const answer: ReceivedPacket = {
   match: OUTSIDE,
   data: encodeArpFrame({
     link: { srcMac: GATEWAY, dstMac: macOf('host', 'c1') },
@@ -77,15 +77,15 @@ const answer: HeardPacket = {
 
 describe('packets of an agent', () => {
   test('a-next-hop-is-asked-for-until-it-answers, and-then-now-and-again', async () => {
-    const { desk, clock, sent, hear, stop } = opened();
+    const { desk, clock, sent, hear, stop } = startResponder();
     let changes = 0;
-    desk.onChange(() => (changes += 1));
-    desk.follow(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
+    desk.onNextHopChange(() => (changes += 1));
+    desk.applyView(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
     await clock.pass(1000);
     expect(sent.filter(({ actions }) => actions === 'output:"muster-ext"').length).toBeGreaterThan(2);
-    expect(desk.around.nextHop('198.51.100.1')).toBeUndefined();
+    expect(desk.environment.nextHop('198.51.100.1')).toBeUndefined();
     hear(answer);
-    expect(desk.around.nextHop('198.51.100.1')).toBe(GATEWAY);
+    expect(desk.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
     expect(changes).toBe(1);
     sent.length = 0;
     hear(answer);
@@ -97,24 +97,27 @@ describe('packets of an agent', () => {
   });
 
   test('an-agent-that-is-started-anew-goes-on-by-what-is-on-the-switch, until-the-next-hop-answers', () => {
-    const { desk, hear } = opened();
+    const { desk, hear } = startResponder();
     const there = '02:aa:00:00:00:09';
     const flow = { table: 35, priority: 10, cookie: '4d55000000000001', match: 'ip,reg0=0x2000,ct_state=-inv+trk' };
-    desk.remember({
+    desk.restoreNextHops({
       flows: [
         { ...flow, actions: `set_field:02:bb:00:00:00:01->eth_src,set_field:${there}->eth_dst,output:"muster-ext"` },
       ],
     });
-    expect([desk.around.nextHop('198.51.100.1'), desk.around.nextHop('2001:db8:ff::1')]).toEqual([there, undefined]);
-    desk.follow(view({ services: [nat(AT_C1)] }));
+    expect([desk.environment.nextHop('198.51.100.1'), desk.environment.nextHop('2001:db8:ff::1')]).toEqual([
+      there,
+      undefined,
+    ]);
+    desk.applyView(view({ services: [nat(AT_C1)] }));
     hear(answer);
-    expect(desk.around.nextHop('198.51.100.1')).toBe(GATEWAY);
+    expect(desk.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
   });
 
   test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {
-    const { desk, clock, sent, hear, stop } = opened();
+    const { desk, clock, sent, hear, stop } = startResponder();
     const here = view({ services: [nat(AT_C1)] });
-    desk.follow(here);
+    desk.applyView(here);
     hear(answer);
     await clock.pass(10_000);
     const from = (mac: string): number =>
@@ -122,21 +125,21 @@ describe('packets of an agent', () => {
     const shared = macOf('service', 'nat:edge');
     const announced = from(shared);
     expect(announced).toBe(8);
-    desk.follow(here);
+    desk.applyView(here);
     await clock.pass(10_000);
     expect(from(shared)).toBe(announced);
-    desk.follow(view({ services: [nat()] }));
-    desk.follow(here);
+    desk.applyView(view({ services: [nat()] }));
+    desk.applyView(here);
     await clock.pass(10_000);
     expect(from(shared)).toBe(2 * announced);
     await stop();
   });
 
   test('what-the-old-host-sent-from-too-is-announced-anew-when-it-does-no-more', async () => {
-    const { desk, clock, sent, hear, stop } = opened();
+    const { desk, clock, sent, hear, stop } = startResponder();
     const during = (phase: 'switched' | 'reseeding' | 'draining'): ReturnType<typeof view> =>
       view({ services: [nat({ ...AT_C1, handOver: { phase, other: 'c2' } })] });
-    desk.follow(during('switched'));
+    desk.applyView(during('switched'));
     hear(answer);
     const mac = macOf('service', 'nat:edge').replaceAll(':', '');
     const told = async (): Promise<number> => {
@@ -144,18 +147,18 @@ describe('packets of an agent', () => {
       return sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac).length;
     };
     expect(await told()).toBe(8);
-    desk.follow(during('reseeding'));
+    desk.applyView(during('reseeding'));
     expect(await told()).toBe(8);
-    desk.follow(during('draining'));
+    desk.applyView(during('draining'));
     expect(await told()).toBe(16);
-    desk.follow(view({ services: [nat(AT_C1)] }));
+    desk.applyView(view({ services: [nat(AT_C1)] }));
     expect(await told()).toBe(16);
     await stop();
   });
 
   test('never: the shared address is used by a host that only prepares', async () => {
-    const { desk, clock, sent, stop } = opened();
-    desk.follow(view({ services: [nat({ role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } })] }));
+    const { desk, clock, sent, stop } = startResponder();
+    desk.applyView(view({ services: [nat({ role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } })] }));
     await clock.pass(5000);
     const shared = macOf('service', 'nat:edge').replaceAll(':', '');
     expect(sent.some(({ data }) => Buffer.from(data).toString('hex').includes(shared))).toBe(false);
@@ -163,8 +166,8 @@ describe('packets of an agent', () => {
   });
 
   test('a-router-solicitation-is-answered-into-the-network-that-it-came-from', async () => {
-    const { desk, clock, sent, hear, stop } = opened();
-    desk.follow(view({ services: [subnetService('dhcp', AT_C1)] }));
+    const { desk, clock, sent, hear, stop } = startResponder();
+    desk.applyView(view({ services: [subnetService('dhcp', AT_C1)] }));
     await clock.pass(10);
     sent.length = 0;
     const data = encodeNdFrame({
@@ -181,9 +184,9 @@ describe('packets of an agent', () => {
   });
 
   test('a-switch-that-is-not-there-is-tried-again', async () => {
-    const all = opened();
+    const all = startResponder();
     all.fails = true;
-    all.desk.follow(view({ services: [nat({ ...AT_C1 })] }));
+    all.desk.applyView(view({ services: [nat({ ...AT_C1 })] }));
     await all.clock.pass(3000);
     expect(all.sent).toEqual([]);
     all.fails = false;

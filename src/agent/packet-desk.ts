@@ -24,28 +24,28 @@ import {
 } from '../dataplane/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
-import { Bell } from './bell.ts';
+import { WakeSignal } from './bell.ts';
 
 /** As a switch hands it in: what it knows of the packet in words, and its bytes. */
-export interface HeardPacket {
+export interface ReceivedPacket {
   readonly match: string;
   readonly data: Uint8Array;
 }
 
-export interface SentPacket {
+export interface OutgoingPacket {
   readonly actions: string;
   readonly data: Uint8Array;
 }
 
 /** The packets of a real switch. */
-export interface Wire {
-  onPacket(listener: (packet: HeardPacket) => void): () => void;
+export interface SwitchPackets {
+  onPacket(listener: (packet: ReceivedPacket) => void): () => void;
   /** Rejects while the switch is not there. */
-  send(packets: readonly SentPacket[]): Promise<void>;
+  sendPackets(packets: readonly OutgoingPacket[]): Promise<void>;
 }
 
-export interface PacketDeskOptions {
-  readonly wire: Wire;
+export interface PacketResponderOptions {
+  readonly packets: SwitchPackets;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -55,94 +55,95 @@ const OUTSIDE = 'outside';
 const TO_OUTSIDE = 'output:"muster-ext"';
 /** Instances that missed the answer to their question hear of their router after this. */
 const ADVERTISE_MS = 200_000;
-const LOOK_MAX_MS = 30_000;
+const IDLE_MAX_MS = 30_000;
 
-export class PacketDesk {
-  readonly around: LocalEnvironment = {
-    nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac ?? this.#before.get(ip.includes(':')),
+export class PacketResponder {
+  readonly environment: LocalEnvironment = {
+    nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac ?? this.#restoredNextHops.get(ip.includes(':')),
   };
-  readonly #options: PacketDeskOptions;
-  readonly #bell = new Bell();
+  readonly #options: PacketResponderOptions;
+  readonly #wakeSignal = new WakeSignal();
   readonly #listeners = new Set<() => void>();
-  #duties: ResponderConfig | undefined;
-  #local: ReadonlyMap<number, readonly string[]> = new Map();
+  #config: ResponderConfig | undefined;
+  #localPorts: ReadonlyMap<number, readonly string[]> = new Map();
   #resolving: NextHopTable = [];
   /** Where an agent before this one sent what leaves, by version: it goes on so until the next hop has answered anew. */
-  #before: ReadonlyMap<boolean, string> = new Map();
-  readonly #announcing = new Map<string, { readonly what: AnnouncedAddress; at: AnnouncementState }>();
+  #restoredNextHops: ReadonlyMap<boolean, string> = new Map();
+  readonly #activeAnnouncements = new Map<string, { readonly what: AnnouncedAddress; at: AnnouncementState }>();
   #advertisedMs = 0;
 
-  constructor(options: PacketDeskOptions) {
+  constructor(options: PacketResponderOptions) {
     this.#options = options;
   }
 
   /** Told when a next hop is known that was not, or is another. */
-  onChange(listener: () => void): () => void {
+  onNextHopChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch tells where it went. */
-  remember({ flows }: Pick<SwitchContents, 'flows'>): void {
+  restoreNextHops({ flows }: Pick<SwitchContents, 'flows'>): void {
     const sent = flows.flatMap(({ match, actions }): [boolean, string][] => {
       const mac = /set_field:([0-9a-f:]{17})->eth_dst,output:"muster-ext"$/.exec(actions)?.[1];
       return mac === undefined ? [] : [[match.startsWith('ipv6'), mac]];
     });
-    this.#before = new Map(sent);
+    this.#restoredNextHops = new Map(sent);
   }
 
   /** From now on it does what this view asks for. Called once its flows are there. */
-  follow(view: DataplaneView): void {
+  applyView(view: DataplaneView): void {
     const duties = responderConfigOf(view);
-    this.#duties = duties;
-    this.#local = localPorts(view);
+    this.#config = duties;
+    this.#localPorts = localPorts(view);
     this.#resolving = updateNextHops(
       this.#resolving,
       duties.nextHops.map((ip) => ({ network: OUTSIDE, ip })),
     );
-    this.#announce(duties.announcedAddresses);
-    this.#bell.ring();
+    this.#updateAnnouncements(duties.announcedAddresses);
+    this.#wakeSignal.notify();
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { wire, clock, log } = this.#options;
-    const stop = wire.onPacket((packet) => this.#heard(packet));
+    const { packets, clock, log } = this.#options;
+    const stop = packets.onPacket((packet) => this.#onPacket(packet));
     while (!signal.aborted) {
-      const waitMs = await this.#look().catch((error: unknown) => {
+      const waitMs = await this.#sendDue().catch((error: unknown) => {
         log.warn({ err: error }, 'packets could not be sent');
-        return LOOK_MAX_MS / 30;
+        return IDLE_MAX_MS / 30;
       });
-      await this.#bell.wait(signal, { clock, ms: waitMs });
+      await this.#wakeSignal.wait(signal, { clock, ms: waitMs });
     }
     stop();
   }
 
   /** Does what is due, and says for how long nothing is. */
-  async #look(): Promise<number> {
+  async #sendDue(): Promise<number> {
     const nowMs = this.#options.clock.nowMs();
-    const { queries, table, nextAtMs = nowMs + LOOK_MAX_MS } = planQueries(this.#resolving, nowMs);
+    const { queries, table, nextAtMs = nowMs + IDLE_MAX_MS } = planQueries(this.#resolving, nowMs);
     this.#resolving = table;
-    const mac = this.#duties?.mac ?? '';
+    const mac = this.#config?.mac ?? '';
     const questions = queries.map(({ ip }) => ({ actions: TO_OUTSIDE, data: encodeAddressQuery({ mac, target: ip }) }));
-    const { frames, atMs } = this.#announcements(nowMs);
-    const packets = [...questions, ...frames, ...this.#advertisements(nowMs)];
-    if (packets.length > 0) await this.#options.wire.send(packets);
-    return Math.max(1, Math.min(nextAtMs, atMs, nowMs + LOOK_MAX_MS) - nowMs);
+    const { frames, atMs } = this.#dueAnnouncements(nowMs);
+    const packets = [...questions, ...frames, ...this.#dueAdvertisements(nowMs)];
+    if (packets.length > 0) await this.#options.packets.sendPackets(packets);
+    return Math.max(1, Math.min(nextAtMs, atMs, nowMs + IDLE_MAX_MS) - nowMs);
   }
 
-  #announce(wanted: readonly AnnouncedAddress[]): void {
+  #updateAnnouncements(wanted: readonly AnnouncedAddress[]): void {
     const sinceMs = this.#options.clock.nowMs();
     const keys = new Set(wanted.map(keyOf));
-    for (const key of this.#announcing.keys()) if (!keys.has(key)) this.#announcing.delete(key);
+    for (const key of this.#activeAnnouncements.keys()) if (!keys.has(key)) this.#activeAnnouncements.delete(key);
     for (const what of wanted) {
-      if (!this.#announcing.has(keyOf(what))) this.#announcing.set(keyOf(what), { what, at: { sinceMs, sent: 0 } });
+      if (!this.#activeAnnouncements.has(keyOf(what)))
+        this.#activeAnnouncements.set(keyOf(what), { what, at: { sinceMs, sent: 0 } });
     }
   }
 
-  #announcements(nowMs: number): { readonly frames: readonly SentPacket[]; readonly atMs: number } {
-    const frames: SentPacket[] = [];
+  #dueAnnouncements(nowMs: number): { readonly frames: readonly OutgoingPacket[]; readonly atMs: number } {
+    const frames: OutgoingPacket[] = [];
     let atMs = Number.POSITIVE_INFINITY;
-    for (const one of this.#announcing.values()) {
+    for (const one of this.#activeAnnouncements.values()) {
       const next = nextAnnouncement(one.at, nowMs);
       if (next.kind === 'now') {
         one.at = next.after;
@@ -154,22 +155,22 @@ export class PacketDesk {
     return { frames, atMs };
   }
 
-  #advertisements(nowMs: number): SentPacket[] {
-    if (this.#duties === undefined || nowMs < this.#advertisedMs + ADVERTISE_MS) return [];
+  #dueAdvertisements(nowMs: number): OutgoingPacket[] {
+    if (this.#config === undefined || nowMs < this.#advertisedMs + ADVERTISE_MS) return [];
     this.#advertisedMs = nowMs;
-    return [...(this.#duties?.ndNetworks ?? [])].flatMap(([key, known]) => {
+    return [...(this.#config?.ndNetworks ?? [])].flatMap(([key, known]) => {
       const data = unsolicitedRouterAdvertisement(known);
-      const outputs = (this.#local.get(key) ?? []).map((port) => `output:"${interfaceOf(port)}"`);
+      const outputs = (this.#localPorts.get(key) ?? []).map((port) => `output:"${interfaceOf(port)}"`);
       return data === undefined || outputs.length === 0 ? [] : [{ actions: outputs.join(','), data }];
     });
   }
 
-  #heard({ match, data }: HeardPacket): void {
-    if (match.includes('in_port="muster-ext"')) this.#saidOutside(data);
-    else this.#askedInside(match, data);
+  #onPacket({ match, data }: ReceivedPacket): void {
+    if (match.includes('in_port="muster-ext"')) this.#learnNextHop(data);
+    else this.#answerInstance(match, data);
   }
 
-  #saidOutside(data: Uint8Array): void {
+  #learnNextHop(data: Uint8Array): void {
     const said = readBinding(data);
     if (said === undefined) return;
     const { table, outcome } = learnBinding(
@@ -181,15 +182,15 @@ export class PacketDesk {
     if (outcome === 'first' || outcome === 'moved') for (const listener of this.#listeners) listener();
   }
 
-  #askedInside(match: string, data: Uint8Array): void {
+  #answerInstance(match: string, data: Uint8Array): void {
     const key = Number(/(?:^|,)metadata=(0x[0-9a-f]+)/.exec(match)?.[1] ?? 0);
     const frames = [
-      ...(this.#duties?.dhcpSubnets.get(key) ?? []).map((subnet) => answerDhcp(data, subnet)),
-      ...[this.#duties?.ndNetworks.get(key)].flatMap((known) => (known === undefined ? [] : [answerNd(data, known)])),
+      ...(this.#config?.dhcpSubnets.get(key) ?? []).map((subnet) => answerDhcp(data, subnet)),
+      ...[this.#config?.ndNetworks.get(key)].flatMap((known) => (known === undefined ? [] : [answerNd(data, known)])),
     ].flatMap((answer) => (answer.kind === 'reply' ? [answer.frame] : []));
     if (frames.length === 0) return;
     const actions = `set_field:0x${key.toString(16)}->metadata,resubmit(,20)`;
-    this.#options.wire.send(frames.map((frame) => ({ actions, data: frame }))).catch((error: unknown) => {
+    this.#options.packets.sendPackets(frames.map((frame) => ({ actions, data: frame }))).catch((error: unknown) => {
       // Whoever asked asks again.
       this.#options.log.warn({ err: error }, 'an answer could not be sent');
     });

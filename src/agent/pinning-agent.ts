@@ -9,9 +9,9 @@ import { findPinMismatch, type Fingerprint } from './server-pin.ts';
 /** A server that does not finish the handshake is not waited for. */
 const HANDSHAKE_MS = 10_000;
 
-type Opened = (error: Error | null, stream: Duplex) => void;
+type ConnectionCallback = (error: Error | null, stream: Duplex) => void;
 
-export class PinningAgent extends Agent {
+export class PinningHttpsAgent extends Agent {
   readonly #pins: readonly Fingerprint[];
   readonly #hasAuthority: boolean;
 
@@ -21,7 +21,7 @@ export class PinningAgent extends Agent {
     this.#hasAuthority = options.ca !== undefined;
   }
 
-  override createConnection(options: RequestOptions, opened?: Opened): undefined {
+  override createConnection(options: RequestOptions, opened?: ConnectionCallback): undefined {
     // Where an authority was named as well, it has to vouch for the server, too. Sessions are not resumed: each handshake is checked.
     const to = options as ConnectionOptions;
     const socket = connect({
@@ -33,7 +33,7 @@ export class PinningAgent extends Agent {
     socket.once('error', failed);
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new LinkDown('the server did not finish the TLS handshake')));
     socket.once('secureConnect', () => {
-      const mismatch = findPinMismatch(shownBy(socket), this.#pins, `https://${to.host}:${to.port}`);
+      const mismatch = findPinMismatch(peerCertificateOf(socket), this.#pins, `https://${to.host}:${to.port}`);
       if (mismatch !== undefined) {
         socket.destroy(mismatch);
         return;
@@ -46,6 +46,6 @@ export class PinningAgent extends Agent {
   }
 }
 
-function shownBy(socket: TLSSocket): ReturnType<TLSSocket['getPeerX509Certificate']> {
+function peerCertificateOf(socket: TLSSocket): ReturnType<TLSSocket['getPeerX509Certificate']> {
   return socket.getPeerX509Certificate();
 }

@@ -14,12 +14,12 @@ import { MemoryDisk as StoreDisk, MemoryStore } from '../journal/runtime.ts';
 import { ITEM, OPERATION, operationsModel, type Item, type Log, type OperationKind } from '../operations/index.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
-import { Desk } from './desk.ts';
+import { AgentGateway } from './desk.ts';
 import { InProcessLink } from './in-process-link.ts';
 import { fakeSigner } from './signer-fixture.ts';
 import type { Signer } from './statement.ts';
 import { ViewsDriver } from './views-driver.ts';
-import { Vouching } from './vouching.ts';
+import { StatementIssuer } from './vouching.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
@@ -51,31 +51,31 @@ function countedIds(owner: string): Ids {
   };
 }
 
-export interface PlaneServer {
+export interface TestControlPlaneServer {
   readonly name: string;
   readonly journal: Journal;
-  readonly desk: Desk;
+  readonly gateway: AgentGateway;
   readonly liveness: LivenessController;
   readonly lease: LeaseController;
   readonly views: ViewsDriver;
-  readonly vouching: Vouching;
+  readonly statements: StatementIssuer;
   readonly stop: () => Promise<void>;
 }
 
-export class Plane {
+export class TestControlPlane {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly violations: string[] = [];
   /** Hosts that most of their listeners do not hear. */
-  readonly unheard = new Set<string>();
+  readonly bfdDownByMajority = new Set<string>();
   /** Servers that answer to agents, by address. Take one out to cut its link. */
-  readonly reachable = new Map<string, PlaneServer>();
-  readonly link = new InProcessLink((server) => this.reachable.get(server)?.desk);
+  readonly reachable = new Map<string, TestControlPlaneServer>();
+  readonly link = new InProcessLink((server) => this.reachable.get(server)?.gateway);
   /** What all its servers sign with. */
   signer: Signer | undefined = fakeSigner();
   readonly #disk: StoreDisk;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
-  readonly #running: PlaneServer[] = [];
+  readonly #running: TestControlPlaneServer[] = [];
 
   constructor(clock: Clock, journalId = 'journal-1', kinds: readonly OperationKind[] = []) {
     this.clock = clock;
@@ -85,7 +85,7 @@ export class Plane {
   }
 
   /** Starts a server. Its address is its name. */
-  async start(name: string, url = name): Promise<PlaneServer> {
+  async start(name: string, url = name): Promise<TestControlPlaneServer> {
     const { clock, ids } = this;
     const kinds = this.#kinds;
     const journal = new Journal({ store: new MemoryStore(this.#disk), registry: registry(), clock, ids });
@@ -101,29 +101,43 @@ export class Plane {
     const liveness = new LivenessController({ journal, clock, log: SILENT });
     const source = { parts: [selfPart, peersPart, servicesPart], kinds };
     const holder = () => lease.holder();
-    const vouching = new Vouching({
+    const statements = new StatementIssuer({
       journalId: () => journal.journalId,
       signer: () => this.signer,
       servers: () => [...this.reachable.keys()],
     });
-    const desk = new Desk({ journal, clock, log: SILENT, source, liveness, hash: sha256, holder, vouching });
+    const gateway = new AgentGateway({
+      journal,
+      clock,
+      log: SILENT,
+      source,
+      liveness,
+      hash: sha256,
+      holder,
+      statements,
+    });
     const stopping = new AbortController();
-    const all = [lease, operations, liveness, desk].map((one) => one.run(stopping.signal));
+    const all = [lease, operations, liveness, gateway].map((one) => one.run(stopping.signal));
     const followed = journal.follow(stopping.signal);
     const stop = async (): Promise<void> => {
       this.reachable.delete(url);
       stopping.abort();
       await Promise.all([...all, followed]);
     };
-    const views = new ViewsDriver({ desk, journal, clock, isUnheard: (host) => this.unheard.has(host) });
-    const server = { name, journal, desk, liveness, lease, views, vouching, stop };
+    const views = new ViewsDriver({
+      gateway,
+      journal,
+      clock,
+      isBfdDownByMajority: (host) => this.bfdDownByMajority.has(host),
+    });
+    const server = { name, journal, gateway, liveness, lease, views, statements, stop };
     this.#running.push(server);
     this.reachable.set(url, server);
     return server;
   }
 
   /** The server that decides. */
-  get leader(): PlaneServer {
+  get leader(): TestControlPlaneServer {
     const found = this.#running.find(({ journal }) => journal.fence !== undefined);
     if (found === undefined) throw new Error('nobody decides');
     return found;

@@ -4,25 +4,25 @@ import type { ConntrackImport, TrackedConnection } from '../dataplane/index.ts';
 import type { Condition, SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
-import type { Signed, Verify } from './statement.ts';
+import type { SignedText, Verify } from './statement.ts';
 import type {
-  Collect,
-  Collected,
-  Deposit,
-  Deposited,
-  Heard,
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
   Heartbeat,
-  Issued,
-  Join,
-  Joined,
+  IssuedCertificate,
+  JoinRequest,
+  JoinResponse,
   Observations,
-  Observed,
-  Renewal,
+  ObservationsResponse,
+  RenewalRequest,
   Stamp,
   UnreadyService,
   View,
-  ViewAnswer,
-  ViewAsk,
+  ViewResponse,
+  ViewRequest,
 } from './messages.ts';
 
 /** Whom a call goes to, and as whom. */
@@ -36,28 +36,28 @@ export interface Session {
 export type Reply<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   /** The server does not hold the lease; who does, if it knows. */
-  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: Signed | undefined }
+  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: SignedText | undefined }
   /** The server knows the caller or the request and will not have it: asking again alone does not help. */
   | {
       readonly kind: 'refused';
       readonly code: string;
       readonly message: string;
-      readonly statement?: Signed | undefined;
+      readonly statement?: SignedText | undefined;
     };
 
 /** Rejects with `LinkDown` when no answer came: the request may have been carried out or not. Every call may be repeated. */
-export interface Link {
+export interface AgentLink {
   /** Whether whoever answers at this address has proven to be one of our servers, by a certificate that is trusted or pinned. */
   isAuthenticated(server: string): boolean;
-  join(to: Session, join: Join): Promise<Reply<Joined>>;
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>>;
+  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>>;
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>>;
   /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
-  view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>>;
-  observe(to: Session, observations: Observations): Promise<Reply<Observed>>;
+  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
+  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>>;
   /** Leaves the connections of a service for the host that takes it over. */
-  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>>;
+  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>>;
   /** Waits at the server for those of the host before, as `view` does. */
-  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>>;
+  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
   /** Absent where the agent itself is not authenticated by a certificate. */
   readonly certificates?: CertificateLink | undefined;
 }
@@ -65,7 +65,7 @@ export interface Link {
 /** The agent's own certificate, on links that authenticate both ends. */
 export interface CertificateLink {
   /** Asks for a certificate, as the host whose credential this is. */
-  renew(to: Session, renewal: Renewal): Promise<Reply<Issued>>;
+  renew(to: Session, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
   /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
   present(pair: KeyPair | undefined): void;
 }
@@ -108,20 +108,20 @@ export interface Disk {
   write(name: FileName, text: string): Promise<void>;
 }
 
-export type Applied =
+export type ApplyResult =
   /** With the services that cannot be provided here yet: they are tried again, and hold up nothing else. */
   | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
   /** Not in line with the view yet, and this is why. It is tried again. */
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
-export interface Performed {
+export interface TaskResult {
   readonly outcome: 'done' | 'failed';
   readonly problems?: readonly string[];
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
 /** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
-export interface Fence {
+export interface TaskFence {
   readonly stamp: Stamp;
   /** The host that this machine is. */
   readonly host: string;
@@ -133,35 +133,35 @@ export interface Fence {
 /** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
 export interface LocalDriver {
   /** Brings the machine in line with the view. Never destroys an instance: that takes a task. */
-  apply(view: View, signal: AbortSignal): Promise<Applied>;
+  apply(view: View, signal: AbortSignal): Promise<ApplyResult>;
   /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
-  perform(task: Task, fence: Fence): Promise<Performed>;
+  perform(task: Task, fence: TaskFence): Promise<TaskResult>;
   /**
    * Whether the machine is still as it was brought in line with this view: others have their hands on it too. Changes nothing; no
    * when it cannot be told. Absent where nobody else can change anything.
    */
-  isInLine?(view: View, signal: AbortSignal): Promise<boolean>;
+  hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
   /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */
   onChanged?(changed: () => void): () => void;
   /** What the machine is, and what is there without being in the view. */
-  inspect(): Promise<Inspected>;
+  inspect(): Promise<Inspection>;
   /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
   conditions?(): Promise<readonly Condition[]>;
   /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
-  onHearing?(listener: () => void): () => void;
+  onBfdChange?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
   run?(signal: AbortSignal): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
-  unheardPeers?(): Promise<readonly string[] | undefined>;
+  bfdDownPeers?(): Promise<readonly string[] | undefined>;
   /** The connections that are translated here for a service, those first that are worth most. Rejects with `SwitchDown`. */
-  connectionsOf?(service: string): Promise<readonly TrackedConnection[]>;
+  listConnections?(service: string): Promise<readonly TrackedConnection[]>;
   /** Knows the connections of the host before from now on. Those that are here stay as they are. Rejects with `SwitchDown`. */
-  takeOver?(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
+  importConnections?(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
   /** The service is not translated here any more. Rejects with `SwitchDown`. */
   forgetConnections?(service: string): Promise<void>;
 }
 
-export interface Inspected {
+export interface Inspection {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly strays: readonly string[];
   /** Absent while the switch does not say who it is. */
@@ -169,7 +169,7 @@ export interface Inspected {
 }
 
 export interface AgentPorts {
-  readonly link: Link;
+  readonly link: AgentLink;
   readonly disk: Disk;
   readonly driver: LocalDriver;
   readonly clock: Clock;

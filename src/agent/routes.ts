@@ -3,50 +3,50 @@
 import {
   answer,
   read,
-  refused,
+  refusalAnswer,
   write,
   type Answer,
-  type Answered,
+  type HandlerResult,
   type Caller,
   type Route,
-  type RouteFace,
+  type RouteFields,
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { NotHolder } from '../journal/index.ts';
-import type { Speaker } from './admission.ts';
+import type { AgentIdentity } from './admission.ts';
 import { joinAgent } from './decide.ts';
 import type { CertificateIssuer } from './certificate-issuer.ts';
-import type { Desk } from './desk.ts';
+import type { AgentGateway } from './desk.ts';
 import {
-  COLLECT,
-  COLLECTED,
-  DEPOSIT,
+  COLLECT_REQUEST,
+  COLLECT_RESPONSE,
+  DEPOSIT_REQUEST,
   DEPOSIT_BYTES_MAX,
-  DEPOSITED,
-  HEARD,
+  DEPOSIT_RESPONSE,
+  HEARTBEAT_RESPONSE,
   HEARTBEAT,
-  ISSUED,
-  JOIN,
-  JOINED,
+  ISSUED_CERTIFICATE,
+  JOIN_REQUEST,
+  JOIN_RESPONSE,
   NOT_COPIED_NOW,
   OBSERVATIONS,
-  OBSERVED,
-  RENEWAL,
-  VIEW_ANSWER,
-  VIEW_ASK,
-  type Heard,
-  type ViewAnswer,
+  OBSERVATIONS_RESPONSE,
+  RENEWAL_REQUEST,
+  VIEW_RESPONSE,
+  VIEW_REQUEST,
+  type HeartbeatResponse,
+  type ViewResponse,
 } from './messages.ts';
 import type { Reply } from './ports.ts';
-import type { Signed } from './statement.ts';
+import type { SignedText } from './statement.ts';
 
-const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } satisfies Partial<RouteFace>;
+const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
 
 /** The answers to nearly every heartbeat, rendered once: all that the gateway says, since agents send only what a server says it takes. */
-const HEARD_TEXTS = new WeakMap<Heard, Answer>();
+const RENDERED_RESPONSES = new WeakMap<HeartbeatResponse, Answer>();
 
 /** Without an issuer agents get no certificates: the server has no TLS, or was told to issue none. */
-export function agentRoutes(desk: Desk, issuer?: CertificateIssuer): Route[] {
+export function agentRoutes(desk: AgentGateway, issuer?: CertificateIssuer): Route[] {
   return [
     joinRoute(desk, issuer),
     certificateRoute(desk, issuer),
@@ -58,36 +58,36 @@ export function agentRoutes(desk: Desk, issuer?: CertificateIssuer): Route[] {
   ];
 }
 
-function joinRoute(desk: Desk, issuer: CertificateIssuer | undefined): Route {
+function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return write({
     ...AT_HOLDER,
     // Passed on, not sent on: an agent that has not joined knows no other server that it could believe.
-    elsewhere: 'forward',
+    onFollower: 'forward',
     method: 'POST',
     path: '/api/v1/agent/join',
     about:
       'Turn a join token into the credential of its host, with a secret that the agent made, and certify a key that it made',
     access: 'join',
-    body: JOIN,
-    answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOINED } },
+    body: JOIN_REQUEST,
+    answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOIN_RESPONSE } },
     handle: ({ body, caller }) => {
-      const command = desk.joinCommand(speaker(caller), body);
+      const command = desk.joinCommand(toAgentIdentity(caller), body);
       const { certificateRequest } = body;
-      const requested = certificateRequest === undefined ? undefined : issuer?.read(certificateRequest);
-      if (requested !== undefined && 'code' in requested) return refused(requested);
+      const requested = certificateRequest === undefined ? undefined : issuer?.verifyRequest(certificateRequest);
+      if (requested !== undefined && 'code' in requested) return refusalAnswer(requested);
       return {
         why: 'agent joins',
         decide: (fleet) => joinAgent(fleet, command),
         answer: (joined) => {
           const certificate = requested && issuer?.issue(requested, joined.host);
-          return answer({ ...desk.vouching.joined(joined), ...(certificate !== undefined && { certificate }) });
+          return answer({ ...desk.statements.joinResponse(joined), ...(certificate !== undefined && { certificate }) });
         },
       };
     },
   });
 }
 
-function certificateRoute(desk: Desk, issuer: CertificateIssuer | undefined): Route {
+function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -96,15 +96,15 @@ function certificateRoute(desk: Desk, issuer: CertificateIssuer | undefined): Ro
       "Certify a key of the host's agent, the first time or again before its certificate expires; never journalled",
     access: 'agent',
     renewsCertificate: true,
-    body: RENEWAL,
-    answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED } },
+    body: RENEWAL_REQUEST,
+    answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED_CERTIFICATE } },
     handle: ({ body, caller }) => {
-      const asker = speaker(caller);
+      const asker = toAgentIdentity(caller);
       const denied = desk.denialOf(asker);
-      if (denied !== undefined) return answered(denied, neverShown);
-      if (issuer === undefined) return refused(NOT_ISSUED);
-      const requested = issuer.read(body.certificateRequest);
-      return 'code' in requested ? refused(requested) : answer(issuer.issue(requested, asker.host));
+      if (denied !== undefined) return toAnswer(denied, failOnAnswer);
+      if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
+      const requested = issuer.verifyRequest(body.certificateRequest);
+      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, asker.host));
     },
   });
 }
@@ -116,11 +116,11 @@ const NOT_ISSUED: Refusal = {
   message: 'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off.',
 };
 
-function neverShown(): never {
+function failOnAnswer(): never {
   throw new Error('a denial is no answer');
 }
 
-function heartbeatRoute(desk: Desk): Route {
+function heartbeatRoute(desk: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -129,18 +129,18 @@ function heartbeatRoute(desk: Desk): Route {
     access: 'agent',
     body: HEARTBEAT,
     bodyRepeats: true,
-    answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARD } },
-    handle: ({ body, caller }) => answered(desk.heartbeat(speaker(caller), body), heardText),
+    answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARTBEAT_RESPONSE } },
+    handle: ({ body, caller }) => toAnswer(desk.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
   });
 }
 
-function heardText(heard: Heard): Answer {
-  let known = HEARD_TEXTS.get(heard);
-  if (known === undefined) HEARD_TEXTS.set(heard, (known = textAnswer(JSON.stringify(heard))));
+function renderHeartbeatResponse(heard: HeartbeatResponse): Answer {
+  let known = RENDERED_RESPONSES.get(heard);
+  if (known === undefined) RENDERED_RESPONSES.set(heard, (known = toTextAnswer(JSON.stringify(heard))));
   return known;
 }
 
-function viewRoute(desk: Desk): Route {
+function viewRoute(desk: AgentGateway): Route {
   let closing: AbortSignal | undefined;
   return read({
     ...AT_HOLDER,
@@ -148,11 +148,11 @@ function viewRoute(desk: Desk): Route {
     path: '/api/v1/agent/view',
     about: "Get the host's view as soon as it differs from the one with this digest, or hear that it does not",
     access: 'agent',
-    query: VIEW_ASK,
+    query: VIEW_REQUEST,
     answers: {
       200: {
         about: 'the view, or `unchanged` after the wait',
-        schema: VIEW_ANSWER,
+        schema: VIEW_RESPONSE,
       },
     },
     handle: async ({ query, caller }, world) => {
@@ -161,25 +161,25 @@ function viewRoute(desk: Desk): Route {
         ({ closing } = world);
         world.closing.addEventListener('abort', () => desk.close(), { once: true });
       }
-      return answered(await desk.view(speaker(caller), query), viewText);
+      return toAnswer(await desk.view(toAgentIdentity(caller), query), renderViewResponse);
     },
   });
 }
 
-function viewText(found: ViewAnswer): Answer {
-  return found.kind === 'unchanged' ? unchangedText(found.controlPlane) : textAnswer(JSON.stringify(found));
+function renderViewResponse(found: ViewResponse): Answer {
+  return found.kind === 'unchanged' ? renderUnchanged(found.controlPlane) : toTextAnswer(JSON.stringify(found));
 }
 
 /** The same text for nearly every poll, rendered once for as long as keys and servers stay the same. */
-let unchanged: { readonly controlPlane: Signed | undefined; readonly answer: Answer } | undefined;
+let lastUnchanged: { readonly controlPlane: SignedText | undefined; readonly answer: Answer } | undefined;
 
-function unchangedText(controlPlane: Signed | undefined): Answer {
-  if (unchanged === undefined || unchanged.controlPlane !== controlPlane)
-    unchanged = { controlPlane, answer: textAnswer(JSON.stringify({ kind: 'unchanged', controlPlane })) };
-  return unchanged.answer;
+function renderUnchanged(controlPlane: SignedText | undefined): Answer {
+  if (lastUnchanged === undefined || lastUnchanged.controlPlane !== controlPlane)
+    lastUnchanged = { controlPlane, answer: toTextAnswer(JSON.stringify({ kind: 'unchanged', controlPlane })) };
+  return lastUnchanged.answer;
 }
 
-function observeRoute(desk: Desk): Route {
+function observeRoute(desk: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -187,27 +187,28 @@ function observeRoute(desk: Desk): Route {
     about: "Bring answers to the tasks of the host's view; each may be repeated",
     access: 'agent',
     body: OBSERVATIONS,
-    answers: { 200: { about: 'what became of each answer', schema: OBSERVED } },
+    answers: { 200: { about: 'what became of each answer', schema: OBSERVATIONS_RESPONSE } },
     handle: async ({ body, caller }) =>
-      answered(await desk.observe(speaker(caller), body), (observed) => answer(observed)),
+      toAnswer(await desk.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
   });
 }
 
-function depositRoute(desk: Desk): Route {
+function depositRoute(desk: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
     path: '/api/v1/agent/connections/deposit',
     about: 'Leave the connections of a service for the host that takes it over; never journalled',
     access: 'agent',
-    body: DEPOSIT,
+    body: DEPOSIT_REQUEST,
     bodyBytesMax: DEPOSIT_BYTES_MAX,
-    answers: { 200: { about: 'how many are kept', schema: DEPOSITED } },
-    handle: ({ body, caller }) => answered(desk.deposit(speaker(caller), body), (deposited) => answer(deposited)),
+    answers: { 200: { about: 'how many are kept', schema: DEPOSIT_RESPONSE } },
+    handle: ({ body, caller }) =>
+      toAnswer(desk.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
   });
 }
 
-function collectRoute(desk: Desk): Route {
+function collectRoute(desk: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -215,24 +216,24 @@ function collectRoute(desk: Desk): Route {
     about:
       'Get the connections of a service that is taken over as soon as the host before has left them, or hear that it has not',
     access: 'agent',
-    body: COLLECT,
-    answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECTED } },
+    body: COLLECT_REQUEST,
+    answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECT_RESPONSE } },
     handle: async ({ body, caller }) =>
-      answered(await desk.collect(speaker(caller), body), (collected) => answer(collected)),
+      toAnswer(await desk.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
   });
 }
 
-function speaker({ host, token }: Caller): Speaker {
+function toAgentIdentity({ host, token }: Caller): AgentIdentity {
   if (host === undefined) throw new Error('a token for agents is bound to no host');
   return { host, token };
 }
 
-function answered<A>(reply: Reply<A>, show: (found: A) => Answer): Answered {
+function toAnswer<A>(reply: Reply<A>, render: (found: A) => Answer): HandlerResult {
   switch (reply.kind) {
     case 'answer':
-      return show(reply.answer);
+      return render(reply.answer);
     case 'refused':
-      return refused({
+      return refusalAnswer({
         kind: reply.code === NOT_COPIED_NOW ? 'conflict' : 'forbidden',
         code: reply.code,
         message: reply.message,
@@ -244,6 +245,6 @@ function answered<A>(reply: Reply<A>, show: (found: A) => Answer): Answered {
   }
 }
 
-function textAnswer(text: string): Answer {
+function toTextAnswer(text: string): Answer {
   return { kind: 'answer', status: 200, text };
 }

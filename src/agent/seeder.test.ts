@@ -5,18 +5,18 @@ import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import type { Tap } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { Line } from './line.ts';
+import { LeaderClient } from './line.ts';
 import { verifyFake } from './signer-fixture.ts';
 import { Membership } from './membership.ts';
-import { Memory } from './memory.ts';
+import { AgentStateStore } from './memory.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import { DEPOSIT_MAX, type View } from './messages.ts';
-import { Plane, SILENT } from './plane-fixture.ts';
+import { TestControlPlane, SILENT } from './plane-fixture.ts';
 import { LinkDown, type LocalDriver } from './ports.ts';
-import { Seeder } from './seeder.ts';
-import { SimulatedDriver } from './simulated-driver.ts';
+import { ConntrackSync } from './seeder.ts';
+import { NodeDriver } from './simulated-driver.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
-import { NAT, SeedingWorld } from './seeding-fixture.ts';
+import { NAT, ConntrackSyncWorld } from './seeding-fixture.ts';
 
 const connection = (nth: number): TrackedConnection => ({
   protocol: 'udp',
@@ -32,13 +32,13 @@ const EXTRA: TrackedConnection = { ...ONE, src: '10.9.9.9' };
 const texts = (...some: readonly TrackedConnection[]): string[] => some.map((one) => formatConnection(one)).sort();
 
 /** c1 does the NAT and has a connection; c2 is built to take it. */
-async function prepared(servers?: readonly string[]): Promise<SeedingWorld> {
-  const world = await SeedingWorld.of(['c1', 'c2', 'c3'], servers);
+async function startPrepared(servers?: readonly string[]): Promise<ConntrackSyncWorld> {
+  const world = await ConntrackSyncWorld.start(['c1', 'c2', 'c3'], servers);
   await world.designate('c1');
-  await world.inLine('c1');
+  await world.untilConverged('c1');
   world.track('c1', [ONE]);
-  await world.pass('c1', 'c2', 'preparing');
-  await world.inLine('c1', 'c2');
+  await world.setHandoverPhase('c1', 'c2', 'preparing');
+  await world.untilConverged('c1', 'c2');
   return world;
 }
 
@@ -61,79 +61,79 @@ function otherAt(host: string): View {
 }
 
 /** Nothing of a call arrives. */
-const losing =
+const loseReplies =
   (lost: string): Tap =>
   (name, pass) =>
     name === lost ? Promise.reject(new LinkDown('lost')) : pass();
 
 describe('a planned hand-over', () => {
   test('copies-before-the-switch-and-again-after-it-and-forgets-where-it-was', async () => {
-    const world = await prepared();
-    expect(await world.tracked('c2')).toEqual([]);
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    const world = await startPrepared();
+    expect(await world.listTracked('c2')).toEqual([]);
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
     world.track('c1', [TWO]);
-    await world.pass('c1', 'c2', 'switched');
-    await world.pass('c1', 'c2', 'retiring');
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
-    await world.pass('c1', 'c2', 'reseeding');
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE, TWO));
-    expect(await world.tracked('c1')).toEqual(texts(ONE, TWO));
+    await world.setHandoverPhase('c1', 'c2', 'switched');
+    await world.setHandoverPhase('c1', 'c2', 'retiring');
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
+    await world.setHandoverPhase('c1', 'c2', 'reseeding');
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE, TWO));
+    expect(await world.listTracked('c1')).toEqual(texts(ONE, TWO));
     await world.designate('c2');
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c1')).toEqual([]);
-    expect(await world.tracked('c2')).toEqual(texts(ONE, TWO));
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c1')).toEqual([]);
+    expect(await world.listTracked('c2')).toEqual(texts(ONE, TWO));
   });
 
   test('each-end-does-it-once-for-each-time-that-it-is-asked-for', async () => {
-    const world = await prepared();
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
+    const world = await startPrepared();
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
     // Something else in the view is another: it is applied anew, and nothing is copied for it.
     await world.plane.edit('c1', { zone: 'other' });
     await world.plane.edit('c2', { zone: 'other' });
-    await world.inLine('c1', 'c2');
+    await world.untilConverged('c1', 'c2');
     const called = (name: string, what: string): number =>
-      world.host(name).rack.link.calls.filter((call) => call === what).length;
+      world.host(name).testHost.link.calls.filter((call) => call === what).length;
     expect([called('c1', 'deposit'), called('c2', 'collect')]).toEqual([1, 1]);
     expect([called('c1', 'collect'), called('c2', 'deposit'), called('c3', 'collect')]).toEqual([0, 0, 0]);
   });
 
   test('another-target-gets-them-too-and-the-one-before-forgets-them', async () => {
-    const world = await prepared();
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
-    await world.pass('c1', 'c3', 'preparing');
-    await world.inLine('c1', 'c2', 'c3');
-    expect(await world.tracked('c2')).toEqual([]);
-    await world.pass('c1', 'c3', 'seeding');
-    await world.inLine('c1', 'c3');
-    expect(await world.tracked('c3')).toEqual(texts(ONE));
+    const world = await startPrepared();
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
+    await world.setHandoverPhase('c1', 'c3', 'preparing');
+    await world.untilConverged('c1', 'c2', 'c3');
+    expect(await world.listTracked('c2')).toEqual([]);
+    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.untilConverged('c1', 'c3');
+    expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
 
   test('also-when-nobody-saw-that-there-was-another-in-between', async () => {
-    const world = await prepared();
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
-    await world.pass('c1', 'c3', 'seeding');
-    await world.inLine('c1', 'c2', 'c3');
-    expect(await world.tracked('c3')).toEqual(texts(ONE));
-    expect(await world.tracked('c2')).toEqual([]);
+    const world = await startPrepared();
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
+    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.untilConverged('c1', 'c2', 'c3');
+    expect(await world.listTracked('c3')).toEqual(texts(ONE));
+    expect(await world.listTracked('c2')).toEqual([]);
   });
 
   test('more-than-are-copied-at-most-are-cut-and-the-rest-goes', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     world.track(
       'c1',
       Array.from({ length: DEPOSIT_MAX }, (_, nth) => connection(nth + 1)),
     );
     world.track('c1', [EXTRA]);
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
-    const taken = await world.tracked('c2');
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
+    const taken = await world.listTracked('c2');
     expect(taken).toHaveLength(DEPOSIT_MAX);
     expect(taken).not.toContain(formatConnection(EXTRA));
   });
@@ -141,150 +141,150 @@ describe('a planned hand-over', () => {
 
 describe('nobody is in line before it is done', () => {
   test('the-new-end-waits-for-the-old-one', async () => {
-    const world = await prepared();
-    world.host('c1').rack.link.tap = losing('deposit');
-    await world.pass('c1', 'c2', 'seeding');
+    const world = await startPrepared();
+    world.host('c1').testHost.link.tap = loseReplies('deposit');
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
     await world.clock.pass(12_000);
-    expect([world.isInLine('c1'), world.isInLine('c2')]).toEqual([false, false]);
-    expect(world.host('c2').rack.agent?.status().problems).toEqual([`${NAT}: its connections have not come yet`]);
+    expect([world.hasConverged('c1'), world.hasConverged('c2')]).toEqual([false, false]);
+    expect(world.host('c2').testHost.agent?.status().problems).toEqual([`${NAT}: its connections have not come yet`]);
     // What is copied for one service does not hold up the host.
-    const { desk, journal } = world.plane.leader;
-    expect(['c1', 'c2'].map((name) => desk.isInLine(name, journal.fleet.revision))).toEqual([true, true]);
-    expect(desk.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
-    expect(desk.unreadinessOf('c2', 'nat:back')).toBeUndefined();
-    world.host('c1').rack.link.tap = (_name, pass) => pass();
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    const { gateway, journal } = world.plane.leader;
+    expect(['c1', 'c2'].map((name) => gateway.hasConverged(name, journal.fleet.revision))).toEqual([true, true]);
+    expect(gateway.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
+    expect(gateway.unreadinessOf('c2', 'nat:back')).toBeUndefined();
+    world.host('c1').testHost.link.tap = (_name, pass) => pass();
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
   test.each(['c1', 'c2'])('a-switch-that-does-not-answer: %s', async (name) => {
-    const world = await prepared();
-    world.host(name).its.faults.down = true;
-    await world.pass('c1', 'c2', 'seeding');
+    const world = await startPrepared();
+    world.host(name).simulatedSwitch.faults.down = true;
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
     await world.clock.pass(8000);
-    expect(world.isInLine(name)).toBe(false);
-    world.host(name).its.faults.down = false;
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    expect(world.hasConverged(name)).toBe(false);
+    world.host(name).simulatedSwitch.faults.down = false;
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
   test('two-that-hand-over-to-each-other-do-not-wait-for-each-other', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     await world.designate('c2', 'nat:back');
-    await world.inLine('c2');
+    await world.untilConverged('c2');
     world.track('c2', [TWO], 'nat:back');
-    await world.pass('c2', 'c1', 'preparing', 'nat:back');
-    await world.inLine('c1', 'c2');
+    await world.setHandoverPhase('c2', 'c1', 'preparing', 'nat:back');
+    await world.untilConverged('c1', 'c2');
     const begunMs = world.clock.nowMs();
-    await world.exchange('c1', 'c2', 'nat:back');
-    await world.inLine('c1', 'c2');
+    await world.startCrossHandover('c1', 'c2', 'nat:back');
+    await world.untilConverged('c1', 'c2');
     expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
-    expect(await world.tracked('c1', 'nat:back')).toEqual(texts(TWO));
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    expect(await world.listTracked('c1', 'nat:back')).toEqual(texts(TWO));
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
   test('a-hand-over-that-is-called-off-keeps-nobody-waiting', async () => {
-    const world = await prepared();
-    world.host('c1').rack.link.tap = losing('deposit');
-    await world.pass('c1', 'c2', 'seeding');
+    const world = await startPrepared();
+    world.host('c1').testHost.link.tap = loseReplies('deposit');
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
     await world.clock.pass(2000);
     await world.designate('c1');
     const begunMs = world.clock.nowMs();
-    await world.inLine('c2');
+    await world.untilConverged('c2');
     expect(world.clock.nowMs() - begunMs).toBeLessThan(1000);
-    expect(await world.tracked('c2')).toEqual([]);
+    expect(await world.listTracked('c2')).toEqual([]);
   });
 
   test('a-driver-that-knows-nothing-of-it-has-nothing-to-do', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     for (const name of ['c1', 'c2']) {
-      await world.restart(name, { driver: plainDriver(world.host(name).rack.driver) });
+      await world.restart(name, { driver: plainDriver(world.host(name).testHost.driver) });
     }
     const begunMs = world.clock.nowMs();
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1', 'c2');
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1', 'c2');
     expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
-    expect(await world.tracked('c2')).toEqual([]);
+    expect(await world.listTracked('c2')).toEqual([]);
   });
 });
 
 describe('another holder', () => {
   test('the-old-end-brings-them-again-and-the-new-end-gets-them', async () => {
-    const world = await prepared(['s1', 's2']);
-    world.host('c2').rack.link.tap = losing('collect');
-    await world.pass('c1', 'c2', 'seeding');
-    await world.inLine('c1');
+    const world = await startPrepared(['s1', 's2']);
+    world.host('c2').testHost.link.tap = loseReplies('collect');
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.untilConverged('c1');
     const before = world.plane.leader;
     await before.stop();
-    world.host('c2').rack.link.tap = (_name, pass) => pass();
+    world.host('c2').testHost.link.tap = (_name, pass) => pass();
     await world.clock.until('somebody else decides', () => world.plane.hasLeader && world.plane.leader !== before);
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
-    expect(world.host('c1').rack.link.calls.filter((call) => call === 'deposit').length).toBeGreaterThan(1);
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
+    expect(world.host('c1').testHost.link.calls.filter((call) => call === 'deposit').length).toBeGreaterThan(1);
   });
 });
 
 describe('connections are forgotten', () => {
   test('where-the-service-is-gone', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     await world.withdraw();
-    await world.inLine('c1');
-    expect(await world.tracked('c1')).toEqual([]);
+    await world.untilConverged('c1');
+    expect(await world.listTracked('c1')).toEqual([]);
   });
 
   test('also-by-an-agent-that-was-started-anew-meanwhile', async () => {
-    const world = await prepared();
-    await world.host('c1').rack.stop();
+    const world = await startPrepared();
+    await world.host('c1').testHost.stop();
     await world.designate('c2');
-    world.host('c1').rack.start();
-    await world.inLine('c1');
-    expect(await world.tracked('c1')).toEqual([]);
+    world.host('c1').testHost.start();
+    await world.untilConverged('c1');
+    expect(await world.listTracked('c1')).toEqual([]);
   });
 
   test('where-it-was-translated-and-is-stood-by-for-now', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     await world.designateWith('c2', 'c1');
-    await world.inLine('c1', 'c2');
-    expect(await world.tracked('c1')).toEqual([]);
+    await world.untilConverged('c1', 'c2');
+    expect(await world.listTracked('c1')).toEqual([]);
   });
 
   test('not-of-a-standby-that-others-send-to: started-anew, or-designated-for-it', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     await world.designateWith('c1', 'c3');
-    await world.inLine('c3');
+    await world.untilConverged('c3');
     world.track('c3', [TWO]);
     await world.restart('c3');
     await world.designateWith('c1', 'c3');
-    await world.inLine('c3');
-    expect(await world.tracked('c3')).toEqual(texts(TWO));
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual(texts(TWO));
     await world.designateWith('c3', 'c2');
-    await world.inLine('c3');
-    expect(await world.tracked('c3')).toEqual(texts(TWO));
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual(texts(TWO));
   });
 
   test('of-a-standby-that-takes-over-by-plan, so-that-they-are-not-in-the-way', async () => {
-    const world = await prepared();
+    const world = await startPrepared();
     await world.designateWith('c1', 'c3');
-    await world.inLine('c1', 'c3');
+    await world.untilConverged('c1', 'c3');
     world.track('c3', [{ ...ONE, natSource: { ip: '198.51.100.7', port: 2000 } }]);
     world.track('c1', [ONE]);
-    await world.pass('c1', 'c3', 'preparing');
-    await world.inLine('c1', 'c3');
-    expect(await world.tracked('c3')).toEqual([]);
-    await world.pass('c1', 'c3', 'seeding');
-    await world.inLine('c1', 'c3');
-    expect(await world.tracked('c3')).toEqual(texts(ONE));
+    await world.setHandoverPhase('c1', 'c3', 'preparing');
+    await world.untilConverged('c1', 'c3');
+    expect(await world.listTracked('c3')).toEqual([]);
+    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.untilConverged('c1', 'c3');
+    expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
 
   test('and-what-an-agent-before-it-left-undone', async () => {
     const clock = new VirtualClock();
     const its = new SimulatedSwitch({ host: 'c1', clock });
-    const driver = new SimulatedDriver({ clock, switch: its });
+    const driver = new NodeDriver({ clock, switch: its });
     const view = otherAt('c1');
     await driver.apply(view, NEVER);
     const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
     its.track(zone, [ONE]);
-    const plane = new Plane(clock);
+    const plane = new TestControlPlane(clock);
     const ports = {
       link: plane.link,
       disk: new MemoryDisk(),
@@ -295,15 +295,15 @@ describe('connections are forgotten', () => {
       log: SILENT,
       verify: verifyFake,
     };
-    const line = new Line(['s1'], SILENT);
-    const parts = { line, memory: new Memory(ports.disk, SILENT) };
+    const leader = new LeaderClient(['s1'], SILENT);
+    const parts = { leader, store: new AgentStateStore(ports.disk, SILENT) };
     const membership = new Membership(
       ports,
       { joinToken: async () => undefined },
       { ...parts, certificates: new CertificateKeeper(ports, parts) },
     );
-    const seeder = new Seeder(ports, { line, membership });
-    expect(await seeder.follow(view, NEVER)).toEqual([]);
+    const seeder = new ConntrackSync(ports, { leader, membership });
+    expect(await seeder.sync(view, NEVER)).toEqual([]);
     expect(await its.listConnections(zone)).toEqual([]);
   });
 
@@ -312,7 +312,7 @@ describe('connections are forgotten', () => {
     async (times) => {
       const clock = new VirtualClock();
       const its = new SimulatedSwitch({ host: 'c1', clock });
-      const driver = new SimulatedDriver({ clock, switch: its });
+      const driver = new NodeDriver({ clock, switch: its });
       const view = otherAt('c1');
       await driver.apply(view, NEVER);
       const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
@@ -334,39 +334,39 @@ describe('connections are forgotten', () => {
   );
 
   test('it-is-tried-again-when-the-switch-does-not-answer', async () => {
-    const world = await prepared();
-    const { its, rack } = world.host('c1');
-    const { flushConnections } = its;
+    const world = await startPrepared();
+    const { simulatedSwitch, testHost } = world.host('c1');
+    const { flushConnections } = simulatedSwitch;
     let tries = 0;
-    its.flushConnections = async (zone) => {
+    simulatedSwitch.flushConnections = async (zone) => {
       tries += 1;
-      its.faults.down = tries < 3;
-      return flushConnections.call(its, zone).finally(() => (its.faults.down = false));
+      simulatedSwitch.faults.down = tries < 3;
+      return flushConnections.call(simulatedSwitch, zone).finally(() => (simulatedSwitch.faults.down = false));
     };
     await world.designate('c2');
-    await world.inLine('c1');
+    await world.untilConverged('c1');
     expect(tries).toBe(3);
-    expect(await world.tracked('c1')).toEqual([]);
-    expect(rack.agent?.status().problems).toEqual([]);
+    expect(await world.listTracked('c1')).toEqual([]);
+    expect(testHost.agent?.status().problems).toEqual([]);
   });
 });
 
 describe('an agent that crashes at any of its calls', () => {
   async function run(name: string, crash?: Crash): Promise<readonly string[]> {
-    const world = await prepared();
-    const { rack } = world.host(name);
+    const world = await startPrepared();
+    const { testHost } = world.host(name);
     const ports = new CrashingPorts(crash);
-    const { link, disk, driver } = rack;
-    await world.restart(name, ports.around({ link, disk, driver, clock: world.clock }));
-    await world.pass('c1', 'c2', 'seeding');
+    const { link, disk, driver } = testHost;
+    await world.restart(name, ports.wrap({ link, disk, driver, clock: world.clock }));
+    await world.setHandoverPhase('c1', 'c2', 'seeding');
     let restarted = false;
     await world.clock.until('both are in line', () => {
-      if (ports.dead && !restarted) rack.start();
-      restarted ||= ports.dead;
-      return world.isInLine('c1', 'c2');
+      if (ports.hasCrashed && !restarted) testHost.start();
+      restarted ||= ports.hasCrashed;
+      return world.hasConverged('c1', 'c2');
     });
-    expect(await world.tracked('c2')).toEqual(texts(ONE));
-    expect(await world.tracked('c1')).toEqual(texts(ONE));
+    expect(await world.listTracked('c2')).toEqual(texts(ONE));
+    expect(await world.listTracked('c1')).toEqual(texts(ONE));
     return ports.calls;
   }
 

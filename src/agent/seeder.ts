@@ -10,82 +10,82 @@ import {
   type ServiceView,
 } from '../dataplane/index.ts';
 import { mark } from '../fleet/index.ts';
-import type { Line, Said } from './line.ts';
+import type { LeaderClient, CallResult } from './line.ts';
 import type { Membership } from './membership.ts';
 import {
   COLLECT_WAIT_MAX_MS,
   DEPOSIT_MAX,
   NOT_COPIED_NOW,
-  type Copy,
+  type ConntrackCopy,
   type UnreadyService,
   type View,
 } from './messages.ts';
 import type { AgentPorts, Reply, Session } from './ports.ts';
 
-export interface SeederParts {
-  readonly line: Line;
+export interface ConntrackSyncParts {
+  readonly leader: LeaderClient;
   readonly membership: Membership;
 }
 
 /** Each reads the switch or waits at the server; many services of one host may go at once. */
 const COPIES_AT_ONCE = 16;
 
-interface Errand {
-  readonly copy: Copy;
+interface SyncTask {
+  readonly copy: ConntrackCopy;
   readonly end: 'old' | 'new';
   /** What tells it from any other. Another holder has nothing of what was left at the one before. */
   readonly key: string;
 }
 
-export class Seeder {
+export class ConntrackSync {
   readonly #ports: AgentPorts;
-  readonly #parts: SeederParts;
-  #done = new Set<string>();
+  readonly #parts: ConntrackSyncParts;
+  #completed = new Set<string>();
   /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
   #translated: ReadonlySet<string> | undefined;
   /** Services that this host stands by for. What it translates for those who miss the designated host is nobody's to forget. */
   #standingBy: ReadonlySet<string> = new Set();
 
-  constructor(ports: AgentPorts, parts: SeederParts) {
+  constructor(ports: AgentPorts, parts: ConntrackSyncParts) {
     this.#ports = ports;
     this.#parts = parts;
   }
 
   /** Whether a view that is brought about asks for something all the same: there is another holder. */
   isDue(view: View): boolean {
-    return this.due(view).length > 0;
+    return this.dueServices(view).length > 0;
   }
 
   /** The services whose connections have yet to be copied for this view. */
-  due(view: View): string[] {
-    return errandsOf(view).flatMap(({ key, copy }) => (this.#done.has(key) ? [] : [copy.service]));
+  dueServices(view: View): string[] {
+    return syncTasksOf(view).flatMap(({ key, copy }) => (this.#completed.has(key) ? [] : [copy.service]));
   }
 
   /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
-  async follow(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
-    const errands = errandsOf(view);
+  async sync(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
+    const errands = syncTasksOf(view);
     // Views that say nothing more of an errand may be followed by one that asks for it again.
     const keys = new Set(errands.map(({ key }) => key));
-    this.#done = new Set([...this.#done].filter((key) => keys.has(key)));
-    const due = errands.filter(({ key }) => !this.#done.has(key));
+    this.#completed = new Set([...this.#completed].filter((key) => keys.has(key)));
+    const due = errands.filter(({ key }) => !this.#completed.has(key));
     const [old, next] = [due.filter(({ end }) => end === 'old'), due.filter(({ end }) => end === 'new')];
     const untilMs = this.#ports.clock.nowMs() + COLLECT_WAIT_MAX_MS;
     // Two hosts that hand over to each other must not wait for each other: what others wait for goes first.
     return [
-      ...(await this.#forget(view)),
-      ...(await this.#each(old, (errand) => this.#bring(errand))),
-      ...(await this.#each(next, (errand) => this.#take(errand, untilMs, signal))),
+      ...(await this.#forgetReleased(view)),
+      ...(await this.#runTasks(old, (errand) => this.#deposit(errand))),
+      ...(await this.#runTasks(next, (errand) => this.#collect(errand, untilMs, signal))),
     ];
   }
 
-  async #forget({ host, parts }: View): Promise<readonly UnreadyService[]> {
+  async #forgetReleased({ host, parts }: View): Promise<readonly UnreadyService[]> {
     const services = readDataplaneView(host, parts)?.services;
     if (services === undefined) return [];
     const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
     const unforgotten = new Set<string>();
     const unready: UnreadyService[] = [];
-    for (const service of this.#over(services, translated)) {
-      const because = await this.#tried(() => this.#forgetOne(service));
+    for (const service of this.#servicesToForget(services, translated)) {
+      const because = await this.#describeSwitchFailure(() => this.#forgetOne(service));
       if (because === undefined) continue;
       unready.push({ service, because });
       unforgotten.add(service);
@@ -101,7 +101,7 @@ export class Seeder {
    * Whose connections are to be forgotten: those that are not translated here any more, and those that are to be brought here by plan,
    * where what is left of a time of standing by would be in their way.
    */
-  #over(services: readonly ServiceView[], translated: ReadonlySet<string>): string[] {
+  #servicesToForget(services: readonly ServiceView[], translated: ReadonlySet<string>): string[] {
     const unknown = services.filter(({ type, role }) => type === 'nat' && role !== 'standby').map(({ id }) => id);
     const before = [...(this.#translated ?? unknown)].filter((service) => !translated.has(service));
     const brought = services.filter(({ id, role }) => role === 'preparing' && this.#standingBy.has(id));
@@ -112,29 +112,29 @@ export class Seeder {
     await this.#ports.driver.forgetConnections?.(service);
   }
 
-  async #bring({ copy }: Errand): Promise<string | undefined> {
+  async #deposit({ copy }: SyncTask): Promise<string | undefined> {
     const { driver, link, log } = this.#ports;
     // One that cannot tell leaves none: the other end is not kept waiting.
-    const all = (await driver.connectionsOf?.(copy.service)) ?? [];
+    const all = (await driver.listConnections?.(copy.service)) ?? [];
     const connections = all.slice(0, DEPOSIT_MAX).map((one) => formatConnection(one));
     if (all.length > DEPOSIT_MAX)
       log.warn({ service: copy.service, inAll: all.length, copied: DEPOSIT_MAX }, 'not all connections are copied');
     const deposit = { ...copy, connections, inAll: all.length };
-    return this.#unanswered(await this.#ask((to) => link.deposit(to, deposit)));
+    return this.#failureOf(await this.#call((to) => link.deposit(to, deposit)));
   }
 
-  async #take({ copy }: Errand, untilMs: number, signal: AbortSignal): Promise<string | undefined> {
+  async #collect({ copy }: SyncTask, untilMs: number, signal: AbortSignal): Promise<string | undefined> {
     const { driver, link, log, clock } = this.#ports;
-    if (driver.takeOver === undefined) return undefined;
+    if (driver.importConnections === undefined) return undefined;
     const waitMs = Math.max(0, untilMs - clock.nowMs());
-    const said = await this.#ask((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
-    if (said.kind !== 'answer') return this.#unanswered(said);
+    const said = await this.#call((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
+    if (said.kind !== 'answer') return this.#failureOf(said);
     if (said.answer.kind === 'not-yet') {
       mark('connections-not-yet');
       return 'its connections have not come yet';
     }
     const connections = said.answer.connections.flatMap((text) => parseConnection(text) ?? []);
-    const seeded = await driver.takeOver(copy.service, connections);
+    const seeded = await driver.importConnections(copy.service, connections);
     // Some cannot be had on any switch: the others count.
     const facts = { service: copy.service, ...seeded, inAll: said.answer.inAll };
     if (seeded.failed > 0) log.warn(facts, 'not all connections of the host before are taken over');
@@ -142,13 +142,13 @@ export class Seeder {
     return undefined;
   }
 
-  async #ask<A>(call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<Said<A>> {
+  async #call<A>(call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<CallResult<A>> {
     const secret = this.#parts.membership.credential();
-    return secret === undefined ? { kind: 'away' } : this.#parts.line.ask(secret, call, signal);
+    return secret === undefined ? { kind: 'away' } : this.#parts.leader.call(secret, call, signal);
   }
 
   /** The hand-over has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
-  #unanswered(said: Said<unknown>): string | undefined {
+  #failureOf(said: CallResult<unknown>): string | undefined {
     switch (said.kind) {
       case 'answer':
         return undefined;
@@ -160,16 +160,16 @@ export class Seeder {
     }
   }
 
-  async #each(
-    errands: readonly Errand[],
-    work: (errand: Errand) => Promise<string | undefined>,
+  async #runTasks(
+    errands: readonly SyncTask[],
+    work: (errand: SyncTask) => Promise<string | undefined>,
   ): Promise<readonly UnreadyService[]> {
     const unready: UnreadyService[] = [];
     const left = errands.values();
     const worker = async (): Promise<void> => {
       for (const errand of left) {
-        const because = await this.#tried(() => work(errand));
-        if (because === undefined) this.#done.add(errand.key);
+        const because = await this.#describeSwitchFailure(() => work(errand));
+        if (because === undefined) this.#completed.add(errand.key);
         else unready.push({ service: errand.copy.service, because });
       }
     };
@@ -177,7 +177,7 @@ export class Seeder {
     return unready;
   }
 
-  async #tried(work: () => Promise<string | undefined>): Promise<string | undefined> {
+  async #describeSwitchFailure(work: () => Promise<string | undefined>): Promise<string | undefined> {
     try {
       return await work();
     } catch (error) {
@@ -191,7 +191,7 @@ function isTranslated({ type, role }: ServiceView): boolean {
   return type === 'nat' && role !== 'other' && role !== 'standby';
 }
 
-function errandsOf({ host, parts, stamp }: View): Errand[] {
+function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {
   const services = readDataplaneView(host, parts)?.services ?? [];
   return services.flatMap(({ id: service, type, role, handOver }) => {
     const { phase, operation, other } = handOver ?? {};

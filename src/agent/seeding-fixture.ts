@@ -3,43 +3,43 @@
 import { onTestFinished } from 'vitest';
 import { compile, formatConnection, readDataplaneView, type TrackedConnection } from '../dataplane/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
-import { SERVICE, type HandOver, type Service } from '../election/index.ts';
+import { SERVICE, type Handover, type Service } from '../election/index.ts';
 import { anyWhy } from '../election/why-fixture.ts';
 import { idOf, put, remove, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
-import { Rack } from './agent-fixture.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import type { AgentPorts } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 export const NAT = 'nat:edge';
 
-export interface SeedingHost {
+export interface ConntrackSyncHost {
   readonly name: string;
-  readonly rack: Rack;
-  readonly its: SimulatedSwitch;
+  readonly testHost: TestHost;
+  readonly simulatedSwitch: SimulatedSwitch;
 }
 
 type Facts = Pick<Service, 'designated' | 'standby' | 'handOver'>;
 
-function passing(from: string, to: string, phase: HandOver['phase']): Facts {
+function handoverFacts(from: string, to: string, phase: Handover['phase']): Facts {
   const host = phase === 'preparing' || phase === 'seeding' ? from : to;
   const why = anyWhy();
   return { designated: { host, sinceMs: 0 }, handOver: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
 }
 
-export class SeedingWorld {
+export class ConntrackSyncWorld {
   readonly clock = new VirtualClock();
-  readonly plane = new Plane(this.clock);
-  readonly hosts = new Map<string, SeedingHost>();
+  readonly plane = new TestControlPlane(this.clock);
+  readonly hosts = new Map<string, ConntrackSyncHost>();
   /** Why hosts cannot prepare services: by `host service`. */
   readonly unpreparable = new Map<string, string>();
   readonly #epochs = new Map<string, number>();
 
   /** Hosts in service, agents running, with as many servers as there are names for. */
-  static async of(names: readonly string[], servers: readonly string[] = ['s1']): Promise<SeedingWorld> {
-    const world = new SeedingWorld();
+  static async start(names: readonly string[], servers: readonly string[] = ['s1']): Promise<ConntrackSyncWorld> {
+    const world = new ConntrackSyncWorld();
     const { clock, plane } = world;
     for (const server of servers) {
       await plane.start(server);
@@ -56,21 +56,24 @@ export class SeedingWorld {
 
   async #add(name: string, servers: readonly string[]): Promise<void> {
     await this.plane.edit(name, { tunnelAddress: `172.16.0.${this.hosts.size + 1}` });
-    const its = new SimulatedSwitch({ host: name, clock: this.clock });
+    const simulatedSwitch = new SimulatedSwitch({ host: name, clock: this.clock });
     const token = await this.plane.joinToken(name);
     const joinToken = (): Promise<string> => Promise.resolve(token);
-    const machine = { switch: its, unpreparable: (id: string) => this.unpreparable.get(`${name} ${id}`) };
-    const rack = new Rack(this.plane, { name, servers, joinToken, machine });
-    this.hosts.set(name, { name, rack, its });
-    rack.start();
+    const machine = {
+      switch: simulatedSwitch,
+      prepareFailureOf: (id: string) => this.unpreparable.get(`${name} ${id}`),
+    };
+    const testHost = new TestHost(this.plane, { name, servers, joinToken, machine });
+    this.hosts.set(name, { name, testHost, simulatedSwitch });
+    testHost.start();
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.hosts.values()].map(({ rack }) => rack.stop()));
+    await Promise.all([...this.hosts.values()].map(({ testHost }) => testHost.stop()));
     await this.plane.close();
   }
 
-  host(name: string): SeedingHost {
+  host(name: string): ConntrackSyncHost {
     const host = this.hosts.get(name);
     if (host === undefined) throw new Error(`no host ${name}`);
     return host;
@@ -78,9 +81,9 @@ export class SeedingWorld {
 
   /** The same machine, and another agent on it. */
   async restart(name: string, replace: Partial<AgentPorts> = {}): Promise<void> {
-    const { rack } = this.host(name);
-    await rack.stop();
-    rack.start(replace);
+    const { testHost } = this.host(name);
+    await testHost.stop();
+    testHost.start(replace);
   }
 
   async designate(host: string, id = NAT): Promise<void> {
@@ -92,15 +95,15 @@ export class SeedingWorld {
     await this.#put(NAT, { designated: { host, sinceMs: 0 }, standby });
   }
 
-  async pass(from: string, to: string, phase: HandOver['phase'], id = NAT): Promise<void> {
-    await this.#put(id, passing(from, to, phase));
+  async setHandoverPhase(from: string, to: string, phase: Handover['phase'], id = NAT): Promise<void> {
+    await this.#put(id, handoverFacts(from, to, phase));
   }
 
   /** Two hosts hand over to each other, and are told so at once. */
-  async exchange(one: string, other: string, back: string): Promise<void> {
+  async startCrossHandover(one: string, other: string, back: string): Promise<void> {
     const changes = [
-      this.#change(NAT, passing(one, other, 'seeding')),
-      this.#change(back, passing(other, one, 'seeding')),
+      this.#change(NAT, handoverFacts(one, other, 'seeding')),
+      this.#change(back, handoverFacts(other, one, 'seeding')),
     ];
     await this.plane.commit(() => accept(changes, null));
   }
@@ -123,30 +126,30 @@ export class SeedingWorld {
     return put(SERVICE, idOf(SERVICE, id), doc);
   }
 
-  isInLine(...names: readonly string[]): boolean {
+  hasConverged(...names: readonly string[]): boolean {
     const { revision } = this.plane.leader.journal.fleet;
-    const { desk } = this.plane.leader;
-    return names.every((name) => desk.isInLine(name, revision) && desk.wordOf(name)?.unready === undefined);
+    const { gateway } = this.plane.leader;
+    return names.every((name) => gateway.hasConverged(name, revision) && gateway.reportOf(name)?.unready === undefined);
   }
 
-  async inLine(...names: readonly string[]): Promise<void> {
-    await this.clock.until(`in line: ${names.join(', ')}`, () => this.plane.hasLeader && this.isInLine(...names));
+  async untilConverged(...names: readonly string[]): Promise<void> {
+    await this.clock.until(`in line: ${names.join(', ')}`, () => this.plane.hasLeader && this.hasConverged(...names));
   }
 
   /** What packets began on a host. */
   track(name: string, connections: readonly TrackedConnection[], id = NAT): void {
-    const { its } = this.host(name);
-    its.track(this.#zone(name, id), connections);
+    const { simulatedSwitch } = this.host(name);
+    simulatedSwitch.track(this.#zone(name, id), connections);
   }
 
   /** What its switch has of a service. */
-  async tracked(name: string, id = NAT): Promise<string[]> {
-    const found = await this.host(name).its.listConnections(this.#zone(name, id));
+  async listTracked(name: string, id = NAT): Promise<string[]> {
+    const found = await this.host(name).simulatedSwitch.listConnections(this.#zone(name, id));
     return found.map((one) => formatConnection(one)).sort();
   }
 
   #zone(name: string, id: string): number {
-    const zones = [...this.hosts.values()].map(({ rack: { driver } }) => {
+    const zones = [...this.hosts.values()].map(({ testHost: { driver } }) => {
       const view = driver.view && readDataplaneView(driver.view.host, driver.view.parts);
       return view && compile(view).zones.get(id);
     });

@@ -4,7 +4,7 @@ import { generateKeyPairSync, hash } from 'node:crypto';
 import { publicKeyOf, signText } from './ed25519.ts';
 import type { Signer, Verify } from './statement.ts';
 
-function seal(publicKey: string, text: string): string {
+function fakeSignature(publicKey: string, text: string): string {
   return hash('sha256', `${publicKey}\n${text}`, 'hex');
 }
 
@@ -12,12 +12,12 @@ export function fakeSigner(ids: readonly string[] = ['key-1'], serial = 1): Sign
   const keys = ids.map((id) => ({ id, publicKey: `public ${id}` }));
   const sign = (text: string) => ({
     text,
-    signatures: keys.map(({ id, publicKey }) => ({ key: id, signature: seal(publicKey, text) })),
+    signatures: keys.map(({ id, publicKey }) => ({ key: id, signature: fakeSignature(publicKey, text) })),
   });
   return { serial, keys, sign };
 }
 
-export const verifyFake: Verify = ({ publicKey, text, signature }) => signature === seal(publicKey, text);
+export const verifyFake: Verify = ({ publicKey, text, signature }) => signature === fakeSignature(publicKey, text);
 
 /** A real one, for agents that verify as they do in production. */
 export function ed25519Signer(id = 'key-1', serial = 1): Signer {

@@ -2,15 +2,15 @@
 import { expect, test } from 'vitest';
 import { build } from './hypervisor-fixture.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import { Plane, SILENT } from './plane-fixture.ts';
+import { TestControlPlane, SILENT } from './plane-fixture.ts';
 import { ed25519Signer } from './signer-fixture.ts';
 import { SimulatedAgents, type SimulatedAgentsOptions } from './simulated-agents.ts';
-import { SimulatedDriver } from './simulated-driver.ts';
+import { NodeDriver } from './simulated-driver.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 interface World {
   readonly clock: VirtualClock;
-  readonly plane: Plane;
+  readonly plane: TestControlPlane;
   readonly agents: SimulatedAgents;
 }
 
@@ -19,7 +19,7 @@ async function withAgents(
   scene: (world: World) => Promise<void>,
 ): Promise<void> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock);
+  const plane = new TestControlPlane(clock);
   plane.signer = ed25519Signer();
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
@@ -60,34 +60,34 @@ test('hosts-of-several-versions-and-a-restart-with-another', async () => {
 test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
   const disks = new Map([['c1', new MemoryDisk()]]);
   const diskOf = (host: string): MemoryDisk => disks.get(host) ?? new MemoryDisk();
-  const machineOf = (): object => ({ durations: { build: 10 } });
-  await withAgents({ diskOf, machineOf }, async ({ clock, plane, agents }) => {
+  const driverOptionsOf = (): object => ({ durations: { build: 10 } });
+  await withAgents({ diskOf, driverOptionsOf }, async ({ clock, plane, agents }) => {
     agents.start('c1');
     await clock.until('it is active', () => plane.host('c1')?.state === 'active');
-    const hypervisor = agents.hypervisorOf('c1');
+    const hypervisor = agents.runtimeOf('c1');
     hypervisor?.put({ id: 'i1', state: 'running', vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], by: 't1' });
-    await hypervisor?.keep();
+    await hypervisor?.save();
     await agents.restart('c1');
-    expect(agents.hypervisorOf('c1')).toBe(hypervisor);
+    expect(agents.runtimeOf('c1')).toBe(hypervisor);
     await clock.pass(90_000);
-    expect(plane.leader.desk.wordOf('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect(plane.leader.gateway.reportOf('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
     expect(await disks.get('c1')?.read('machine')).toContain('"i1"');
   });
 });
 
 test('a-driver-of-ones-own-has-no-simulated-hypervisor', async () => {
   await withAgents({ driverOf: () => ({}) as never }, async ({ agents }) => {
-    expect(agents.hypervisorOf('c1')).toBeUndefined();
+    expect(agents.runtimeOf('c1')).toBeUndefined();
   });
 });
 
 test('tasks-that-are-taken-over-come-before-the-machine-s-own', async () => {
   const clock = new VirtualClock();
-  const driver = new SimulatedDriver({ clock, tasks: { build: () => ({ outcome: 'done', facts: { mine: true } }) } });
+  const driver = new NodeDriver({ clock, taskHandlers: { build: () => ({ outcome: 'done', facts: { mine: true } }) } });
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
   const fence = { stamp, host: 'c1', serviceVersion: 3, signal: new AbortController().signal };
   expect(await driver.perform({ id: 't', kind: 'build', args: build('i1') }, fence)).toMatchObject({
     facts: { mine: true },
   });
-  expect(driver.hypervisor.instances).toEqual([]);
+  expect(driver.runtime.instances).toEqual([]);
 });

@@ -6,13 +6,13 @@ import { Agent, type AgentStatus } from './agent.ts';
 import { verifyEd25519 } from './ed25519.ts';
 import { HttpLink } from './http-link.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import type { Disk, Link, LocalDriver } from './ports.ts';
-import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
+import type { Disk, AgentLink, LocalDriver } from './ports.ts';
+import { NodeDriver, type NodeDriverOptions } from './simulated-driver.ts';
 import type { Verify } from './statement.ts';
-import type { SimulatedHypervisor } from './simulated-hypervisor.ts';
+import type { SimulatedRuntime } from './simulated-hypervisor.ts';
 
 export interface SimulatedAgentsOptions {
-  readonly link: Link;
+  readonly link: AgentLink;
   readonly servers: readonly string[];
   /** Makes or finds a join token for a host; asked for only when its disk has no credential that works. */
   readonly joinToken: (host: string) => Promise<string | undefined>;
@@ -27,19 +27,19 @@ export interface SimulatedAgentsOptions {
   /** The disk of a host; by default one in memory, which lasts as long as this process. */
   readonly diskOf?: (host: string) => Disk;
   /** The machine of a host: how long its tasks take, what fails there. It keeps what runs on the host's disk. */
-  readonly machineOf?: (host: string) => Omit<SimulatedMachine, 'clock'>;
+  readonly driverOptionsOf?: (host: string) => Omit<NodeDriverOptions, 'clock'>;
   /** Instead of a simulated machine. */
   readonly driverOf?: (host: string) => LocalDriver;
   /** Instead of the real one, for control planes that sign with something cheaper. */
   readonly verify?: Verify;
 }
 
-export interface StartSimulated {
+export interface StartOptions {
   /** The version of the agent that is installed from now on; the one before stays when nothing is said. */
   readonly serviceVersion?: number | undefined;
 }
 
-interface Machine {
+interface SimulatedHost {
   readonly disk: Disk;
   readonly driver: LocalDriver;
 }
@@ -53,7 +53,7 @@ interface Running {
 export class SimulatedAgents {
   readonly #options: SimulatedAgentsOptions;
   /** A machine and its disk outlive the agent on it. */
-  readonly #machines = new Map<string, Machine>();
+  readonly #machines = new Map<string, SimulatedHost>();
   readonly #running = new Map<string, Running>();
   /** The version of the agent on a host, where it is not the newest. */
   readonly #versions = new Map<string, number>();
@@ -71,16 +71,16 @@ export class SimulatedAgents {
   }
 
   /** What runs on a host; undefined when its machine is none of ours. */
-  hypervisorOf(host: string): SimulatedHypervisor | undefined {
+  runtimeOf(host: string): SimulatedRuntime | undefined {
     const { driver } = this.#machineOf(host);
-    return driver instanceof SimulatedDriver ? driver.hypervisor : undefined;
+    return driver instanceof NodeDriver ? driver.runtime : undefined;
   }
 
   /** Starts the agent of a host, unless it runs. */
-  start(host: string, { serviceVersion = this.#versions.get(host) }: StartSimulated = {}): void {
+  start(host: string, { serviceVersion = this.#versions.get(host) }: StartOptions = {}): void {
     if (this.#running.has(host)) return;
     if (serviceVersion !== undefined) this.#versions.set(host, serviceVersion);
-    const { link, servers, joinToken, clock, ids, random, log, heartbeatMs, checkMs } = this.#options;
+    const { link, servers, joinToken, clock, ids, random, log, heartbeatMs, checkMs: resyncMs } = this.#options;
     const { verify = verifyEd25519 } = this.#options;
     const agent = new Agent(
       { ...this.#machineOf(host), link, clock, ids, random, log, verify },
@@ -89,7 +89,7 @@ export class SimulatedAgents {
         name: host,
         joinToken: () => joinToken(host),
         ...(heartbeatMs !== undefined && { heartbeatMs }),
-        ...(checkMs !== undefined && { checkMs }),
+        ...(resyncMs !== undefined && { resyncMs }),
         ...(serviceVersion !== undefined && { serviceVersion }),
       },
     );
@@ -120,7 +120,7 @@ export class SimulatedAgents {
   }
 
   /** Another version of the agent is installed, or the same one begins anew. */
-  async restart(host: string, how: StartSimulated = {}): Promise<void> {
+  async restart(host: string, how: StartOptions = {}): Promise<void> {
     await this.stop(host);
     this.start(host, how);
   }
@@ -129,13 +129,13 @@ export class SimulatedAgents {
     await Promise.all([...this.#running.keys()].map((host) => this.stop(host)));
   }
 
-  #machineOf(host: string): Machine {
-    const { clock, diskOf, machineOf, driverOf } = this.#options;
+  #machineOf(host: string): SimulatedHost {
+    const { clock, diskOf, driverOptionsOf, driverOf } = this.#options;
     let machine = this.#machines.get(host);
     if (machine === undefined) {
       const disk = diskOf?.(host) ?? new MemoryDisk();
-      const peer = (name: string): SimulatedHypervisor | undefined => this.hypervisorOf(name);
-      const driver = driverOf?.(host) ?? new SimulatedDriver({ disk, peer, ...machineOf?.(host), clock });
+      const peer = (name: string): SimulatedRuntime | undefined => this.runtimeOf(name);
+      const driver = driverOf?.(host) ?? new NodeDriver({ disk, peer, ...driverOptionsOf?.(host), clock });
       machine = { disk, driver };
       this.#machines.set(host, machine);
     }
@@ -143,13 +143,13 @@ export class SimulatedAgents {
   }
 }
 
-export interface OverHttp extends Omit<SimulatedAgentsOptions, 'link'> {
+export interface HttpSimulationOptions extends Omit<SimulatedAgentsOptions, 'link'> {
   readonly hosts: readonly string[];
   readonly ca?: string | undefined;
 }
 
 /** Runs simulated agents against real servers, over real HTTP, until they are stopped. */
-export function runSimulatedAgents({ hosts, ca, ...options }: OverHttp): {
+export function runSimulatedAgents({ hosts, ca, ...options }: HttpSimulationOptions): {
   readonly agents: SimulatedAgents;
   readonly stop: () => Promise<void>;
 } {

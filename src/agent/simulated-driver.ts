@@ -15,19 +15,26 @@ import type { Condition } from '../hosts/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
-import { HypervisorTasks } from './hypervisor-tasks.ts';
+import { InstanceTasks } from './hypervisor-tasks.ts';
 import { isInstanceTask } from './instance-order.ts';
 import { STRAYS_MAX, type UnreadyService, type View } from './messages.ts';
-import type { PacketDesk } from './packet-desk.ts';
-import { DiskFailed, type Applied, type Fence, type Inspected, type LocalDriver, type Performed } from './ports.ts';
-import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
-import { SwitchLine } from './switch-line.ts';
+import type { PacketResponder } from './packet-desk.ts';
+import {
+  DiskFailed,
+  type ApplyResult,
+  type TaskFence,
+  type Inspection,
+  type LocalDriver,
+  type TaskResult,
+} from './ports.ts';
+import { SimulatedRuntime, type SimulatedRuntimeOptions } from './simulated-hypervisor.ts';
+import { SwitchReconciler } from './switch-line.ts';
 
 /** Enough to know where to look. */
 const STRAYS_TOLD_MAX = 20;
 
 /** What the hypervisor of a machine is made with lies here too, unless one is handed in. */
-export interface SimulatedMachine extends HypervisorOptions {
+export interface NodeDriverOptions extends SimulatedRuntimeOptions {
   readonly clock: Clock;
   /** How long everything takes, beside what a task takes by itself. */
   readonly delayMs?: number;
@@ -37,126 +44,127 @@ export interface SimulatedMachine extends HypervisorOptions {
   /** Why a view cannot be applied now; nothing by default. */
   readonly obstacles?: () => readonly string[];
   /** Why a service cannot be prepared here now; every service can by default. Other services are not held up by it. */
-  readonly unpreparable?: (service: string) => string | undefined;
+  readonly prepareFailureOf?: (service: string) => string | undefined;
   /** Tasks of other kinds, or instead of the machine's own, by kind. */
-  readonly tasks?: Readonly<Record<string, (task: Task) => Performed | Promise<Performed>>>;
+  readonly taskHandlers?: Readonly<Record<string, (task: Task) => TaskResult | Promise<TaskResult>>>;
   /** What runs there, when it is to outlive this driver. */
-  readonly hypervisor?: SimulatedHypervisor;
+  readonly runtime?: SimulatedRuntime;
   /** The host's own access to networks, for hosts that make or bind ports themselves. */
   readonly network?: HostNetwork;
   /** Its switch, which outlives this driver. Without one there is nothing to bring in line, and nothing to wipe. */
   readonly switch?: Switch;
   /** Told of the subnets of every view, for instances that are plugged in for real. */
-  readonly learn?: (subnets: readonly SubnetView[]) => void;
+  readonly onSubnets?: (subnets: readonly SubnetView[]) => void;
   /** The packets of its switch, where there are any. */
-  readonly packets?: PacketDesk;
+  readonly responder?: PacketResponder;
 }
 
-export class SimulatedDriver implements LocalDriver {
+export class NodeDriver implements LocalDriver {
   /** What runs there. Arm it with failures. */
-  readonly hypervisor: SimulatedHypervisor;
-  readonly #machine: SimulatedMachine;
-  readonly #tasks: HypervisorTasks;
-  readonly #line: SwitchLine | undefined;
-  #parts: string | undefined;
+  readonly runtime: SimulatedRuntime;
+  readonly #options: NodeDriverOptions;
+  readonly #instanceTasks: InstanceTasks;
+  readonly #switchReconciler: SwitchReconciler | undefined;
+  #appliedParts: string | undefined;
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
-  #known: ReadonlySet<string> | undefined;
+  #knownInstances: ReadonlySet<string> | undefined;
   /** The interfaces of the last view's ports. */
   #interfaces: readonly string[] = [];
-  #changes = 0;
-  #remembers = false;
+  #changeCount = 0;
+  #hasRestoredNextHops = false;
 
-  constructor(machine: SimulatedMachine) {
-    const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
-    this.hypervisor = hypervisor;
-    this.#machine = machine;
-    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch, machine.packets?.around);
-    this.#tasks = new HypervisorTasks({ hypervisor, clock, network });
+  constructor(machine: NodeDriverOptions) {
+    const { clock, network, runtime = new SimulatedRuntime(machine) } = machine;
+    this.runtime = runtime;
+    this.#options = machine;
+    this.#switchReconciler =
+      machine.switch === undefined ? undefined : new SwitchReconciler(machine.switch, machine.responder?.environment);
+    this.#instanceTasks = new InstanceTasks({ runtime, clock, network });
   }
 
   /** How often the machine was really changed. */
-  get changes(): number {
-    return this.#changes;
+  get changeCount(): number {
+    return this.#changeCount;
   }
 
-  async apply(view: View, signal: AbortSignal): Promise<Applied> {
-    const wipes = this.#line?.wipes;
-    this.#known = knownIn(view);
+  async apply(view: View, signal: AbortSignal): Promise<ApplyResult> {
+    const wipes = this.#switchReconciler?.wipeCount;
+    this.#knownInstances = knownInstancesIn(view);
     this.#interfaces = (readDataplaneView(view.host, view.parts)?.ports ?? []).map(({ id }) => interfaceOf(id));
-    this.#learn(view);
+    this.#publishSubnets(view);
     const wanted = digestOf(view.parts);
-    if (wanted !== this.#parts) {
-      await this.#takeTime(signal);
-      const problems = this.#machine.obstacles?.() ?? [];
+    if (wanted !== this.#appliedParts) {
+      await this.#simulateDelay(signal);
+      const problems = this.#options.obstacles?.() ?? [];
       if (problems.length > 0) return { kind: 'failed', problems };
     }
-    await this.#remember();
+    await this.#restoreNextHops();
     // The same view says nothing of whether the switch still holds what it should.
-    const lined = (await this.#line?.follow(view, wipes)) ?? { kind: 'already' as const };
-    this.#followPackets(view);
+    const lined = (await this.#switchReconciler?.reconcile(view, wipes)) ?? { kind: 'already' as const };
+    this.#updateResponder(view);
     if (lined.kind === 'failed') return lined;
-    const unready = [...(lined.unready ?? []), ...this.#unpreparable(view)];
-    const isChanged = wanted !== this.#parts || lined.kind === 'applied';
-    this.#parts = wanted;
-    if (isChanged) this.#changes += 1;
+    const unready = [...(lined.unready ?? []), ...this.#unpreparedServices(view)];
+    const isChanged = wanted !== this.#appliedParts || lined.kind === 'applied';
+    this.#appliedParts = wanted;
+    if (isChanged) this.#changeCount += 1;
     return { kind: isChanged ? 'applied' : 'already', ...(unready.length > 0 && { unready }) };
   }
 
-  #unpreparable({ host, parts }: View): UnreadyService[] {
-    const { unpreparable } = this.#machine;
-    if (unpreparable === undefined) return [];
+  #unpreparedServices({ host, parts }: View): UnreadyService[] {
+    const { prepareFailureOf } = this.#options;
+    if (prepareFailureOf === undefined) return [];
     const services = readDataplaneView(host, parts)?.services ?? [];
     return services.flatMap(({ id, role }) => {
-      const because = role === 'preparing' ? unpreparable(id) : undefined;
+      const because = role === 'preparing' ? prepareFailureOf(id) : undefined;
       return because === undefined ? [] : [{ service: id, because }];
     });
   }
 
   /** Once, before anything is changed: what an agent before this one found out is on the switch. */
-  async #remember(): Promise<void> {
-    const { packets, switch: of } = this.#machine;
-    if (packets === undefined || of === undefined || this.#remembers) return;
+  async #restoreNextHops(): Promise<void> {
+    const { responder, switch: of } = this.#options;
+    if (responder === undefined || of === undefined || this.#hasRestoredNextHops) return;
     try {
-      packets.remember(await of.read());
-      this.#remembers = true;
+      responder.restoreNextHops(await of.read());
+      this.#hasRestoredNextHops = true;
     } catch (error) {
       if (!(error instanceof SwitchDown)) throw error;
     }
   }
 
   /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */
-  #followPackets({ host, parts }: View): void {
+  #updateResponder({ host, parts }: View): void {
     const shown = readDataplaneView(host, parts);
-    if (shown !== undefined) this.#machine.packets?.follow(shown);
+    if (shown !== undefined) this.#options.responder?.applyView(shown);
   }
 
   onChanged(changed: () => void): () => void {
-    const { packets, switch: of } = this.#machine;
-    const stops = [packets?.onChange(changed), of?.onChanged?.(changed)];
+    const { responder, switch: of } = this.#options;
+    const stops = [responder?.onNextHopChange(changed), of?.onChanged?.(changed)];
     return () => {
       for (const stop of stops) stop?.();
     };
   }
 
-  onHearing(listener: () => void): () => void {
-    return this.#machine.switch?.onBfdChange?.(listener) ?? (() => undefined);
+  onBfdChange(listener: () => void): () => void {
+    return this.#options.switch?.onBfdChange?.(listener) ?? (() => undefined);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#machine.packets?.run(signal);
+    await this.#options.responder?.run(signal);
   }
 
-  #learn({ host, parts }: View): void {
+  #publishSubnets({ host, parts }: View): void {
     const domains = readDataplaneView(host, parts)?.networks.domains ?? [];
-    this.#machine.learn?.(domains.flatMap(({ subnets }) => subnets));
+    this.#options.onSubnets?.(domains.flatMap(({ subnets }) => subnets));
   }
 
-  async isInLine(view: View): Promise<boolean> {
-    return (await this.#line?.isFollowed(view)) ?? true;
+  async hasConverged(view: View): Promise<boolean> {
+    return (await this.#switchReconciler?.hasConverged(view)) ?? true;
   }
 
   /** What the fleet does not know is not left behind without a word. */
-  async #refuseToLeave({ args }: Task): Promise<Performed | undefined> {
+  async #refuseLeaveWithStrays({ args }: Task): Promise<TaskResult | undefined> {
     const strays = args['force'] === true ? [] : await this.#strays();
     if (strays.length === 0) return undefined;
     const facts = { strays: strays.slice(0, STRAYS_TOLD_MAX), straysInAll: strays.length };
@@ -168,33 +176,37 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
-  async #leave(): Promise<Performed> {
-    this.#parts = undefined;
-    const lined = await this.#line?.wipe();
+  async #leave(): Promise<TaskResult> {
+    this.#appliedParts = undefined;
+    const lined = await this.#switchReconciler?.wipe();
     return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
   }
 
-  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
-    return (await this.#line?.connectionsOf(service)) ?? [];
+  async listConnections(service: string): Promise<readonly TrackedConnection[]> {
+    return (await this.#switchReconciler?.listConnections(service)) ?? [];
   }
 
-  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+  async importConnections(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
     return (
-      (await this.#line?.takeOver(service, connections)) ?? { imported: 0, present: 0, failed: connections.length }
+      (await this.#switchReconciler?.importConnections(service, connections)) ?? {
+        imported: 0,
+        present: 0,
+        failed: connections.length,
+      }
     );
   }
 
   async forgetConnections(service: string): Promise<void> {
-    await this.#line?.forgetConnections(service);
+    await this.#switchReconciler?.forgetConnections(service);
   }
 
-  async unheardPeers(): Promise<readonly string[] | undefined> {
-    return this.#machine.switch?.bfdDownPeers();
+  async bfdDownPeers(): Promise<readonly string[] | undefined> {
+    return this.#options.switch?.bfdDownPeers();
   }
 
   async conditions(): Promise<readonly Condition[]> {
-    const trouble = await this.#machine.switch?.probe?.();
-    const unreadable = await this.#unreadable();
+    const trouble = await this.#options.switch?.probe?.();
+    const unreadable = await this.#findUnreadableState();
     return [
       ...(trouble === undefined ? [] : [{ type: 'switch' as const, ...trouble }]),
       ...(unreadable === undefined
@@ -203,26 +215,26 @@ export class SimulatedDriver implements LocalDriver {
     ];
   }
 
-  async perform(task: Task, fence: Fence): Promise<Performed> {
-    await this.#takeTime(fence.signal);
-    const known = this.#machine.tasks?.[task.kind];
+  async perform(task: Task, fence: TaskFence): Promise<TaskResult> {
+    await this.#simulateDelay(fence.signal);
+    const known = this.#options.taskHandlers?.[task.kind];
     if (known !== undefined) return known(task);
-    if (isInstanceTask(task.kind)) return this.#tasks.perform(task, fence);
-    if (task.kind === 'leave') return (await this.#refuseToLeave(task)) ?? this.#leave();
+    if (isInstanceTask(task.kind)) return this.#instanceTasks.perform(task, fence);
+    if (task.kind === 'leave') return (await this.#refuseLeaveWithStrays(task)) ?? this.#leave();
     if (task.kind !== 'preflight') return { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
-    const problems = this.#machine.preflight?.() ?? [];
+    const problems = this.#options.preflight?.() ?? [];
     return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
   }
 
-  async inspect(): Promise<Inspected> {
-    const gaps = this.#line?.gaps ?? [];
-    const ownFacts = { ...(this.#machine.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
+  async inspect(): Promise<Inspection> {
+    const gaps = this.#switchReconciler?.gaps ?? [];
+    const ownFacts = { ...(this.#options.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
     const identity = await this.#identity();
-    if ((await this.#unreadable()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
+    if ((await this.#findUnreadableState()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
     const strays = await this.#strays();
     const facts = {
       ...ownFacts,
-      instances: this.hypervisor.count('running'),
+      instances: this.runtime.count('running'),
       // The list is cut, the number is not.
       ...(strays.length > STRAYS_MAX && { strays: strays.length }),
     };
@@ -230,8 +242,8 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   /** Nothing is said of a switch that does not answer. */
-  async #identity(): Promise<Pick<Inspected, 'switch'>> {
-    const { switch: of } = this.#machine;
+  async #identity(): Promise<Pick<Inspection, 'switch'>> {
+    const { switch: of } = this.#options;
     if (of === undefined) return {};
     try {
       return { switch: await of.identity() };
@@ -242,9 +254,9 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   /** Why the machine's disk does not say what runs: then nothing is said of it. */
-  async #unreadable(): Promise<string | undefined> {
+  async #findUnreadableState(): Promise<string | undefined> {
     try {
-      await this.hypervisor.open();
+      await this.runtime.load();
       return undefined;
     } catch (error) {
       if (error instanceof DiskFailed) return error.message;
@@ -254,9 +266,9 @@ export class SimulatedDriver implements LocalDriver {
 
   /** What is there and in no view. It is told, never touched. */
   async #strays(): Promise<string[]> {
-    const known = this.#known;
+    const known = this.#knownInstances;
     if (known === undefined) return [];
-    const { instances } = this.hypervisor;
+    const { instances } = this.runtime;
     const explained = new Set(instances.flatMap(({ nics }) => nics.map(({ port }) => interfaceOf(port))));
     return [
       ...instances.flatMap(({ id }) => (known.has(id) ? [] : [`instance/${id}`])),
@@ -266,7 +278,7 @@ export class SimulatedDriver implements LocalDriver {
 
   /** Nothing is said of a switch that does not answer. */
   async #strayPorts(explained: ReadonlySet<string>): Promise<string[]> {
-    const { switch: of } = this.#machine;
+    const { switch: of } = this.#options;
     if (of?.interfaces === undefined) return [];
     try {
       const [interfaces, { flows }] = [await of.interfaces(), await of.read()];
@@ -277,14 +289,14 @@ export class SimulatedDriver implements LocalDriver {
     }
   }
 
-  async #takeTime(signal: AbortSignal): Promise<void> {
-    const { clock, delayMs = 0 } = this.#machine;
+  async #simulateDelay(signal: AbortSignal): Promise<void> {
+    const { clock, delayMs = 0 } = this.#options;
     if (delayMs > 0) await clock.sleep(delayMs, signal);
   }
 }
 
 /** Those that are there, those on their way, and those that a task is about. */
-function knownIn({ parts, tasks }: View): ReadonlySet<string> | undefined {
+function knownInstancesIn({ parts, tasks }: View): ReadonlySet<string> | undefined {
   const part: unknown = parts['instances'];
   if (!Array.isArray(part)) return undefined;
   const ids = [...part.map((one: unknown) => idIn(one, 'id')), ...tasks.map(({ args }) => idIn(args, 'instance'))];

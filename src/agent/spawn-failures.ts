@@ -1,17 +1,17 @@
 // Faults of the operation `spawn` that are armed at the simulated network back end, as trouble of simulated machines: so one
 // place arms everything that can go wrong with a build.
-import type { HypervisorOptions, TaskTrouble } from './simulated-hypervisor.ts';
+import type { SimulatedRuntimeOptions, InjectedTaskFault } from './simulated-hypervisor.ts';
 
 /** What the simulated back end says of a host's next spawn. */
-export interface SpawnFaults {
+export interface SpawnFaultSource {
   spawnFault(host: string): { readonly outcome: string; readonly delayMs: number } | undefined;
 }
 
 /** Longer than any build waits: nobody answers any more. */
 const HANG_MS = 24 * 3600 * 1000;
 
-export function spawnFailures(faults: SpawnFaults): NonNullable<HypervisorOptions['trouble']> {
-  return ({ task, host }): TaskTrouble | undefined => {
+export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedRuntimeOptions['faultFor']> {
+  return ({ task, host }): InjectedTaskFault | undefined => {
     const struck = task === 'build' ? faults.spawnFault(host) : undefined;
     if (struck === undefined) return undefined;
     const { outcome, delayMs } = struck;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Stamp, ViewRefusal } from './messages.ts';
-import { refusalOf } from './stamp.ts';
+import { findViewRefusal } from './stamp.ts';
 
 const HAVE: Stamp = { journalId: 'j1', leaseEpoch: 5, revision: 100 };
 
@@ -16,21 +16,21 @@ describe('an agent', () => {
     ['refuses-another-journal', { journalId: 'j2', leaseEpoch: 9, revision: 900 }, 'other-journal'],
   ])('%s', (_name, change, refusal) => {
     const view = { host: 'c1', stamp: { ...HAVE, ...change } };
-    expect(refusalOf({ host: 'c1', stamp: HAVE }, view)).toBe(refusal);
+    expect(findViewRefusal({ host: 'c1', stamp: HAVE }, view)).toBe(refusal);
   });
 
   test('takes-the-first-view-of-the-journal-that-continues-its-own-whatever-its-revision', () => {
     const restored = { host: 'c1', stamp: { journalId: 'j2', leaseEpoch: 1, revision: 3 } };
-    expect(refusalOf({ host: 'c1', stamp: HAVE, journalId: 'j2' }, restored)).toBeUndefined();
-    expect(refusalOf({ host: 'c1', stamp: HAVE, journalId: 'j1' }, restored)).toBe('other-journal');
+    expect(findViewRefusal({ host: 'c1', stamp: HAVE, journalId: 'j2' }, restored)).toBeUndefined();
+    expect(findViewRefusal({ host: 'c1', stamp: HAVE, journalId: 'j1' }, restored)).toBe('other-journal');
     // What was said before the backup was restored is over.
-    expect(refusalOf({ host: 'c1', stamp: restored.stamp, journalId: 'j2' }, { host: 'c1', stamp: HAVE })).toBe(
+    expect(findViewRefusal({ host: 'c1', stamp: restored.stamp, journalId: 'j2' }, { host: 'c1', stamp: HAVE })).toBe(
       'other-journal',
     );
   });
 
   test('takes-any-first-view-of-its-own-host-and-none-of-another', () => {
-    expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c1', stamp: HAVE })).toBeUndefined();
-    expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c2', stamp: HAVE })).toBe('other-host');
+    expect(findViewRefusal({ host: 'c1', stamp: undefined }, { host: 'c1', stamp: HAVE })).toBeUndefined();
+    expect(findViewRefusal({ host: 'c1', stamp: undefined }, { host: 'c2', stamp: HAVE })).toBe('other-host');
   });
 });

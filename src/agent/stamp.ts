@@ -2,7 +2,7 @@
 // the lease, or from before what it knows already.
 import type { Stamp, View, ViewRefusal } from './messages.ts';
 
-export interface Known {
+export interface AcceptedState {
   readonly host: string;
   /** Of the last view that was taken; undefined before the first. */
   readonly stamp: Stamp | undefined;
@@ -11,7 +11,7 @@ export interface Known {
 }
 
 /** Why a view is not taken; undefined when it is. An equal stamp is taken: a repeated view changes nothing. */
-export function refusalOf(known: Known, view: Pick<View, 'host' | 'stamp'>): ViewRefusal | undefined {
+export function findViewRefusal(known: AcceptedState, view: Pick<View, 'host' | 'stamp'>): ViewRefusal | undefined {
   if (view.host !== known.host) return 'other-host';
   if (known.stamp === undefined) return undefined;
   if (view.stamp.journalId !== known.stamp.journalId) {

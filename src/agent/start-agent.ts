@@ -8,7 +8,7 @@ import { HttpLink } from './http-link.ts';
 import type { LocalDriver } from './ports.ts';
 import type { Fingerprint } from './server-pin.ts';
 
-export interface StartAgent extends AgentOptions {
+export interface StartAgentOptions extends AgentOptions {
   /** Where it keeps its credential and its last view. One agent, one folder. */
   readonly folder: string;
   readonly driver: LocalDriver;
@@ -32,7 +32,7 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-export function startAgent(options: StartAgent): RunningAgent {
+export function startAgent(options: StartAgentOptions): RunningAgent {
   const { folder, driver, clock, ids, random, log, ca, pins, insecure } = options;
   const link = new HttpLink({ ca, pins, insecure });
   const stopping = new AbortController();

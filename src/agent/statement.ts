@@ -2,14 +2,14 @@
 // credential that it is about: one of an earlier incarnation of a host must never count for a later one.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../fleet/index.ts';
-import { parsedJson } from './json-text.ts';
+import { tryParseJson } from './json-text.ts';
 
 /** The text that was signed, as it was signed, and one signature for each key that is in force. */
-export const SIGNED = Type.Object({
+export const SIGNED_TEXT = Type.Object({
   text: Type.String({ maxLength: 20_000 }),
   signatures: Type.Array(Type.Object({ key: Type.String(), signature: Type.String() }), { maxItems: 8 }),
 });
-export type Signed = Static<typeof SIGNED>;
+export type SignedText = Static<typeof SIGNED_TEXT>;
 
 const PUBLIC_KEY = Type.Object({
   id: Type.String(),
@@ -61,15 +61,15 @@ const STATEMENT = Type.Union([CONTROL_PLANE, HOLDER, REFUSAL, VIEW_COMPOSED]);
 export type Statement = Static<typeof STATEMENT>;
 export type ControlPlaneStatement = Static<typeof CONTROL_PLANE>;
 
-export const isSigned = (value: unknown): value is Signed => checkSigned(value).length === 0;
-const checkSigned = compileChecker(SIGNED);
+export const isSigned = (value: unknown): value is SignedText => checkSigned(value).length === 0;
+const checkSigned = compileChecker(SIGNED_TEXT);
 const checkStatement = compileChecker(STATEMENT);
 
 /** The server's end: signs with every key that is in force. */
 export interface Signer {
   readonly serial: number;
   readonly keys: readonly PublicKey[];
-  sign(text: string): Signed;
+  sign(text: string): SignedText;
 }
 
 /** The agent's end: whether a signature over a text is of the owner of a public key. */
@@ -79,13 +79,13 @@ export type Verify = (signature: {
   readonly signature: string;
 }) => boolean;
 
-export function signStatement(signer: Signer, statement: Statement): Signed {
+export function signStatement(signer: Signer, statement: Statement): SignedText {
   return signer.sign(JSON.stringify(statement));
 }
 
 /** The statement, when one of these keys has signed it; undefined otherwise. */
-export function readStatement(
-  signed: Signed | undefined,
+export function verifyStatement(
+  signed: SignedText | undefined,
   { keys, verify }: { readonly keys: readonly PublicKey[]; readonly verify: Verify },
 ): Statement | undefined {
   if (signed === undefined) return undefined;
@@ -94,11 +94,11 @@ export function readStatement(
     const known = keys.find(({ id }) => id === key);
     return known !== undefined && verify({ publicKey: known.publicKey, text, signature });
   });
-  return isGood ? statementIn(text) : undefined;
+  return isGood ? parseStatement(text) : undefined;
 }
 
 /** What it says, whoever has signed it. Only for links that are authenticated by themselves, and for a first join. */
-export function statementIn(text: string): Statement | undefined {
-  const value = parsedJson(text);
+export function parseStatement(text: string): Statement | undefined {
+  const value = tryParseJson(text);
   return checkStatement(value).length === 0 ? (value as Statement) : undefined;
 }

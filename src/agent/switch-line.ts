@@ -17,30 +17,30 @@ import {
 } from '../dataplane/index.ts';
 import type { UnreadyService, View } from './messages.ts';
 
-type Wanted = ReturnType<typeof compile>;
+type DesiredSwitch = ReturnType<typeof compile>;
 
-export type Lined =
+export type ReconcileResult =
   /** With the services of the view that cannot be provided here yet. */
   | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
 /** Of a gap or a flow in the way, a few tell enough. */
-const TOLD_MAX = 5;
+const NAMED_MAX = 5;
 
 /** What was last found on the switch as it should be, and for which view. */
-interface Found {
+interface VerifiedContents {
   readonly digest: string;
   readonly wanted: SwitchContents;
   readonly contents: SwitchContents;
 }
 
-export class SwitchLine {
+export class SwitchReconciler {
   readonly #switch: Switch;
-  readonly #around: LocalEnvironment;
-  #wipes = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #environment: LocalEnvironment;
+  #wipeCount = 0;
+  #queue: Promise<unknown> = Promise.resolve();
   #gaps: readonly string[] = [];
-  #found: Found | undefined;
+  #verified: VerifiedContents | undefined;
   /** Of the last view. */
   #zones: ReadonlyMap<string, number> = new Map();
   /** Of services that were in a view since connections were last forgotten there. */
@@ -49,7 +49,7 @@ export class SwitchLine {
   constructor(of: Switch, around: LocalEnvironment = STATIC_ENVIRONMENT) {
     this.#switch = of;
     // One that does not listen changes nothing of what is around it.
-    this.#around =
+    this.#environment =
       of.hasBfdBeenUp === undefined ? around : { ...around, hasBfdBeenUp: (peer) => of.hasBfdBeenUp?.(peer) ?? true };
   }
 
@@ -59,69 +59,71 @@ export class SwitchLine {
   }
 
   /** How often it was wiped: what is meant to follow a view, and was begun before the last time, comes too late. */
-  get wipes(): number {
-    return this.#wipes;
+  get wipeCount(): number {
+    return this.#wipeCount;
   }
 
   /** A view that says nothing of the data plane leaves the switch as it is. */
-  async follow({ host, parts, digest }: View, wipes = this.#wipes): Promise<Lined> {
+  async reconcile({ host, parts, digest }: View, wipes = this.#wipeCount): Promise<ReconcileResult> {
     const view = readDataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
-    const wanted = compile(view, this.#around);
+    const wanted = compile(view, this.#environment);
     const { gaps, zones } = wanted;
     this.#zones = zones;
     for (const [service, zone] of zones) this.#tracked.set(service, zone);
     this.#gaps = gaps
-      .slice(0, TOLD_MAX)
+      .slice(0, NAMED_MAX)
       .map(({ owner, reason, what }) => `${owner.kind} ${owner.id}: ${reason} ${what}`);
-    const lined = await this.#alone(async () => {
+    const lined = await this.#serialize(async () => {
       await this.#switch.setUp();
-      return this.#bring(wanted, digest);
+      return this.#converge(wanted, digest);
     }, wipes);
     const unready = unreadyServices(view, gaps);
     return unready.length === 0 || lined.kind === 'failed' ? lined : { ...lined, unready };
   }
 
   /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
-  async isFollowed({ host, parts, digest }: View): Promise<boolean> {
+  async hasConverged({ host, parts, digest }: View): Promise<boolean> {
     const view = readDataplaneView(host, parts);
     if (view === undefined) return true;
-    const wanted = this.#wantedBefore(digest) ?? compile(view, this.#around).contents;
-    const lined = await this.#alone(() => this.#compare(wanted, digest));
+    const wanted = this.#cachedDesired(digest) ?? compile(view, this.#environment).contents;
+    const lined = await this.#serialize(() => this.#compare(wanted, digest));
     return lined.kind === 'already';
   }
 
   /** What is around a switch changes while the view is the same: then it is compiled anew. */
-  #wantedBefore(digest: string): SwitchContents | undefined {
-    return this.#around === STATIC_ENVIRONMENT && this.#found?.digest === digest ? this.#found.wanted : undefined;
+  #cachedDesired(digest: string): SwitchContents | undefined {
+    return this.#environment === STATIC_ENVIRONMENT && this.#verified?.digest === digest
+      ? this.#verified.wanted
+      : undefined;
   }
 
   /** Takes everything of ours away. What was waiting to be put there is not put there any more. */
-  async wipe(): Promise<Lined> {
-    this.#wipes += 1;
+  async wipe(): Promise<ReconcileResult> {
+    this.#wipeCount += 1;
     this.#gaps = [];
-    return this.#alone(async () => {
-      const lined = await this.#bring(EMPTY_COMPILE_RESULT);
+    return this.#serialize(async () => {
+      const lined = await this.#converge(EMPTY_COMPILE_RESULT);
       if (lined.kind === 'failed') return lined;
-      await this.#forgetAll();
+      await this.#flushTracked();
       await this.#switch.tearDown();
-      this.#found = undefined;
+      this.#verified = undefined;
       return lined;
     });
   }
 
   /** A host that joins again does not know what it translated before: it would go on by connections that are long over. */
-  async #forgetAll(): Promise<void> {
+  async #flushTracked(): Promise<void> {
     for (const zone of new Set(this.#tracked.values())) await this.#switch.flushConnections?.(zone);
     this.#tracked.clear();
   }
 
-  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
+  async listConnections(service: string): Promise<readonly TrackedConnection[]> {
     const zone = this.#zones.get(service);
     return (zone === undefined ? undefined : await this.#switch.listConnections?.(zone)) ?? [];
   }
 
-  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+  async importConnections(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
     const zone = this.#zones.get(service);
     const seeded = zone === undefined ? undefined : await this.#switch.importConnections?.(zone, connections);
     return seeded ?? { imported: 0, present: 0, failed: connections.length };
@@ -136,17 +138,17 @@ export class SwitchLine {
     this.#tracked.delete(service);
   }
 
-  async #compare(wanted: SwitchContents, digest: string): Promise<Lined> {
+  async #compare(wanted: SwitchContents, digest: string): Promise<ReconcileResult> {
     const contents = await this.#switch.read();
-    if (this.#found?.contents === contents && this.#found.wanted === wanted) return { kind: 'already' };
+    if (this.#verified?.contents === contents && this.#verified.wanted === wanted) return { kind: 'already' };
     const { changes, conflicts } = diff(wanted, contents);
-    if (changes.length + conflicts.length > 0) return failed('the switch holds something else');
-    this.#found = { digest, wanted, contents };
+    if (changes.length + conflicts.length > 0) return fail('the switch holds something else');
+    this.#verified = { digest, wanted, contents };
     return { kind: 'already' };
   }
 
-  async #bring({ contents: wanted }: Wanted, digest = ''): Promise<Lined> {
-    const hasGone = await this.#takenAway(wanted);
+  async #converge({ contents: wanted }: DesiredSwitch, digest = ''): Promise<ReconcileResult> {
+    const hasGone = await this.#removeStale(wanted);
     let contents = await this.#switch.read();
     const { changes, conflicts } = diff(wanted, contents);
     if (changes.length > 0) {
@@ -154,14 +156,14 @@ export class SwitchLine {
       contents = await this.#switch.read();
       const left = diff(wanted, contents).changes.length;
       // Others change it too: what is left need not be of what was changed.
-      if (left > 0) return failed(`${left} differences are left after ${changes.length} changes were made`);
+      if (left > 0) return fail(`${left} differences are left after ${changes.length} changes were made`);
     }
     const [other] = conflicts;
     if (other !== undefined)
-      return failed(
+      return fail(
         `a flow of somebody else is in the way: table=${other.table},${other.match} (${conflicts.length} in all)`,
       );
-    this.#found = { digest, wanted, contents };
+    this.#verified = { digest, wanted, contents };
     return { kind: changes.length === 0 && !hasGone ? 'already' : 'applied' };
   }
 
@@ -169,9 +171,9 @@ export class SwitchLine {
    * Where flows and tunnels only go, as when a peer has left, they are taken away as they were found the last time, without a look
    * before. It can hit nothing but ours, and the look after it is what counts: it puts right whatever is not as it was.
    */
-  async #takenAway(wanted: SwitchContents): Promise<boolean> {
-    const before = this.#found?.contents;
-    this.#found = undefined;
+  async #removeStale(wanted: SwitchContents): Promise<boolean> {
+    const before = this.#verified?.contents;
+    this.#verified = undefined;
     const changes = before === undefined ? [] : diff(wanted, before).changes;
     if (changes.length === 0 || !changes.every(({ kind }) => kind === 'remove-flow' || kind === 'remove-tunnel'))
       return false;
@@ -179,31 +181,30 @@ export class SwitchLine {
     return true;
   }
 
-  async #tried(work: () => Promise<Lined>): Promise<Lined> {
+  async #mapSwitchFailure(work: () => Promise<ReconcileResult>): Promise<ReconcileResult> {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof SwitchDown || error instanceof SwitchRefused)
-        return failed(`${error.code}: ${error.message}`);
+      if (error instanceof SwitchDown || error instanceof SwitchRefused) return fail(`${error.code}: ${error.message}`);
       throw error;
     }
   }
 
-  #alone(work: () => Promise<Lined>, wipes = this.#wipes): Promise<Lined> {
-    const result = this.#last.then(() =>
-      wipes === this.#wipes ? this.#tried(work) : failed('this host was told to leave'),
+  #serialize(work: () => Promise<ReconcileResult>, wipes = this.#wipeCount): Promise<ReconcileResult> {
+    const result = this.#queue.then(() =>
+      wipes === this.#wipeCount ? this.#mapSwitchFailure(work) : fail('this host was told to leave'),
     );
-    this.#last = result.catch(() => undefined);
+    this.#queue = result.catch(() => undefined);
     return result;
   }
 }
 
-function failed(problem: string): Lined {
+function fail(problem: string): ReconcileResult {
   return { kind: 'failed', problems: [problem] };
 }
 
 /** No service is switched to a host that does not know its way out yet. The other services of the host do not wait for it. */
-function unreadyServices({ services }: DataplaneView, gaps: Wanted['gaps']): UnreadyService[] {
+function unreadyServices({ services }: DataplaneView, gaps: DesiredSwitch['gaps']): UnreadyService[] {
   const preparing = new Set(services.filter(({ role }) => role === 'preparing').map(({ id }) => id));
   const unready = new Map<string, string>();
   for (const { owner, reason, what } of gaps) {

@@ -5,20 +5,20 @@ import { idOf, put } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
 import type { OperationKind } from '../operations/index.ts';
-import { Rack } from './agent-fixture.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 export interface SwitchHost {
-  readonly rack: Rack;
-  readonly its: SimulatedSwitch;
+  readonly testHost: TestHost;
+  readonly simulatedSwitch: SimulatedSwitch;
   /** The join token that its agent is given. */
   token: string | undefined;
 }
 
 export interface SwitchWorld {
   readonly clock: VirtualClock;
-  readonly plane: Plane;
+  readonly plane: TestControlPlane;
   readonly hosts: readonly SwitchHost[];
 }
 
@@ -29,9 +29,12 @@ export interface SwitchWorldOptions {
 }
 
 /** Hosts in service, with tunnels between all of them. */
-export async function switchWorld(names: readonly string[], options: SwitchWorldOptions = {}): Promise<SwitchWorld> {
+export async function startSwitchWorld(
+  names: readonly string[],
+  options: SwitchWorldOptions = {},
+): Promise<SwitchWorld> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock, 'journal-1', options.kinds);
+  const plane = new TestControlPlane(clock, 'journal-1', options.kinds);
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
@@ -40,34 +43,39 @@ export async function switchWorld(names: readonly string[], options: SwitchWorld
   const hosts: SwitchHost[] = [];
   for (const [nth, name] of names.entries()) {
     await plane.edit(name, { tunnelAddress: `172.16.0.${nth + 1}` });
-    const its = new SimulatedSwitch({ host: name, clock, ...options.switch });
+    const simulatedSwitch = new SimulatedSwitch({ host: name, clock, ...options.switch });
     const host: SwitchHost = {
-      its,
+      simulatedSwitch,
       token: await plane.joinToken(name),
-      rack: new Rack(plane, { name, joinToken: () => Promise.resolve(host.token), machine: { switch: its } }),
+      testHost: new TestHost(plane, {
+        name,
+        joinToken: () => Promise.resolve(host.token),
+        machine: { switch: simulatedSwitch },
+      }),
     };
     hosts.push(host);
-    host.rack.start();
+    host.testHost.start();
   }
   const world = { clock, plane, hosts };
   onTestFinished(async () => {
-    await Promise.all(hosts.map(({ rack }) => rack.stop()));
+    await Promise.all(hosts.map(({ testHost }) => testHost.stop()));
     await plane.close();
   });
   await clock.until('all are in service', () => names.every((name) => plane.host(name)?.state === 'active'));
-  await inLine(world);
+  await untilConverged(world);
   return world;
 }
 
-export async function inLine({ clock, hosts }: SwitchWorld): Promise<void> {
+export async function untilConverged({ clock, hosts }: SwitchWorld): Promise<void> {
   await clock.until('all are in line', () =>
-    hosts.every(({ rack }) => {
-      const status = rack.agent?.status();
+    hosts.every(({ testHost }) => {
+      const status = testHost.agent?.status();
       return status?.digest !== undefined && status.applied === status.digest;
     }),
   );
   await clock.pass(300);
 }
 
-export const peersOn = ({ its }: SwitchHost): string[] => its.contents.tunnels.map(({ peer }) => peer);
-export const EMPTY = { flows: [], groups: [], tunnels: [], externalIds: {} };
+export const peersOn = ({ simulatedSwitch }: SwitchHost): string[] =>
+  simulatedSwitch.contents.tunnels.map(({ peer }) => peer);
+export const EMPTY_CONTENTS = { flows: [], groups: [], tunnels: [], externalIds: {} };

@@ -22,14 +22,14 @@ export function durationMs(durations: TaskDurations, of: TaskTime): number {
 const LARGE_MIB = 65_536;
 
 /** For demonstrations: long enough to be seen, short enough to be waited for. */
-export const agentTasksTakeTime: TaskDurations = {
-  build: ({ instance }) => 1000 + 1000 * shareOf(instance),
+export const DEMO_TASK_DURATIONS: TaskDurations = {
+  build: ({ instance }) => 1000 + 1000 * hashFraction(instance),
   destroy: 500,
   prepare: 300,
   // A live one copies memory while it runs, so its size counts; a cold one is stopped, copied and started.
   migrate: ({ instance, kind, memoryMiB }) => {
     const size = Math.min(1, memoryMiB / LARGE_MIB);
-    return 2000 + 1000 * (kind === 'live' ? (size + shareOf(instance)) / 2 : shareOf(instance));
+    return 2000 + 1000 * (kind === 'live' ? (size + hashFraction(instance)) / 2 : hashFraction(instance));
   },
   activate: 200,
 };
@@ -38,7 +38,7 @@ const FNV_OFFSET = 0x81_1c_9d_c5;
 const FNV_PRIME = 0x01_00_01_93;
 
 /** From 0 up to, not including, 1, by the instance's id. */
-function shareOf(instance: string): number {
+function hashFraction(instance: string): number {
   let hash = FNV_OFFSET;
   for (let at = 0; at < instance.length; at += 1) {
     hash = Math.imul(hash ^ instance.charCodeAt(at), FNV_PRIME);

@@ -1,13 +1,13 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
 import type { Task, TaskAnswer } from '../operations/index.ts';
-import { Bell } from './bell.ts';
-import type { Line } from './line.ts';
+import { WakeSignal } from './bell.ts';
+import type { LeaderClient } from './line.ts';
 import type { Membership } from './membership.ts';
-import type { Memory } from './memory.ts';
+import type { AgentStateStore } from './memory.ts';
 import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type View } from './messages.ts';
-import { Pace } from './pace.ts';
-import { DiskFailed, type AgentPorts, type Performed } from './ports.ts';
+import { Backoff } from './pace.ts';
+import { DiskFailed, type AgentPorts, type TaskResult } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;
@@ -15,40 +15,40 @@ const TASKS_AT_ONCE_MAX = 16;
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
 
-export interface TasksParts {
-  readonly line: Line;
-  readonly memory: Memory;
+export interface TaskRunnerParts {
+  readonly leader: LeaderClient;
+  readonly store: AgentStateStore;
   readonly membership: Membership;
   readonly serviceVersion: number;
   /** The view whose tasks are to be done; undefined while no holder vouches for it. */
   readonly view: () => View | undefined;
 }
 
-export class Tasks {
+export class TaskRunner {
   readonly #ports: AgentPorts;
-  readonly #parts: TasksParts;
-  readonly #bell = new Bell();
-  readonly #pace: Pace;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #parts: TaskRunnerParts;
+  readonly #wakeSignal = new WakeSignal();
+  readonly #backoff: Backoff;
+  readonly #running = new Map<string, Promise<void>>();
   readonly #answers = new Map<string, TaskAnswer>();
   /** Answers that the server has taken; they stay until the task is gone from the view. */
-  readonly #taken = new Set<string>();
+  readonly #delivered = new Set<string>();
   /** Answers that are not on disk yet. */
-  #fresh: TaskAnswer[] = [];
+  #unsaved: TaskAnswer[] = [];
 
-  constructor(ports: AgentPorts, parts: TasksParts) {
+  constructor(ports: AgentPorts, parts: TaskRunnerParts) {
     this.#ports = ports;
     this.#parts = parts;
-    this.#pace = new Pace(ports);
+    this.#backoff = new Backoff(ports);
   }
 
   /** The view may be another. */
-  look(): void {
-    this.#bell.ring();
+  wake(): void {
+    this.#wakeSignal.notify();
   }
 
   async load(): Promise<void> {
-    for (const answer of await this.#parts.memory.answers()) this.#answers.set(answer.task, answer);
+    for (const answer of await this.#parts.store.readAnswers()) this.#answers.set(answer.task, answer);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -56,73 +56,73 @@ export class Tasks {
     while (!signal.aborted) {
       const view = this.#parts.view();
       if (view !== undefined) {
-        this.#forget(view);
-        await this.#stayUnlessTold(view);
-        this.#begin(view, signal);
+        this.#dropFinished(view);
+        await this.#revertLeaveUnlessAsked(view);
+        this.#startDue(view, signal);
       }
-      const done = (await this.#keepFresh()) && (await this.#say());
-      if (done) this.#pace.reset();
-      await this.#bell.wait(signal, done ? undefined : { clock, ms: this.#pace.nextMs() });
+      const done = (await this.#saveAnswers()) && (await this.#sendAnswers());
+      if (done) this.#backoff.reset();
+      await this.#wakeSignal.wait(signal, done ? undefined : { clock, ms: this.#backoff.nextDelayMs() });
     }
-    await Promise.all(this.#underWay.values());
+    await Promise.all(this.#running.values());
   }
 
-  #forget(view: View): void {
+  #dropFinished(view: View): void {
     const wanted = new Set(view.tasks.map((task) => task.id));
     for (const task of [...this.#answers.keys()]) {
       // Whether a host that is wiped has left or stays is for the server to say.
-      if (wanted.has(task) || task === this.#parts.membership.leavingBy) continue;
+      if (wanted.has(task) || task === this.#parts.membership.leaveTask) continue;
       this.#answers.delete(task);
-      this.#taken.delete(task);
+      this.#delivered.delete(task);
     }
   }
 
   /** Its answer did not outlive a crash, and nobody asks for it any more. */
-  async #stayUnlessTold({ tasks }: View): Promise<void> {
+  async #revertLeaveUnlessAsked({ tasks }: View): Promise<void> {
     const { membership } = this.#parts;
-    const told = membership.leavingBy;
-    if (told === undefined || this.#isBegun(told) || tasks.some(({ id }) => id === told)) return;
-    await membership.stayAfterAll();
+    const told = membership.leaveTask;
+    if (told === undefined || this.#isStarted(told) || tasks.some(({ id }) => id === told)) return;
+    await membership.revertLeave();
   }
 
-  #begin(view: View, signal: AbortSignal): void {
+  #startDue(view: View, signal: AbortSignal): void {
     for (const task of view.tasks) {
-      if (this.#underWay.size >= TASKS_AT_ONCE_MAX) return;
-      if (this.#isBegun(task.id)) continue;
-      this.#underWay.set(task.id, this.#perform(task, view, signal));
+      if (this.#running.size >= TASKS_AT_ONCE_MAX) return;
+      if (this.#isStarted(task.id)) continue;
+      this.#running.set(task.id, this.#perform(task, view, signal));
     }
   }
 
-  #isBegun(task: string): boolean {
-    return this.#underWay.has(task) || this.#answers.has(task) || this.#fresh.some((answer) => answer.task === task);
+  #isStarted(task: string): boolean {
+    return this.#running.has(task) || this.#answers.has(task) || this.#unsaved.some((answer) => answer.task === task);
   }
 
   async #perform(task: Task, { stamp, host }: View, signal: AbortSignal): Promise<void> {
     const { serviceVersion } = this.#parts;
     const fence = { stamp, host, serviceVersion, signal };
     const performed = await (task.kind === LEAVE ? this.#leave(task, fence) : this.#tryPerform(task, fence));
-    this.#underWay.delete(task.id);
+    this.#running.delete(task.id);
     // What a stop cut short has not failed: it is begun again at the next start.
     if (signal.aborted) return;
-    this.#fresh.push(answerTo(task, performed));
-    this.#bell.ring();
+    this.#unsaved.push(toTaskAnswer(task, performed));
+    this.#wakeSignal.notify();
   }
 
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
-  async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<Performed> {
+  async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
     const { membership } = this.#parts;
-    membership.beginToLeave();
+    membership.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
-      membership.stay();
+      membership.abandonWipe();
       return performed;
     }
     try {
-      await membership.leave(task.id);
+      await membership.recordWiped(task.id);
       return performed;
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
-      membership.stay();
+      membership.abandonWipe();
       return { outcome: 'failed', problems: [error.message] };
     }
   }
@@ -136,7 +136,7 @@ export class Tasks {
     return outcome === 'done' && !signal.aborted;
   }
 
-  async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<Performed> {
+  async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
     try {
       return await this.#ports.driver.perform(task, fence);
     } catch (error) {
@@ -145,43 +145,46 @@ export class Tasks {
     }
   }
 
-  async #keepFresh(): Promise<boolean> {
-    if (this.#fresh.length === 0) return true;
-    const fresh = this.#fresh;
+  async #saveAnswers(): Promise<boolean> {
+    if (this.#unsaved.length === 0) return true;
+    const fresh = this.#unsaved;
     try {
-      await this.#parts.memory.keepAnswers([...this.#answers.values(), ...fresh]);
+      await this.#parts.store.writeAnswers([...this.#answers.values(), ...fresh]);
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       this.#ports.log.warn({ code: error.code }, error.message);
       return false;
     }
     for (const answer of fresh) this.#answers.set(answer.task, answer);
-    this.#fresh = this.#fresh.filter((answer) => !fresh.includes(answer));
+    this.#unsaved = this.#unsaved.filter((answer) => !fresh.includes(answer));
     return true;
   }
 
   /** Says what the server has not taken yet. False when something is left to be said again. */
-  async #say(): Promise<boolean> {
-    const answers = [...this.#answers.values()].filter((answer) => !this.#taken.has(answer.task)).slice(0, ANSWERS_MAX);
+  async #sendAnswers(): Promise<boolean> {
+    const answers = [...this.#answers.values()]
+      .filter((answer) => !this.#delivered.has(answer.task))
+      .slice(0, ANSWERS_MAX);
     const secret = this.#parts.membership.credential();
     if (answers.length === 0) return true;
     if (secret === undefined) return false;
     const { membership } = this.#parts;
-    const said = await this.#parts.line.ask(secret, (to) => this.#ports.link.observe(to, { answers }));
+    const said = await this.#parts.leader.call(secret, (to) => this.#ports.link.observe(to, { answers }));
     // Its credential ended with the answer, which was taken when it was said before.
-    if (said.kind === 'refused') await membership.leftBy(said);
+    if (said.kind === 'refused') await membership.completeLeaveOnRefusal(said);
     if (said.kind !== 'answer') return false;
-    for (const { task, result } of said.answer.results) if (result !== 'not-taken') await this.#noteTaken(task, result);
-    return [...this.#answers.keys()].every((task) => this.#taken.has(task));
+    for (const { task, result } of said.answer.results)
+      if (result !== 'not-taken') await this.#markDelivered(task, result);
+    return [...this.#answers.keys()].every((task) => this.#delivered.has(task));
   }
 
-  async #noteTaken(task: string, result: 'recorded' | 'stale'): Promise<void> {
+  async #markDelivered(task: string, result: 'recorded' | 'stale'): Promise<void> {
     const { membership } = this.#parts;
     // Nobody waits for it to leave any more, and it is listened to: it was brought back, unless it is being removed.
-    const stays = result === 'stale' && task === membership.leavingBy && !isBeingRemoved(this.#parts.view());
-    if (stays && !(await membership.stayAfterAll())) return;
-    this.#taken.add(task);
-    if (!stays) await membership.left(task);
+    const stays = result === 'stale' && task === membership.leaveTask && !isBeingRemoved(this.#parts.view());
+    if (stays && !(await membership.revertLeave())) return;
+    this.#delivered.add(task);
+    if (!stays) await membership.completeLeave(task);
   }
 }
 
@@ -190,7 +193,7 @@ function isBeingRemoved(view: View | undefined): boolean {
   return self?.state === 'finalizing';
 }
 
-function answerTo(task: Task, { outcome, problems, facts }: Performed): TaskAnswer {
+function toTaskAnswer(task: Task, { outcome, problems, facts }: TaskResult): TaskAnswer {
   const told = problems?.slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX));
   return {
     task: task.id,

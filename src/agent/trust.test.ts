@@ -2,16 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { fakeSigner, verifyFake } from './signer-fixture.ts';
 import { signStatement, type Statement } from './statement.ts';
-import { isHolderVouchedFor, isRefusalAuthentic, isViewAuthentic, type Trust } from './trust.ts';
+import { isHolderSigned, isRefusalAuthentic, isViewAuthentic, type Trust } from './trust.ts';
 
 const signer = fakeSigner();
 const TRUST: Trust = { journalId: 'j', serial: 1, keys: [...signer.keys], servers: [] };
 const OVER_HTTP = { isAuthenticated: false, verify: verifyFake };
 
-type Said<K extends Statement['kind']> = Partial<Omit<Extract<Statement, { kind: K }>, 'kind'>>;
+type StatementFields<K extends Statement['kind']> = Partial<Omit<Extract<Statement, { kind: K }>, 'kind'>>;
 
 describe('a refusal over plain HTTP', () => {
-  const isProven = (said: Said<'refusal'>, by = signer): boolean =>
+  const isProven = (said: StatementFields<'refusal'>, by = signer): boolean =>
     isRefusalAuthentic(TRUST, {
       ...OVER_HTTP,
       ...{ host: 'h', token: 't', code: 'host-removed' },
@@ -24,7 +24,7 @@ describe('a refusal over plain HTTP', () => {
 
   test('counts-when-it-is-signed-for-this-credential', () => expect(isProven({})).toBe(true));
 
-  test.each<Said<'refusal'>>([{ journalId: 'k' }, { host: 'i' }, { token: 'u' }, { code: 'token-revoked' }])(
+  test.each<StatementFields<'refusal'>>([{ journalId: 'k' }, { host: 'i' }, { token: 'u' }, { code: 'token-revoked' }])(
     'that says %j does not',
     (said) => expect(isProven(said)).toBe(false),
   );
@@ -34,7 +34,7 @@ describe('a refusal over plain HTTP', () => {
 
 describe('a view over plain HTTP', () => {
   const stamp = { journalId: 'j', leaseEpoch: 3, revision: 7 };
-  const isProven = (said: Said<'view'>, computed = 'd'): boolean =>
+  const isProven = (said: StatementFields<'view'>, computed = 'd'): boolean =>
     isViewAuthentic(TRUST, {
       ...OVER_HTTP,
       token: 't',
@@ -45,7 +45,7 @@ describe('a view over plain HTTP', () => {
 
   test('is-taken-when-it-is-signed-as-it-is', () => expect(isProven({})).toBe(true));
 
-  test.each<Said<'view'>>([
+  test.each<StatementFields<'view'>>([
     { journalId: 'k' },
     { host: 'i' },
     { token: 'u' },
@@ -58,8 +58,8 @@ describe('a view over plain HTTP', () => {
 });
 
 describe('a holder that a server names', () => {
-  const isVouchedFor = (said: Said<'holder'>): boolean =>
-    isHolderVouchedFor(
+  const isVouchedFor = (said: StatementFields<'holder'>): boolean =>
+    isHolderSigned(
       TRUST,
       {
         holder: 'https://m2',
@@ -73,11 +73,11 @@ describe('a holder that a server names', () => {
       3,
     );
 
-  test.each<Said<'holder'>>([{}, { leaseEpoch: 4 }])('is followed (%j)', (said) =>
+  test.each<StatementFields<'holder'>>([{}, { leaseEpoch: 4 }])('is followed (%j)', (said) =>
     expect(isVouchedFor(said)).toBe(true),
   );
 
-  test.each<Said<'holder'>>([{ journalId: 'k' }, { url: 'https://m3' }, { leaseEpoch: 2 }])(
+  test.each<StatementFields<'holder'>>([{ journalId: 'k' }, { url: 'https://m3' }, { leaseEpoch: 2 }])(
     'is not when the statement says %j',
     (said) => expect(isVouchedFor(said)).toBe(false),
   );

@@ -2,7 +2,13 @@
 // decides what counts, and never takes a key from a link that is neither authenticated nor signed by a key that it has.
 import { Type, type Static } from 'typebox';
 import { originOf } from './server-address.ts';
-import { readStatement, statementIn, type ControlPlaneStatement, type Signed, type Verify } from './statement.ts';
+import {
+  verifyStatement,
+  parseStatement,
+  type ControlPlaneStatement,
+  type SignedText,
+  type Verify,
+} from './statement.ts';
 
 export const TRUST = Type.Object({
   journalId: Type.String(),
@@ -13,28 +19,28 @@ export const TRUST = Type.Object({
 export type Trust = Static<typeof TRUST>;
 
 /** How the words of a server reached the agent. */
-export interface Received {
+export interface Provenance {
   /** The server was authenticated by its certificate. */
   readonly isAuthenticated: boolean;
   readonly verify: Verify;
 }
 
 /** What an agent believes after a join: it asked with a one-time token, so what it is answered begins its trust. */
-export function trustAtJoin(signed: Signed | undefined): Trust | undefined {
-  const said = signed === undefined ? undefined : statementIn(signed.text);
+export function trustAtJoin(signed: SignedText | undefined): Trust | undefined {
+  const said = signed === undefined ? undefined : parseStatement(signed.text);
   return said?.kind === 'control-plane' ? trustOf(said) : undefined;
 }
 
 /** What an agent believes from now on; the same object when it has learnt nothing. */
-export function learnTrust(
+export function updateTrust(
   known: Trust | undefined,
-  signed: Signed | undefined,
-  { isAuthenticated, verify }: Received,
+  signed: SignedText | undefined,
+  { isAuthenticated, verify }: Provenance,
 ): Trust | undefined {
   if (signed === undefined) return known;
-  const isTrusted = readStatement(signed, { keys: known?.keys ?? [], verify }) !== undefined;
+  const isTrusted = verifyStatement(signed, { keys: known?.keys ?? [], verify }) !== undefined;
   if (!isTrusted && !isAuthenticated) return known;
-  const said = statementIn(signed.text);
+  const said = parseStatement(signed.text);
   if (said?.kind !== 'control-plane') return known;
   if (known === undefined) return trustOf(said);
   if (!isNewer(said, known)) return known;
@@ -66,26 +72,26 @@ export function isNamedServer(trust: Trust | undefined, server: string): boolean
   return trust?.servers.some((named) => originOf(named) === origin) ?? false;
 }
 
-export interface RefusalReceived extends Received {
+export interface ReceivedRefusal extends Provenance {
   readonly host: string;
   /** The id of the agent's own credential. */
   readonly token: string;
   readonly code: string;
-  readonly signed: Signed | undefined;
+  readonly signed: SignedText | undefined;
 }
 
 /** Whether a refusal may make the agent wipe its machine or go quiet. */
-export function isRefusalAuthentic(trust: Trust | undefined, refusal: RefusalReceived): boolean {
+export function isRefusalAuthentic(trust: Trust | undefined, refusal: ReceivedRefusal): boolean {
   if (refusal.isAuthenticated) return true;
-  const said = readStatement(refusal.signed, { keys: trust?.keys ?? [], verify: refusal.verify });
+  const said = verifyStatement(refusal.signed, { keys: trust?.keys ?? [], verify: refusal.verify });
   if (said?.kind !== 'refusal') return false;
   const { host, token, code } = refusal;
   return said.journalId === trust?.journalId && said.host === host && said.token === token && said.code === code;
 }
 
-export interface ViewReceived extends Received {
+export interface ReceivedView extends Provenance {
   readonly token: string;
-  readonly signed: Signed | undefined;
+  readonly signed: SignedText | undefined;
   readonly view: {
     readonly host: string;
     readonly digest: string;
@@ -96,9 +102,9 @@ export interface ViewReceived extends Received {
 }
 
 /** Whether a view is of the control plane. An agent that has no key yet takes what its server says, as older ones do. */
-export function isViewAuthentic(trust: Trust | undefined, received: ViewReceived): boolean {
+export function isViewAuthentic(trust: Trust | undefined, received: ReceivedView): boolean {
   if (received.isAuthenticated || trust === undefined) return true;
-  const said = readStatement(received.signed, { keys: trust.keys, verify: received.verify });
+  const said = verifyStatement(received.signed, { keys: trust.keys, verify: received.verify });
   if (said?.kind !== 'view') return false;
   const { host, stamp } = received.view;
   return (
@@ -113,12 +119,12 @@ export function isViewAuthentic(trust: Trust | undefined, received: ViewReceived
 }
 
 /** Whether a statement names this server as the lease holder, in this epoch or a later one. */
-export function isHolderVouchedFor(
+export function isHolderSigned(
   trust: Trust | undefined,
-  named: { readonly holder: string; readonly signed: Signed | undefined; readonly verify: Verify },
+  named: { readonly holder: string; readonly signed: SignedText | undefined; readonly verify: Verify },
   leaseEpoch: number,
 ): boolean {
-  const said = readStatement(named.signed, { keys: trust?.keys ?? [], verify: named.verify });
+  const said = verifyStatement(named.signed, { keys: trust?.keys ?? [], verify: named.verify });
   return (
     said?.kind === 'holder' &&
     said.journalId === trust?.journalId &&

@@ -5,7 +5,7 @@ import { ITEM, OPERATION, type Item, type Operation } from '../operations/index.
 import { SITE } from '../sites/index.ts';
 import { canonical, digestOf } from './digest.ts';
 import { KINDS, registry } from './plane-fixture.ts';
-import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
+import { affectedHosts, composeView, isOutdated, type ViewSource } from './view.ts';
 
 const SOURCE: ViewSource = { parts: [selfPart], kinds: KINDS };
 const AUTHORITY = { journalId: 'j1', leaseEpoch: 3 };
@@ -91,10 +91,10 @@ describe('a view', () => {
   test('is-news-when-it-differs-when-another-holder-vouches-and-to-one-that-has-none', () => {
     const view = viewOf(fleetOf('c1'));
     const have = { digest: view.digest, leaseEpoch: 3 };
-    expect(isNews(have, view)).toBe(false);
-    expect(isNews({ ...have, digest: 'other' }, view)).toBe(true);
-    expect(isNews({ ...have, leaseEpoch: 2 }, view)).toBe(true);
-    expect(isNews({}, view)).toBe(true);
+    expect(isOutdated(have, view)).toBe(false);
+    expect(isOutdated({ ...have, digest: 'other' }, view)).toBe(true);
+    expect(isOutdated({ ...have, leaseEpoch: 2 }, view)).toBe(true);
+    expect(isOutdated({}, view)).toBe(true);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   type Task,
 } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
-import type { Stamp, View, ViewAsk } from './messages.ts';
+import type { Stamp, View, ViewRequest } from './messages.ts';
 
 export interface ViewSource {
   readonly parts: readonly ViewPart[];
@@ -24,7 +24,7 @@ export interface ViewSource {
 export type Authority = Omit<Stamp, 'revision'>;
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
-  const parts = partsOf(fleet, source.parts, host);
+  const parts = buildParts(fleet, source.parts, host);
   const tasks = tasksOf(fleet, source.kinds, host);
   return {
     host,
@@ -36,7 +36,7 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
 }
 
 /** What the rooms say to a host, by the names of their parts. */
-function partsOf(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+export function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
   const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
   return Object.fromEntries(built.filter(([, part]) => part !== undefined));
 }
@@ -82,6 +82,6 @@ export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], ch
 }
 
 /** Whether an agent that has this should be sent the view: it differs, or another holder vouches for it now. */
-export function isNews(ask: ViewAsk, view: View): boolean {
+export function isOutdated(ask: ViewRequest, view: View): boolean {
   return ask.digest !== view.digest || ask.leaseEpoch !== view.stamp.leaseEpoch;
 }

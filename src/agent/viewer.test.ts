@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ViewAnswer, ViewAsk, View } from './messages.ts';
-import { Viewer, type ViewerParts } from './viewer.ts';
+import type { ViewResponse, ViewRequest, View } from './messages.ts';
+import { ViewSubscriber, type ViewSubscriberParts } from './viewer.ts';
 import type { AgentPorts } from './ports.ts';
 
 const viewAt = (leaseEpoch: number, revision: number): View => ({
@@ -13,8 +13,8 @@ const viewAt = (leaseEpoch: number, revision: number): View => ({
 
 test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-view-from-the-disk', async () => {
   const kept = { token: 't', view: viewAt(3, 30) };
-  const answers: ViewAnswer[] = [{ kind: 'view', view: viewAt(2, 40) }, { kind: 'unchanged' }];
-  const asks: ViewAsk[] = [];
+  const answers: ViewResponse[] = [{ kind: 'view', view: viewAt(2, 40) }, { kind: 'unchanged' }];
+  const asks: ViewRequest[] = [];
   const stop = new AbortController();
   const taken: boolean[] = [];
   const ports = {
@@ -22,7 +22,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-vie
     random: () => 0.5,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     link: {
-      view: (_to: unknown, ask: ViewAsk) => {
+      view: (_to: unknown, ask: ViewRequest) => {
         asks.push(ask);
         const answer = answers.shift();
         if (answers.length === 0) stop.abort();
@@ -39,14 +39,14 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-vie
       learn: () => Promise.resolve(),
       isAuthentic: () => true,
     },
-    taken: () => taken.push(viewer.confirmed),
-  } as unknown as ViewerParts;
-  const viewer = new Viewer(ports, parts);
+    taken: () => taken.push(viewer.isConfirmed),
+  } as unknown as ViewSubscriberParts;
+  const viewer = new ViewSubscriber(ports, parts);
   await viewer.load();
-  expect(viewer.confirmed).toBe(false);
+  expect(viewer.isConfirmed).toBe(false);
   await viewer.run(stop.signal);
   expect(asks).toEqual([{}, { digest: 'd30', leaseEpoch: 3 }]);
-  expect({ confirmed: viewer.confirmed, refused: viewer.refusedView, taken }).toEqual({
+  expect({ confirmed: viewer.isConfirmed, refused: viewer.refusedView, taken }).toEqual({
     confirmed: true,
     refused: undefined,
     taken: [true],

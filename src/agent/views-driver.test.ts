@@ -2,15 +2,15 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { ITEM } from '../operations/index.ts';
-import { Rack } from './agent-fixture.ts';
-import { Plane } from './plane-fixture.ts';
+import { TestHost } from './agent-fixture.ts';
+import { TestControlPlane } from './plane-fixture.ts';
 import { LinkDown } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 interface World {
   readonly clock: VirtualClock;
-  readonly plane: Plane;
-  readonly racks: readonly Rack[];
+  readonly plane: TestControlPlane;
+  readonly racks: readonly TestHost[];
 }
 
 const opened: World[] = [];
@@ -23,14 +23,14 @@ afterEach(async () => {
 
 async function worldOf(...names: readonly string[]): Promise<World> {
   const clock = new VirtualClock();
-  const plane = new Plane(clock);
+  const plane = new TestControlPlane(clock);
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register(...names);
-  const racks: Rack[] = [];
+  const racks: TestHost[] = [];
   for (const name of names) {
     const token = await plane.joinToken(name);
-    const rack = new Rack(plane, { name, servers: ['s1', 's2'], joinToken: () => Promise.resolve(token) });
+    const rack = new TestHost(plane, { name, servers: ['s1', 's2'], joinToken: () => Promise.resolve(token) });
     racks.push(rack);
     rack.start();
   }
@@ -41,7 +41,7 @@ async function worldOf(...names: readonly string[]): Promise<World> {
   return world;
 }
 
-interface Asked {
+interface WaitRequest {
   readonly hosts: readonly string[];
   readonly revision?: number;
   readonly leaseEpoch?: number;
@@ -52,7 +52,10 @@ interface Asked {
 }
 
 /** Asks, and lets time pass until the answer is there. */
-async function ask({ clock, plane }: World, { hosts, revision, leaseEpoch, ...more }: Asked): Promise<unknown> {
+async function waitForViews(
+  { clock, plane }: World,
+  { hosts, revision, leaseEpoch, ...more }: WaitRequest,
+): Promise<unknown> {
   const { journal, views } = plane.leader;
   const args = { hosts, revision: revision ?? journal.fleet.revision, ...more };
   const action = { driver: 'views', item: idOf(ITEM, 'op.x'), step: 'wait', attempt: 1, args };
@@ -73,8 +76,8 @@ describe('the driver views', () => {
   test('nobody-to-wait-for-and-everybody-in-line-are-answered-at-once', async () => {
     const world = await worldOf('c1', 'c2');
     const startMs = world.clock.nowMs();
-    expect(await ask(world, { hosts: [] })).toEqual({ kind: 'applied' });
-    expect(await ask(world, { hosts: ['c1', 'c2'] })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: [] })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c1', 'c2'] })).toEqual({ kind: 'applied' });
     expect(world.clock.nowMs()).toBe(startMs);
   });
 
@@ -82,8 +85,8 @@ describe('the driver views', () => {
     const world = await worldOf('c1', 'c2');
     const startMs = world.clock.nowMs();
     await world.plane.edit('c1', { zone: 'b' });
-    expect(world.plane.leader.desk.isInLine('c1', world.plane.leader.journal.fleet.revision)).toBe(false);
-    expect(await ask(world, { hosts: ['c1', 'c2'] })).toEqual({ kind: 'applied' });
+    expect(world.plane.leader.gateway.hasConverged('c1', world.plane.leader.journal.fleet.revision)).toBe(false);
+    expect(await waitForViews(world, { hosts: ['c1', 'c2'] })).toEqual({ kind: 'applied' });
     // It says so without waiting for its next heartbeat.
     expect(world.clock.nowMs() - startMs).toBeLessThanOrEqual(1000);
   });
@@ -95,21 +98,21 @@ describe('the driver views', () => {
     await world.clock.pass(1000);
     world.racks[0]!.link.tap = (name, pass) => (name === 'view' ? Promise.reject(new LinkDown('cut')) : pass());
     await world.plane.edit('c1', { zone: 'c' });
-    expect(await ask(world, { hosts: ['c1'], revision })).toEqual({ kind: 'applied' });
-    expect(await ask(world, { hosts: ['c1'] })).toEqual(behind('c1'));
+    expect(await waitForViews(world, { hosts: ['c1'], revision })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual(behind('c1'));
   });
 
   test('a-change-that-concerns-a-host-not-at-all-does-not-make-it-late', async () => {
     const world = await worldOf('c1', 'c2');
     world.racks[1]!.link.tap = () => Promise.reject(new LinkDown('cut'));
     await world.plane.edit('c1', { zone: 'b' });
-    expect(await ask(world, { hosts: ['c2'] })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c2'] })).toEqual({ kind: 'applied' });
   });
 
   test('those-who-are-behind-are-named-and-no-more-than-ten-of-them', async () => {
     const names = Array.from({ length: 12 }, (_, nth) => `h${nth + 10}`);
     const world = await worldOf('c1');
-    expect(await ask(world, { hosts: ['c1', ...names] })).toEqual({
+    expect(await waitForViews(world, { hosts: ['c1', ...names] })).toEqual({
       ...behind(),
       reason: { code: 'hosts-behind', hosts: names.slice(0, 10), inAll: 12 },
     });
@@ -124,28 +127,28 @@ describe('the driver views', () => {
         Promise.resolve(obstacles.length > 0 ? { kind: 'failed', problems: obstacles } : { kind: 'applied' }),
     });
     await world.plane.edit('c1', { zone: 'b' });
-    expect(await ask(world, { hosts: ['c1'] })).toEqual(behind('c1'));
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual(behind('c1'));
     obstacles.length = 0;
     await world.clock.pass(15_000);
-    expect(await ask(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
   });
 
   test('a-target-that-is-unheard-is-told-of-while-another-is-heard', async () => {
     const world = await worldOf('c1', 'c2', 'c3');
     const asked = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
-    expect(await ask(world, asked)).toEqual({ kind: 'applied' });
-    world.plane.unheard.add('c1').add('c2');
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
+    world.plane.bfdDownByMajority.add('c1').add('c2');
     const reason = { code: 'target-unheard', service: 'nat:r1', host: 'c1', heard: 'c3' };
-    expect(await ask(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
-    world.plane.unheard.add('c3');
-    expect(await ask(world, asked)).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
+    world.plane.bfdDownByMajority.add('c3');
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
   });
 
   test('a-target-that-becomes-unheard-while-it-is-waited-for-is-told-of', async () => {
     const world = await worldOf('c1', 'c2');
     await world.plane.edit('c1', { zone: 'b' });
-    const asked = ask(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
-    world.plane.unheard.add('c1');
+    const asked = waitForViews(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
+    world.plane.bfdDownByMajority.add('c1');
     expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'target-unheard', heard: 'c2' } });
   });
 
@@ -154,24 +157,26 @@ describe('the driver views', () => {
     const [rack] = world.racks;
     await rack!.stop();
     await world.plane.edit('c1', { zone: 'b' });
-    expect(await ask(world, { hosts: ['c1'] })).toEqual(behind('c1'));
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual(behind('c1'));
     rack!.start();
     await world.clock.pass(1000);
-    expect(await ask(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
   });
 
   test('an-agent-that-knows-less-than-is-asked-for-is-behind', async () => {
     const world = await worldOf('c1');
-    expect(await ask(world, { hosts: ['c1'], serviceVersion: CURRENT_SERVICE_VERSION })).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, { hosts: ['c1'], serviceVersion: CURRENT_SERVICE_VERSION })).toEqual({
+      kind: 'applied',
+    });
     const newer = CURRENT_SERVICE_VERSION + 1;
-    expect(await ask(world, { hosts: ['c1'], serviceVersion: newer })).toEqual(behind('c1'));
+    expect(await waitForViews(world, { hosts: ['c1'], serviceVersion: newer })).toEqual(behind('c1'));
   });
 
   test('a-removed-host-is-in-line-with-nothing', async () => {
     const world = await worldOf('c1');
     for (const state of ['draining', 'drained', 'finalizing', 'removed'] as const)
       await world.plane.edit('c1', { state });
-    expect(await ask(world, { hosts: ['c1'] })).toEqual(behind('c1'));
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual(behind('c1'));
   });
 
   test('a-new-holder-knows-nothing-until-agents-report', async () => {
@@ -182,13 +187,13 @@ describe('the driver views', () => {
     await plane.start('s2');
     await old.stop();
     await clock.until('another decides', () => plane.hasLeader && plane.leader !== old);
-    expect(plane.leader.desk.isInLine('c1', revision)).toBe(false);
-    await clock.until('its agent has said so', () => plane.leader.desk.isInLine('c1', revision), 30_000);
-    expect(await ask(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
+    expect(plane.leader.gateway.hasConverged('c1', revision)).toBe(false);
+    await clock.until('its agent has said so', () => plane.leader.gateway.hasConverged('c1', revision), 30_000);
+    expect(await waitForViews(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
   });
 
   test('under-another-lease-the-answer-is-nobodys', async () => {
     const world = await worldOf('c1');
-    expect(await ask(world, { hosts: ['c1'], leaseEpoch: 99 })).toEqual({ kind: 'stale' });
+    expect(await waitForViews(world, { hosts: ['c1'], leaseEpoch: 99 })).toEqual({ kind: 'stale' });
   });
 });

@@ -1,11 +1,11 @@
 // What a server says under the control plane's key: who holds the lease, that a credential is refused, that a view is its own, and
 // which keys and servers there are. It decides nothing; without a key it says nothing.
-import { signStatement, type Signed, type Signer } from './statement.ts';
+import { signStatement, type SignedText, type Signer } from './statement.ts';
 import type { Refusal } from '../fleet/index.ts';
-import type { Joined, View, ViewAnswer } from './messages.ts';
+import type { JoinResponse, View, ViewResponse } from './messages.ts';
 import type { Reply } from './ports.ts';
 
-export interface VouchingOptions {
+export interface StatementIssuerOptions {
   readonly journalId: () => string;
   /** Asked for every time: keys are rotated while servers run. Undefined while this server has none. */
   readonly signer?: (() => Signer | undefined) | undefined;
@@ -17,21 +17,21 @@ export interface VouchingOptions {
   readonly views?: 'signed' | 'over-tls' | undefined;
 }
 
-interface OfCredential {
+interface CredentialRef {
   readonly host: string;
   readonly token: string | undefined;
 }
 
-export class Vouching {
-  readonly #options: VouchingOptions;
+export class StatementIssuer {
+  readonly #options: StatementIssuerOptions;
   /** Signed once for as long as it says the same. */
-  #controlPlane: { readonly text: string; readonly signed: Signed } | undefined;
+  #controlPlane: { readonly text: string; readonly signed: SignedText } | undefined;
 
-  constructor(options: VouchingOptions) {
+  constructor(options: StatementIssuerOptions) {
     this.#options = options;
   }
 
-  controlPlane(): Signed | undefined {
+  signControlPlane(): SignedText | undefined {
     const signer = this.#signer();
     if (signer === undefined) return undefined;
     const { serial, keys } = signer;
@@ -48,49 +48,49 @@ export class Vouching {
   }
 
   /** What an agent is answered that joined: with the keys and servers that it is to believe in from now on. */
-  joined(joined: Joined): Joined {
+  joinResponse(joined: JoinResponse): JoinResponse {
     return { ...joined, ...this.#withControlPlane() };
   }
 
-  viewAnswer(view: View, token: string | undefined): ViewAnswer {
-    const statement = this.view(view, token);
+  viewResponse(view: View, token: string | undefined): ViewResponse {
+    const statement = this.signView(view, token);
     return { kind: 'view', view, ...(statement !== undefined && { statement }), ...this.#withControlPlane() };
   }
 
-  unchanged(): ViewAnswer {
+  unchangedResponse(): ViewResponse {
     return { kind: 'unchanged', ...this.#withControlPlane() };
   }
 
-  #withControlPlane(): { readonly controlPlane?: Signed } {
-    const controlPlane = this.controlPlane();
+  #withControlPlane(): { readonly controlPlane?: SignedText } {
+    const controlPlane = this.signControlPlane();
     return controlPlane === undefined ? {} : { controlPlane };
   }
 
   /** A refusal that an agent can tell from a forged one. */
-  signRefusal(refusal: Refusal, credential: OfCredential): Refusal {
-    const statement = this.refusal(credential, refusal.code);
+  attachProof(refusal: Refusal, credential: CredentialRef): Refusal {
+    const statement = this.signCredentialRefusal(credential, refusal.code);
     return statement === undefined ? refusal : { ...refusal, facts: { ...refusal.facts, statement } };
   }
 
-  elsewhere(lease: { readonly url: string; readonly epoch: number } | undefined): Reply<never> {
+  redirect(lease: { readonly url: string; readonly epoch: number } | undefined): Reply<never> {
     if (lease === undefined) return { kind: 'elsewhere' };
-    const statement = this.holder(lease.url, lease.epoch);
+    const statement = this.signHolder(lease.url, lease.epoch);
     return { kind: 'elsewhere', holder: lease.url, ...(statement !== undefined && { statement }) };
   }
 
-  holder(url: string, leaseEpoch: number): Signed | undefined {
+  signHolder(url: string, leaseEpoch: number): SignedText | undefined {
     const signer = this.#signer();
     if (signer === undefined) return undefined;
     return signStatement(signer, { kind: 'holder', journalId: this.#options.journalId(), url, leaseEpoch });
   }
 
-  refusal({ host, token }: OfCredential, code: string): Signed | undefined {
+  signCredentialRefusal({ host, token }: CredentialRef, code: string): SignedText | undefined {
     const signer = this.#signer();
     if (signer === undefined || token === undefined) return undefined;
     return signStatement(signer, { kind: 'refusal', journalId: this.#options.journalId(), host, token, code });
   }
 
-  view({ host, stamp, digest }: View, token: string | undefined): Signed | undefined {
+  signView({ host, stamp, digest }: View, token: string | undefined): SignedText | undefined {
     const signer = this.#options.views === 'over-tls' ? undefined : this.#signer();
     if (signer === undefined || token === undefined) return undefined;
     return signStatement(signer, { kind: 'view', host, token, digest, ...stamp });

@@ -1,7 +1,7 @@
 // The agents that wait for their view to change: at most one wait per host, woken by name. There is no timer per agent;
 // whoever owns this lets it look at the clock now and then.
 
-export type Woken = 'changed' | 'over';
+export type WakeReason = 'changed' | 'over';
 
 const ENDED_AT_ONCE_MIN = 20;
 /** At 20 looks a second, all waits could be ended in 5 s: far less than a wait lasts. */
@@ -9,10 +9,10 @@ const LOOKS_TO_END_ALL = 100;
 
 interface Waiter {
   readonly untilMs: number;
-  readonly wake: (how: Woken) => void;
+  readonly wake: (how: WakeReason) => void;
 }
 
-export class Waiters {
+export class LongPollWaiters {
   /** In the order in which they end, which is the order of asking while all wait equally long: a look stops at the first that goes on. */
   readonly #inOrder = new Map<string, Waiter>();
   /** Those that end sooner than somebody who asked before them. */
@@ -24,8 +24,8 @@ export class Waiters {
   }
 
   /** Waits for `host`. An agent that asks again has given up its earlier wait. */
-  wait(host: string, untilMs: number): Promise<Woken> {
-    this.#end(host, 'over');
+  wait(host: string, untilMs: number): Promise<WakeReason> {
+    this.#resolve(host, 'over');
     const waiters = untilMs < this.#latestMs ? this.#others : this.#inOrder;
     this.#latestMs = Math.max(this.#latestMs, untilMs);
     return new Promise((resolve) => {
@@ -33,8 +33,8 @@ export class Waiters {
     });
   }
 
-  changed(host: string): void {
-    this.#end(host, 'changed');
+  wake(host: string): void {
+    this.#resolve(host, 'changed');
   }
 
   /**
@@ -47,7 +47,7 @@ export class Waiters {
       for (const [host, { untilMs }] of waiters) {
         if (left === 0) return;
         if (untilMs <= nowMs) {
-          this.#end(host, 'over');
+          this.#resolve(host, 'over');
           left -= 1;
         } else if (waiters === this.#inOrder) break;
       }
@@ -55,11 +55,11 @@ export class Waiters {
   }
 
   /** Everybody looks again. */
-  changedAll(): void {
-    for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#end(host, 'changed');
+  wakeAll(): void {
+    for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#resolve(host, 'changed');
   }
 
-  #end(host: string, how: Woken): void {
+  #resolve(host: string, how: WakeReason): void {
     for (const waiters of [this.#inOrder, this.#others]) {
       const waiter = waiters.get(host);
       waiters.delete(host);

@@ -1,4 +1,4 @@
-export { ALARM, ALARMS_BY_CODE, alarmId, alarmsModel, cleared, raised, raisedOrUpdated } from './model.ts';
+export { ALARM, ALARMS_BY_CODE, alarmId, alarmsModel, clearAlarm, raiseAlarm, raiseOrUpdateAlarm } from './model.ts';
 export type { Alarm } from './model.ts';
-export { clockJumped, damagedFile, divergedHistory, isClockDoubted } from './integrity.ts';
+export { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding, isClockDoubted } from './integrity.ts';
 export type { IntegrityFinding } from './integrity.ts';

@@ -8,34 +8,34 @@ export interface IntegrityOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
   /** Called when everything that was reported is on record. */
-  readonly recorded?: () => void;
+  readonly onRecorded?: () => void;
   /** Counts what was reported. */
-  readonly counted?: (code: string) => void;
+  readonly onReported?: (code: string) => void;
 }
 
 /** By whom the commits are, where it is not the controller itself. */
-export interface Recorded extends IntegrityFinding {
+export interface ReportedFinding extends IntegrityFinding {
   readonly by?: string;
 }
 
-const LOOK_MS = 1000;
+const INTERVAL_MS = 1000;
 
 export class IntegrityController {
   readonly #options: IntegrityOptions;
-  #pending: Recorded[] = [];
+  #pending: ReportedFinding[] = [];
 
   constructor(options: IntegrityOptions) {
     this.#options = options;
   }
 
   /** Says it loudly at once, and by an alarm as soon as this server decides. */
-  report(finding: Recorded): void {
+  report(finding: ReportedFinding): void {
     this.#options.log.error({ ...finding.facts, alarm: finding.code }, `integrity: ${finding.code}`);
     if (this.#pending.every(({ code, place }) => code !== finding.code || place !== finding.place)) {
       this.#pending.push(finding);
-      this.#options.counted?.(finding.code);
+      this.#options.onReported?.(finding.code);
     }
   }
 
@@ -45,19 +45,19 @@ export class IntegrityController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = INTERVAL_MS } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(lookMs, signal);
+      await this.reconcile();
+      await clock.sleep(intervalMs, signal);
     }
   }
 
-  async look(): Promise<void> {
-    const { journal, clock, recorded } = this.#options;
+  async reconcile(): Promise<void> {
+    const { journal, clock, onRecorded } = this.#options;
     if (this.#pending.length === 0) return;
     const nowMs = clock.nowMs();
     // Another server may have noticed the same, and decides.
-    const isRaised = (one: Recorded): boolean => raiseFinding(journal.fleet, one, nowMs).length === 0;
+    const isRaised = (one: ReportedFinding): boolean => raiseFinding(journal.fleet, one, nowMs).length === 0;
     this.#pending = this.#pending.filter((one) => !isRaised(one));
     try {
       for (const finding of journal.fence === undefined ? [] : [...this.#pending]) await this.#record(finding, nowMs);
@@ -65,10 +65,10 @@ export class IntegrityController {
       // Tried again at the next look.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
-    if (this.#pending.length === 0) recorded?.();
+    if (this.#pending.length === 0) onRecorded?.();
   }
 
-  async #record(finding: Recorded, nowMs: number): Promise<void> {
+  async #record(finding: ReportedFinding, nowMs: number): Promise<void> {
     await this.#options.journal.submit({
       by: finding.by ?? 'integrity',
       why: `${finding.code} ${finding.place}`,

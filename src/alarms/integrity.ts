@@ -2,13 +2,13 @@
 // until an operator acknowledges them: their cause does not go away by itself.
 import { idOf, remove, type Change, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision, type Divergence } from '../journal/index.ts';
-import { ALARM, alarmId, raised, type Alarm } from './model.ts';
+import { ALARM, alarmId, raiseAlarm, type Alarm } from './model.ts';
 
 type StoredAlarm = Stored<'alarm', Alarm>;
 
 /** Which alarms an operator acknowledges. All others are cleared by whoever raised them. */
-const ACKNOWLEDGED = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
-export type IntegrityCode = (typeof ACKNOWLEDGED)[number];
+const ACKNOWLEDGEABLE = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
+export type IntegrityCode = (typeof ACKNOWLEDGEABLE)[number];
 
 export interface IntegrityFinding {
   readonly code: IntegrityCode;
@@ -18,7 +18,7 @@ export interface IntegrityFinding {
 }
 
 export function raiseFinding(fleet: FleetReader, { code, place, facts }: IntegrityFinding, nowMs: number): Change[] {
-  return raised(fleet, alarmId(code, place), {
+  return raiseAlarm(fleet, alarmId(code, place), {
     severity: 'critical',
     reason: { ...facts, code },
     sinceMs: nowMs,
@@ -26,7 +26,7 @@ export function raiseFinding(fleet: FleetReader, { code, place, facts }: Integri
 }
 
 /** Commits that were acknowledged are not in the store any more, because a standby that lagged was promoted. */
-export function divergedHistory({ lostFrom, lostTo, head }: Divergence): IntegrityFinding {
+export function historyDivergedFinding({ lostFrom, lostTo, head }: Divergence): IntegrityFinding {
   const place = `${lostFrom ?? 'unknown'}-${lostTo}`;
   return {
     code: 'history-diverged',
@@ -36,13 +36,13 @@ export function divergedHistory({ lostFrom, lostTo, head }: Divergence): Integri
 }
 
 /** The database's own check of its file has found something. */
-export function damagedFile(findings: readonly string[]): IntegrityFinding {
+export function storeDamagedFinding(findings: readonly string[]): IntegrityFinding {
   const place = 'quick-check';
   return { code: 'store-damaged', place, facts: { detail: findings.join('; ').slice(0, 2000), place } };
 }
 
 /** Retention pauses while this is pending or stands. Each server has a clock of its own: who confirms the one says nothing of another. */
-export function clockJumped(server: string, detail: string): IntegrityFinding {
+export function clockJumpedFinding(server: string, detail: string): IntegrityFinding {
   // An address may have what an id may not, such as the brackets of IPv6.
   const place = server.replaceAll(/[^\w.:-]+/g, '-').replace(/^-/, '');
   return { code: 'clock-jumped', place, facts: { detail, place } };
@@ -58,7 +58,7 @@ export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<Store
   if (alarm === undefined) {
     return refuse({ kind: 'not-found', code: 'no-such-alarm', message: `There is no alarm ${id}. See: muster alarms` });
   }
-  if (!ACKNOWLEDGED.some((code) => code === alarm.doc.reason.code)) {
+  if (!ACKNOWLEDGEABLE.some((code) => code === alarm.doc.reason.code)) {
     const message = `The alarm ${id} is cleared when its cause is gone, not by acknowledging it.`;
     return refuse({ kind: 'conflict', code: 'alarm-clears-itself', message });
   }
@@ -67,7 +67,7 @@ export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<Store
 
 type Sentences = Readonly<Record<string, (reason: Reason) => string>>;
 
-const ACKNOWLEDGE = (code: string, place: string): string =>
+const acknowledgeHint = (code: string, place: string): string =>
   `acknowledge it with: muster alarms acknowledge ${code}:${place}`;
 
 export const integritySentences: Sentences = {
@@ -76,7 +76,7 @@ export const integritySentences: Sentences = {
     return (
       `The store fell back to an older state: the commits of revisions ${range} were acknowledged and are lost (it went on ` +
       `from revision ${String(head)}). Compare the fleet with what was asked for meanwhile, then ` +
-      `${ACKNOWLEDGE('history-diverged', String(place))}.`
+      `${acknowledgeHint('history-diverged', String(place))}.`
     );
   },
   'loss-accepted': ({ revision, lostTo, detail, place }) => {
@@ -85,12 +85,12 @@ export const integritySentences: Sentences = {
     const more = detail === undefined ? '' : `: ${String(detail)}`;
     return (
       `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with what was asked ` +
-      `for, then ${ACKNOWLEDGE('loss-accepted', String(place))}.`
+      `for, then ${acknowledgeHint('loss-accepted', String(place))}.`
     );
   },
   'store-damaged': ({ detail, place }) =>
     `The database is damaged: ${String(detail)}. Back it up now, look at it with "muster verify", restore a backup if need be, ` +
-    `then ${ACKNOWLEDGE('store-damaged', String(place))}.`,
+    `then ${acknowledgeHint('store-damaged', String(place))}.`,
   // One that an earlier version raised has no place in its facts.
   'clock-jumped': ({ detail, place = 'retention' }) =>
     `The clock of the server ${String(place)} is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an ` +

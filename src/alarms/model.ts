@@ -42,12 +42,12 @@ export function alarmId(code: string, place: string): AlarmId {
 }
 
 /** The change that raises an alarm; none when it stands already. It is told once, not each time it is seen. */
-export function raised(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
+export function raiseAlarm(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
   return fleet.get(ALARM, id) === undefined ? [put(ALARM, id, alarm)] : [];
 }
 
 /** The same, and what stands says what is so now: it stands since it was raised. */
-export function raisedOrUpdated(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
+export function raiseOrUpdateAlarm(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
   const standing = fleet.get(ALARM, id)?.doc;
   if (standing === undefined) return [put(ALARM, id, alarm)];
   const isSame = standing.severity === alarm.severity && textOf(standing.reason) === textOf(alarm.reason);
@@ -59,6 +59,6 @@ function textOf(reason: Reason): string {
   return JSON.stringify(Object.entries(reason).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-export function cleared(fleet: FleetReader, id: AlarmId): Change[] {
+export function clearAlarm(fleet: FleetReader, id: AlarmId): Change[] {
   return fleet.get(ALARM, id) === undefined ? [] : [remove(ALARM, id)];
 }

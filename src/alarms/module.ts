@@ -1,7 +1,7 @@
 import type { DocumentMetric, Module } from '../composition/index.ts';
 import { integritySentences } from './integrity.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
-import { alarmRoutes, alarmView } from './routes.ts';
+import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
 const ALARMS_METRIC: DocumentMetric<Alarm> = {
   name: 'muster_alarms',
@@ -15,7 +15,7 @@ export const alarmsModule: Module = {
   name: 'alarms',
   models: () => [alarmsModel],
   sentences: [integritySentences],
-  representations: ({ explain }) => [alarmView(explain)],
+  representations: ({ explain }) => [alarmRepresentation(explain)],
   metrics: [ALARMS_METRIC],
   routes: ({ composition }) => alarmRoutes(composition.representationOf(ALARM)),
 };

@@ -1,19 +1,28 @@
 // The HTTP surface of alarms: what a person should look at now, in sentences.
 import { Type } from 'typebox';
-import { deleteRoute, ID, listRoute, showRoute, viewOf, type Listing, type Route, type View } from '../access/index.ts';
+import {
+  deleteRoute,
+  ID,
+  listRoute,
+  showRoute,
+  defineRepresentation,
+  type Listing,
+  type Route,
+  type Representation,
+} from '../access/index.ts';
 import type { Reason } from '../fleet/index.ts';
 import { acknowledgeAlarm } from './integrity.ts';
 import { ALARM, type Alarm } from './model.ts';
 
-export type AlarmView = View<'alarm', Alarm>;
+export type AlarmRepresentation = Representation<'alarm', Alarm>;
 
 /** `explain` makes a sentence of a reason; it knows every room's codes. */
-export function alarmView(explain: (reason: Reason) => string): AlarmView {
-  return viewOf<'alarm', Alarm>({
+export function alarmRepresentation(explain: (reason: Reason) => string): AlarmRepresentation {
+  return defineRepresentation<'alarm', Alarm>({
     kind: ALARM,
     siteOf: (doc) => doc.site,
-    limit: (doc, sight) => ({ ...doc, reason: sight.reason(doc.reason) }),
-    show: (doc) => ({ ...doc, sentence: explain(doc.reason) }),
+    redact: (doc, sight) => ({ ...doc, reason: sight.redactReason(doc.reason) }),
+    toJson: (doc) => ({ ...doc, sentence: explain(doc.reason) }),
     fields: {
       severity: Type.Enum(['warning', 'critical']),
       site: Type.Optional(Type.String()),
@@ -24,16 +33,16 @@ export function alarmView(explain: (reason: Reason) => string): AlarmView {
   });
 }
 
-export function alarmRoutes(view: AlarmView): Route[] {
+export function alarmRoutes(representation: AlarmRepresentation): Route[] {
   const listing: Listing<'alarm', Alarm> = {
-    view,
+    representation,
     filters: {
-      severity: { schema: Type.Enum(['warning', 'critical']), of: (doc) => [doc.severity] },
-      site: { schema: ID, of: (doc) => [doc.site] },
+      severity: { schema: Type.Enum(['warning', 'critical']), valuesOf: (doc) => [doc.severity] },
+      site: { schema: ID, valuesOf: (doc) => [doc.site] },
     },
     sorts: { sinceMs: (doc) => doc.sinceMs, severity: (doc) => doc.severity },
   };
-  const alarms = { path: '/api/v1/alarms', what: 'alarms', one: 'alarm', view };
+  const alarms = { path: '/api/v1/alarms', plural: 'alarms', singular: 'alarm', representation };
   return [
     listRoute(alarms, { listing, about: 'List what stands and should be looked at', scope: 'site' }),
     showRoute(alarms, { about: 'Show an alarm', scope: 'site' }),

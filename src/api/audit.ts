@@ -1,7 +1,7 @@
 // GET /api/v1/audit: who did what and who was refused, as JSON lines, oldest first. What was done is the journal's and the same at
 // every server; refusals are this server's own. A reader that is slow is waited for; a line at the end says that nothing is missing.
 import { Type, type Static } from 'typebox';
-import { closed, IDEMPOTENCY, stream, type Out, type Route, type World } from '../access/index.ts';
+import { strictObject, IDEMPOTENCY, stream, type StreamSink, type Route, type RouteContext } from '../access/index.ts';
 import type { StoredCommit, Store } from '../journal/index.ts';
 import type { RefusalFiles, TimeRange } from './refusal-files.ts';
 import type { RefusalLine } from './refusals.ts';
@@ -12,7 +12,7 @@ const PAGE = 50;
 const CLOCKS_DIFFER_MS = 3_600_000;
 
 const Time = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'milliseconds since 1970' });
-const Query = closed({ sinceMs: Type.Optional(Time), untilMs: Type.Optional(Time) });
+const Query = strictObject({ sinceMs: Type.Optional(Time), untilMs: Type.Optional(Time) });
 
 interface CommitLine {
   readonly type: 'commit';
@@ -55,7 +55,7 @@ function rangeOf({ sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: Static<type
 }
 
 interface ExportContext extends AuditSources {
-  readonly world: Pick<World, 'journal' | 'clock'>;
+  readonly world: Pick<RouteContext, 'journal' | 'clock'>;
   readonly range: TimeRange;
 }
 
@@ -71,7 +71,7 @@ class JournalUnreadable extends Error {
   }
 }
 
-async function exportAudit(out: Out, exporting: ExportContext): Promise<void> {
+async function exportAudit(out: StreamSink, exporting: ExportContext): Promise<void> {
   try {
     await sendLines(out, exporting);
   } catch (error) {
@@ -80,7 +80,7 @@ async function exportAudit(out: Out, exporting: ExportContext): Promise<void> {
   }
 }
 
-async function sendLines(out: Out, { files, server, world, range }: ExportContext): Promise<void> {
+async function sendLines(out: StreamSink, { files, server, world, range }: ExportContext): Promise<void> {
   const { journal, clock } = world;
   const head = journal.fleet.revision;
   const counts = { commit: 0, refusal: 0 };

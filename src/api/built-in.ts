@@ -1,7 +1,7 @@
 // The routes that are the server's own: settings, history, watch, probes, the description of it all.
-import type { Route, View } from '../access/index.ts';
+import type { Route, Representation } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
-import { byAnyId } from '../hosts/index.ts';
+import { acceptAnyHostId } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
 import { auditRoute, type AuditSources } from './audit.ts';
 import { ChangeRepresentations } from './change-view.ts';
@@ -13,7 +13,7 @@ import { watchRoute } from './watch.ts';
 import type { FairScheduler } from './workload.ts';
 
 export interface BuiltInOptions extends HealthProbeOptions {
-  readonly representations: readonly View<string, never>[];
+  readonly representations: readonly Representation<string, never>[];
   readonly settings: readonly Setting[];
   readonly audited: AuditSources;
   readonly version?: string;
@@ -33,7 +33,7 @@ export function builtInRoutes(options: BuiltInOptions): BuiltInRoutes {
   const describe = (): object => describeApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
-    byAnyId(historyRoute(views, options.workload)),
+    acceptAnyHostId(historyRoute(views, options.workload)),
     watchRoute(views, options.workload),
     auditRoute(options.audited),
     ...probeRoutes(options),

@@ -1,18 +1,26 @@
 // Commits as a caller may see them: kinds and sites that are not the caller's are left out, and what must stay inside is
 // never in it. A commit of which nothing is left is not shown at all.
-import { isBound, permits, seesProject, seesSite, type Caller, type Sight, type View } from '../access/index.ts';
+import {
+  isBound,
+  permits,
+  canSeeProject,
+  canSeeSite,
+  type Caller,
+  type Redactor,
+  type Representation,
+} from '../access/index.ts';
 import type { AnyDoc, Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 
-type AnyRepresentation = View;
+type AnyRepresentation = Representation;
 
 export interface Audience {
   /** For what a document alone does not tell, such as the site of an operation's item. */
   readonly fleet: FleetReader;
   readonly caller: Caller;
   /** What it may be told of others; undefined for one that sees everything. */
-  readonly sight: Sight | undefined;
+  readonly sight: Redactor | undefined;
   /** Undefined for every kind. */
   readonly kinds?: ReadonlySet<string> | undefined;
 }
@@ -44,7 +52,7 @@ export class ChangeRepresentations {
   /** Whose a deleted document was, for as long as its commit is in memory. */
   readonly #deletedOf = new WeakMap<Change, Ownership>();
 
-  constructor(views: readonly View<string, never>[]) {
+  constructor(views: readonly Representation<string, never>[]) {
     this.#representations = new Map(views.map((view) => [view.kind.name, view as unknown as AnyRepresentation]));
   }
 
@@ -87,11 +95,11 @@ export class ChangeRepresentations {
     if (!isBound(caller)) return true;
     const { id, doc } = change;
     const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(view, { id, doc }, fleet);
-    return seesSite(caller, of?.site) && seesProject(caller, of?.project);
+    return canSeeSite(caller, of?.site) && canSeeProject(caller, of?.project);
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */
-  #text(change: Change, sight: Sight | undefined): string {
+  #text(change: Change, sight: Redactor | undefined): string {
     if (sight !== undefined) return JSON.stringify(this.toJson(change, sight));
     let text = this.#texts.get(change);
     if (text === undefined) {
@@ -101,8 +109,8 @@ export class ChangeRepresentations {
     return text;
   }
 
-  toJson({ kind, id, doc }: Change, sight: Sight | undefined): ChangeJson {
-    return { kind, id, doc: doc === null ? null : (this.#representations.get(kind)?.show(doc, sight) ?? null) };
+  toJson({ kind, id, doc }: Change, sight: Redactor | undefined): ChangeJson {
+    return { kind, id, doc: doc === null ? null : (this.#representations.get(kind)?.toJson(doc, sight) ?? null) };
   }
 
   /** The commit as JSON text, piece by piece: it may be of any size. Nothing when nothing of it is for this audience. */
@@ -121,14 +129,17 @@ export class ChangeRepresentations {
 }
 
 /** A caller of one site is told why only if the work is its own to see: what others wrote may be about anything. */
-export function commitMetadata(commit: CommitNote & { readonly revision: number }, sight: Sight | undefined): object {
+export function commitMetadata(
+  commit: CommitNote & { readonly revision: number },
+  sight: Redactor | undefined,
+): object {
   const { revision, atMs, by, why, operation } = commit;
-  const isTold = sight === undefined || operation === undefined || sight.sees(OPERATION.name, operation);
+  const isTold = sight === undefined || operation === undefined || sight.canSee(OPERATION.name, operation);
   return {
     revision,
     atMs,
     by,
-    ...(why !== undefined && isTold && { why: sight?.textBy(why, by) ?? why }),
+    ...(why !== undefined && isTold && { why: sight?.redactTextBy(why, by) ?? why }),
     ...(operation !== undefined && isTold && { operation }),
   };
 }

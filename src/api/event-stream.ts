@@ -1,11 +1,11 @@
 // An answer that goes on: text to a reader that may be slow, until either side has enough. A reader that takes nothing for
 // a minute is let go, so that it does not hold what it was sent for ever.
 import type { ServerResponse } from 'node:http';
-import type { Out } from '../access/index.ts';
+import type { StreamSink } from '../access/index.ts';
 
 const STALLED_MS = 60_000;
 
-export class ResponseSink implements Out {
+export class ResponseSink implements StreamSink {
   readonly #raw: ServerResponse;
   readonly #closed = new AbortController();
   /** An event may be sent in pieces: nothing else may come between them. */
@@ -17,7 +17,7 @@ export class ResponseSink implements Out {
     raw.once('error', () => this.#closed.abort());
   }
 
-  get over(): AbortSignal {
+  get closed(): AbortSignal {
     return this.#closed.signal;
   }
 

@@ -2,7 +2,7 @@
 // and does not come too fast. It is all in memory and costs a few microseconds.
 import type { X509Certificate } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { denyUnlessSufficient, NOBODY, refuseToken, type Caller, type Route } from '../access/index.ts';
+import { denyUnlessSufficient, ANONYMOUS, refuseToken, type Caller, type Route } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import { addressBlockOf } from './address-block.ts';
@@ -36,7 +36,7 @@ export interface AdmittedRequest {
 }
 
 export function callerOf(request: FastifyRequest): Caller {
-  return request.admitted?.caller ?? NOBODY;
+  return request.admitted?.caller ?? ANONYMOUS;
 }
 
 export type SignRefusal = (
@@ -92,7 +92,7 @@ export class RequestAdmission {
         const admitted: AdmittedRequest = {
           route,
           startedMs: performance.now(),
-          caller: NOBODY,
+          caller: ANONYMOUS,
           known: undefined,
           text: undefined,
           counted: undefined,
@@ -258,12 +258,12 @@ function malformedRevision(wanted: string | string[]): HttpProblem | undefined {
 }
 
 export function isForwarded(route: Route): boolean {
-  return (route.elsewhere ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
+  return (route.onFollower ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
 }
 
 function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): void {
   admitted.known = known;
-  admitted.caller = known?.caller ?? NOBODY;
+  admitted.caller = known?.caller ?? ANONYMOUS;
 }
 
 /** The host that a request names in its path, if it does. */

@@ -2,18 +2,18 @@
 // which fields changed.
 import { Type, type Static } from 'typebox';
 import {
-  closed,
+  strictObject,
   HOST_MARK,
   HOST_REF,
   ID,
   read,
-  refused,
-  type Answered,
+  refusalAnswer,
+  type HandlerResult,
   type Caller,
   type HostMark,
   type ReadableJournal,
   type Route,
-  type Sight,
+  type Redactor,
 } from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
 import type { CommitNote, StoredCommit } from '../journal/index.ts';
@@ -28,7 +28,7 @@ const SCANNED_MAX = 5000;
 /** Stored text of one page's documents: a page ends early when it is full, and has at least one commit. */
 const PAGE_CHARS_MAX = 1024 * 1024;
 
-const Query = closed({
+const Query = strictObject({
   kind: Type.Optional(Type.String({ maxLength: 50 })),
   id: Type.Optional(
     Type.String({
@@ -95,15 +95,15 @@ export function historyRoute(views: ChangeRepresentations, workload: FairSchedul
         }),
       },
     },
-    handle: ({ query, caller }, { journal, sightOf }) =>
-      readHistory({ journal, views, workload }, { query, caller, sight: sightOf(caller, journal.fleet) }),
+    handle: ({ query, caller }, { journal, redactorFor }) =>
+      readHistory({ journal, views, workload }, { query, caller, sight: redactorFor(caller, journal.fleet) }),
   });
 }
 
 interface HistoryRequest {
   readonly query: HistoryFilter;
   readonly caller: Caller;
-  readonly sight: Sight | undefined;
+  readonly sight: Redactor | undefined;
 }
 
 /** What history is read from, and how the reading is shared out. */
@@ -113,17 +113,17 @@ interface HistorySource {
   readonly workload: FairScheduler;
 }
 
-async function readHistory(source: HistorySource, asked: HistoryRequest): Promise<Answered> {
+async function readHistory(source: HistorySource, asked: HistoryRequest): Promise<HandlerResult> {
   const { journal, views, workload } = source;
   const { caller } = asked;
   const { kind, id, before } = asked.query;
-  if (kind !== undefined && views.representation(kind) === undefined) return refused(unknownKind(kind, views));
-  if (id !== undefined && kind === undefined) return refused(idWithoutKind());
+  if (kind !== undefined && views.representation(kind) === undefined) return refusalAnswer(unknownKind(kind, views));
+  if (id !== undefined && kind === undefined) return refusalAnswer(idWithoutKind());
   workload.refuseOverload(caller);
   const page = await readVisiblePage(source, asked);
   if (page.items.length === 0 && before !== undefined) {
     const oldest = await workload.read(caller, () => findOldestKept(journal, before));
-    if (oldest !== undefined) return refused(revisionGone(before, oldest));
+    if (oldest !== undefined) return refusalAnswer(revisionGone(before, oldest));
   }
   const texts: string[] = [];
   for (const [at, entry] of page.items.entries()) {
@@ -210,7 +210,7 @@ interface Rendering {
   readonly entry: VisibleCommit;
   /** The one before it. */
   readonly older: VisibleCommit | undefined;
-  readonly sight: Sight | undefined;
+  readonly sight: Redactor | undefined;
 }
 
 function renderEntry(views: ChangeRepresentations, { entry, older: before, sight }: Rendering): object {

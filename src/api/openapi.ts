@@ -1,6 +1,6 @@
 // The API description, OpenAPI 3.1, made from the routes: what is described is what is served.
 import { Type, type TObject, type TSchema } from 'typebox';
-import type { AnswerFace, Route } from '../access/index.ts';
+import type { AnswerDescription, Route } from '../access/index.ts';
 import { YANG_JSON } from './restconf/errors.ts';
 
 const Problem = Type.Object(
@@ -99,7 +99,7 @@ function mediaOf({ dialect }: Route): string {
   return dialect === 'restconf' ? YANG_JSON : 'application/json';
 }
 
-function answerOf({ about, schema, type = 'application/json' }: AnswerFace): object {
+function answerOf({ about, schema, type = 'application/json' }: AnswerDescription): object {
   return { description: about, content: { [type]: { schema: schema ?? { type: 'string' } } } };
 }
 

@@ -6,23 +6,23 @@ import {
   type Caller,
   type FormerKeptAnswer,
   type KeptAnswer,
-  type Repeated,
-  type SightOf,
-  type View,
+  type ReplayedAnswer,
+  type RedactorFor,
+  type Representation,
 } from '../access/index.ts';
 import type { AnyDoc, FleetReader } from '../fleet/index.ts';
 import type { StoredCommit, Store, TextChange } from '../journal/index.ts';
 
 /** `path` is that of the request. */
 export type AnswerReplay = (
-  repeated: Repeated,
+  repeated: ReplayedAnswer,
   asked: { readonly path: string; readonly caller: Caller },
 ) => Promise<Answer>;
 
 interface Sources {
   readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: FleetReader };
-  readonly sightOf: SightOf;
-  readonly representations: readonly View<string, never>[];
+  readonly redactorFor: RedactorFor;
+  readonly representations: readonly Representation<string, never>[];
 }
 
 interface ReplayedBody {
@@ -31,15 +31,15 @@ interface ReplayedBody {
   readonly etag?: number;
 }
 
-export function createAnswerReplay({ journal, sightOf, representations }: Sources): AnswerReplay {
+export function createAnswerReplay({ journal, redactorFor, representations }: Sources): AnswerReplay {
   const { store } = journal;
-  const byKind = new Map(representations.map((view) => [view.kind.name, view as unknown as View]));
+  const byKind = new Map(representations.map((view) => [view.kind.name, view as unknown as Representation]));
 
   const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): ReplayedBody | undefined => {
     const view = byKind.get(kind);
     if (view === undefined || body === null) return undefined;
-    const sight = sightOf(caller, journal.fleet);
-    return { id, etag: revision, text: view.text({ id, revision, doc: JSON.parse(body) as AnyDoc }, sight) };
+    const redactor = redactorFor(caller, journal.fleet);
+    return { id, etag: revision, text: view.toJsonText({ id, revision, doc: JSON.parse(body) as AnyDoc }, redactor) };
   };
 
   const find = async (

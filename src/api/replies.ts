@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { NOBODY, type Answer } from '../access/index.ts';
+import { ANONYMOUS, type Answer } from '../access/index.ts';
 import type { ForwardedAnswer } from './forward.ts';
 import type { Metrics } from './metrics.ts';
 import type { AuditTrail } from './audit-trail.ts';
@@ -152,7 +152,7 @@ export class ReplyWriter {
   /** The path without its query, and whose token it was: nothing of what was sent or answered. */
   #accessFacts(request: FastifyRequest, status: number, ms: number): object {
     const { method, url, id: requestId, ip } = request;
-    const by = this.#trail.callerOf(request)?.name ?? NOBODY.name;
+    const by = this.#trail.callerOf(request)?.name ?? ANONYMOUS.name;
     return { requestId, method, path: url.split('?', 1)[0], status, ms: Math.round(ms * 10) / 10, by, ip };
   }
 }

@@ -1,17 +1,17 @@
 // From a route to a Fastify handler: check the input, call the room, send the answer. Nothing here knows any route.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  guarded,
+  guardWrite,
   NOT_PREPARED,
   type Answer,
-  type Answered,
+  type HandlerResult,
   type Authority,
   type Call,
   type Route,
-  type Streamed,
-  type World,
+  type StreamAnswer,
+  type RouteContext,
   type Write,
-  type Written,
+  type WriteOutcome,
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
@@ -33,7 +33,7 @@ import type { FairScheduler } from './workload.ts';
 export type SignHolder = (lease: { readonly url: string; readonly epoch: number }) => object | undefined;
 
 export interface HandlerDependencies {
-  readonly world: World;
+  readonly world: RouteContext;
   readonly gate: RequestAdmission;
   readonly forwarder: Forwarder;
   readonly streams: Streams;
@@ -93,7 +93,7 @@ function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: Handl
       return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
     };
   }
-  if (route.elsewhere !== 'misdirect') return undefined;
+  if (route.onFollower !== 'misdirect') return undefined;
   return async () => {
     const lease = await forwarder.holder();
     if (lease === undefined) throw noHolderProblem();
@@ -107,15 +107,15 @@ function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: Handl
 function readHandler(route: RouteOf<'read'>, serving: HandlerDependencies): Handler {
   const callOf = compileCall(route);
   const { scansFleet, plansOnFleet } = route;
-  const inTurn = async (call: Call): Promise<Answered> =>
+  const inTurn = async (call: Call): Promise<HandlerResult> =>
     serving.workload.slice(call.caller, () => route.handle(call, serving.world));
-  const planned = (call: Call): Promise<Answered> =>
+  const planned = (call: Call): Promise<HandlerResult> =>
     serving.workload.plan(call.caller, async () => route.handle(call, serving.world));
-  const handle = (call: Call): Answered | Promise<Answered> => {
+  const handle = (call: Call): HandlerResult | Promise<HandlerResult> => {
     if (plansOnFleet === true) return planned(call);
     return scansFleet?.(call) === true ? inTurn(call) : route.handle(call, serving.world);
   };
-  const send = (reply: FastifyReply, answered: Answered): unknown =>
+  const send = (reply: FastifyReply, answered: HandlerResult): unknown =>
     answered.kind === 'answer' && answered.pieces !== undefined
       ? sendPieces(
           reply,
@@ -140,7 +140,7 @@ function streamHandler(route: RouteOf<'stream'>, serving: HandlerDependencies): 
   const callOf = compileCall(route);
   const { world, streams, replies } = serving;
   return async (request, reply) => {
-    const answered = await streams.withSlot(request, async (): Promise<Streamed | Answered> => {
+    const answered = await streams.withSlot(request, async (): Promise<StreamAnswer | HandlerResult> => {
       const started = await route.handle(callOf(request), world);
       if (started.kind === 'stream') await streams.run(started, request, reply);
       return started;
@@ -179,7 +179,7 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
   };
 }
 
-function isUnprepared(outcome: Outcome<Written>): boolean {
+function isUnprepared(outcome: Outcome<WriteOutcome>): boolean {
   return outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED;
 }
 
@@ -190,21 +190,21 @@ function markReplayed(answer: Answer): Answer {
 
 interface SubmitContext {
   readonly request: FastifyRequest;
-  readonly world: World;
+  readonly world: RouteContext;
 }
 
 function submit(
   write: Write,
   { caller, authority }: Call,
   { request, world }: SubmitContext,
-): ReturnType<typeof world.submit<Written>> {
+): ReturnType<typeof world.submit<WriteOutcome>> {
   const ifMatch = ifMatchIn(request.headers);
   if (ifMatch !== undefined && write.target === undefined) {
     const detail = 'If-Match means nothing here: this request does not change one resource.';
     throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
   }
   const idempotency = idempotencyIn(request, world);
-  const decide = guarded(write, { caller, ifMatch, idempotency, sightOf: world.sightOf });
+  const decide = guardWrite(write, { caller, ifMatch, idempotency, redactorFor: world.redactorFor });
   const { why, operation } = write;
   return world.submit(authority, {
     decide,
@@ -245,15 +245,19 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
 
 /** What a caller that sees a part of the fleet is told of a refusal. */
 function limitRefusal(refusal: Refusal, { request, world }: SubmitContext): Refusal {
-  const sight = world.sightOf(callerOf(request), world.journal.fleet);
+  const sight = world.redactorFor(callerOf(request), world.journal.fleet);
   if (sight === undefined) return refusal;
-  return sight.refusal(
+  return sight.redactRefusal(
     refusal,
     `${JSON.stringify(request.params)} ${request.url} ${JSON.stringify(request.body ?? '')}`,
   );
 }
 
-function sendAnswered(reply: FastifyReply, answered: Answered, { replies, world }: HandlerDependencies): FastifyReply {
+function sendAnswered(
+  reply: FastifyReply,
+  answered: HandlerResult,
+  { replies, world }: HandlerDependencies,
+): FastifyReply {
   if (answered.kind === 'refuse') {
     const { request } = reply;
     return replies.sendProblem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world })));

@@ -6,7 +6,13 @@ import { createServer as createSecure, Server as SecureServer, type ServerOption
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { authorizingSubmit, sightOf, type Route, type View, type World } from '../access/index.ts';
+import {
+  createAuthorizedSubmit,
+  redactorFactory,
+  type Route,
+  type Representation,
+  type RouteContext,
+} from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { AuditTrail } from './audit-trail.ts';
@@ -52,7 +58,7 @@ export interface ServerOptions {
   /** Those of the rooms; the server adds its own. */
   readonly routes: readonly Route[];
   /** Every kind that watchers and the history may show. */
-  readonly representations: readonly View<string, never>[];
+  readonly representations: readonly Representation<string, never>[];
   readonly settings: readonly Setting[];
   readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;
@@ -182,7 +188,7 @@ interface Inner {
 }
 
 interface ApiParts {
-  readonly world: World;
+  readonly world: RouteContext;
   readonly gate: RequestAdmission;
   readonly streams: Streams;
   readonly authenticator: Authenticator;
@@ -201,8 +207,8 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
     world: {
       ...{ journal, clock, ids, closing },
       hash: hashSecret,
-      submit: authorizingSubmit(journal),
-      sightOf: sightOf(options.representations),
+      submit: createAuthorizedSubmit(journal),
+      redactorFor: redactorFactory(options.representations),
     },
     gate: new RequestAdmission({
       ...inner,

@@ -1,6 +1,15 @@
 // The HTTP surface of settings: named values with a default. Only what differs from it is in the journal.
 import { Type } from 'typebox';
-import { answer, closed, read, refused, viewOf, write, type Answer, type Route } from '../access/index.ts';
+import {
+  answer,
+  strictObject,
+  read,
+  refusalAnswer,
+  defineRepresentation,
+  write,
+  type Answer,
+  type Route,
+} from '../access/index.ts';
 import {
   put,
   remove,
@@ -16,12 +25,12 @@ import {
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 
-export const SETTING_REPRESENTATION = viewOf({
+export const SETTING_REPRESENTATION = defineRepresentation({
   kind: SETTING,
   fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
 });
 
-const ByName = closed({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,99}$' }) });
+const ByName = strictObject({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,99}$' }) });
 
 const SettingJson = Type.Object({
   name: Type.String(),
@@ -89,7 +98,9 @@ function readRoute(known: SettingsByName): Route {
     answers: ONE,
     handle: ({ params }, { journal }) => {
       const setting = known.get(params.name);
-      return setting === undefined ? refused(unknownSetting(params.name, known)) : answerOf(setting, journal.fleet);
+      return setting === undefined
+        ? refusalAnswer(unknownSetting(params.name, known))
+        : answerOf(setting, journal.fleet);
     },
   });
 }
@@ -102,11 +113,11 @@ function changeRoute(known: SettingsByName): Route {
     about: 'Change a setting; it takes effect at once',
     access: 'admin',
     params: ByName,
-    body: closed({ value: Type.Unknown() }),
+    body: strictObject({ value: Type.Unknown() }),
     answers: ONE,
     handle: ({ params, body, caller }, { clock }) => {
       const setting = known.get(params.name);
-      if (setting === undefined) return refused(unknownSetting(params.name, known));
+      if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       const doc: SettingDoc = { value: body.value, changedBy: caller.name, changedAtMs: clock.nowMs() };
       return {
         target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
@@ -129,7 +140,7 @@ function resetRoute(known: SettingsByName): Route {
     answers: ONE,
     handle: ({ params }) => {
       const setting = known.get(params.name);
-      if (setting === undefined) return refused(unknownSetting(params.name, known));
+      if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       return {
         target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `reset setting ${setting.name}`,

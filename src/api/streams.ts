@@ -1,7 +1,7 @@
 // The streams that are open: counted, kept alive, and ended when their token is, or the server. A stream is ended in the
 // commit that ends its token: nothing that is committed after it is sent.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { permits, TOKEN, type Streamed } from '../access/index.ts';
+import { permits, TOKEN, type StreamAnswer } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator, CallerState } from './authenticate.ts';
 import { ResponseSink } from './event-stream.ts';
@@ -78,7 +78,7 @@ export class Streams {
     throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers });
   }
 
-  async run(streamed: Streamed, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async run(streamed: StreamAnswer, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { closing, keepAliveMs = KEEP_ALIVE_MS } = this.#options;
     if (closing.aborted) throw shuttingDownProblem();
     reply.hijack();
@@ -117,10 +117,10 @@ export class Streams {
     const { clock } = this.#options;
     const expiresAtMs = known?.token.doc.expiresAtMs;
     if (expiresAtMs === undefined) return;
-    while (!out.over.aborted) {
+    while (!out.closed.aborted) {
       const leftMs = expiresAtMs - clock.nowMs();
       if (leftMs <= 0) out.stop();
-      else await clock.sleep(Math.min(leftMs, TIMER_MAX_MS), out.over);
+      else await clock.sleep(Math.min(leftMs, TIMER_MAX_MS), out.closed);
     }
   }
 

@@ -1,14 +1,14 @@
 // GET /api/v1/watch: commits as server-sent events, from any revision that is still kept, to whoever reads them.
 import { Type } from 'typebox';
 import {
-  closed,
-  refused,
+  strictObject,
+  refusalAnswer,
   stream,
-  type Answered,
-  type Out,
+  type HandlerResult,
+  type StreamSink,
   type ReadableJournal,
   type Route,
-  type Streamed,
+  type StreamAnswer,
 } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
 import type { Commit, WatchEvent } from '../journal/index.ts';
@@ -24,7 +24,7 @@ const PIECE_CHARS = 64 * 1024;
 /** Up to so many changes are rendered at once: that is what a watcher gets that keeps up, and it costs less than a turn. */
 const CHANGES_AT_ONCE_MAX = 16;
 
-const Query = closed({
+const Query = strictObject({
   after: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -48,12 +48,12 @@ export function watchRoute(views: ChangeRepresentations, workload: FairScheduler
     answers: {
       200: { about: 'events `open`, `commit`, `gone`; the event id is the revision', type: 'text/event-stream' },
     },
-    handle: async ({ query, caller, lastEventId }, { journal, sightOf }) => {
+    handle: async ({ query, caller, lastEventId }, { journal, redactorFor }) => {
       const kinds = kindsOf(query.kind, views);
-      if (kinds !== undefined && 'code' in kinds) return refused(kinds);
+      if (kinds !== undefined && 'code' in kinds) return refusalAnswer(kinds);
       const after = revisionIn(lastEventId) ?? query.after;
       const { fleet } = journal;
-      const audience = { fleet, caller, sight: sightOf(caller, fleet), kinds };
+      const audience = { fleet, caller, sight: redactorFor(caller, fleet), kinds };
       return startWatch(journal, { views, workload, audience }, after);
     },
   });
@@ -86,11 +86,11 @@ async function startWatch(
   journal: ReadableJournal,
   showing: WatchContext,
   wanted: number | undefined,
-): Promise<Streamed | Answered> {
+): Promise<StreamAnswer | HandlerResult> {
   const { workload, audience } = showing;
   const after = wanted ?? journal.fleet.revision;
   if (!(await journal.waitForRevision(after, CATCH_UP_MS)))
-    return refused(revisionAhead(after, journal.fleet.revision));
+    return refusalAnswer(revisionAhead(after, journal.fleet.revision));
   const over = new AbortController();
   const events = journal.watch(after, over.signal, {
     read: (work) => workload.read(audience.caller, work),
@@ -98,12 +98,12 @@ async function startWatch(
   });
   // What is gone is answered before the stream begins, as long as nothing has to be waited for.
   const first = after < journal.fleet.revision ? (await events.next()).value : undefined;
-  if (first?.kind === 'gone') return refused(revisionGone(after, first.oldest));
-  if (first?.kind === 'diverged') return refused(revisionAhead(after, journal.fleet.revision));
-  const run = async (out: Out): Promise<void> => {
+  if (first?.kind === 'gone') return refusalAnswer(revisionGone(after, first.oldest));
+  if (first?.kind === 'diverged') return refusalAnswer(revisionAhead(after, journal.fleet.revision));
+  const run = async (out: StreamSink): Promise<void> => {
     const stop = (): void => over.abort();
-    out.over.addEventListener('abort', stop, { once: true });
-    if (out.over.aborted) stop();
+    out.closed.addEventListener('abort', stop, { once: true });
+    if (out.closed.aborted) stop();
     const teller = new WatchWriter(out, showing);
     await out.send(`retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after}}\n\n`);
     if (first === undefined || (await teller.write(first))) {
@@ -115,10 +115,10 @@ async function startWatch(
 }
 
 class WatchWriter {
-  readonly #out: Out;
+  readonly #out: StreamSink;
   readonly #showing: WatchContext;
 
-  constructor(out: Out, showing: WatchContext) {
+  constructor(out: StreamSink, showing: WatchContext) {
     this.#out = out;
     this.#showing = showing;
   }

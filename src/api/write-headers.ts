@@ -1,7 +1,7 @@
 // The headers that make a write safe to repeat and safe against others: Idempotency-Key and If-Match.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { Guard, World } from '../access/index.ts';
+import type { WriteGuard, RouteContext } from '../access/index.ts';
 import { callerOf } from './gate.ts';
 import { canonicalJson } from './json-body.ts';
 import { HttpProblem } from './problem.ts';
@@ -18,7 +18,7 @@ function shorten(hex: string, bytes: number): string {
 }
 
 /** The same caller, key and request find the same answer again. The key itself is not kept. */
-export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): Guard['idempotency'] {
+export function idempotencyIn(request: FastifyRequest, { hash, clock }: RouteContext): WriteGuard['idempotency'] {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !KEY_FORM.test(key)) {
@@ -30,7 +30,7 @@ export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): 
   };
   return {
     id: shorten(former.id, KEY_BYTES).replace(/^[-_]/, 'k'), // ids begin with a letter or a digit
-    of: shorten(former.request, REQUEST_BYTES),
+    requestDigest: shorten(former.request, REQUEST_BYTES),
     former,
     path: request.url.split('?', 1)[0] ?? '',
     nowMs: clock.nowMs(),

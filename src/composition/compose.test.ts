@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { viewOf } from '../access/index.ts';
+import { defineRepresentation } from '../access/index.ts';
 import { schemaKind } from '../fleet/index.ts';
 import { BadComposition, compose } from './compose.ts';
 import { contribute, extensionPoint, type ExtensionPoint } from './extension-point.ts';
-import { hidden, type Module } from './module.ts';
+import { hideKind, type Module } from './module.ts';
 
 const fields = { name: Type.String() };
 const THING = schemaKind('thing', Type.Object(fields));
 const OTHER = schemaKind('other', Type.Object(fields));
-const THING_VIEW = viewOf({ kind: THING, siteOf: () => 'north', fields });
+const THING_VIEW = defineRepresentation({ kind: THING, siteOf: () => 'north', fields });
 
 const shown: Module = { name: 'shown', models: () => [{ kinds: [THING] }], representations: () => [THING_VIEW] };
 
@@ -37,7 +37,7 @@ describe('a program does not start', () => {
     ],
     [
       'with-a-kind-that-is-shown-and-hidden',
-      [shown, { name: 'b', hiddenKinds: [hidden(THING)] }],
+      [shown, { name: 'b', hiddenKinds: [hideKind(THING)] }],
       'kind thing is shown or hidden twice',
     ],
     [
@@ -68,7 +68,7 @@ describe('composed modules', () => {
     const kept: Module = {
       name: 'kept',
       models: () => [{ kinds: [OTHER] }],
-      hiddenKinds: [hidden(OTHER, { projectOf: () => 'blue' })],
+      hiddenKinds: [hideKind(OTHER, { projectOf: () => 'blue' })],
     };
     const { scopeOf } = composed(shown, kept);
     expect(scopeOf('thing').siteOf({} as never, 't', {} as never)).toBe('north');

@@ -1,6 +1,6 @@
 // The fold over all modules. It refuses to start a program whose modules contradict each other or leave something out: a kind
 // that nobody can see by mistake, a reason that would be shown as a bare code, two sentences for one code.
-import type { Route, View } from '../access/index.ts';
+import type { Route, Representation } from '../access/index.ts';
 import { Registry, type AnyDoc, type Kind, type Model, type Setting } from '../fleet/index.ts';
 import { explainer, type Explain, type OperationKind, type ReasonSentences } from '../operations/index.ts';
 import type { DocumentMetric } from './document-metric.ts';
@@ -16,12 +16,12 @@ export interface Composition {
   /** By name, in the order of their names. */
   readonly settings: readonly Setting[];
   readonly operationKinds: ReadonlyMap<string, OperationKind>;
-  readonly representations: readonly View<string, never>[];
+  readonly representations: readonly Representation<string, never>[];
   readonly metrics: readonly DocumentMetric<never>[];
   readonly sentences: readonly ReasonSentences[];
   readonly explain: Explain;
   /** How documents of this kind are shown. */
-  representationOf<K extends string, D extends AnyDoc>(kind: Kind<K, D>): View<K, D>;
+  representationOf<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Representation<K, D>;
   /** Where documents of this kind belong. There is one for every kind. */
   scopeOf(kind: string): Scope<never>;
   /** Everything that modules contribute to a point, in the order of the modules. */
@@ -43,20 +43,20 @@ export class BadComposition extends Error {
 }
 
 export function compose(modules: readonly Module[]): Composition {
-  const composition = new Composed(modules);
+  const composition = new ModuleComposition(modules);
   const problems = findProblems(composition);
   if (problems.length > 0) throw new BadComposition(problems);
   return composition;
 }
 
 /** Each part is made when it is first asked for: what a module makes of the others' contributions needs all of them. */
-class Composed implements Composition {
+class ModuleComposition implements Composition {
   readonly modules: readonly Module[];
   readonly sentences: readonly ReasonSentences[];
   readonly explain: Explain;
   #models: readonly Model[] | undefined;
   #operationKinds: ReadonlyMap<string, OperationKind> | undefined;
-  #representations: readonly View<string, never>[] | undefined;
+  #representations: readonly Representation<string, never>[] | undefined;
   #scopes: ReadonlyMap<string, Scope<never>> | undefined;
 
   constructor(modules: readonly Module[]) {
@@ -79,7 +79,7 @@ class Composed implements Composition {
     return (this.#operationKinds ??= new Map(kinds().map((kind) => [kind.name, kind])));
   }
 
-  get representations(): readonly View<string, never>[] {
+  get representations(): readonly Representation<string, never>[] {
     return (this.#representations ??= this.modules.flatMap(({ representations }) => representations?.(this) ?? []));
   }
 
@@ -87,10 +87,10 @@ class Composed implements Composition {
     return this.modules.flatMap(({ metrics }) => metrics ?? []);
   }
 
-  representationOf<K extends string, D extends AnyDoc>(kind: Kind<K, D>): View<K, D> {
+  representationOf<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Representation<K, D> {
     const found = this.representations.find((one) => one.kind.name === kind.name);
     if (found === undefined) throw new BadComposition([`kind ${kind.name} has no representation`]);
-    return found as unknown as View<K, D>;
+    return found as unknown as Representation<K, D>;
   }
 
   scopeOf(kind: string): Scope<never> {
@@ -128,20 +128,22 @@ function findProblems(composition: Composition): string[] {
   const kinds = models.flatMap((model) => model.kinds.map(({ name }) => name));
   const scoped = scopesIn(composition).map(({ kind }) => kind.name);
   return [
-    ...repeated(modules.map(({ name }) => name)).map((name) => `two modules are named ${name}`),
+    ...findDuplicates(modules.map(({ name }) => name)).map((name) => `two modules are named ${name}`),
     ...kinds
       .filter((kind) => !scoped.includes(kind))
       .map((kind) => `kind ${kind} has no representation: add one, or name it in hiddenKinds`),
     ...scoped.filter((kind) => !kinds.includes(kind)).map((kind) => `kind ${kind} is shown or hidden, and in no model`),
-    ...repeated(scoped).map((kind) => `kind ${kind} is shown or hidden twice`),
-    ...repeated(sentences.flatMap((table) => Object.keys(table))).map((code) => `reason ${code} has two sentences`),
-    ...repeated(modules.flatMap((module) => module.operationKinds?.(composition).map(({ name }) => name) ?? [])).map(
-      (name) => `two operation kinds are named ${name}`,
+    ...findDuplicates(scoped).map((kind) => `kind ${kind} is shown or hidden twice`),
+    ...findDuplicates(sentences.flatMap((table) => Object.keys(table))).map(
+      (code) => `reason ${code} has two sentences`,
     ),
+    ...findDuplicates(
+      modules.flatMap((module) => module.operationKinds?.(composition).map(({ name }) => name) ?? []),
+    ).map((name) => `two operation kinds are named ${name}`),
   ];
 }
 
-function repeated(names: readonly string[]): string[] {
+function findDuplicates(names: readonly string[]): string[] {
   const seen = new Set<string>();
   const twice = names.filter((name) => seen.size === seen.add(name).size);
   return [...new Set(twice)];

@@ -1,6 +1,6 @@
 // Everything that one module brings to the program, as one value. `main/` and `sim/` fold a list of them; what a module does not
 // say here does not exist, and nothing about it is said anywhere else.
-import type { ProjectOf, Route, SiteOf, View } from '../access/index.ts';
+import type { ProjectOf, Route, SiteOf, Representation } from '../access/index.ts';
 import type { AnyDoc, Kind, Model, Setting } from '../fleet/index.ts';
 import type { Driver, OperationKind, ReasonSentences } from '../operations/index.ts';
 import type { Composition } from './compose.ts';
@@ -27,7 +27,7 @@ export interface Module {
   /** The sentences of the reasons that it gives. */
   readonly sentences?: readonly ReasonSentences[];
   /** How its kinds are shown by the API, in watches and in the history. */
-  readonly representations?: (composition: Composition) => readonly View<string, never>[];
+  readonly representations?: (composition: Composition) => readonly Representation<string, never>[];
   /** Kinds that no caller is ever shown, and where their documents belong. */
   readonly hiddenKinds?: readonly Scope<never>[];
   readonly metrics?: readonly DocumentMetric<never>[];
@@ -41,6 +41,6 @@ export interface Module {
 }
 
 /** A kind that belongs to the whole fleet and is never shown. */
-export function hidden<D extends AnyDoc>(kind: Kind<string, D>, scope: Partial<Scope<D>> = {}): Scope<D> {
+export function hideKind<D extends AnyDoc>(kind: Kind<string, D>, scope: Partial<Scope<D>> = {}): Scope<D> {
   return { kind, siteOf: () => undefined, projectOf: () => undefined, ...scope };
 }

@@ -3,12 +3,12 @@
 import { SETTING, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import {
   ELECTION,
-  heartbeatPeers,
-  heartbeatsOf,
+  bfdPeers,
+  bfdSettingsOf,
   SERVICE,
   SERVICES_BY_SUBJECT,
-  watchedOf,
-  watchersOf,
+  bfdObservedHostsOf,
+  bfdObserverHostsOf,
   type Service,
 } from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
@@ -22,8 +22,8 @@ export const bfdPart: ViewPart = {
   build: (fleet, id): BfdView | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    const { everyMs: intervalMs } = heartbeatsOf(fleet);
-    return { intervalMs, peers: isTrusted(host) ? heartbeatPeers(fleet, id) : [] };
+    const { everyMs: intervalMs } = bfdSettingsOf(fleet);
+    return { intervalMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
   },
   affects: (fleet, change) => {
     switch (change.kind) {
@@ -52,12 +52,12 @@ function isTrusted(doc: unknown): boolean {
 const WATCHERS_MARGIN = 8;
 
 function bfdHostsOf(fleet: FleetReader, doc: Service): string[] {
-  return [...watchedOf(doc), ...watchersOf(fleet, doc, WATCHERS_MARGIN)];
+  return [...bfdObservedHostsOf(doc), ...bfdObserverHostsOf(fleet, doc, WATCHERS_MARGIN)];
 }
 
 function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
-  const [old, now] = [was, is].map((side) => (side === undefined ? '' : watchedOf(side).join()));
+  const [old, now] = [was, is].map((side) => (side === undefined ? '' : bfdObservedHostsOf(side).join()));
   if (old === now) return [];
   return [...new Set([was, is].flatMap((side) => (side === undefined ? [] : bfdHostsOf(fleet, side))))];
 }
@@ -67,7 +67,8 @@ function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange):
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const id = (after ?? before)?.id ?? '';
   const hosts = hostsOfRouter(fleet, id, [...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
-  for (const { doc } of fleet.find(SERVICES_BY_SUBJECT, id)) for (const host of watchedOf(doc)) hosts.add(host);
+  for (const { doc } of fleet.find(SERVICES_BY_SUBJECT, id))
+    for (const host of bfdObservedHostsOf(doc)) hosts.add(host);
   return [...hosts];
 }
 

@@ -1,5 +1,5 @@
 import { contribute, type Module } from '../composition/index.ts';
-import { TOUCHED_BY, TUNNEL_PEERS, VIEW_PARTS } from '../hosts/index.ts';
+import { REMOVAL_IMPACT, TUNNEL_PEERS, VIEW_PARTS } from '../hosts/index.ts';
 import { bfdPart } from './heartbeats-part.ts';
 import { networksPart } from './networks-part.ts';
 import { possibleTunnelPeers, peersPart } from './peers.ts';
@@ -11,6 +11,6 @@ export const dataplaneModule: Module = {
   contributions: [
     contribute(VIEW_PARTS, peersPart, networksPart, servicesPart, bfdPart),
     contribute(TUNNEL_PEERS, possibleTunnelPeers),
-    contribute(TOUCHED_BY, computeRemovalImpact),
+    contribute(REMOVAL_IMPACT, computeRemovalImpact),
   ],
 };

@@ -1,7 +1,7 @@
 // What the view says to the data plane of a host: itself, its peers, the networks and routers that it has to do with, the services,
 // and the ports that are bound there. The server builds it (`*-part.ts`), the agent compiles it; a part that an older server does
 // not send is not the same as an empty one.
-import type { HandOver, ServiceType } from '../election/index.ts';
+import type { Handover, ServiceType } from '../election/index.ts';
 
 export interface PeerView {
   readonly host: string;
@@ -65,7 +65,7 @@ export interface ServiceView {
   /** While it is handed over, for both ends: how far, and who is at the other end. */
   readonly handOver?: {
     /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`; of all but `nat` `draining`, too. */
-    readonly phase: HandOver['phase'];
+    readonly phase: Handover['phase'];
     /** The operation that does it; an older server does not say. */
     readonly operation?: string;
     readonly other: string;

@@ -8,7 +8,7 @@ import { network, port, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
 import { relatedHosts } from './relations.ts';
-import { allSteps } from '../hosts/index.ts';
+import { runAllSteps } from '../hosts/index.ts';
 import { computeRemovalImpact } from './touched.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
@@ -52,7 +52,7 @@ test('tunnels-go-to-all-that-share-something-and-stay', () => {
       fc.subarray(['f'], { maxLength: 1 }),
       (ports, leavers, far) => {
         const fleet = fleetWith(ports, far);
-        for (const { host, tunnels, byPeer } of allSteps(computeRemovalImpact(fleet, leavers, 100))) {
+        for (const { host, tunnels, byPeer } of runAllSteps(computeRemovalImpact(fleet, leavers, 100))) {
           const isPeer = (one: string) => !leavers.includes(one) && !far.includes(one) && !far.includes(host);
           const expected = [...relatedHosts(fleet, host)].filter(isPeer).sort();
           expect([host, tunnels, byPeer.map((peer) => peer.host)]).toEqual([host, expected.length, expected]);

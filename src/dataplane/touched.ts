@@ -2,21 +2,21 @@
 // every other, they are counted by an index and only as many are looked at as are to be named.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import {
-  heartbeatsOf,
+  bfdSettingsOf,
   SERVICES_BY_STANDBY,
   SERVICES_TOUCHING_HOST,
-  watchersOf,
+  bfdObserverHostsOf,
   type StoredService,
 } from '../election/index.ts';
-import { findHost, type StoredHost, type Touched, type TouchedBy } from '../hosts/index.ts';
+import { findHost, type StoredHost, type RemovalImpact, type RemovalImpactComputation } from '../hosts/index.ts';
 import { canHaveTunnels, ROUTER, type TunnelEnd } from '../network/index.ts';
 import { compilePeer } from './compile-basics.ts';
 import { ZonesAfterRemoval, NO_TUNNEL_ENDS, type TunnelEnds } from './leaving-zone.ts';
 import { hostsOfService } from './relations.ts';
 
-export const computeRemovalImpact: TouchedBy = function* touchedSteps(fleet, leavers, limit) {
+export const computeRemovalImpact: RemovalImpactComputation = function* touchedSteps(fleet, leavers, limit) {
   const zones = new ZonesAfterRemoval(fleet, new Set(leavers));
-  const all: Touched[] = [];
+  const all: RemovalImpact[] = [];
   let left = limit;
   for (const id of leavers) {
     const touched = impactOf({ fleet, zones }, id, left);
@@ -34,7 +34,7 @@ interface RemovalContext {
 
 const NOTHING = { tunnels: 0, flows: 0, groups: 0, services: 0, byPeer: [] };
 
-function impactOf(all: RemovalContext, id: string, limit: number): Touched {
+function impactOf(all: RemovalContext, id: string, limit: number): RemovalImpact {
   const host = findHost(all.fleet, id);
   if (host === undefined || !canHaveTunnels(host.doc)) return { host: id, ...NOTHING };
   const { count, first } = remainingPeers(all, host, limit);
@@ -126,7 +126,7 @@ function collectRedirects({ fleet, zones }: RemovalContext, { id, doc }: StoredH
 }
 
 function bfdWatchersOf(fleet: FleetReader, { doc }: StoredService): readonly string[] {
-  return heartbeatsOf(fleet).on ? watchersOf(fleet, doc) : [];
+  return bfdSettingsOf(fleet).on ? bfdObserverHostsOf(fleet, doc) : [];
 }
 
 /** Of a route to a subnet only those outside are told; the others have nothing that sends there. */

@@ -24,7 +24,7 @@ export type Affected = 'all' | readonly ServiceId[];
 
 const NONE: readonly ServiceId[] = [];
 
-export function affectedBy(fleet: FleetReader, change: AppliedChange): Affected {
+export function affectedServices(fleet: FleetReader, change: AppliedChange): Affected {
   const { kind, before, after } = change;
   const id = (after ?? before)?.id;
   if (id === undefined) return NONE;
@@ -32,17 +32,17 @@ export function affectedBy(fleet: FleetReader, change: AppliedChange): Affected 
     case SERVICE.name:
       return [idOf(SERVICE, id)];
     case HOST.name:
-      return byHost(fleet, id, change);
+      return servicesAffectedByHost(fleet, id, change);
     case PORT.name:
-      return byPort(fleet, before?.doc as Port | undefined, after?.doc as Port | undefined);
+      return servicesAffectedByPort(fleet, before?.doc as Port | undefined, after?.doc as Port | undefined);
     case ROUTER.name:
-      return byRouter(id, before?.doc as Router | undefined, after?.doc as Router | undefined);
+      return servicesAffectedByRouter(id, before?.doc as Router | undefined, after?.doc as Router | undefined);
     case SUBNET.name:
       return servicesOfSubnet(fleet, id);
     case NETWORK.name:
-      return byNetwork(fleet, id);
+      return servicesAffectedByNetwork(fleet, id);
     case SEGMENT.name:
-      return byNetwork(fleet, ((after ?? before)?.doc as Segment | undefined)?.network ?? '');
+      return servicesAffectedByNetwork(fleet, ((after ?? before)?.doc as Segment | undefined)?.network ?? '');
     case TRANSPORT_ZONE.name:
       return 'all';
     case SETTING.name:
@@ -53,14 +53,14 @@ export function affectedBy(fleet: FleetReader, change: AppliedChange): Affected 
 }
 
 /** What it does, and what it could do: of a host only what elections ask for. */
-function byHost(fleet: FleetReader, id: string, { before, after }: AppliedChange): ServiceId[] {
+function servicesAffectedByHost(fleet: FleetReader, id: string, { before, after }: AppliedChange): ServiceId[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
-  if (was !== undefined && is !== undefined && isSame(was, is)) return [];
-  return concernedBy(fleet, id);
+  if (was !== undefined && is !== undefined && isSameForElections(was, is)) return [];
+  return servicesInvolvingHost(fleet, id);
 }
 
 /** What a host does, and what it could do. */
-export function concernedBy(fleet: FleetReader, id: string): ServiceId[] {
+export function servicesInvolvingHost(fleet: FleetReader, id: string): ServiceId[] {
   const touching = [...fleet.find(SERVICES_TOUCHING_HOST, id)].map((service) => service.id);
   return [
     ...touching,
@@ -70,7 +70,7 @@ export function concernedBy(fleet: FleetReader, id: string): ServiceId[] {
   ];
 }
 
-function isSame(was: Host, is: Host): boolean {
+function isSameForElections(was: Host, is: Host): boolean {
   return (
     was.state === is.state &&
     was.connection.state === is.connection.state &&
@@ -86,7 +86,7 @@ function isSame(was: Host, is: Host): boolean {
 }
 
 /** Where it was and where it is now; most changes of a port change neither. */
-function byPort(fleet: FleetReader, was: Port | undefined, is: Port | undefined): ServiceId[] {
+function servicesAffectedByPort(fleet: FleetReader, was: Port | undefined, is: Port | undefined): ServiceId[] {
   const [from, to] = [was?.binding?.host, is?.binding?.host];
   if (from === undefined && to === undefined) return [];
   if (from === to && was?.addresses === is?.addresses) return [];
@@ -94,10 +94,10 @@ function byPort(fleet: FleetReader, was: Port | undefined, is: Port | undefined)
   return [...subnets].flatMap((subnet) => servicesOfSubnet(fleet, subnet));
 }
 
-function byRouter(id: string, was: Router | undefined, is: Router | undefined): ServiceId[] {
+function servicesAffectedByRouter(id: string, was: Router | undefined, is: Router | undefined): ServiceId[] {
   return servicesOfRouter(id, [...new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])])]);
 }
 
-function byNetwork(fleet: FleetReader, network: string): ServiceId[] {
+function servicesAffectedByNetwork(fleet: FleetReader, network: string): ServiceId[] {
   return [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, network)].map(({ id }) => serviceId('nat', id));
 }

@@ -4,7 +4,7 @@ import { Fleet, Registry, type Change } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { network, port, segment } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
-import { Poll, Shortlist } from './candidates.ts';
+import { ElectionContext, Shortlist } from './candidates.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, plainSubnet, portOn, routed } from './election-fixture.ts';
 import { WHY_LISTED_MAX, type Service } from './model.ts';
 
@@ -47,7 +47,7 @@ const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] =
 ];
 
 test.each(cases)('%s', (_name, facts, because) => {
-  const poll = new Poll(fleetWith(fitHost('a', facts), portOn('a', 's1')));
+  const poll = new ElectionContext(fleetWith(fitHost('a', facts), portOn('a', 's1')));
   expect(poll.rejectionOf(ROUTE, 'a')).toBe(because);
   const { eligible, rejected } = poll.candidatesOf({ doc: ROUTE });
   expect(eligible.listed.map(({ host }) => host)).toEqual(because === undefined ? ['a'] : []);
@@ -57,24 +57,24 @@ test.each(cases)('%s', (_name, facts, because) => {
 test('one-without-a-tunnel-address-is-not', () => {
   const { kind, id, doc } = fitHost('a');
   const { tunnelAddress: _, ...bare } = doc as Host;
-  expect(new Poll(fleetWith({ kind, id, doc: bare }, portOn('a', 's1'))).rejectionOf(ROUTE, 'a')).toBe(
+  expect(new ElectionContext(fleetWith({ kind, id, doc: bare }, portOn('a', 's1'))).rejectionOf(ROUTE, 'a')).toBe(
     'no-tunnel-address',
   );
 });
 
 test('a-host-that-is-not-known-is-rejected-by-name', () => {
-  const poll = new Poll(fleetWith(portOn('ghost', 's1')));
+  const poll = new ElectionContext(fleetWith(portOn('ghost', 's1')));
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.listed).toEqual([{ host: 'ghost', because: 'unknown-host' }]);
 });
 
 test('a-host-without-presence-is-nobody', () => {
-  const poll = new Poll(fleetWith(fitHost('a')));
+  const poll = new ElectionContext(fleetWith(fitHost('a')));
   expect(poll.rejectionOf(ROUTE, 'a')).toBe('no-presence');
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.count).toBe(0);
 });
 
 test('address-translation-needs-a-way-out-and-a-subnet-s-route-does-not', () => {
-  const poll = new Poll(
+  const poll = new ElectionContext(
     fleetWith(
       network('outside', { external: true }),
       segment('up', 'outside', { physicalNetwork: 'uplink' }),
@@ -91,7 +91,7 @@ test('address-translation-needs-a-way-out-and-a-subnet-s-route-does-not', () => 
 
 test('on-a-routed-uplink-only-hosts-on-the-segment-of-its-address-translate', () => {
   const outside = { ip: '203.0.113.9', subnet: 'up-2-v4', chosenBy: 'create' as const };
-  const poll = new Poll(
+  const poll = new ElectionContext(
     fleetWith(
       network('outside', { external: true }),
       segment('up-1', 'outside', { physicalNetwork: 'north' }),
@@ -111,7 +111,7 @@ test('on-a-routed-uplink-only-hosts-on-the-segment-of-its-address-translate', ()
 });
 
 test('presence-of-a-router-is-that-of-all-its-subnets', () => {
-  const poll = new Poll(
+  const poll = new ElectionContext(
     fleetWith(routed('r1', ['s1', 's2']), fitHost('a'), fitHost('b'), portOn('a', 's1'), portOn('b', 's2')),
   );
   expect(poll.candidatesOf({ doc: NAT }).eligible.listed.map(({ host }) => host)).toEqual(['a', 'b']);
@@ -119,7 +119,7 @@ test('presence-of-a-router-is-that-of-all-its-subnets', () => {
 });
 
 test('leaving-hosts-are-kept-apart-and-only-while-they-may-still-come-back', () => {
-  const poll = new Poll(
+  const poll = new ElectionContext(
     fleetWith(
       fitHost('a', LEAVING),
       fitHost('b', { ...LEAVING, state: 'finalizing' }),

@@ -3,10 +3,10 @@
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { ROUTER, wayOut } from '../network/index.ts';
-import type { IsUnheard } from './health.ts';
-import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
+import type { IsBfdDownByMajority } from './health.ts';
+import { weightedHostOf, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
-import { hasPresence, presentLists, type Subject } from './wanted.ts';
+import { hasPresence, hostListsWithPresence, type Subject } from './wanted.ts';
 
 export interface Candidate {
   readonly host: string;
@@ -24,7 +24,7 @@ export interface Candidates {
   /** Leaving hosts that nothing else speaks against, not yet past the point of no return. */
   readonly leaving: Shortlist<Candidate>;
   /** Hosts that nothing else speaks against than that most of their listeners do not hear them. Before leaving ones. */
-  readonly unheard: Shortlist<Candidate>;
+  readonly bfdDown: Shortlist<Candidate>;
   readonly rejected: Shortlist<Rejected>;
 }
 
@@ -63,9 +63,9 @@ type Present = readonly Readonly<Standing>[];
 /** About what a slice of elections asks for. Beyond it each is looked for anew, so that a poll of a whole fleet stays small. */
 const PRESENT_KEPT_MAX = 50_000;
 
-export class Poll {
+export class ElectionContext {
   readonly fleet: FleetReader;
-  readonly #isUnheard: IsUnheard;
+  readonly #isBfdDownByMajority: IsBfdDownByMajority;
   readonly #standings: ReturnType<(typeof STANDINGS)['create']>;
   /** What choices in this poll have added to hosts' weights. */
   readonly #more = new Map<string, number>();
@@ -77,41 +77,41 @@ export class Poll {
   /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
-  constructor(fleet: FleetReader, isUnheard: IsUnheard = () => false) {
+  constructor(fleet: FleetReader, isUnheard: IsBfdDownByMajority = () => false) {
     this.fleet = fleet;
-    this.#isUnheard = isUnheard;
+    this.#isBfdDownByMajority = isUnheard;
     this.#standings = fleet.projection(STANDINGS);
   }
 
   /** Costs O(presence). `except`: hosts that are not to be asked. */
   candidatesOf({ doc }: Pick<StoredService, 'doc'>, except: readonly string[] = []): Candidates {
-    const own = weighsOn(doc);
+    const own = weightedHostOf(doc);
     const eligible = new Shortlist(byScore);
     const leaving = new Shortlist(byScore);
-    const unheard = new Shortlist(byScore);
+    const bfdDown = new Shortlist(byScore);
     const rejected = new Shortlist(byHost);
     const reaches = this.#wayOutOf(doc);
     for (const standing of this.#presentFor(doc)) {
       const { id: host } = standing;
       if (except.includes(host)) continue;
-      const because = this.#because(standing, reaches);
+      const because = this.#rejectionFor(standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
-      const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
+      const isFallback = because === 'tombstoned' && this.#canFallBackTo(standing, reaches);
       if (because !== undefined && because !== 'unheard' && !isFallback) continue;
-      const list = because === 'unheard' ? unheard : isFallback ? leaving : eligible;
+      const list = because === 'unheard' ? bfdDown : isFallback ? leaving : eligible;
       list.add({ host, score: this.#score(standing) - (host === own ? 1 : 0) });
     }
-    return { eligible, leaving, unheard, rejected };
+    return { eligible, leaving, bfdDown, rejected };
   }
 
   #presentFor(doc: Service): Present {
-    const lists = presentLists(this.fleet, doc);
+    const lists = hostListsWithPresence(this.fleet, doc);
     const [first = []] = lists;
-    if (lists.length <= 1) return this.#standings.ofAll(first);
+    if (lists.length <= 1) return this.#standings.getAll(first);
     const known = this.#present.get(doc.subject);
     if (known !== undefined) return known;
     const each = new Map<string, Readonly<Standing>>();
-    for (const list of lists) for (const standing of this.#standings.ofAll(list)) each.set(standing.id, standing);
+    for (const list of lists) for (const standing of this.#standings.getAll(list)) each.set(standing.id, standing);
     const present = [...each.values()];
     this.#presentLeft -= present.length;
     if (this.#presentLeft >= 0) this.#present.set(doc.subject, present);
@@ -119,13 +119,13 @@ export class Poll {
   }
 
   /** The best of those that could take it over: what a host would have to take over weighs as much as what it does. */
-  standbyFor(doc: Service): string | undefined {
+  chooseStandby(doc: Service): string | undefined {
     const reaches = this.#wayOutOf(doc);
     let best: Candidate | undefined;
     for (const standing of this.#presentFor(doc)) {
       const { id: host } = standing;
       if (!standing.canStandBy || host === doc.designated?.host) continue;
-      if (this.#because(standing, reaches) !== undefined) continue;
+      if (this.#rejectionFor(standing, reaches) !== undefined) continue;
       const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
       const candidate = { host, score: this.#score(standing) + standbys };
       if (best === undefined || byScore(candidate, best)) best = candidate;
@@ -134,46 +134,46 @@ export class Poll {
   }
 
   /** Whether a host that was chosen to take a service over still can. */
-  mayStandBy(doc: Service, host: string): boolean {
-    return this.#standings.of(host).canStandBy && this.rejectionOf(doc, host) === undefined;
+  canStandBy(doc: Service, host: string): boolean {
+    return this.#standings.get(host).canStandBy && this.rejectionOf(doc, host) === undefined;
   }
 
   /** Whether nothing speaks against a host as a standby but that most of its listeners do not hear it. */
-  isOnlyUnheard(doc: Service, host: string): boolean {
+  isRejectedOnlyByBfd(doc: Service, host: string): boolean {
     const isUnheard = this.rejectionOf(doc, host) === 'unheard';
-    return isUnheard && this.#standings.of(host).canStandBy && hasPresence(this.fleet, doc, host);
+    return isUnheard && this.#standings.get(host).canStandBy && hasPresence(this.fleet, doc, host);
   }
 
   /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
   rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
-    const because = this.#because(this.#standings.of(host), this.#wayOutOf(doc));
+    const because = this.#rejectionFor(this.#standings.get(host), this.#wayOutOf(doc));
     if (because !== undefined) return because;
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
 
   /** Whether a host could go on with a service that it has the connections of: nothing speaks against it but that it leaves. */
-  mayKeep(doc: Service, host: string): boolean {
-    const standing = this.#standings.of(host);
+  canKeepService(doc: Service, host: string): boolean {
+    const standing = this.#standings.get(host);
     const reaches = this.#wayOutOf(doc);
-    if (this.#isUnheard(host) || !hasPresence(this.fleet, doc, host)) return false;
-    const because = this.#because(standing, reaches);
-    return because === undefined || (because === 'tombstoned' && this.#mayFallBackTo(standing, reaches));
+    if (this.#isBfdDownByMajority(host) || !hasPresence(this.fleet, doc, host)) return false;
+    const because = this.#rejectionFor(standing, reaches);
+    return because === undefined || (because === 'tombstoned' && this.#canFallBackTo(standing, reaches));
   }
 
   /** Designations minus base weight, as the next choice sees it. */
   scoreOf(host: string): number {
-    return this.#score(this.#standings.of(host));
+    return this.#score(this.#standings.get(host));
   }
 
   /** A service was given to a host: the next choice counts it there, and no longer where it was. */
-  count(doc: Service, to: string | undefined): void {
-    const from = weighsOn(doc);
+  recordChoice(doc: Service, to: string | undefined): void {
+    const from = weightedHostOf(doc);
     if (from !== undefined) this.#more.set(from, (this.#more.get(from) ?? 0) - 1);
     if (to !== undefined) this.#more.set(to, (this.#more.get(to) ?? 0) + 1);
   }
 
   /** A host is to take a service over, and another one is not any more. */
-  countStandby(from: string | undefined, to: string | undefined): void {
+  recordStandbyChange(from: string | undefined, to: string | undefined): void {
     if (from !== undefined) this.#moreStandbys.set(from, (this.#moreStandbys.get(from) ?? 0) - 1);
     if (to !== undefined) this.#moreStandbys.set(to, (this.#moreStandbys.get(to) ?? 0) + 1);
   }
@@ -182,17 +182,17 @@ export class Poll {
     return weight + (this.#more.get(id) ?? 0) - baseWeight;
   }
 
-  #because(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
-    const { id, host, because } = standing;
+  #rejectionFor(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+    const { id, host, rejection } = standing;
     if (host === undefined) return 'unknown-host';
-    if (because !== undefined && because !== 'agent-too-old') return because;
+    if (rejection !== undefined && rejection !== 'agent-too-old') return rejection;
     if (!this.#standings.hasZone(standing)) return 'no-transport-zone';
-    if (because !== undefined) return because;
+    if (rejection !== undefined) return rejection;
     if (!reaches(host)) return 'no-way-out';
-    return this.#isUnheard(id) ? 'unheard' : undefined;
+    return this.#isBfdDownByMajority(id) ? 'unheard' : undefined;
   }
 
-  #mayFallBackTo(standing: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {
+  #canFallBackTo(standing: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {
     const { host, leaving } = standing;
     return leaving && host !== undefined && this.#standings.hasZone(standing) && reaches(host);
   }

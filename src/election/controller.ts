@@ -3,9 +3,9 @@
 import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
 import { OPERATION, type Log } from '../operations/index.ts';
-import { affectedBy, concernedBy } from './affected.ts';
-import { lookAtServices, type Looked } from './decide.ts';
-import { askingOnce, type IsQuiet, type Senses } from './health.ts';
+import { affectedServices, servicesInvolvingHost } from './affected.ts';
+import { reconcileServices, type ReconcileSummary } from './decide.ts';
+import { memoizePerHost, type MaybePartitioned, type FailureDetector } from './health.ts';
 import type { ServiceId } from './model.ts';
 import { allServices } from './wanted.ts';
 
@@ -15,13 +15,13 @@ export interface ElectionOptions {
   readonly ids: Ids;
   readonly log: Log;
   /** Whether any host still hears a silent one on the data path. */
-  readonly hears: Senses['hears'];
+  readonly hasBfdUp: FailureDetector['hasBfdUp'];
   /** Whether most of those that listen for a host do not hear it. */
-  readonly isUnheard: NonNullable<Senses['isUnheard']>;
+  readonly isBfdDownByMajority: NonNullable<FailureDetector['isBfdDownByMajority']>;
   /** Whether peers say that the BFD of a host is down, and none says that it is up. */
-  readonly isBfdDown?: Senses['isBfdDown'];
+  readonly isBfdDownUnanimously?: FailureDetector['isBfdDownUnanimously'];
   /** Whether a site's hosts are silent together. */
-  readonly isQuiet: IsQuiet;
+  readonly maybePartitioned: MaybePartitioned;
   readonly scanMs?: number;
 }
 
@@ -31,7 +31,7 @@ const POSTPONED_MS = 1000;
 /** Services per commit: small enough that nothing else waits for long. */
 const SERVICES_PER_COMMIT = 500;
 /** Far longer than hosts need; after it another hand-over is begun if there is still a cause. */
-const HAND_OVER_DEADLINE_MS = 3_600_000;
+const HANDOVER_DEADLINE_MS = 3_600_000;
 const BY = 'election';
 
 export class ElectionController {
@@ -53,7 +53,7 @@ export class ElectionController {
     const stop = (): void => this.#sleep.abort();
     signal.addEventListener('abort', stop, { once: true });
     while (!signal.aborted) {
-      await this.look();
+      await this.reconcile();
       if (signal.aborted) break;
       if (this.#woken.size === 0) await clock.sleep(Math.max(0, this.#scanAtMs - clock.nowMs()), this.#sleep.signal);
       if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
@@ -66,7 +66,7 @@ export class ElectionController {
   wake(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const change of applied) {
-      const affected = affectedBy(fleet, change);
+      const affected = affectedServices(fleet, change);
       if (affected === 'all') this.#scanAtMs = 0;
       else for (const id of affected) this.#woken.add(id);
       if (affected.length > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
@@ -74,22 +74,26 @@ export class ElectionController {
   }
 
   /** Somebody hears a host no more, or again: nobody waits for the next scan. */
-  listen(host: string): void {
-    for (const id of concernedBy(this.#options.journal.fleet, host)) this.#woken.add(id);
+  wakeForHost(host: string): void {
+    for (const id of servicesInvolvingHost(this.#options.journal.fleet, host)) this.#woken.add(id);
     if (this.#woken.size > 0) this.#sleep.abort('woken');
   }
 
   /** Looks once at everything that is due. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
     const due = this.#takeDue(nowMs);
     if (journal.fence === undefined) return;
-    const hears = askingOnce(this.#options.hears);
-    const isUnheard = askingOnce(this.#options.isUnheard);
-    const isBfdDown = askingOnce(this.#options.isBfdDown ?? never);
+    const hasBfdUp = memoizePerHost(this.#options.hasBfdUp);
+    const isBfdDownByMajority = memoizePerHost(this.#options.isBfdDownByMajority);
+    const isBfdDownUnanimously = memoizePerHost(this.#options.isBfdDownUnanimously ?? never);
     for (let at = 0; at < due.length; at += SERVICES_PER_COMMIT) {
-      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), { hears, isUnheard, isBfdDown });
+      await this.#reconcileSlice(due.slice(at, at + SERVICES_PER_COMMIT), {
+        hasBfdUp,
+        isBfdDownByMajority,
+        isBfdDownUnanimously,
+      });
     }
   }
 
@@ -105,21 +109,29 @@ export class ElectionController {
     return due;
   }
 
-  async #lookAt(
+  async #reconcileSlice(
     services: readonly ServiceId[],
-    ears: Pick<Senses, 'hears' | 'isUnheard' | 'isBfdDown'>,
+    detector: Pick<FailureDetector, 'hasBfdUp' | 'isBfdDownByMajority' | 'isBfdDownUnanimously'>,
   ): Promise<void> {
-    const { journal, clock, ids, isQuiet } = this.#options;
+    const { journal, clock, ids, maybePartitioned } = this.#options;
     const nowMs = clock.nowMs();
     const operation = idOf(OPERATION, ids.next('op'));
-    const command = { services, ...ears, isQuiet, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
+    const command = {
+      services,
+      ...detector,
+      maybePartitioned,
+      operation,
+      by: BY,
+      nowMs,
+      deadlineMs: HANDOVER_DEADLINE_MS,
+    };
     // Most looks find nothing: they cost the decider nothing then.
-    const planned = lookAtServices(journal.fleet, command);
+    const planned = reconcileServices(journal.fleet, command);
     if (planned.kind === 'refuse') return;
     if (planned.changes.length === 0) return this.#postpone(planned.answer.postponed, nowMs);
     try {
-      const outcome = await journal.submit({ by: BY, decide: (fleet) => lookAtServices(fleet, command) });
-      if (outcome.kind === 'accepted') this.#told(outcome.answer, nowMs);
+      const outcome = await journal.submit({ by: BY, decide: (fleet) => reconcileServices(fleet, command) });
+      if (outcome.kind === 'accepted') this.#logOutcome(outcome.answer, nowMs);
     } catch (error) {
       // The next look, here or at the next holder, finds the same.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
@@ -128,7 +140,7 @@ export class ElectionController {
     }
   }
 
-  #told({ elected, withdrawn, begun, postponed }: Looked, nowMs: number): void {
+  #logOutcome({ elected, withdrawn, begun, postponed }: ReconcileSummary, nowMs: number): void {
     const facts = { elected: elected.length, withdrawn: withdrawn.length, handedOver: begun.length };
     this.#options.log.info(facts, 'services looked at');
     this.#postpone(postponed, nowMs);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Fleet, Registry, type Change } from '../fleet/index.ts';
 import { operationsModel, type OperationId } from '../operations/index.ts';
-import { lookAtServices, type Looked } from './decide.ts';
+import { reconcileServices, type ReconcileSummary } from './decide.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed, service } from './election-fixture.ts';
 import type { Service } from './model.ts';
 import { allServices } from './wanted.ts';
@@ -15,13 +15,13 @@ function fleetWith(...changes: readonly (Change | readonly Change[])[]): Fleet {
   return fleet;
 }
 
-function look(fleet: Fleet, services = allServices(fleet)): Looked {
+function look(fleet: Fleet, services = allServices(fleet)): ReconcileSummary {
   const operation = 'op-1' as OperationId;
-  const decision = lookAtServices(fleet, {
+  const decision = reconcileServices(fleet, {
     services,
-    hears: () => false,
-    isUnheard: () => false,
-    isQuiet: () => false,
+    hasBfdUp: () => false,
+    isBfdDownByMajority: () => false,
+    maybePartitioned: () => false,
     operation,
     by: 'test',
     nowMs: 5,

@@ -20,23 +20,23 @@ const STATES: Readonly<Record<string, (world: World, host: string) => Promise<vo
   leaving: (world, host) => world.edit(host, LEAVING),
   suspect: (world, host) => world.connect(host, 'suspect'),
   down: (world, host) => world.connect(host, 'down'),
-  unheard: async (world, host) => void world.unheard.add(host),
+  unheard: async (world, host) => void world.bfdDownByMajority.add(host),
   'down-and-heard': async (world, host) => {
-    world.heard.add(host);
+    world.bfdUp.add(host);
     await world.connect(host, 'down');
   },
   'down-and-unheard': async (world, host) => {
-    world.unheard.add(host);
+    world.bfdDownByMajority.add(host);
     await world.connect(host, 'down');
   },
   'out-of-control': (world, host) => world.edit(host, outOfControl(world.nowMs)),
   'data-path-lost': async (world, host) => {
-    world.bfdDown.add(host);
+    world.bfdDownUnanimously.add(host);
     await world.edit(host, outOfControl(world.nowMs));
   },
   'cannot-serve': (world, host) => world.edit(host, outOfControl(world.nowMs, { cannotServe: true })),
   'out-of-control-and-unheard': async (world, host) => {
-    world.unheard.add(host);
+    world.bfdDownByMajority.add(host);
     await world.edit(host, outOfControl(world.nowMs));
   },
   'forced-down': (world, host) => world.edit(host, { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } }),
@@ -80,7 +80,7 @@ async function commitsNearTheEnd(world: World): Promise<number> {
   });
   for (; tick < TICKS; tick += 1) {
     await drain(world);
-    await world.look();
+    await world.reconcile();
     await world.pass();
   }
   end();

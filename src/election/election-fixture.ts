@@ -3,7 +3,7 @@
 import { alarmsModel } from '../alarms/index.ts';
 import { idOf, put, remove, SETTING, type Change, type FleetReader, type Model } from '../fleet/index.ts';
 import { CURRENT_SERVICE_VERSION, HOST, hostsModel, type Host } from '../hosts/index.ts';
-import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
+import { TestWorld, TICKS_MAX, type StartedServer } from '../hosts/world-fixture.ts';
 import { networkModel, PORT, ROUTER, TRANSPORT_ZONE, type Port, type Router, type Subnet } from '../network/index.ts';
 import { host, network, port, subnet } from '../network/network-fixture.ts';
 import {
@@ -19,8 +19,8 @@ import { OperationsController } from '../operations/runtime.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { ElectionController } from './controller.ts';
 import { electionModel } from './election-model.ts';
-import { handOver } from './hand-over.ts';
-import { wrongAtRest } from './invariants.ts';
+import { handoverKind } from './hand-over.ts';
+import { findSteadyStateProblems } from './invariants.ts';
 import { SERVICE, type Service } from './model.ts';
 import { editService, type EditService } from './move.ts';
 import { ELECTION } from './settings.ts';
@@ -115,9 +115,9 @@ export function outOfControl(
 }
 
 /** Hosts that follow their views, but for those that are told not to. */
-export class Onlookers implements Driver {
+export class FakeViewsDriver implements Driver {
   /** Hosts that most of their listeners do not hear. */
-  readonly unheard = new Set<string>();
+  readonly bfdDownByMajority = new Set<string>();
   /** Connected, and not in line. */
   readonly behind = new Set<string>();
   /** Services that a host cannot provide, and why: by `host service`. */
@@ -133,7 +133,9 @@ export class Onlookers implements Driver {
     }
     const wanted = String(args['service']);
     const [target, others] = [String(args['target']), (args['others'] ?? []) as readonly string[]];
-    const heard = this.unheard.has(target) ? others.find((one) => !this.unheard.has(one)) : undefined;
+    const heard = this.bfdDownByMajority.has(target)
+      ? others.find((one) => !this.bfdDownByMajority.has(one))
+      : undefined;
     if (heard !== undefined) {
       const reason = { code: 'target-unheard', service: wanted, host: target, heard };
       return Promise.resolve({ kind: 'failed', retryable: true, reason });
@@ -150,17 +152,17 @@ export class Onlookers implements Driver {
 }
 
 export class World extends TestWorld {
-  readonly views = new Onlookers();
+  readonly views = new FakeViewsDriver();
   /** Hosts whose peers hear them. */
-  readonly heard = new Set<string>();
+  readonly bfdUp = new Set<string>();
   /** Hosts that most of their listeners do not hear. */
-  readonly unheard = this.views.unheard;
+  readonly bfdDownByMajority = this.views.bfdDownByMajority;
   /** Hosts of which peers say that their BFD is down, and none that it is up. */
-  readonly bfdDown = new Set<string>();
+  readonly bfdDownUnanimously = new Set<string>();
   /** The hosts whose peers were asked. */
   readonly asked: string[] = [];
   /** Sites whose hosts are silent together. */
-  readonly quiet = new Set<string>();
+  readonly possiblyPartitioned = new Set<string>();
   #election: ElectionController | undefined;
 
   static async of(...changes: readonly (Change | readonly Change[])[]): Promise<World> {
@@ -174,18 +176,18 @@ export class World extends TestWorld {
     return 1000;
   }
 
-  protected override begin({ journal, clock, ids, log }: Begun): OperationsController {
-    const kinds = new Map([[handOver.name, handOver]]);
+  protected override begin({ journal, clock, ids, log }: StartedServer): OperationsController {
+    const kinds = new Map([[handoverKind.name, handoverKind]]);
     const drivers = new Map<string, Driver>([['views', this.views]]);
-    const hears = (one: string): boolean => {
+    const hasBfdUp = (one: string): boolean => {
       this.asked.push(one);
-      return this.heard.has(one);
+      return this.bfdUp.has(one);
     };
-    const isUnheard = (one: string): boolean => this.unheard.has(one);
-    const isQuiet = (site: string): boolean => this.quiet.has(site);
-    const isBfdDown = (one: string): boolean => this.bfdDown.has(one);
-    const senses = { hears, isUnheard, isQuiet, isBfdDown };
-    const election = new ElectionController({ journal, clock, ids, log, ...senses });
+    const isBfdDownByMajority = (one: string): boolean => this.bfdDownByMajority.has(one);
+    const maybePartitioned = (site: string): boolean => this.possiblyPartitioned.has(site);
+    const isBfdDownUnanimously = (one: string): boolean => this.bfdDownUnanimously.has(one);
+    const detector = { hasBfdUp, isBfdDownByMajority, maybePartitioned, isBfdDownUnanimously };
+    const election = new ElectionController({ journal, clock, ids, log, ...detector });
     journal.onCommit((_commit, applied) => election.wake(applied));
     this.#election = election;
     return new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
@@ -222,22 +224,22 @@ export class World extends TestWorld {
   }
 
   /** Most of those that listen for a host say that they do not hear it. */
-  async lose(name: string): Promise<void> {
-    this.unheard.add(name);
-    this.#election?.listen(name);
-    await this.look();
+  async loseBfd(name: string): Promise<void> {
+    this.bfdDownByMajority.add(name);
+    this.#election?.wakeForHost(name);
+    await this.reconcile();
   }
 
   /** One look of the controller. */
-  look(): Promise<void> {
-    return this.#election?.look() ?? Promise.resolve();
+  reconcile(): Promise<void> {
+    return this.#election?.reconcile() ?? Promise.resolve();
   }
 
   /** Until nothing more happens for longer than any pause. */
   override async settle(): Promise<void> {
     for (let tick = 0, quiet = 0; tick < TICKS_MAX; tick += 1) {
       const before = this.fleet.revision;
-      await this.look();
+      await this.reconcile();
       await this.pass();
       quiet = this.fleet.revision === before ? quiet + 1 : 0;
       if (quiet === 12) return;
@@ -280,7 +282,7 @@ export class World extends TestWorld {
   }
 
   wrong(): string[] {
-    return [...this.violations, ...wrongAtRest(this.fleet)];
+    return [...this.violations, ...findSteadyStateProblems(this.fleet)];
   }
 }
 

@@ -1,13 +1,13 @@
 // What this room brings to the fleet.
 import type { Model } from '../fleet/index.ts';
 import { ELECTION_INVARIANTS } from './invariants.ts';
-import { HAND_OVERS_BLOCKED } from './hand-over-room.ts';
+import { HANDOVERS_BLOCKED } from './hand-over-room.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,
   SERVICES_BY_STANDBY,
   SERVICES_BY_SUBJECT,
-  SERVICES_IN_HAND_OVER,
+  SERVICES_IN_HANDOVER,
   SERVICES_TOUCHING_HOST,
 } from './model.ts';
 import { STANDINGS } from './standings.ts';
@@ -19,8 +19,8 @@ export const electionModel: Model = {
     SERVICES_BY_STANDBY,
     SERVICES_BY_SUBJECT,
     SERVICES_BY_ORIGIN,
-    SERVICES_IN_HAND_OVER,
-    HAND_OVERS_BLOCKED,
+    SERVICES_IN_HANDOVER,
+    HANDOVERS_BLOCKED,
   ],
   projections: [STANDINGS],
   invariants: ELECTION_INVARIANTS,

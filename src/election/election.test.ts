@@ -46,7 +46,7 @@ test('a-lost-host-loses-its-services-at-once-and-gets-none-back', async () => {
   const world = await three();
   const epoch = epochOf(world, 'nat:r1');
   await world.silent('a');
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(epochOf(world, 'nat:r1')).toBe(epoch + 1);
   expect(service(world.fleet, 'nat:r1')?.why?.cause).toBe('host-lost');
@@ -59,11 +59,11 @@ test('a-lost-host-loses-its-services-at-once-and-gets-none-back', async () => {
 test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-peers-hear-it: %s', async (state) => {
   const world = await three();
   await world.say('nat:r1', { onControlLoss: 'hold' });
-  world.heard.add('a');
+  world.bfdUp.add('a');
   await world.silent('a', state);
   await world.settle();
   expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
-  world.heard.delete('a');
+  world.bfdUp.delete('a');
   // No event tells of it: the scan does.
   await world.settle();
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
@@ -72,7 +72,7 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
 test('one-that-is-held-on-to-on-a-leaving-host-says-so-when-nobody-could-take-it', async () => {
   const world = await three();
   await world.say('nat:r1', { onControlLoss: 'hold' });
-  world.heard.add('a');
+  world.bfdUp.add('a');
   await world.silent('a', 'down');
   await world.edit('a', LEAVING);
   await world.settle();
@@ -93,13 +93,13 @@ test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services',
   await world.settle();
   expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 a, subnet-route:s2 a');
   for (const id of ['nat:r1', 'nat:r2']) await world.say(id, { onControlLoss: 'hold' });
-  world.heard.add('a');
+  world.bfdUp.add('a');
   await world.silent('a');
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 b, subnet-route:s2 b');
   expect(world.asked).toEqual(['a']);
   // What they say is not remembered for longer.
-  world.heard.clear();
+  world.bfdUp.clear();
   await world.settle();
   expect(world.shown()).toBe('nat:r1 b, nat:r2 b, subnet-route:s1 b, subnet-route:s2 b');
 });
@@ -107,17 +107,17 @@ test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services',
 test('a-site-that-is-silent-as-a-whole-keeps-its-services-until-it-is-known-who-is-lost', async () => {
   const world = await three();
   const before = world.shown();
-  world.quiet.add('central');
+  world.possiblyPartitioned.add('central');
   // One after the other, as their last heartbeats were.
   for (const name of ['a', 'b', 'x']) {
     await world.silent(name);
-    await world.look();
+    await world.reconcile();
   }
   await world.settle();
   expect(world.shown()).toBe(before);
   await world.back('b');
   await world.back('x');
-  world.quiet.clear();
+  world.possiblyPartitioned.clear();
   await world.settle();
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(world.wrong()).toEqual([]);
@@ -125,7 +125,7 @@ test('a-site-that-is-silent-as-a-whole-keeps-its-services-until-it-is-known-who-
 
 test('of-a-silent-site-a-host-that-somebody-vouches-is-off-loses-its-services', async () => {
   const world = await three();
-  world.quiet.add('central');
+  world.possiblyPartitioned.add('central');
   await world.silent('a');
   await world.edit('a', { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } });
   await world.settle();
@@ -138,7 +138,7 @@ test.each(['suspect', 'down'] as const)(
     const world = await World.of(fitHost('a', LEAVING), routed('r1', ['s1']), portOn('a', 's1'));
     await world.settle();
     expect(world.shown()).toBe('nat:r1 a!, subnet-route:s1 a!');
-    world.quiet.add('central');
+    world.possiblyPartitioned.add('central');
     await world.silent('a', state);
     await world.edit('a', { state: 'recovering' });
     await world.active('a');
@@ -352,7 +352,7 @@ test('another-server-goes-on-with-what-it-finds', async () => {
   const world = await three();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   await world.restart();
   for (let pass = 0; pass < 5; pass += 1) await world.pass();
   expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');

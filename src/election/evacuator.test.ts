@@ -1,7 +1,7 @@
 // Designations as tenants of a host: what lives there, where each would go, and that it does not matter who begins.
 import { describe, expect, test } from 'vitest';
 import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { HOST, type Evacuating } from '../hosts/index.ts';
+import { HOST, type PlannedEvacuation } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
 import { SERVICE } from './model.ts';
@@ -28,7 +28,7 @@ async function served(): Promise<World> {
 const leavers = (fleet: FleetReader, hosts: readonly string[]) =>
   hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
 
-const plan = (world: World, ...hosts: string[]): readonly Evacuating[] =>
+const plan = (world: World, ...hosts: string[]): readonly PlannedEvacuation[] =>
   runTrial(world.fleet, (trial) => {
     trial.add(hosts.map((name) => fitHost(name, LEAVING)));
     return evacuator.plan(trial, leavers(trial, hosts), world.nowMs);
@@ -42,7 +42,7 @@ const begin =
     return accept(begun.changes, begun.operations);
   };
 
-const shown = (planned: readonly Evacuating[]): string[] =>
+const shown = (planned: readonly PlannedEvacuation[]): string[] =>
   planned.map(({ tenant, evacuation }) =>
     evacuation.kind === 'wait'
       ? `${tenant.id} ${evacuation.reason.code}`
@@ -56,12 +56,12 @@ test('the-inventory-has-what-is-done-there-and-what-is-on-its-way-there-and-off'
   expect(ids('x')).toEqual([]);
   world.views.behind.add('b');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   await world.pass();
   expect(ids('a')).toHaveLength(4);
   expect(ids('x')).toEqual(['subnet-route:s1']);
-  expect(evacuator.underWay(world.fleet, 'a')).toBe(4);
-  expect([...(evacuator.staying?.(world.fleet, 'a') ?? [])]).toEqual([]);
+  expect(evacuator.countLeaving(world.fleet, 'a')).toBe(4);
+  expect([...(evacuator.remainingTenants?.(world.fleet, 'a') ?? [])]).toEqual([]);
 });
 
 test('a-plan-is-what-elections-then-do', async () => {
@@ -84,18 +84,18 @@ test('whoever-comes-second-finds-nothing-to-begin', async () => {
   const [operation] = await world.commit(begin(world, 'a'));
   expect(operation).toMatch(/\.hand-overs$/);
   expect(await world.commit(begin(world, 'a'))).toEqual([]);
-  await world.look();
+  await world.reconcile();
   await world.settle();
   expect(world.operations()).toHaveLength(1);
   expect(evacuator.inventory(world.fleet, 'a')).toEqual([]);
-  expect(evacuator.underWay(world.fleet, 'a')).toBe(0);
+  expect(evacuator.countLeaving(world.fleet, 'a')).toBe(0);
   expect(world.wrong()).toEqual([]);
 });
 
 test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
   const world = await served();
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   expect(await world.commit(begin(world, 'a'))).toEqual([]);
   expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toEqual(
     ['nat:r1', 'subnet-route:s1', 'subnet-route:s2', 'subnet-route:s3'].map((id) => `${id} hand-over-under-way`),
@@ -108,15 +108,15 @@ test('a-standby-is-chosen-by-elections-alone: who empties a host does not know w
   await world.put(fitHost('b'), portOn('b', 's1'));
   await world.setting({ handOversAtOnce: 1 });
   world.views.behind.add('b');
-  await world.lose('b');
+  await world.loseBfd('b');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   const { revision } = world.fleet;
   expect(world.shown()).toBe('nat:r1 a (a to b, preparing), subnet-route:s1 a');
   expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toContain('subnet-route:s1 move b');
   // What is not begun yet waits for its turn, and nothing of it is written by either.
   await world.commit(begin(world, 'a'));
-  await world.look();
+  await world.reconcile();
   expect(world.fleet.revision).toBe(revision);
   expect(service(world.fleet, 'subnet-route:s1')?.standby).toBeUndefined();
 });
@@ -149,7 +149,7 @@ describe('without another host to go to', () => {
 test('a-silent-leaver-s-services-are-elected-at-once-and-those-held-on-to-wait', async () => {
   const world = await served();
   await world.say('nat:r1', { onControlLoss: 'hold' });
-  world.heard.add('a');
+  world.bfdUp.add('a');
   await world.put(fitHost('a', { ...LEAVING, connection: { state: 'down', sinceMs: 0 } }));
   const planned = evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0);
   expect(shown(planned).slice(0, 2)).toEqual(['nat:r1 held-while-heard', 'subnet-route:s1 move x']);
@@ -169,7 +169,7 @@ test('what-is-abandoned-is-withdrawn-with-its-host-and-nothing-names-it-any-more
   const world = await served();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   await world.pass();
   const remove = (name: string) => async (): Promise<void> => {
     await world.commit((fleet) => {
@@ -194,10 +194,10 @@ test('a-change-of-a-service-touches-every-host-it-names', async () => {
   const world = await served();
   const before = world.fleet.get({ name: 'service', check: () => undefined }, 'nat:r1' as never);
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   const after = world.fleet.get({ name: 'service', check: () => undefined }, 'nat:r1' as never);
-  expect(evacuator.touches?.(world.fleet, { kind: 'service', before, after })).toEqual(['a', 'b']);
-  expect(evacuator.touches?.(world.fleet, { kind: 'host', before, after })).toEqual([]);
+  expect(evacuator.hostsAffectedBy?.(world.fleet, { kind: 'service', before, after })).toEqual(['a', 'b']);
+  expect(evacuator.hostsAffectedBy?.(world.fleet, { kind: 'host', before, after })).toEqual([]);
 });
 
 test('never: a drain that can begin nothing yet chooses a standby that the election has just dropped', async () => {
@@ -208,7 +208,7 @@ test('never: a drain that can begin nothing yet chooses a standby that the elect
   await world.settle();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
   // As the election leaves it when the others do not hear x.
   const { standby, ...doc } = service(world.fleet, 'subnet-route:s1')!;

@@ -2,24 +2,24 @@
 // matter which of the two comes first. What has no presence elsewhere ends with the host.
 import { idOf, put, valueOf, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
-  allSteps,
+  runAllSteps,
   findHost,
   isTombstoned,
   type BeginEvacuation,
-  type BegunBefore,
-  type Evacuating,
+  type PreparedEvacuation,
+  type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
   type Host,
-  type Leavers,
-  type PlanHow,
+  type LeavingTenants,
+  type PlanOptions,
   type PlanSteps,
   type Tenant,
   isOutOfControl,
 } from '../hosts/index.ts';
 import { OPEN_ITEMS_BY_HOST, OPERATION, type OperationId } from '../operations/index.ts';
-import { Poll } from './candidates.ts';
-import { lookInSteps } from './decide.ts';
+import { ElectionContext } from './candidates.ts';
+import { reconcileServicesInSteps } from './decide.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,
@@ -28,51 +28,51 @@ import {
   type ServiceId,
   type StoredService,
 } from './model.ts';
-import type { Senses } from './health.ts';
+import type { FailureDetector } from './health.ts';
 import { failBack } from './move.ts';
-import { isPassing, withdrawn, withoutHandOver } from './passing.ts';
+import { isHandoverActive, withdrawDesignation, clearHandover } from './passing.ts';
 import { ELECTION } from './settings.ts';
-import { verdictOn, type Verdict } from './verdict.ts';
+import { assessService, type ElectionVerdict } from './verdict.ts';
 import { hasPresenceElsewhere } from './wanted.ts';
 
 /** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
 const ABOUT_MS = 3000;
 
 /** Who is heard by its peers, and whether a site is cut off, is known to the election controller alone: it is left to that. */
-const SENSES: Omit<Senses, 'nowMs'> = { hears: () => true, isQuiet: () => true };
+const CAUTIOUS_DETECTOR: Omit<FailureDetector, 'nowMs'> = { hasBfdUp: () => true, maybePartitioned: () => true };
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',
   promisesTargets: true,
   leavesFirst: true,
-  movedBy: ['hand-over'],
-  aboutMs: ABOUT_MS,
+  moveKinds: ['hand-over'],
+  typicalMoveMs: ABOUT_MS,
 
-  mayEnd: true,
+  canEndWithHost: true,
 
   inventory: (fleet, host) => [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(tenantOf),
-  restsOn: [SERVICES_TOUCHING_HOST],
+  dependsOn: [SERVICES_TOUCHING_HOST],
 
-  staying: (fleet, host) =>
-    [...fleet.find(SERVICES_TOUCHING_HOST, host)].filter((service) => !isPassing(fleet, service)).map(tenantOf),
+  remainingTenants: (fleet, host) =>
+    [...fleet.find(SERVICES_TOUCHING_HOST, host)].filter((service) => !isHandoverActive(fleet, service)).map(tenantOf),
 
-  underWay: (fleet, host) => {
+  countLeaving: (fleet, host) => {
     let count = 0;
     for (const { doc } of fleet.find(OPEN_ITEMS_BY_HOST, host)) if (doc.target.kind === SERVICE.name) count += 1;
     return count;
   },
 
-  plan: (fleet, leavers, nowMs) => allSteps(planSteps(fleet, leavers, { nowMs })),
-  planSteps,
+  plan: (fleet, leavers, nowMs) => runAllSteps(planSteps(fleet, leavers, { nowMs })),
+  planInSteps: planSteps,
 
-  begin: (fleet, planned, how) => allSteps(beginSteps(fleet, planned, how)),
-  beginSteps,
+  begin: (fleet, planned, how) => runAllSteps(beginSteps(fleet, planned, how)),
+  beginInSteps: beginSteps,
 
-  touches: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
+  hostsAffectedBy: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
 
   abandon: (fleet, host, how) =>
     [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(({ id, doc }) =>
-      put(SERVICE, id, doc.designated?.host === host ? withdrawn(doc, how) : withoutHandOver(doc, how)),
+      put(SERVICE, id, doc.designated?.host === host ? withdrawDesignation(doc, how) : clearHandover(doc, how)),
     ),
 
   failBack: (fleet, host, how) => {
@@ -80,7 +80,7 @@ export const designationEvacuator: Evacuator = {
     // Whose way back it is, the asker's operation says: a host named twice makes ids that are too long to be asked for.
     const operation = `${how.operation}.fail-back` as OperationId;
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
-      ({ doc }) => leaving !== undefined && leftBy(leaving, doc),
+      ({ doc }) => leaving !== undefined && leftThisTime(leaving, doc),
     );
     const changes = failBack(fleet, back, { ...how, operation, host });
     const isBegun = changes.some(({ kind }) => kind === OPERATION.name);
@@ -88,13 +88,13 @@ export const designationEvacuator: Evacuator = {
   },
 };
 
-function* planSteps(fleet: FleetReader, leavers: readonly Leavers[], { nowMs }: PlanHow): PlanSteps {
-  const poll = new Poll(fleet);
+function* planSteps(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
+  const context = new ElectionContext(fleet);
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
   // In the order of services, whichever host they are on: as elections choose.
   for (const one of [...all].sort((a, b) => (a.tenant.id < b.tenant.id ? -1 : 1))) {
-    planned.set(one, evacuationOf(poll, one, nowMs));
+    planned.set(one, evacuationOf(context, one, nowMs));
     yield;
   }
   return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
@@ -102,20 +102,20 @@ function* planSteps(fleet: FleetReader, leavers: readonly Leavers[], { nowMs }: 
 
 function* beginSteps(
   fleet: FleetReader,
-  planned: readonly Evacuating[],
+  planned: readonly PlannedEvacuation[],
   how: BeginEvacuation,
-): Generator<undefined, BegunBefore> {
+): Generator<undefined, PreparedEvacuation> {
   const services = planned
     .filter(({ evacuation }) => evacuation.kind === 'move')
     .map(({ tenant }) => serviceOf(tenant));
   const operation = `${how.operation}.hand-overs` as OperationId;
-  const looked = yield* lookInSteps(fleet, { ...how, operation, services, ...SENSES });
-  const { changes, begun, targets, holds } = looked;
-  return { changes, operations: begun.length === 0 ? [] : [operation], targets, holds };
+  const looked = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
+  const { changes, begun, targets, isStillValid } = looked;
+  return { changes, operations: begun.length === 0 ? [] : [operation], targets, isStillValid };
 }
 
 /** Whether a service left a host by this leaving of it. A host that is drained again leaves by another operation. */
-function leftBy(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
+function leftThisTime(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
   return cameFrom?.operation === leaving.operation || (designated?.sinceMs ?? -Infinity) >= leaving.atMs;
 }
 
@@ -135,21 +135,29 @@ function hostsOf(before: AppliedChange['before'], after: AppliedChange['after'])
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 
-function evacuationOf(poll: Poll, { host, tenant }: Omit<Evacuating, 'evacuation'>, nowMs: number): Evacuation {
-  const service = poll.fleet.get(SERVICE, serviceOf(tenant));
+function evacuationOf(
+  context: ElectionContext,
+  { host, tenant }: Omit<PlannedEvacuation, 'evacuation'>,
+  nowMs: number,
+): Evacuation {
+  const service = context.fleet.get(SERVICE, serviceOf(tenant));
   if (service === undefined) return { kind: 'ends' };
   const { doc, id } = service;
-  if (isPassing(poll.fleet, service)) {
+  if (isHandoverActive(context.fleet, service)) {
     return wait({ code: 'hand-over-under-way', service: id, to: doc.handOver?.to ?? doc.designated?.host ?? '' });
   }
-  if (valueOf(poll.fleet, ELECTION).held) return wait({ code: 'elections-held', service: id });
-  return meaningOf(poll.fleet, { host, service }, verdictOn(poll, service, { ...SENSES, nowMs }));
+  if (valueOf(context.fleet, ELECTION).held) return wait({ code: 'elections-held', service: id });
+  return evacuationFromVerdict(
+    context.fleet,
+    { host, service },
+    assessService(context, service, { ...CAUTIOUS_DETECTOR, nowMs }),
+  );
 }
 
-function meaningOf(
+function evacuationFromVerdict(
   fleet: FleetReader,
   { host, service }: { host: string; service: StoredService },
-  verdict: Verdict,
+  verdict: ElectionVerdict,
 ): Evacuation {
   switch (verdict.kind) {
     case 'hand-over':
@@ -169,13 +177,13 @@ function meaningOf(
 function whyKept(fleet: FleetReader, service: StoredService, host: string): Reason {
   const { id, doc } = service;
   if (isOutOfControl(findHost(fleet, host)?.doc ?? {})) return { code: 'held-out-of-control', service: id, host };
-  if (isHeard(fleet, service)) return { code: 'held-while-heard', service: id, host };
+  if (isHeldWhileBfdUp(fleet, service)) return { code: 'held-while-heard', service: id, host };
   const isSilent = findHost(fleet, doc.designated?.host ?? '')?.doc.connection.state === 'suspect';
   return isSilent ? { code: 'host-just-silent', service: id, host } : { code: 'no-candidate', service: id };
 }
 
 /** Silent, and held on to. */
-function isHeard(fleet: FleetReader, { doc: { onControlLoss, designated } }: StoredService): boolean {
+function isHeldWhileBfdUp(fleet: FleetReader, { doc: { onControlLoss, designated } }: StoredService): boolean {
   const host = findHost(fleet, designated?.host ?? '')?.doc;
   return onControlLoss === 'hold' && host !== undefined && isTombstoned(host) && host.connection.state !== 'up';
 }

@@ -11,16 +11,16 @@ describe('the target after the switch: the old host is not gone back to', () => 
     await world.until(NAT, 'retiring');
     await world.put(put(SERVICE, idOf(SERVICE, NAT), { ...service(world.fleet, NAT)!, exclusion: 'hard' }));
     await world.silent('x');
-    await world.look();
+    await world.reconcile();
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
   });
 
   test('when-most-of-those-that-send-to-it-do-not-hear-it', async () => {
     const world = await leaving();
     await world.until(NAT, 'retiring');
-    world.unheard.add('a');
+    world.bfdDownByMajority.add('a');
     await world.silent('x');
-    await world.look();
+    await world.reconcile();
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
   });
 
@@ -30,10 +30,10 @@ describe('the target after the switch: the old host is not gone back to', () => 
     const world = await World.of(fitHost('a'), x, y, ...ground);
     await world.settle();
     await world.put(fitHost('a', LEAVING));
-    await world.look();
+    await world.reconcile();
     await world.until('subnet-route:s1', 'switched');
     await world.silent('x');
-    await world.look();
+    await world.reconcile();
     expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'y' } });
   });
 });

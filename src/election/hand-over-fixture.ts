@@ -2,13 +2,13 @@
 import { expect } from 'vitest';
 import { cancelOperation, type OperationId } from '../operations/index.ts';
 import { fitHost, LEAVING, servedBy, type World } from './election-fixture.ts';
-import { handOver } from './hand-over.ts';
+import { handoverKind } from './hand-over.ts';
 
 export const NAT = 'nat:r1';
 
 /** Whom each step of it waits for when `a` leaves and nothing goes wrong. */
 export const WHOLE_WAY = ['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'turn a', 'clear a'];
-const KINDS = new Map([[handOver.name, handOver]]);
+const KINDS = new Map([[handoverKind.name, handoverKind]]);
 
 /** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
 export async function served(): Promise<World> {
@@ -21,7 +21,7 @@ export async function served(): Promise<World> {
 export async function leaving(): Promise<World> {
   const world = await served();
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
   return world;
 }

@@ -2,14 +2,14 @@
 // nothing but wait, for as long as that lasts: it takes no room, or a few sick services would hold up all the healthy ones.
 import { valueOf, type FleetReader, type Index } from '../fleet/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
-import { SERVICE, SERVICES_IN_HAND_OVER } from './model.ts';
+import { SERVICE, SERVICES_IN_HANDOVER } from './model.ts';
 import { SERVICE_NOT_READY } from './seeding.ts';
 import { ELECTION } from './settings.ts';
 
 const BLOCKED = 'blocked';
 
 /** Hand-overs that wait for a service that cannot be prepared. Those that copy connections are at work. */
-export const HAND_OVERS_BLOCKED: Index<'item', Item> = {
+export const HANDOVERS_BLOCKED: Index<'item', Item> = {
   name: 'hand-overs-blocked',
   kind: ITEM,
   keysOf: ({ target, step, state, reason }) => {
@@ -18,7 +18,7 @@ export const HAND_OVERS_BLOCKED: Index<'item', Item> = {
   },
 };
 
-export function handOverRoom(fleet: FleetReader): number {
-  const underWay = fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way') - fleet.countOf(HAND_OVERS_BLOCKED, BLOCKED);
+export function handoverBudget(fleet: FleetReader): number {
+  const underWay = fleet.countOf(SERVICES_IN_HANDOVER, 'under-way') - fleet.countOf(HANDOVERS_BLOCKED, BLOCKED);
   return Math.max(0, valueOf(fleet, ELECTION).handOversAtOnce - underWay);
 }

@@ -48,7 +48,7 @@ describe('who does it', () => {
   test('an-old-host-that-is-held-on-to-and-silent-is-not-asked', async () => {
     const world = await served();
     await world.say(NAT, { onControlLoss: 'hold' });
-    world.heard.add('a');
+    world.bfdUp.add('a');
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking() }));
     world.views.behind.add('x');
     await world.pass();
@@ -133,7 +133,7 @@ describe('while connections are copied before the switch', () => {
   test('the-old-host-dies-and-the-one-that-is-built-is-elected', async () => {
     const world = await during('seeding', 'x');
     await world.silent('a', 'down');
-    await world.look();
+    await world.reconcile();
     expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
     await world.settle();
     expect(stateOf(world)).toBe('seed done elected-anew');
@@ -191,7 +191,7 @@ describe('while they are copied again', () => {
     const world = await during('reseeding', 'a');
     await world.pass();
     await world.silent('x');
-    await world.look();
+    await world.reconcile();
     expect(whySentences(service(world.fleet, 'nat:r1') as Service)[0]).toMatch(
       /^Its host was out of contact: a was chosen.*, although it is leaving, because it still had the connections[.]$/,
     );
@@ -231,7 +231,7 @@ test('a-server-that-takes-over-while-they-are-copied-goes-on', async () => {
   );
   await world.settle();
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   for (const phase of ['seeding', 'reseeding']) {
     await world.until(NAT, phase);
     await world.restart();

@@ -5,10 +5,10 @@ import { HOST, type Host } from '../hosts/index.ts';
 import { accept, type Decision, type Journal } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
-import type { Subject } from '../operations/torture-world.ts';
-import { fitHost, fleetOf, LEAVING, MODELS, Onlookers, portOn, routed, service } from './election-fixture.ts';
-import { lookAtServices } from './decide.ts';
-import { handOver } from './hand-over.ts';
+import type { TortureSubject } from '../operations/torture-world.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, FakeViewsDriver, portOn, routed, service } from './election-fixture.ts';
+import { reconcileServices } from './decide.ts';
+import { handoverKind } from './hand-over.ts';
 import { SERVICE, type Service } from './model.ts';
 
 const EPOCH = 7;
@@ -40,19 +40,19 @@ const PREPARE = fleetOf(
 
 interface Rack {
   readonly name: string;
-  readonly world?: (journal: Journal, views: Onlookers) => Promise<void>;
+  readonly world?: (journal: Journal, views: FakeViewsDriver) => Promise<void>;
   /** The hosts that may have them in the end. */
   readonly hosts: readonly string[];
 }
 
 function onRack({ name, world, hosts }: Rack): void {
-  let views = new Onlookers();
-  const subject: Subject = {
+  let views = new FakeViewsDriver();
+  const subject: TortureSubject = {
     name,
     models: MODELS,
-    kind: handOver,
+    kind: handoverKind,
     prepare: PREPARE,
-    drivers: () => new Map([['views', (views = new Onlookers())]]),
+    drivers: () => new Map([['views', (views = new FakeViewsDriver())]]),
     start: (operation, nowMs) => ({
       by: 'test',
       decide: (fleet) => leave(fleet, operation, nowMs),
@@ -72,15 +72,15 @@ function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decis
     const services = IDS.map((id) => idOf(SERVICE, id));
     const asked = {
       services,
-      hears: () => false,
-      isUnheard: () => false,
-      isQuiet: () => false,
+      hasBfdUp: () => false,
+      isBfdDownByMajority: () => false,
+      maybePartitioned: () => false,
       operation,
       by: 'test',
       nowMs,
       deadlineMs: 36_000_000,
     };
-    const decision = lookAtServices(trial, asked);
+    const decision = reconcileServices(trial, asked);
     if (decision.kind === 'refuse') return decision;
     return accept([tombstone, ...decision.changes], decision.answer);
   });

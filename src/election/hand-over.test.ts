@@ -67,7 +67,7 @@ describe('the target after the switch', () => {
       const world = await leaving();
       await world.until(NAT, phase);
       await world.silent('x');
-      await world.look();
+      await world.reconcile();
       expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'a', degraded: true } });
       // And goes on from there, with its connections.
       world.views.log.length = 0;
@@ -92,7 +92,7 @@ describe('the target after the switch', () => {
     await world.until(NAT, 'retiring');
     await world.silent('a');
     await world.silent('x');
-    await world.look();
+    await world.reconcile();
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
   });
 });
@@ -187,7 +187,7 @@ describe('the old host', () => {
     world.views.behind.add('x');
     await world.pass();
     await world.silent('a', 'down');
-    await world.look();
+    await world.reconcile();
     // x is half built already: it is preferred to any other.
     expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
     await world.settle();
@@ -215,7 +215,7 @@ test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
   await world.until(NAT, 'switched');
   const epoch = service(world.fleet, NAT)?.epoch ?? 0;
   await world.silent('x');
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a!, subnet-route:s1 b');
   expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
   world.views.behind.clear();
@@ -298,7 +298,7 @@ test.each([
   expect(stateOf(world)).toContain('failed deadline-passed');
   expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: keeps } });
   expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
-  await world.look();
+  await world.reconcile();
   expect(world.wrong()).toEqual([]);
 });
 
@@ -364,11 +364,11 @@ test('an-eligible-host-that-appears-is-taken-instead-of-a-leaving-one', async ()
   await world.settle();
   world.views.behind.add('b');
   await world.unplug('a-s1');
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a! (a to b, preparing), subnet-route:s1 b!');
   await world.put(fitHost('x'), portOn('x', 's1'));
   await world.pass();
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a! (a to x, preparing), subnet-route:s1 b! (b to x, preparing)');
   world.views.behind.clear();
   await world.settle();

@@ -4,20 +4,20 @@ import { mark, valueOf, type FleetReader } from '../fleet/index.ts';
 import {
   CONDITIONS,
   DESIGNATIONS_VERSION,
-  excludedBy,
+  findExclusion,
   findHost,
   isOutOfControl,
   isTombstoned,
   type Host,
 } from '../hosts/index.ts';
-import type { Poll } from './candidates.ts';
+import type { ElectionContext } from './candidates.ts';
 import type { Service } from './model.ts';
 
 /** Whether any host still hears another one on the data path. */
-export type Hears = (host: string) => boolean;
+export type HasBfdUp = (host: string) => boolean;
 
 /** Asks once for each host: a host may have hundreds of services, and to ask costs as much as it has peers. */
-export function askingOnce(hears: Hears): Hears {
+export function memoizePerHost(hears: HasBfdUp): HasBfdUp {
   const known = new Map<string, boolean>();
   return (host) => {
     let heard = known.get(host);
@@ -27,21 +27,21 @@ export function askingOnce(hears: Hears): Hears {
 }
 
 /** Whether a site's hosts are silent together: then it is its link, and nobody there is lost by that. */
-export type IsQuiet = (site: string) => boolean;
+export type MaybePartitioned = (site: string) => boolean;
 
 /** Whether most of those that listen for a host do not hear it. */
-export type IsUnheard = (host: string) => boolean;
+export type IsBfdDownByMajority = (host: string) => boolean;
 
 /** Whether peers say that the BFD of a host is down, and none says that it is up. */
-export type IsBfdDown = (host: string) => boolean;
+export type IsBfdDownUnanimously = (host: string) => boolean;
 
-export interface Senses {
-  readonly hears: Hears;
+export interface FailureDetector {
+  readonly hasBfdUp: HasBfdUp;
   /** Absent for who does not know: it is left to elections then what depends on it. */
-  readonly isUnheard?: IsUnheard | undefined;
-  readonly isQuiet: IsQuiet;
+  readonly isBfdDownByMajority?: IsBfdDownByMajority | undefined;
+  readonly maybePartitioned: MaybePartitioned;
   /** Absent where nobody listens. */
-  readonly isBfdDown?: IsBfdDown | undefined;
+  readonly isBfdDownUnanimously?: IsBfdDownUnanimously | undefined;
   readonly nowMs: number;
 }
 
@@ -66,23 +66,23 @@ export type Health =
   /** Something that it needs is missing, such as its tunnel address. */
   | 'unfit';
 
-export function healthOf(poll: Poll, doc: Service, senses: Senses): Health {
-  const { hears, isQuiet, isUnheard } = senses;
+export function healthOf(context: ElectionContext, doc: Service, senses: FailureDetector): Health {
+  const { hasBfdUp, maybePartitioned, isBfdDownByMajority } = senses;
   if (doc.designated === undefined) return 'absent';
   const { host: id } = doc.designated;
-  const host = findHost(poll.fleet, id)?.doc;
-  if (host === undefined || isGone(host)) return 'gone';
-  if (isUnheard?.(id) === true) return 'unheard';
+  const host = findHost(context.fleet, id)?.doc;
+  if (host === undefined || isConfirmedLost(host)) return 'gone';
+  if (isBfdDownByMajority?.(id) === true) return 'unheard';
   if (host.connection.state !== 'up') {
     // Held on to: what else would move it is not known to it while it is cut off.
-    if (doc.onControlLoss === 'hold' && hears(id)) return 'fine';
-    return host.connection.state === 'suspect' && isQuiet(host.site) ? 'cut-off' : 'silent';
+    if (doc.onControlLoss === 'hold' && hasBfdUp(id)) return 'fine';
+    return host.connection.state === 'suspect' && maybePartitioned(host.site) ? 'cut-off' : 'silent';
   }
-  const control = controlOf(poll.fleet, { id, host }, senses);
+  const control = controlOf(context.fleet, { id, host }, senses);
   // Before its leaving: a switch that cannot be told to stop would go on beside the next one.
   if (control !== undefined) return control;
   if (isTombstoned(host)) return 'leaving';
-  const because = poll.rejectionOf(doc, id);
+  const because = context.rejectionOf(doc, id);
   if (because === undefined || because === 'not-in-service') return 'fine';
   return because === 'no-presence' ? 'no-presence' : 'unfit';
 }
@@ -94,25 +94,25 @@ export function healthOf(poll: Poll, doc: Service, senses: Senses): Health {
 function controlOf(
   fleet: FleetReader,
   { id, host }: { readonly id: string; readonly host: Host },
-  { isBfdDown, nowMs }: Pick<Senses, 'isBfdDown' | 'nowMs'>,
+  { isBfdDownUnanimously, nowMs }: Pick<FailureDetector, 'isBfdDownUnanimously' | 'nowMs'>,
 ): 'uncontrolled' | 'data-path-lost' | undefined {
-  const trouble = excludedBy(host, 'services');
+  const trouble = findExclusion(host, 'services');
   if (trouble === undefined) return undefined;
   if (nowMs - trouble.sinceMs < valueOf(fleet, CONDITIONS).moveAfterMs) return 'uncontrolled';
-  if (trouble.cannotServe !== true && isBfdDown?.(id) !== true) return 'uncontrolled';
+  if (trouble.cannotServe !== true && isBfdDownUnanimously?.(id) !== true) return 'uncontrolled';
   mark('data-path-lost');
   return 'data-path-lost';
 }
 
 /** Past the point of no return, wiped, vouched for being off, or joining as somebody new. */
-function isGone({ state, forcedDown, quarantined }: Host): boolean {
+function isConfirmedLost({ state, forcedDown, quarantined }: Host): boolean {
   if (forcedDown !== undefined || quarantined !== undefined) return true;
   return state === 'removed' || state === 'joining' || state === 'finalizing';
 }
 
 /** Whether a host takes part in a hand-over: nobody waits for one that cannot hear, or whose switch stays as it is. */
-export function isConnected(fleet: FleetReader, id: string): boolean {
+export function canTakePartInHandover(fleet: FleetReader, id: string): boolean {
   const host = findHost(fleet, id)?.doc;
   if (host === undefined || host.serviceVersion < DESIGNATIONS_VERSION) return false;
-  return host.connection.state === 'up' && !isGone(host) && !isOutOfControl(host);
+  return host.connection.state === 'up' && !isConfirmedLost(host) && !isOutOfControl(host);
 }

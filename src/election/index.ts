@@ -1,4 +1,4 @@
-export { lookAtServices } from './decide.ts';
+export { reconcileServices } from './decide.ts';
 export { electionModel } from './election-model.ts';
 export {
   isBeforeSwitch,
@@ -8,10 +8,10 @@ export {
   SERVICES_TOUCHING_HOST,
   serviceId,
 } from './model.ts';
-export type { HandOver, Service, ServiceType, StoredService } from './model.ts';
-export { sensesOf } from './majority.ts';
-export type { Hearing } from './majority.ts';
+export type { Handover, Service, ServiceType, StoredService } from './model.ts';
+export { bfdDetectorOf } from './majority.ts';
+export type { PeerBfdStatus } from './majority.ts';
 export { rebalanceServices } from './rebalance.ts';
-export { ELECTION, heartbeatsOf } from './settings.ts';
-export { heartbeatPeers, watchedOf, watchersOf } from './watchers.ts';
+export { ELECTION, bfdSettingsOf } from './settings.ts';
+export { bfdPeers, bfdObservedHostsOf, bfdObserverHostsOf } from './watchers.ts';
 export { BFD_REPORTS, ELECTION_CONTROLLER } from './service-keys.ts';

@@ -4,7 +4,7 @@ import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.
 import { ITEM, operationsModel, type Item } from '../operations/index.ts';
 import { ROUTER } from '../network/index.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, outOfControl, portOn, routed } from './election-fixture.ts';
-import { ELECTION_INVARIANTS, wrongAtRest } from './invariants.ts';
+import { ELECTION_INVARIANTS, findSteadyStateProblems } from './invariants.ts';
 import { SERVICE, type Service } from './model.ts';
 import { anyWhy } from './why-fixture.ts';
 
@@ -135,5 +135,5 @@ test.each<readonly [string, readonly Change[], readonly string[]]>([
 ])('at rest: %s', (_name, changes, expected) => {
   const fleet = fleetWith();
   if (changes.length > 0) fleet.apply(fleet.revision + 1, changes);
-  expect(wrongAtRest(fleet)).toEqual(expected);
+  expect(findSteadyStateProblems(fleet)).toEqual(expected);
 });

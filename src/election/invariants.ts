@@ -3,19 +3,19 @@
 import type { AppliedChange, FleetReader, Invariant } from '../fleet/index.ts';
 import { findHost, HOST, isOutOfControl, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
-import { Poll } from './candidates.ts';
+import { ElectionContext } from './candidates.ts';
 import { isBeforeSwitch, SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
-import { isPassing } from './passing.ts';
+import { isHandoverActive } from './passing.ts';
 import { hasStandby } from './standby.ts';
-import { allServices, isWanted, subjectOf } from './wanted.ts';
+import { allServices, isDesired, subjectOf } from './wanted.ts';
 
-interface Became {
+interface ServiceChange {
   readonly id: string;
   readonly was: Service | undefined;
   readonly is: Service;
 }
 
-function becameOf(changed: readonly AppliedChange[]): Became[] {
+function serviceChanges(changed: readonly AppliedChange[]): ServiceChange[] {
   return changed.flatMap(({ kind, before, after }) =>
     kind !== SERVICE.name || after === undefined
       ? []
@@ -26,7 +26,7 @@ function becameOf(changed: readonly AppliedChange[]): Became[] {
 const epochOnlyGrows: Invariant = {
   name: 'never: the epoch of a designation shrinks, or stays when the host becomes another',
   check: (_fleet, changed) =>
-    becameOf(changed).flatMap(({ id, was, is }) => {
+    serviceChanges(changed).flatMap(({ id, was, is }) => {
       if (was === undefined) return [];
       const isNew = is.designated !== undefined && is.designated.host !== was.designated?.host;
       const grown = isNew ? is.epoch > was.epoch : is.epoch >= was.epoch;
@@ -37,13 +37,13 @@ const epochOnlyGrows: Invariant = {
 const notToALeavingHost: Invariant = {
   name: 'never: a designation is set to a tombstoned host while an eligible candidate exists',
   check: (fleet, changed) =>
-    becameOf(changed).flatMap(({ id, was, is }) => {
+    serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
-      if (host === undefined || host === was?.designated?.host || !leaves(fleet, host)) return [];
+      if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
       // It has the connections until its hand-over ends: who was to have them is lost.
       const { handOver } = was ?? {};
       if (handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host) return [];
-      const others = new Poll(fleet).candidatesOf({ doc: is }).eligible.listed;
+      const others = new ElectionContext(fleet).candidatesOf({ doc: is }).eligible.listed;
       return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
     }),
 };
@@ -51,17 +51,17 @@ const notToALeavingHost: Invariant = {
 const notOutOfControl: Invariant = {
   name: 'never: a designation is set to a host whose switch is out of control',
   check: (fleet, changed) =>
-    becameOf(changed).flatMap(({ id, was, is }) => {
+    serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host) return [];
       return isOutOfControl(findHost(fleet, host)?.doc ?? {}) ? [`${id} goes to ${host}`] : [];
     }),
 };
 
-const oneHandOver: Invariant = {
+const oneHandover: Invariant = {
   name: 'never: a service is handed over twice at a time, or by somebody who does not have it',
   check: (fleet, changed) => [
-    ...becameOf(changed).flatMap(({ id, is: { designated, handOver } }) => {
+    ...serviceChanges(changed).flatMap(({ id, is: { designated, handOver } }) => {
       if (handOver === undefined) return [];
       const { from, to, phase } = handOver;
       const has = isBeforeSwitch(handOver) ? from : to;
@@ -81,7 +81,7 @@ const oneHandOver: Invariant = {
 const standbyIsAnother: Invariant = {
   name: 'never: the host that would take a service over is the one that has it',
   check: (_fleet, changed) =>
-    becameOf(changed).flatMap(({ id, is: { designated, standby } }) =>
+    serviceChanges(changed).flatMap(({ id, is: { designated, standby } }) =>
       standby !== undefined && (designated === undefined || standby === designated.host)
         ? [`${id}: ${standby} for ${designated?.host ?? 'nobody'}`]
         : [],
@@ -96,7 +96,7 @@ const removedHasNone: Invariant = {
         ? [...fleet.find(SERVICES_TOUCHING_HOST, after?.id ?? '')].map(({ id }) => `${after?.id} has ${id}`)
         : [],
     ),
-    ...becameOf(changed).flatMap(({ id, is }) =>
+    ...serviceChanges(changed).flatMap(({ id, is }) =>
       is.designated !== undefined && findHost(fleet, is.designated.host)?.doc.state === 'removed'
         ? [`${is.designated.host} has ${id}`]
         : [],
@@ -108,12 +108,12 @@ export const ELECTION_INVARIANTS: readonly Invariant[] = [
   epochOnlyGrows,
   notToALeavingHost,
   notOutOfControl,
-  oneHandOver,
+  oneHandover,
   removedHasNone,
   standbyIsAnother,
 ];
 
-function leaves(fleet: FleetReader, host: string): boolean {
+function isTombstonedHost(fleet: FleetReader, host: string): boolean {
   const doc = findHost(fleet, host)?.doc;
   return doc !== undefined && isTombstoned(doc);
 }
@@ -122,26 +122,27 @@ function leaves(fleet: FleetReader, host: string): boolean {
  * What is wrong with services once nothing is under way any more; none when all is well. One whose host is only silent may
  * stay there when nobody else can take it. Costs O(services · presence): for tests and the simulation.
  */
-export function wrongAtRest(fleet: FleetReader): string[] {
-  const poll = new Poll(fleet);
+export function findSteadyStateProblems(fleet: FleetReader): string[] {
+  const context = new ElectionContext(fleet);
   return allServices(fleet).flatMap((id) => {
     const subject = subjectOf(id);
     const stored = fleet.get(SERVICE, id);
-    const wanted = subject !== undefined && isWanted(fleet, subject);
+    const wanted = subject !== undefined && isDesired(fleet, subject);
     if (!wanted) return stored === undefined ? [] : [`${id} is there without its subject`];
     if (stored === undefined) return [`${id} is missing`];
-    if (isPassing(fleet, stored)) return [`${id} is being handed over`];
+    if (isHandoverActive(fleet, stored)) return [`${id} is being handed over`];
     const { designated, exclusion } = stored.doc;
-    const { eligible, leaving } = poll.candidatesOf(stored);
+    const { eligible, leaving } = context.candidatesOf(stored);
     if (designated === undefined) {
       const able = eligible.first ?? (exclusion === 'soft' ? leaving.first : undefined);
       return able === undefined ? [] : [`nobody does ${id}, and ${able.host} could`];
     }
     if (hasStandby(stored.doc.type) && stored.doc.standby === undefined) {
-      const able = poll.standbyFor(stored.doc);
+      const able = context.chooseStandby(stored.doc);
       if (able !== undefined) return [`nobody would take ${id} over, and ${able} could`];
     }
-    if (!leaves(fleet, designated.host)) return designated.degraded === true ? [`${id} is degraded without cause`] : [];
+    if (!isTombstonedHost(fleet, designated.host))
+      return designated.degraded === true ? [`${id} is degraded without cause`] : [];
     if (eligible.first !== undefined)
       return [`${id} stays at ${designated.host}, and ${eligible.first.host} could have it`];
     return designated.degraded === true ? [] : [`${id} stays at leaving ${designated.host} and does not say so`];

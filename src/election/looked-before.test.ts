@@ -1,15 +1,15 @@
 // A look at services that was made before its commit: it may be committed as long as nothing that it rests on was changed.
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index.ts';
-import { allSteps, HOST, type Host } from '../hosts/index.ts';
+import { runAllSteps, HOST, type Host } from '../hosts/index.ts';
 import { operationsModel, type OperationId } from '../operations/index.ts';
-import { lookInSteps } from './decide.ts';
+import { reconcileServicesInSteps } from './decide.ts';
 import { fitHost, fleetOf, MODELS, portOn, routed, service } from './election-fixture.ts';
 import { SERVICE, type Service, type ServiceId } from './model.ts';
 import { ELECTION } from './settings.ts';
 
 const ID = 'nat:r1' as ServiceId;
-const SENSES = { hears: () => true, isUnheard: () => false, isQuiet: () => true };
+const SENSES = { hasBfdUp: () => true, isBfdDownByMajority: () => false, maybePartitioned: () => true };
 const NAT: Service = {
   type: 'nat',
   subject: 'r1',
@@ -45,15 +45,15 @@ function hostWith(fleet: Fleet, name: string, state: Host['state']): Change {
 
 const look = (fleet: Fleet) => {
   const how = { services: [ID], operation: 'op-1' as OperationId, by: 'ann', nowMs: 5, deadlineMs: 1000 };
-  return allSteps(lookInSteps(fleet, { ...how, ...SENSES }));
+  return runAllSteps(reconcileServicesInSteps(fleet, { ...how, ...SENSES }));
 };
 
 describe('a look that was made before its commit', () => {
   test('holds-while-nothing-changes, and says where services go', () => {
     const fleet = leavingFleet();
-    const { holds, targets, changes } = look(fleet);
+    const { isStillValid, targets, changes } = look(fleet);
     expect([...targets]).toEqual([[ID, 'x']]);
-    expect(holds(fleet)).toBe(true);
+    expect(isStillValid(fleet)).toBe(true);
     fleet.apply(3, changes);
     expect(service(fleet, ID)?.handOver?.to).toBe('x');
   });
@@ -73,8 +73,8 @@ describe('a look that was made before its commit', () => {
     ['a-setting-that-does-not-matter', () => election({ handOverDrainMs: 7 }), true],
   ])('%s', (_, change, expected) => {
     const fleet = leavingFleet();
-    const { holds } = look(fleet);
+    const { isStillValid } = look(fleet);
     fleet.apply(3, [change(fleet)]);
-    expect(holds(fleet)).toBe(expected);
+    expect(isStillValid(fleet)).toBe(expected);
   });
 });

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Host } from '../hosts/index.ts';
 import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
-import { isUnheardByMost, sensesOf, type Hearing } from './majority.ts';
-import { heartbeatPeers, WATCHERS_MAX } from './watchers.ts';
+import { isDownByMajority, bfdDetectorOf, type PeerBfdStatus } from './majority.ts';
+import { bfdPeers, BFD_OBSERVERS_MAX } from './watchers.ts';
 
 const NAT = 'nat:r1';
 
-const said = (text: string): Hearing[] =>
+const said = (text: string): PeerBfdStatus[] =>
   text.split('').map((letter) => (letter === '.' ? undefined : letter === 'x' ? 'unheard' : 'heard'));
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   ['silent-ones-do-not-count', 'xx.......', true],
   ['silent-ones-do-not-count-for-it-either', 'xxoo.', false],
 ])('a majority: %s', (_name, text, expected) => {
-  expect(isUnheardByMost(said(text))).toBe(expected);
+  expect(isDownByMajority(said(text))).toBe(expected);
 });
 
 const pair = (world: World): string => {
@@ -36,7 +36,7 @@ describe('a host that most of its listeners do not hear', () => {
     const world = await servedBy('a', 'b', 'c');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};
     expect(pair(world)).toBe('a c');
-    await world.lose('a');
+    await world.loseBfd('a');
     expect(pair(world)).toBe('c b');
     expect(service(world.fleet, NAT)).toMatchObject({ epoch: epoch + 1, why: { cause: 'host-lost', chosen: 'c' } });
     await world.settle();
@@ -45,23 +45,23 @@ describe('a host that most of its listeners do not hear', () => {
 
   test('gets-nothing-back-when-it-is-heard-again', async () => {
     const world = await servedBy('a', 'b', 'c');
-    await world.lose('a');
+    await world.loseBfd('a');
     const { epoch } = service(world.fleet, NAT) ?? {};
-    world.unheard.clear();
+    world.bfdDownByMajority.clear();
     await world.settle();
     expect([pair(world), service(world.fleet, NAT)?.epoch]).toEqual(['c b', epoch]);
   });
 
   test('is-nobody-s-standby', async () => {
     const world = await servedBy('a', 'b', 'c');
-    await world.lose('c');
+    await world.loseBfd('c');
     expect(pair(world)).toBe('a b');
   });
 
   test('keeps-them-when-nobody-else-is-heard-either', async () => {
     const world = await servedBy('a', 'b', 'c');
     const { epoch } = service(world.fleet, NAT) ?? {};
-    for (const name of ['b', 'c', 'a']) await world.lose(name);
+    for (const name of ['b', 'c', 'a']) await world.loseBfd(name);
     await world.settle();
     expect([service(world.fleet, NAT)?.designated?.host, service(world.fleet, NAT)?.epoch]).toEqual(['a', epoch]);
   });
@@ -71,7 +71,7 @@ describe('a host that most of its listeners do not hear', () => {
     await world.edit('b', LEAVING);
     await world.edit('c', LEAVING);
     await world.settle();
-    await world.lose('a');
+    await world.loseBfd('a');
     expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
     expect(world.violations).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('a host that most of its listeners do not hear', () => {
   test('that-leaves-and-keeps-them-for-want-of-another-says-so', async () => {
     const world = await servedBy('a', 'b', 'c');
     for (const name of ['b', 'c', 'a']) await world.edit(name, LEAVING);
-    await world.lose('a');
+    await world.loseBfd('a');
     await world.settle();
     expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
     expect(world.wrong()).toEqual([]);
@@ -88,7 +88,7 @@ describe('a host that most of its listeners do not hear', () => {
   test('that-is-down-as-well-loses-them-to-one-that-leaves', async () => {
     const world = await servedBy('a', 'b', 'c');
     for (const name of ['b', 'c', 'a']) await world.edit(name, LEAVING);
-    world.unheard.add('a');
+    world.bfdDownByMajority.add('a');
     await world.silent('a', 'down');
     await world.settle();
     expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'c', degraded: true });
@@ -99,9 +99,9 @@ describe('a host that most of its listeners do not hear', () => {
     const world = await servedBy('a', 'b', 'c');
     for (const name of ['b', 'c']) world.views.behind.add(name);
     await world.edit('a', LEAVING);
-    await world.look();
+    await world.reconcile();
     const to = service(world.fleet, NAT)?.handOver?.to;
-    await world.lose('a');
+    await world.loseBfd('a');
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: to } });
     world.views.behind.clear();
     await world.settle();
@@ -114,16 +114,16 @@ describe('who listens for whom', () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'b' }, standby: 'd' });
     await world.put(fitHost('x'));
-    const peers = ['a', 'b', 'c', 'd', 'x'].map((name) => heartbeatPeers(world.fleet, name).join(' '));
+    const peers = ['a', 'b', 'c', 'd', 'x'].map((name) => bfdPeers(world.fleet, name).join(' '));
     expect(peers).toEqual(['b c d', 'a c d', 'a b d', 'a b c', '']);
   });
 
   test('only-the-first-ones-by-name-listen, and-whoever-is-in-one-s-list-has-one-in-his', async () => {
-    const names = Array.from({ length: WATCHERS_MAX + 10 }, (_, nth) => `h${String(nth).padStart(3, '0')}`);
+    const names = Array.from({ length: BFD_OBSERVERS_MAX + 10 }, (_, nth) => `h${String(nth).padStart(3, '0')}`);
     const world = await servedBy(...names);
-    const lists = new Map(names.map((name) => [name, heartbeatPeers(world.fleet, name)]));
+    const lists = new Map(names.map((name) => [name, bfdPeers(world.fleet, name)]));
     for (const [name, peers] of lists) for (const peer of peers) expect(lists.get(peer)).toContain(name);
-    expect(lists.get('h000')).toHaveLength(WATCHERS_MAX + 1);
+    expect(lists.get('h000')).toHaveLength(BFD_OBSERVERS_MAX + 1);
     expect([...lists.values()].filter((peers) => peers.length === 0)).toHaveLength(8);
   });
 
@@ -131,13 +131,13 @@ describe('who listens for whom', () => {
     const world = await servedBy('a', 'b', 'c');
     await world.unplug('c-s1');
     expect(pair(world)).toBe('a c');
-    expect(['a', 'b', 'c'].map((name) => heartbeatPeers(world.fleet, name).join())).toEqual(['b,c', 'a,c', 'a,b']);
+    expect(['a', 'b', 'c'].map((name) => bfdPeers(world.fleet, name).join())).toEqual(['b,c', 'a,c', 'a,b']);
   });
 
   test('nobody-when-it-is-switched-off', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.setting({ heartbeats: false });
-    expect(heartbeatPeers(world.fleet, 'a')).toEqual([]);
+    expect(bfdPeers(world.fleet, 'a')).toEqual([]);
   });
 
   test('only-who-listens-is-asked, and-most-are-not-asked-at-all', async () => {
@@ -145,29 +145,33 @@ describe('who listens for whom', () => {
     await world.put(fitHost('x'));
     const asked: string[] = [];
     const unheard = new Map([['a', 2]]);
-    const senses = sensesOf(world.fleet, {
-      unheardBy: (host) => unheard.get(host) ?? 0,
-      hearing: (listener, host) => {
+    const detector = bfdDetectorOf(world.fleet, {
+      countBfdDown: (host) => unheard.get(host) ?? 0,
+      bfdStatus: (listener, host) => {
         asked.push(`${listener} ${host}`);
         return 'unheard';
       },
     });
-    expect(['a', 'b', 'x'].map(senses.isUnheard)).toEqual([true, false, false]);
+    expect(['a', 'b', 'x'].map(detector.isBfdDownByMajority)).toEqual([true, false, false]);
     expect(asked).toEqual(['b a', 'c a']);
-    expect(senses.hears('a')).toBe(false);
+    expect(detector.hasBfdUp('a')).toBe(false);
   });
 
   test('one-without-a-tunnel-to-a-host-does-not-vouch-for-it', async () => {
     const world = await servedBy('a', 'b', 'c', 'd');
-    const senses = sensesOf(world.fleet, {
-      unheardBy: () => 2,
+    const detector = bfdDetectorOf(world.fleet, {
+      countBfdDown: () => 2,
       // As agents say it: who is not among those that they do not hear is heard.
-      hearing: (listener) => (listener === 'b' || listener === 'c' ? 'unheard' : 'heard'),
+      bfdStatus: (listener) => (listener === 'b' || listener === 'c' ? 'unheard' : 'heard'),
     });
-    expect([senses.hears('a'), senses.isBfdDown?.('a')]).toEqual([true, false]);
+    expect([detector.hasBfdUp('a'), detector.isBfdDownUnanimously('a')]).toEqual([true, false]);
     for (const facts of [{ transportZone: 'far' }, { transportZone: undefined, tunnelAddress: undefined }]) {
       await world.edit('d', facts as Partial<Host>);
-      expect([senses.hears('a'), senses.isBfdDown?.('a'), senses.isUnheard('a')]).toEqual([false, true, true]);
+      expect([detector.hasBfdUp('a'), detector.isBfdDownUnanimously('a'), detector.isBfdDownByMajority('a')]).toEqual([
+        false,
+        true,
+        true,
+      ]);
     }
   });
 });

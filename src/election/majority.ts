@@ -3,21 +3,21 @@
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost, transportZoneOf } from '../hosts/index.ts';
 import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
-import type { IsBfdDown, IsUnheard, Senses } from './health.ts';
-import { heartbeatPeers } from './watchers.ts';
+import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './health.ts';
+import { bfdPeers } from './watchers.ts';
 
 /** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
-export type Hearing = 'heard' | 'unheard' | undefined;
+export type PeerBfdStatus = 'heard' | 'unheard' | undefined;
 
-export interface Ears {
-  hearing(listener: string, host: string): Hearing;
+export interface BfdStatusSource {
+  bfdStatus(listener: string, host: string): PeerBfdStatus;
   /** How many say that they do not hear a host, whoever they are. Cheap: every candidate is asked for. */
-  unheardBy(host: string): number;
+  countBfdDown(host: string): number;
 }
 
 const AGAINST_MIN = 2;
 
-export function isUnheardByMost(said: readonly Hearing[]): boolean {
+export function isDownByMajority(said: readonly PeerBfdStatus[]): boolean {
   const against = said.filter((one) => one === 'unheard').length;
   const listening = said.filter((one) => one !== undefined).length;
   return against >= AGAINST_MIN && against * 2 > listening;
@@ -27,31 +27,34 @@ export function isUnheardByMost(said: readonly Hearing[]): boolean {
  * Those of its heartbeat peers that have a tunnel to it. One without, such as one of another transport zone, misses no heartbeat: that
  * it does not complain must not count as hearing.
  */
-function listenersOf(fleet: FleetReader, id: string): string[] {
+function bfdObserversOf(fleet: FleetReader, id: string): string[] {
   const host = findHost(fleet, id)?.doc;
   if (host === undefined || !canHaveTunnels(host) || typeof zoneOfHost(fleet, host) !== 'object') return [];
   const zone = transportZoneOf(host);
-  return heartbeatPeers(fleet, id).filter((name) => {
+  return bfdPeers(fleet, id).filter((name) => {
     const peer = findHost(fleet, name)?.doc;
     return peer !== undefined && canHaveTunnels(peer) && transportZoneOf(peer) === zone;
   });
 }
 
-export function sensesOf(
-  fleet: FleetReader,
-  ears: Ears,
-): Pick<Senses, 'hears'> & { readonly isUnheard: IsUnheard; readonly isBfdDown: IsBfdDown } {
-  const hears = (host: string): boolean =>
-    listenersOf(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
+export interface BfdDetector {
+  readonly hasBfdUp: HasBfdUp;
+  readonly isBfdDownByMajority: IsBfdDownByMajority;
+  readonly isBfdDownUnanimously: IsBfdDownUnanimously;
+}
+
+export function bfdDetectorOf(fleet: FleetReader, reports: BfdStatusSource): BfdDetector {
+  const hasBfdUp = (host: string): boolean =>
+    bfdObserversOf(fleet, host).some((peer) => reports.bfdStatus(peer, host) === 'heard');
   return {
-    hears,
-    isBfdDown: (host) => {
-      if (ears.unheardBy(host) === 0) return false;
-      const heard = listenersOf(fleet, host).map((peer) => ears.hearing(peer, host));
+    hasBfdUp,
+    isBfdDownUnanimously: (host) => {
+      if (reports.countBfdDown(host) === 0) return false;
+      const heard = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
       return heard.includes('unheard') && !heard.includes('heard');
     },
-    isUnheard: (host) =>
-      ears.unheardBy(host) >= AGAINST_MIN &&
-      isUnheardByMost(listenersOf(fleet, host).map((peer) => ears.hearing(peer, host))),
+    isBfdDownByMajority: (host) =>
+      reports.countBfdDown(host) >= AGAINST_MIN &&
+      isDownByMajority(bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host))),
   };
 }

@@ -88,14 +88,14 @@ export type Why = Static<typeof WHY>;
  * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `seeding` is like `preparing`, and
  * `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
  */
-const HAND_OVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
+const HANDOVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
 
-const HAND_OVER = Type.Object(
+const HANDOVER = Type.Object(
   {
     operation: Type.String(),
     from: Type.String(),
     to: Type.String(),
-    phase: Type.Enum(HAND_OVER_PHASES),
+    phase: Type.Enum(HANDOVER_PHASES),
     /** Why it goes there; it becomes the service's own when it is switched. */
     why: WHY,
     /** When the phase began, or when another host was chosen in it. */
@@ -126,7 +126,7 @@ export const SERVICE_SCHEMA = Type.Object(
     ),
     /** Who takes it over when its host is lost: chosen beforehand, and another one only when this one cannot any more. */
     standby: Type.Optional(Type.String()),
-    handOver: Type.Optional(HAND_OVER),
+    handOver: Type.Optional(HANDOVER),
     /** Before its host left: where it goes back to if fail-back is asked for. */
     cameFrom: Type.Optional(
       Type.Object(
@@ -148,7 +148,7 @@ export const SERVICE_SCHEMA = Type.Object(
 export type Service = Static<typeof SERVICE_SCHEMA>;
 export type ServiceId = Id<'service'>;
 export type StoredService = Stored<'service', Service>;
-export type HandOver = Static<typeof HAND_OVER>;
+export type Handover = Static<typeof HANDOVER>;
 export const SERVICE = schemaKind('service', SERVICE_SCHEMA);
 
 /** Its id tells what it is: `nat:edge`, `dhcp:rack-1-v4`. */
@@ -159,12 +159,12 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
 /**
  * The host whose weight a service is part of: one that is being handed to it counts, one that it hands over does not.
  */
-export function weighsOn({ designated, handOver }: Service): string | undefined {
+export function weightedHostOf({ designated, handOver }: Service): string | undefined {
   return handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : designated?.host;
 }
 
 /** The old host still has it. */
-export function isBeforeSwitch({ phase }: Pick<HandOver, 'phase'>): boolean {
+export function isBeforeSwitch({ phase }: Pick<Handover, 'phase'>): boolean {
   return phase === 'preparing' || phase === 'seeding';
 }
 
@@ -198,7 +198,7 @@ export const SERVICES_BY_ORIGIN: Index<'service', Service> = {
 };
 
 /** For the count of hand-overs under way. */
-export const SERVICES_IN_HAND_OVER: Index<'service', Service> = {
+export const SERVICES_IN_HANDOVER: Index<'service', Service> = {
   name: 'services-in-hand-over',
   kind: SERVICE,
   keysOf: ({ handOver }) => (handOver === undefined ? [] : ['under-way']),

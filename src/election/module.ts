@@ -4,16 +4,16 @@ import { EVACUATORS, LIVENESS_CONTROLLER, REBALANCE, UNREADY_SERVICES, type Reba
 import { ElectionController } from './controller.ts';
 import { electionModel } from './election-model.ts';
 import { designationEvacuator } from './evacuator.ts';
-import { handOver } from './hand-over.ts';
-import { sensesOf } from './majority.ts';
+import { handoverKind } from './hand-over.ts';
+import { bfdDetectorOf } from './majority.ts';
 import { SERVICE, type Service } from './model.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { serviceRoutes } from './routes.ts';
 import { electionSentences } from './sentences.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER } from './service-keys.ts';
 import { ELECTION } from './settings.ts';
-import { unreadyServices } from './unready.ts';
-import { SERVICE_VIEW } from './views.ts';
+import { findUnreadyServices } from './unready.ts';
+import { SERVICE_REPRESENTATION } from './views.ts';
 
 const rebalance: Rebalance = (fleet, how) => {
   const decision = rebalanceServices(fleet, how);
@@ -38,24 +38,24 @@ export const electionModule: Module = {
   name: 'election',
   models: () => [electionModel],
   settings: [ELECTION],
-  operationKinds: () => [handOver],
+  operationKinds: () => [handoverKind],
   contributions: [
     contribute(EVACUATORS, designationEvacuator),
     contribute(REBALANCE, rebalance),
-    contribute(UNREADY_SERVICES, unreadyServices),
+    contribute(UNREADY_SERVICES, findUnreadyServices),
   ],
   sentences: [electionSentences],
-  representations: () => [SERVICE_VIEW],
+  representations: () => [SERVICE_REPRESENTATION],
   metrics: [SERVICES_METRIC],
   services: [
     provideController(ELECTION_CONTROLLER, (runtime) => {
       const { environment } = runtime;
       const reports = runtime.get(BFD_REPORTS);
       const liveness = runtime.get(LIVENESS_CONTROLLER);
-      const senses = sensesOf(environment.journal.fleet, reports);
-      const isQuiet = (site: string): boolean => liveness.isQuiet(site);
-      const election = new ElectionController({ ...environment, ...senses, isQuiet });
-      reports.onHearing((host) => election.listen(host));
+      const senses = bfdDetectorOf(environment.journal.fleet, reports);
+      const maybePartitioned = (site: string): boolean => liveness.maybePartitioned(site);
+      const election = new ElectionController({ ...environment, ...senses, maybePartitioned });
+      reports.onBfdChange((host) => election.wakeForHost(host));
       return election;
     }),
   ],

@@ -5,7 +5,7 @@ import type { Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { designationEvacuator } from './evacuator.ts';
 import { fitHost, LEAVING, portOn, routed, servedBy, service, World } from './election-fixture.ts';
-import { SERVICES_IN_HAND_OVER } from './model.ts';
+import { SERVICES_IN_HANDOVER } from './model.ts';
 import { editService, moveService, type MoveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 
@@ -293,7 +293,7 @@ describe('the way back', () => {
       const world = await manyGone();
       let most = 0;
       world.journal.onCommit(() => {
-        most = Math.max(most, world.fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way'));
+        most = Math.max(most, world.fleet.countOf(SERVICES_IN_HANDOVER, 'under-way'));
       });
       expect(world.open()).toHaveLength(2);
       await world.active('a');

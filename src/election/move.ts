@@ -5,11 +5,11 @@ import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from 
 import { findHost, isOutOfControl, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import { Poll } from './candidates.ts';
-import { choose } from './choose.ts';
-import { handOverRoom } from './hand-over-room.ts';
+import { ElectionContext } from './candidates.ts';
+import { chooseHost } from './choose.ts';
+import { handoverBudget } from './hand-over-room.ts';
 import { SERVICE, type Cause, type Service, type StoredService } from './model.ts';
-import { goingBack, handOvers, isPassing, type BeginHandOvers } from './passing.ts';
+import { setFailBackPending, beginHandovers, isHandoverActive, type BeginHandovers } from './passing.ts';
 import { ELECTION } from './settings.ts';
 import { hasPresence } from './wanted.ts';
 import { REJECTION_SENTENCES, whyOf, type Choice } from './why.ts';
@@ -30,52 +30,56 @@ export function editService(fleet: FleetReader, { id, edit, by, nowMs }: EditSer
   return accept([put(SERVICE, stored.id, doc)], doc);
 }
 
-export interface MoveService extends BeginHandOvers {
+export interface MoveService extends BeginHandovers {
   readonly id: string;
   /** Where to; the best of the others when nothing is said. */
   readonly host?: string;
 }
 
-export interface Moved {
+export interface MoveAnswer {
   /** Absent when it is there already. */
   readonly operation?: OperationId;
   readonly to: string;
 }
 
-export function moveService(fleet: FleetReader, command: MoveService): Decision<Moved> {
+export function moveService(fleet: FleetReader, command: MoveService): Decision<MoveAnswer> {
   const { id, host } = command;
   const service = findService(fleet, id);
   if (service === undefined) return refuse(noSuch(SERVICE.name, id));
   const at = service.doc.designated?.host;
-  if (at === undefined) return refuse(nobodyHasIt(id));
-  if (isPassing(fleet, service)) return refuse(underWay(service));
+  if (at === undefined) return refuse(notDesignated(id));
+  if (isHandoverActive(fleet, service)) return refuse(handoverUnderWay(service));
   if (host === at) return accept([], { to: at });
-  if (valueOf(fleet, ELECTION).held) return refuse(held());
+  if (valueOf(fleet, ELECTION).held) return refuse(electionsHeld());
   if (isOutOfControl(findHost(fleet, at)?.doc ?? {})) return refuse(outOfControl(service, at));
-  const choice = chosen(fleet, service, { host, cause: 'asked-for', nowMs: command.nowMs });
+  const choice = chooseMoveTarget(fleet, service, { host, cause: 'asked-for', nowMs: command.nowMs });
   if ('code' in choice) return refuse(choice);
-  const changes = handOvers([{ service, to: choice.host, why: choice.why }], command);
+  const changes = beginHandovers([{ service, to: choice.host, why: choice.why }], command);
   return accept(changes, { operation: command.operation, to: choice.host });
 }
 
-interface Wish {
+interface MoveTarget {
   readonly host: string | undefined;
   readonly cause: Cause;
   readonly nowMs: number;
 }
 
-function chosen(fleet: FleetReader, service: StoredService, { host, cause, nowMs }: Wish): Choice | Refusal {
-  const poll = new Poll(fleet);
-  const except = [service.doc.designated?.host ?? ''];
+function chooseMoveTarget(
+  fleet: FleetReader,
+  service: StoredService,
+  { host, cause, nowMs }: MoveTarget,
+): Choice | Refusal {
+  const context = new ElectionContext(fleet);
+  const excluded = [service.doc.designated?.host ?? ''];
   if (host === undefined)
-    return choose(poll, { service, cause, except, fallback: 'none' }, nowMs) ?? noCandidate(service);
+    return chooseHost(context, { service, cause, excluded, fallback: 'none' }, nowMs) ?? noCandidate(service);
   if (findHost(fleet, host) === undefined) return { ...unknownHost(host), field: '/host' };
-  const because = poll.rejectionOf(service.doc, host);
+  const because = context.rejectionOf(service.doc, host);
   if (because !== undefined) {
     const message = `Host "${host}" cannot take ${service.id}: it ${REJECTION_SENTENCES[because]}.`;
     return { kind: 'conflict', code: 'not-a-candidate', message, field: '/host', facts: { host, because } };
   }
-  return { host, why: whyOf(cause, poll.candidatesOf(service, except), host, nowMs) };
+  return { host, why: whyOf(cause, context.candidatesOf(service, excluded), host, nowMs) };
 }
 
 /**
@@ -85,27 +89,29 @@ function chosen(fleet: FleetReader, service: StoredService, { host, cause, nowMs
 export function failBack(
   fleet: FleetReader,
   services: readonly StoredService[],
-  how: BeginHandOvers & { readonly host: string },
+  how: BeginHandovers & { readonly host: string },
 ): Change[] {
-  const poll = new Poll(fleet);
+  const context = new ElectionContext(fleet);
   const { host, nowMs } = how;
   const able = services.filter(
     (service) =>
-      service.doc.designated !== undefined && !isPassing(fleet, service) && hasPresence(fleet, service.doc, host),
+      service.doc.designated !== undefined &&
+      !isHandoverActive(fleet, service) &&
+      hasPresence(fleet, service.doc, host),
   );
-  const passing = able.slice(0, handOverRoom(fleet)).map((service) => {
-    const why = whyOf('fail-back', poll.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
+  const passing = able.slice(0, handoverBudget(fleet)).map((service) => {
+    const why = whyOf('fail-back', context.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
     return { service, to: host, why };
   });
-  const later = able.slice(passing.length).map(({ id, doc }) => put(SERVICE, id, goingBack(doc, true, how)));
-  return [...handOvers(passing, how), ...later];
+  const later = able.slice(passing.length).map(({ id, doc }) => put(SERVICE, id, setFailBackPending(doc, true, how)));
+  return [...beginHandovers(passing, how), ...later];
 }
 
 function findService(fleet: FleetReader, id: string): StoredService | undefined {
   return fleet.get(SERVICE, idOf(SERVICE, id));
 }
 
-export function held(): Refusal {
+export function electionsHeld(): Refusal {
   const message = 'Elections are held still by the setting "election". Set its "held" to false first.';
   return { kind: 'conflict', code: 'elections-held', message };
 }
@@ -115,12 +121,12 @@ function outOfControl({ id }: StoredService, host: string): Refusal {
   return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }
 
-function nobodyHasIt(id: string): Refusal {
+function notDesignated(id: string): Refusal {
   const message = `Nobody does ${id} now, so there is nothing to move: it is elected as soon as a host can take it.`;
   return { kind: 'conflict', code: 'not-designated', message, facts: { service: id } };
 }
 
-function underWay({ id, doc: { handOver } }: StoredService): Refusal {
+function handoverUnderWay({ id, doc: { handOver } }: StoredService): Refusal {
   const to = handOver === undefined ? '' : ` to ${handOver.to}`;
   const message = `${id} is being handed over${to} already. Wait until that is done.`;
   const facts = { service: id, ...(handOver !== undefined && { operation: handOver.operation }) };

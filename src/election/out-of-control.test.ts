@@ -12,7 +12,7 @@ const hostOf = ({ fleet }: World, id = NAT): string | undefined => service(fleet
 
 async function pass(world: World, ms: number): Promise<void> {
   for (const untilMs = world.nowMs + ms; world.nowMs < untilMs;) {
-    await world.look();
+    await world.reconcile();
     await world.pass();
   }
 }
@@ -36,7 +36,7 @@ describe('a host whose switch is out of control', () => {
 
   test('loses-them-after-a-grace-period-when-its-peers-see-its-bfd-down', async () => {
     const { world, at } = await uncontrolled();
-    world.bfdDown.add(at);
+    world.bfdDownUnanimously.add(at);
     await pass(world, moveAfterMs - 5000);
     expect(hostOf(world)).toBe(at);
     await pass(world, 15_000);
@@ -95,7 +95,7 @@ describe('a host whose switch is out of control', () => {
     const at = hostOf(world) ?? '';
     for (const name of ['a', 'b', 'c']) world.views.behind.add(name);
     await world.edit(at, LEAVING);
-    await world.look();
+    await world.reconcile();
     await world.until(NAT, 'preparing');
     await world.edit(at, outOfControl(world.nowMs));
     world.views.behind.clear();

@@ -6,18 +6,18 @@ import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from 
 import { SERVICE, type Service, type StoredService, type Why } from './model.ts';
 import type { Choice } from './why.ts';
 
-export interface Signed {
+export interface Authorship {
   readonly by: string;
   readonly nowMs: number;
 }
 
-const signed = ({ by, nowMs }: Signed): Pick<Service, 'changedBy' | 'changedAtMs'> => ({
+const authorFields = ({ by, nowMs }: Authorship): Pick<Service, 'changedBy' | 'changedAtMs'> => ({
   changedBy: by,
   changedAtMs: nowMs,
 });
 
 /** It is this host's from now on. */
-export function designatedTo(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Signed): Service {
+export function designate(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Authorship): Service {
   const { handOver: _, cameFrom: __, standby, ...rest } = doc;
   const from = doc.designated?.host;
   const before = from === undefined ? undefined : findHost(fleet, from)?.doc;
@@ -25,65 +25,65 @@ export function designatedTo(fleet: FleetReader, doc: Service, { host, why }: Ch
   return {
     ...rest,
     epoch: doc.epoch + 1,
-    designated: { host, sinceMs: by.nowMs, ...degradedAt(fleet, host) },
+    designated: { host, sinceMs: by.nowMs, ...degradedFlag(fleet, host) },
     ...(standby !== undefined && standby !== host && { standby }),
     ...(from !== undefined && leaving !== undefined && { cameFrom: { host: from, operation: leaving.operation } }),
     why,
-    ...signed(by),
+    ...authorFields(by),
   };
 }
 
-function degradedAt(fleet: FleetReader, host: string): { readonly degraded?: true } {
+function degradedFlag(fleet: FleetReader, host: string): { readonly degraded?: true } {
   const doc = findHost(fleet, host)?.doc;
   return doc !== undefined && isTombstoned(doc) ? { degraded: true } : {};
 }
 
 /** Nobody does it. The epoch stays: the next one grows from it. */
-export function withdrawn(doc: Service, by: Signed): Service {
+export function withdrawDesignation(doc: Service, by: Authorship): Service {
   const { designated: _, handOver: __, standby: ___, ...rest } = doc;
-  return { ...rest, ...signed(by) };
+  return { ...rest, ...authorFields(by) };
 }
 
-export function flagged(doc: Service, degraded: boolean, by: Signed): Service {
+export function setDegraded(doc: Service, degraded: boolean, by: Authorship): Service {
   if (doc.designated === undefined) return doc;
   const { degraded: _, ...designated } = doc.designated;
-  return { ...doc, designated: { ...designated, ...(degraded && { degraded: true }) }, ...signed(by) };
+  return { ...doc, designated: { ...designated, ...(degraded && { degraded: true }) }, ...authorFields(by) };
 }
 
 /** Whether it goes back to where it came from once there is room. */
-export function goingBack(doc: Service, back: boolean, by: Signed): Service {
+export function setFailBackPending(doc: Service, back: boolean, by: Authorship): Service {
   const { cameFrom, ...rest } = doc;
   if (cameFrom === undefined) return doc;
   const { back: _, ...from } = cameFrom;
-  return { ...rest, cameFrom: { ...from, ...(back && { back }) }, ...signed(by) };
+  return { ...rest, cameFrom: { ...from, ...(back && { back }) }, ...authorFields(by) };
 }
 
 /** Whoever has it goes on alone: before the switch the old host, after it the new one. */
-export function withoutHandOver(doc: Service, by: Signed): Service {
+export function clearHandover(doc: Service, by: Authorship): Service {
   const { handOver: _, ...rest } = doc;
-  return { ...rest, ...signed(by) };
+  return { ...rest, ...authorFields(by) };
 }
 
 /** One service that is to go from its host to another. */
-export interface Passing {
+export interface PlannedHandover {
   readonly service: StoredService;
   readonly to: string;
   readonly why: Why;
 }
 
-export interface BeginHandOvers extends Signed {
+export interface BeginHandovers extends Authorship {
   readonly operation: OperationId;
   readonly why?: string;
   readonly deadlineMs: number;
 }
 
 /** Nothing hands a service over twice at a time, nor while the host before is still being cleared. */
-export function isPassing(fleet: FleetReader, { id, doc }: Pick<StoredService, 'id' | 'doc'>): boolean {
+export function isHandoverActive(fleet: FleetReader, { id, doc }: Pick<StoredService, 'id' | 'doc'>): boolean {
   return doc.handOver !== undefined || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0;
 }
 
 /** The services as they are being handed over, and the one operation that does it. None when there are none. */
-export function handOvers(passing: readonly Passing[], how: BeginHandOvers): Change[] {
+export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHandovers): Change[] {
   if (passing.length === 0) return [];
   const { operation, by, why, nowMs, deadlineMs } = how;
   const [only] = passing;
@@ -92,7 +92,7 @@ export function handOvers(passing: readonly Passing[], how: BeginHandOvers): Cha
       const from = doc.designated?.host ?? '';
       const handOver = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
       // Asked for once: one that is given up or cancelled is not begun again.
-      return put(SERVICE, id, { ...goingBack(doc, false, how), handOver, ...signed(how) });
+      return put(SERVICE, id, { ...setFailBackPending(doc, false, how), handOver, ...authorFields(how) });
     }),
     ...newOperation({
       id: operation,

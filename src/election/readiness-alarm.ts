@@ -1,8 +1,8 @@
 // The alarm of a service that its next host cannot prepare. It stands while the hand-over says so, from the moment that it has lasted
 // longer than hosts take to find their next hops; every step of the hand-over goes through here, so that none leaves it behind.
-import { alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
+import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../fleet/index.ts';
-import type { Next, RecordStep, StoredItem } from '../operations/index.ts';
+import type { PlannedStep, RecordStep, StoredItem } from '../operations/index.ts';
 import { SERVICE } from './model.ts';
 import { SERVICE_NOT_READY } from './seeding.ts';
 
@@ -13,35 +13,40 @@ const OPEN_STATES: readonly string[] = ['pending', 'running', 'waiting'];
 function alarmChanges(fleet: FleetReader, item: StoredItem, { progress }: RecordStep, nowMs: number): Change[] {
   const { id } = item.doc.target;
   const isPreparing = progress.step === 'prepare' && OPEN_STATES.includes(progress.state);
-  if (!isPreparing) return endAlarm(fleet, id);
+  if (!isPreparing) return clearReadinessAlarm(fleet, id);
   const { reason } = progress;
   // While another host is tried it stands: the service is still where it was.
   if (reason?.code !== SERVICE_NOT_READY) return [];
   const sinceMs = fleet.get(SERVICE, idOf(SERVICE, id))?.doc.handOver?.sinceMs ?? nowMs;
   if (nowMs - sinceMs < RAISED_AFTER_MS) return [];
-  return raisedOrUpdated(fleet, alarmId(SERVICE_NOT_READY, id), { severity: 'warning', reason, sinceMs });
+  return raiseOrUpdateAlarm(fleet, alarmId(SERVICE_NOT_READY, id), { severity: 'warning', reason, sinceMs });
 }
 
-export function endAlarm(fleet: FleetReader, service: string): Change[] {
-  return cleared(fleet, alarmId(SERVICE_NOT_READY, service));
+export function clearReadinessAlarm(fleet: FleetReader, service: string): Change[] {
+  return clearAlarm(fleet, alarmId(SERVICE_NOT_READY, service));
 }
 
-export function withAlarm(fleet: FleetReader, item: StoredItem, step: RecordStep, nowMs: number): RecordStep {
+export function addReadinessAlarm(fleet: FleetReader, item: StoredItem, step: RecordStep, nowMs: number): RecordStep {
   const changes = alarmChanges(fleet, item, step, nowMs);
   return changes.length === 0 ? step : { ...step, changes: [...step.changes, ...changes] };
 }
 
 /** The same for a step that is planned, or decided later. */
-export function nextWithAlarm(fleet: FleetReader, item: StoredItem, next: Next, nowMs: number): Next {
+export function addReadinessAlarmToNext(
+  fleet: FleetReader,
+  item: StoredItem,
+  next: PlannedStep,
+  nowMs: number,
+): PlannedStep {
   switch (next.kind) {
     case 'act':
       return next;
     case 'record':
-      return withAlarm(fleet, item, next, nowMs);
+      return addReadinessAlarm(fleet, item, next, nowMs);
     case 'decide':
       return {
         ...next,
-        decide: (at, atMs) => next.decide(at, atMs).map((step) => withAlarm(at, item, step, atMs)),
+        decide: (at, atMs) => next.decide(at, atMs).map((step) => addReadinessAlarm(at, item, step, atMs)),
       };
   }
 }

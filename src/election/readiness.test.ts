@@ -5,7 +5,7 @@ import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
 import { serviceRoutes } from './routes.ts';
 import { electionSentences } from './sentences.ts';
-import { unreadyServices } from './unready.ts';
+import { findUnreadyServices } from './unready.ts';
 
 const SICK = 'nat:r1';
 const SILENT = 'next hop 203.0.113.1 does not answer';
@@ -22,7 +22,7 @@ async function leavingWithSickService(): Promise<World> {
   await world.settle();
   world.views.unready.set(`x ${SICK}`, SILENT);
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   return world;
 }
 
@@ -52,11 +52,11 @@ test('never: a sick service takes the place of a healthy one where few are hande
   await world.settle();
   world.views.unready.set(`x ${SICK}`, SILENT);
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 a');
   for (let look = 0; look < 4; look += 1) {
     await passes(world, 4);
-    await world.look();
+    await world.reconcile();
   }
   expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'x' } });
   expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
@@ -90,11 +90,11 @@ test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks
     'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. a serves meanwhile.',
   );
   const { operation } = world.items().find(({ target }) => target.id === SICK)!;
-  expect(unreadyServices(world.fleet, 'x')).toEqual([{ service: SICK, because: SILENT, operation }]);
-  expect(unreadyServices(world.fleet, 'a')).toEqual([]);
+  expect(findUnreadyServices(world.fleet, 'x')).toEqual([{ service: SICK, because: SILENT, operation }]);
+  expect(findUnreadyServices(world.fleet, 'a')).toEqual([]);
   world.views.unready.clear();
   await world.settle();
-  expect(unreadyServices(world.fleet, 'x')).toEqual([]);
+  expect(findUnreadyServices(world.fleet, 'x')).toEqual([]);
 });
 
 test('never: a host that comes back is left for another target', async () => {

@@ -2,16 +2,16 @@
 import { valueOf, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import { Poll, type Candidate } from './candidates.ts';
+import { ElectionContext, type Candidate } from './candidates.ts';
 import { healthOf } from './health.ts';
-import { handOverRoom } from './hand-over-room.ts';
+import { handoverBudget } from './hand-over-room.ts';
 import { SERVICE, type StoredService } from './model.ts';
-import { held } from './move.ts';
-import { handOvers, isPassing, type BeginHandOvers, type Passing } from './passing.ts';
+import { electionsHeld } from './move.ts';
+import { beginHandovers, isHandoverActive, type BeginHandovers, type PlannedHandover } from './passing.ts';
 import { ELECTION } from './settings.ts';
 import { whyOf } from './why.ts';
 
-export interface Rebalanced {
+export interface RebalanceAnswer {
   /** Absent when nothing is to be moved. */
   readonly operation?: OperationId;
   readonly moves: readonly { readonly service: string; readonly from: string; readonly to: string }[];
@@ -20,17 +20,17 @@ export interface Rebalanced {
 }
 
 /** Costs O(services · presence) for each round; it is asked for by a person, and seldom. */
-export function rebalanceServices(fleet: FleetReader, command: BeginHandOvers): Decision<Rebalanced> {
-  if (valueOf(fleet, ELECTION).held) return refuse(held());
-  const room = handOverRoom(fleet);
-  const planned = evened(fleet, command.nowMs, room + 1);
+export function rebalanceServices(fleet: FleetReader, command: BeginHandovers): Decision<RebalanceAnswer> {
+  if (valueOf(fleet, ELECTION).held) return refuse(electionsHeld());
+  const room = handoverBudget(fleet);
+  const planned = planRebalance(fleet, command.nowMs, room + 1);
   const passing = planned.slice(0, room);
   const moves = passing.map(({ service, to }) => ({
     service: service.id,
     from: service.doc.designated?.host ?? '',
     to,
   }));
-  const changes = handOvers(passing, command);
+  const changes = beginHandovers(passing, command);
   const begun = passing.length === 0 ? {} : { operation: command.operation };
   return accept(changes, { ...begun, moves, more: planned.length > passing.length });
 }
@@ -39,19 +39,19 @@ export function rebalanceServices(fleet: FleetReader, command: BeginHandOvers): 
 const WORTH_IT = 2;
 
 /** The moves that are left to make until none helps any more, `most` of them; each service moves once. */
-function evened(fleet: FleetReader, nowMs: number, most: number): Passing[] {
-  const poll = new Poll(fleet);
-  const byHost = movable(fleet, poll);
-  const moves: Passing[] = [];
+function planRebalance(fleet: FleetReader, nowMs: number, most: number): PlannedHandover[] {
+  const context = new ElectionContext(fleet);
+  const byHost = findMovableServices(fleet, context);
+  const moves: PlannedHandover[] = [];
   for (let moved = true; moved && moves.length < most;) {
     moved = false;
-    for (const host of [...byHost.keys()].sort(heaviestFirst(poll))) {
+    for (const host of [...byHost.keys()].sort(heaviestFirst(context))) {
       const services = byHost.get(host) ?? [];
-      const best = bestMove(poll, host, services);
+      const best = bestMove(context, host, services);
       if (best === undefined) continue;
       const { service, to } = best;
-      const why = whyOf('rebalance', poll.candidatesOf(service, [host]), to.host, nowMs);
-      poll.count(service.doc, to.host);
+      const why = whyOf('rebalance', context.candidatesOf(service, [host]), to.host, nowMs);
+      context.recordChoice(service.doc, to.host);
       services.splice(services.indexOf(service), 1);
       moves.push({ service, to: to.host, why });
       moved = true;
@@ -61,17 +61,18 @@ function evened(fleet: FleetReader, nowMs: number, most: number): Passing[] {
   return moves;
 }
 
-function heaviestFirst(poll: Poll): (one: string, other: string) => number {
-  return (one, other) => poll.scoreOf(other) - poll.scoreOf(one) || (one < other ? -1 : 1);
+function heaviestFirst(context: ElectionContext): (one: string, other: string) => number {
+  return (one, other) => context.scoreOf(other) - context.scoreOf(one) || (one < other ? -1 : 1);
 }
 
 /** Healthy designations that nothing else moves, by their hosts. */
-function movable(fleet: FleetReader, poll: Poll): Map<string, StoredService[]> {
+function findMovableServices(fleet: FleetReader, context: ElectionContext): Map<string, StoredService[]> {
   const byHost = new Map<string, StoredService[]>();
   for (const service of fleet.all(SERVICE)) {
     const host = service.doc.designated?.host;
-    if (host === undefined || isPassing(fleet, service)) continue;
-    if (healthOf(poll, service.doc, { hears: () => true, isQuiet: () => true, nowMs: 0 }) !== 'fine') continue;
+    if (host === undefined || isHandoverActive(fleet, service)) continue;
+    if (healthOf(context, service.doc, { hasBfdUp: () => true, maybePartitioned: () => true, nowMs: 0 }) !== 'fine')
+      continue;
     const here = byHost.get(host);
     if (here === undefined) byHost.set(host, [service]);
     else here.push(service);
@@ -85,11 +86,11 @@ interface Move {
 }
 
 /** To the lightest host that one of its services can go to; of several services the first by id. */
-function bestMove(poll: Poll, host: string, services: readonly StoredService[]): Move | undefined {
+function bestMove(context: ElectionContext, host: string, services: readonly StoredService[]): Move | undefined {
   let best: Move | undefined;
   for (const service of services) {
-    const to = poll.candidatesOf(service, [host]).eligible.first;
-    if (to === undefined || poll.scoreOf(host) - to.score < WORTH_IT) continue;
+    const to = context.candidatesOf(service, [host]).eligible.first;
+    if (to === undefined || context.scoreOf(host) - to.score < WORTH_IT) continue;
     if (best === undefined || to.score < best.to.score) best = { service, to };
   }
   return best;

@@ -3,15 +3,15 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   HOST_REF,
   ID,
   listRoute,
   noSuch,
   optionalFields,
   read,
-  refused,
-  resourceAfter,
+  refusalAnswer,
+  renderCommitted,
   showRoute,
   write,
   type Answer,
@@ -22,7 +22,7 @@ import {
 import { idOf, valueOf, type FleetReader } from '../fleet/index.ts';
 import { viewsSentences } from '../hosts/index.ts';
 import { explainer, OPEN_ITEMS_BY_TARGET, OPERATION, operationSentences, targetKey } from '../operations/index.ts';
-import { Poll } from './candidates.ts';
+import { ElectionContext } from './candidates.ts';
 import {
   REJECTIONS,
   SERVICE,
@@ -37,18 +37,18 @@ import { editService, moveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { electionSentences } from './sentences.ts';
 import { ELECTION } from './settings.ts';
-import { SERVICE_VIEW } from './views.ts';
-import { standingOf, standingSentences, whySentences } from './why.ts';
+import { SERVICE_REPRESENTATION } from './views.ts';
+import { summarizeCandidates, candidateSentences, whySentences } from './why.ts';
 
 const LISTING: Listing<'service', Service> = {
-  view: SERVICE_VIEW,
+  representation: SERVICE_REPRESENTATION,
   filters: {
-    type: { schema: Type.Enum(SERVICE_TYPES), of: (doc) => [doc.type] },
-    subject: { schema: ID, of: (doc) => [doc.subject], index: SERVICES_BY_SUBJECT },
-    host: { schema: HOST_REF, of: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
-    designated: { schema: Type.Boolean(), of: (doc) => [doc.designated !== undefined] },
-    degraded: { schema: Type.Boolean(), of: (doc) => [doc.designated?.degraded === true] },
-    handOver: { schema: Type.Boolean(), of: (doc) => [doc.handOver !== undefined] },
+    type: { schema: Type.Enum(SERVICE_TYPES), valuesOf: (doc) => [doc.type] },
+    subject: { schema: ID, valuesOf: (doc) => [doc.subject], index: SERVICES_BY_SUBJECT },
+    host: { schema: HOST_REF, valuesOf: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
+    designated: { schema: Type.Boolean(), valuesOf: (doc) => [doc.designated !== undefined] },
+    degraded: { schema: Type.Boolean(), valuesOf: (doc) => [doc.designated?.degraded === true] },
+    handOver: { schema: Type.Boolean(), valuesOf: (doc) => [doc.handOver !== undefined] },
   },
   sorts: {
     type: (doc) => doc.type,
@@ -60,7 +60,12 @@ const LISTING: Listing<'service', Service> = {
 
 const TAG = 'services';
 const PATH = '/api/v1/services';
-const SERVICES: Resource<'service', Service> = { path: PATH, what: TAG, one: 'service', view: SERVICE_VIEW };
+const SERVICES: Resource<'service', Service> = {
+  path: PATH,
+  plural: TAG,
+  singular: 'service',
+  representation: SERVICE_REPRESENTATION,
+};
 const DEADLINE_MS = 3_600_000;
 
 const ASKED = {
@@ -111,14 +116,14 @@ export const serviceRoutes: readonly Route[] = [
     answers: { 200: { about: 'the reasons', schema: WHY_NOW } },
     handle: ({ params: { id } }, { journal: { fleet } }) => {
       const service = fleet.get(SERVICE, idOf(SERVICE, id));
-      if (service === undefined) return refused(noSuch(SERVICE.name, id));
-      const now = standingOf(new Poll(fleet).candidatesOf(service));
+      if (service === undefined) return refusalAnswer(noSuch(SERVICE.name, id));
+      const now = summarizeCandidates(new ElectionContext(fleet).candidatesOf(service));
       const { designated, why, epoch } = service.doc;
       const sentences = [
         ...whySentences(service.doc),
         ...waitSentences(fleet, id),
         ...heldSentences(fleet),
-        ...standingSentences(now),
+        ...candidateSentences(now),
       ];
       return answer({ service: id, epoch, ...(designated && { designated }), ...(why && { why }), now, sentences });
     },
@@ -130,15 +135,15 @@ export const serviceRoutes: readonly Route[] = [
     about: 'Change what happens to a service when its host leaves or falls silent',
     access: 'operator',
     params: BY_ID,
-    body: closed(optionalFields(SERVICE_FACTS), { minProperties: 1 }),
-    answers: { 200: { about: 'the service', schema: SERVICE_VIEW.schema } },
+    body: strictObject(optionalFields(SERVICE_FACTS), { minProperties: 1 }),
+    answers: { 200: { about: 'the service', schema: SERVICE_REPRESENTATION.schema } },
     handle: ({ params: { id }, body, caller }, { clock }) => {
       const nowMs = clock.nowMs();
       return {
-        target: { view: SERVICE_VIEW, id },
+        target: { view: SERVICE_REPRESENTATION, id },
         why: `edit service ${id}`,
         decide: (fleet) => editService(fleet, { id, edit: body, by: caller.name, nowMs }),
-        answer: (_doc, after) => resourceAfter(SERVICE_VIEW, after, { id }),
+        answer: (_doc, after) => renderCommitted(SERVICE_REPRESENTATION, after, { id }),
       };
     },
   }),
@@ -149,7 +154,7 @@ export const serviceRoutes: readonly Route[] = [
     about: 'Hand a service over to another host, the best one or one that is named',
     access: 'operator',
     params: BY_ID,
-    body: closed({
+    body: strictObject({
       host: Type.Optional(
         Type.String({ ...HOST_REF, description: 'where to, by any id of it; else the best of the others' }),
       ),
@@ -164,11 +169,11 @@ export const serviceRoutes: readonly Route[] = [
       const said = { ...(host !== undefined && { host }), ...(reason !== undefined && { why: reason }) };
       const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
       return {
-        target: { view: SERVICE_VIEW, id },
+        target: { view: SERVICE_REPRESENTATION, id },
         why: reason ?? `move service ${id}`,
         operation,
         decide: (fleet) => moveService(fleet, { id, ...said, ...asked }),
-        answer: (moved) => begun({ service: id, ...moved }),
+        answer: (moved) => operationAnswer({ service: id, ...moved }),
       };
     },
   }),
@@ -178,7 +183,7 @@ export const serviceRoutes: readonly Route[] = [
     tag: TAG,
     about: 'Even out what hosts do, with as few hand-overs as possible',
     access: 'operator',
-    body: closed(ASKED),
+    body: strictObject(ASKED),
     answers: {
       200: { about: 'nothing is to be moved', schema: REBALANCED },
       202: { about: 'the operation to follow', schema: REBALANCED },
@@ -190,7 +195,7 @@ export const serviceRoutes: readonly Route[] = [
         why: reason ?? 'rebalance services',
         operation,
         decide: (fleet) => rebalanceServices(fleet, { ...asked, ...(reason !== undefined && { why: reason }) }),
-        answer: begun,
+        answer: operationAnswer,
       };
     },
   }),
@@ -210,6 +215,10 @@ function heldSentences(fleet: FleetReader): string[] {
   return ['Elections are held still: no service changes its host until "held" of the setting "election" is false.'];
 }
 
-function begun(body: { readonly operation?: string; readonly to?: string; readonly service?: string }): Answer {
+function operationAnswer(body: {
+  readonly operation?: string;
+  readonly to?: string;
+  readonly service?: string;
+}): Answer {
   return { kind: 'answer', status: body.operation === undefined ? 200 : 202, body };
 }

@@ -1,32 +1,35 @@
 // Whether the connections of a service are copied while it is handed over, how long that is waited for, and what is told when
 // they were not. Only translations have connections that the next host must know.
 import type { FleetReader } from '../fleet/index.ts';
-import { findHost, SEEDING_VERSION } from '../hosts/index.ts';
+import { findHost, CONNTRACK_SYNC_VERSION } from '../hosts/index.ts';
 import type { Progress, StoredItem } from '../operations/index.ts';
-import { isConnected } from './health.ts';
-import type { Passed } from './target.ts';
+import { canTakePartInHandover } from './health.ts';
+import type { ActiveHandover } from './target.ts';
 
 /** What the driver `views` answers when a host has converged and cannot provide the service yet. */
 export const SERVICE_NOT_READY = 'service-not-ready';
 
 /** A service that does not move is worse than connections that are cut: then it goes on without them. */
-export const SEED_PATIENCE_MS = 10_000;
+export const CONNTRACK_SYNC_TIMEOUT_MS = 10_000;
 
 /** Both ends take part, so both must be there and know how. */
-export function canBeSeeded(fleet: FleetReader, { service, handOver: { from, to } }: Passed): boolean {
-  return service.doc.type === 'nat' && [from, to].every((host) => isConnected(fleet, host) && knows(fleet, host));
+export function canSyncConntrack(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): boolean {
+  return (
+    service.doc.type === 'nat' &&
+    [from, to].every((host) => canTakePartInHandover(fleet, host) && supportsConntrackSync(fleet, host))
+  );
 }
 
-function knows(fleet: FleetReader, host: string): boolean {
-  return (findHost(fleet, host)?.doc.serviceVersion ?? 0) >= SEEDING_VERSION;
+function supportsConntrackSync(fleet: FleetReader, host: string): boolean {
+  return (findHost(fleet, host)?.doc.serviceVersion ?? 0) >= CONNTRACK_SYNC_VERSION;
 }
 
 /** What the operator is to read in the end, whatever is waited for until then: a fact that every later reason carries on. */
-export interface Uncopied {
+export interface UnsyncedHosts {
   readonly uncopied?: readonly string[];
 }
 
-export function uncopiedIn({ doc: { reason } }: StoredItem): Uncopied {
+export function unsyncedHostsIn({ doc: { reason } }: StoredItem): UnsyncedHosts {
   const hosts = reason?.['uncopied'];
   return Array.isArray(hosts) ? { uncopied: hosts as readonly string[] } : {};
 }
@@ -37,13 +40,13 @@ export function isWaitingForHosts({ doc: { reason } }: StoredItem): boolean {
 }
 
 /** Those that were waited for in vain; none when one of them could not be waited for at all. */
-export function givenUpOn(item: StoredItem): Uncopied {
+export function collectUnsyncedHosts(item: StoredItem): UnsyncedHosts {
   const { reason } = item.doc;
   const behind = isWaitingForHosts(item) ? (reason?.['hosts'] as readonly string[]) : [];
-  return { uncopied: [...new Set([...(uncopiedIn(item).uncopied ?? []), ...behind])].sort() };
+  return { uncopied: [...new Set([...(unsyncedHostsIn(item).uncopied ?? []), ...behind])].sort() };
 }
 
-export function toldOf(item: StoredItem, { uncopied }: Uncopied): Pick<Progress, 'reason'> {
+export function unsyncedReason(item: StoredItem, { uncopied }: UnsyncedHosts): Pick<Progress, 'reason'> {
   if (uncopied === undefined) return {};
   return { reason: { code: 'connections-not-copied', service: item.doc.target.id, uncopied } };
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { setting, valueOf, type FleetReader } from '../fleet/index.ts';
 
 /** With three of them a loss is noticed in 300 ms. */
-const HEARTBEAT_MS = 100;
+const BFD_INTERVAL_MS = 100;
 
 export const ELECTION = setting('election', {
   about:
@@ -28,17 +28,17 @@ export const ELECTION = setting('election', {
     handOverDrainMs: 1000,
     handOversAtOnce: 256,
     heartbeats: true,
-    heartbeatMs: HEARTBEAT_MS,
+    heartbeatMs: BFD_INTERVAL_MS,
   },
 });
 
-export interface Heartbeats {
+export interface BfdSettings {
   readonly on: boolean;
   readonly everyMs: number;
 }
 
 /** Those who said something of elections before there were heartbeats have them as they are by default. */
-export function heartbeatsOf(fleet: FleetReader): Heartbeats {
-  const { heartbeats = true, heartbeatMs = HEARTBEAT_MS } = valueOf(fleet, ELECTION);
+export function bfdSettingsOf(fleet: FleetReader): BfdSettings {
+  const { heartbeats = true, heartbeatMs = BFD_INTERVAL_MS } = valueOf(fleet, ELECTION);
   return { on: heartbeats, everyMs: heartbeatMs };
 }

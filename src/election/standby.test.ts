@@ -98,7 +98,7 @@ test('what-is-held-still-keeps-its-standby', async () => {
 function unheardAsStandby(world: World, ...names: readonly string[]): void {
   const isStandby = (host: string): boolean =>
     [NAT, 'subnet-route:s1'].some((id) => service(world.fleet, id)?.standby === host);
-  world.unheard.has = (host) => names.includes(host) && isStandby(host);
+  world.bfdDownByMajority.has = (host) => names.includes(host) && isStandby(host);
 }
 
 test('a-standby-that-is-unheard-stays-while-nobody-else-can: it would be chosen again as soon as nobody listens for it', async () => {

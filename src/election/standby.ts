@@ -1,8 +1,8 @@
 // Who takes a service over when its host is lost. Chosen beforehand, so that every host knows where to send when it does not hear the
 // designated one any more; it stays while it is fit, because whoever watches it would have to follow every change.
-import type { Poll } from './candidates.ts';
+import type { ElectionContext } from './candidates.ts';
 import type { Service, ServiceType } from './model.ts';
-import type { Signed } from './passing.ts';
+import type { Authorship } from './passing.ts';
 
 /** A moment without DHCP harms nobody: whoever has an address keeps it. */
 export function hasStandby(type: ServiceType): boolean {
@@ -13,10 +13,10 @@ export function hasStandby(type: ServiceType): boolean {
  * The service with the standby that it should have. What is chosen is counted in the poll. During a hand-over too it is a third host, and not
  * the old one that still has the connections: that one redirects from `turn` on (docs/adr/0051).
  */
-export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Service {
-  const standby = standbyOf(poll, doc);
+export function assignStandby(context: ElectionContext, doc: Service, { by, nowMs }: Authorship): Service {
+  const standby = standbyOf(context, doc);
   if (standby === doc.standby) return doc;
-  poll.countStandby(doc.standby, standby);
+  context.recordStandbyChange(doc.standby, standby);
   const { standby: _, ...rest } = doc;
   return { ...rest, ...(standby !== undefined && { standby }), changedBy: by, changedAtMs: nowMs };
 }
@@ -26,10 +26,10 @@ export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Se
  * heard, and be chosen again, without end. It does no harm: who hears neither of the two sends to the designated host, and nothing is elected
  * to one that is unheard while another is heard.
  */
-function standbyOf(poll: Poll, doc: Service): string | undefined {
+function standbyOf(context: ElectionContext, doc: Service): string | undefined {
   const { designated, standby, type } = doc;
   if (designated === undefined || !hasStandby(type)) return undefined;
   const isAnother = standby !== undefined && standby !== designated.host;
-  if (isAnother && poll.mayStandBy(doc, standby)) return standby;
-  return poll.standbyFor(doc) ?? (isAnother && poll.isOnlyUnheard(doc, standby) ? standby : undefined);
+  if (isAnother && context.canStandBy(doc, standby)) return standby;
+  return context.chooseStandby(doc) ?? (isAnother && context.isRejectedOnlyByBfd(doc, standby) ? standby : undefined);
 }

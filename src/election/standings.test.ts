@@ -18,7 +18,7 @@ import { HOST } from '../hosts/index.ts';
 import { PORT, ROUTER, SUBNET, TRANSPORT_ZONE } from '../network/index.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
-import { Poll } from './candidates.ts';
+import { ElectionContext } from './candidates.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed } from './election-fixture.ts';
 import { SERVICE, type Service } from './model.ts';
 import { STANDINGS } from './standings.ts';
@@ -64,11 +64,11 @@ function anew(fleet: FleetReader): Fleet {
 }
 
 function told(fleet: FleetReader): object[] {
-  const poll = new Poll(fleet);
+  const poll = new ElectionContext(fleet);
   return SERVICES.map((doc) => {
     const { eligible, leaving, rejected } = poll.candidatesOf({ doc });
     const lists = [eligible, leaving, rejected].map(({ listed, count }) => ({ listed, count }));
-    return { lists, standby: poll.standbyFor(doc) };
+    return { lists, standby: poll.chooseStandby(doc) };
   });
 }
 
@@ -123,14 +123,14 @@ test('hosts-of-a-list-are-looked-up-once-until-one-comes', () => {
   const apply = (change: Change) => fleet.apply(fleet.revision + 1, [change]);
   const standings = fleet.projection(STANDINGS);
   const list = ['a', 'b'];
-  const first = standings.ofAll(list);
+  const first = standings.getAll(list);
   apply(fitHost('b', { baseWeight: 3 }));
-  expect(standings.ofAll(list)).toBe(first);
+  expect(standings.getAll(list)).toBe(first);
   expect(first.map(({ id, baseWeight }) => [id, baseWeight])).toEqual([
     ['a', 0],
     ['b', 3],
   ]);
   apply(fitHost('a'));
-  expect(standings.ofAll(list)).not.toBe(first);
-  expect(standings.ofAll(list)[0]?.host?.name).toBe('a');
+  expect(standings.getAll(list)).not.toBe(first);
+  expect(standings.getAll(list)[0]?.host?.name).toBe('a');
 });

@@ -3,7 +3,7 @@
 import type { AppliedChange, Forkable, Projection } from '../fleet/index.ts';
 import {
   DESIGNATIONS_VERSION,
-  excludedBy,
+  findExclusion,
   HOST,
   isTombstoned,
   STANDBY_VERSION,
@@ -11,13 +11,13 @@ import {
   type Host,
 } from '../hosts/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
-import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
+import { SERVICE, weightedHostOf, type Rejection, type Service } from './model.ts';
 
 export interface Standing {
   readonly id: string;
   host: Host | undefined;
   /** The first thing that speaks against it, its transport zone apart. */
-  because: Rejection | undefined;
+  rejection: Rejection | undefined;
   /** Nothing but its leaving speaks against it, its transport zone apart. */
   leaving: boolean;
   /** The services that it does, and what its base weight takes off them. Here, because documents lie far apart in memory. */
@@ -29,10 +29,10 @@ export interface Standing {
   zone: string;
 }
 
-const nobody = (id: string): Standing => ({
+const unknownStanding = (id: string): Standing => ({
   id,
   host: undefined,
-  because: 'unknown-host',
+  rejection: 'unknown-host',
   leaving: false,
   weight: 0,
   baseWeight: 0,
@@ -71,7 +71,7 @@ class Standings implements Forkable {
     const because = rejectionOf(host);
     const leaving = host !== undefined && host.state !== 'finalizing' && because === 'tombstoned';
     standing.host = host;
-    standing.because = because;
+    standing.rejection = because;
     standing.leaving = leaving && incapacityOf(host) === undefined;
     standing.baseWeight = host?.baseWeight ?? 0;
     standing.canStandBy = host !== undefined && host.serviceVersion >= STANDBY_VERSION;
@@ -80,7 +80,7 @@ class Standings implements Forkable {
   }
 
   #weigh(service: Service | undefined, by: 1 | -1): void {
-    const host = service === undefined ? undefined : weighsOn(service);
+    const host = service === undefined ? undefined : weightedHostOf(service);
     if (host !== undefined) this.#add(host, 'weight', by);
     if (service?.standby !== undefined) this.#add(service.standby, 'standbys', by);
   }
@@ -94,7 +94,7 @@ class Standings implements Forkable {
   #entry(id: string): Standing {
     let standing = this.#hosts.get(id);
     if (standing === undefined) {
-      this.#hosts.set(id, (standing = nobody(id)));
+      this.#hosts.set(id, (standing = unknownStanding(id)));
       // They may have somebody of this name who was nobody, or who has gone and is nobody since.
       this.#lists = undefined;
     }
@@ -105,16 +105,16 @@ class Standings implements Forkable {
     if (host === undefined && weight === 0 && standbys === 0) this.#hosts.delete(id);
   }
 
-  of(id: string): Readonly<Standing> {
-    return this.#hosts.get(id) ?? nobody(id);
+  get(id: string): Readonly<Standing> {
+    return this.#hosts.get(id) ?? unknownStanding(id);
   }
 
   /** In the order of the list, which must not change. They are looked up once for a list that is asked for again. */
-  ofAll(hosts: readonly string[]): readonly Readonly<Standing>[] {
+  getAll(hosts: readonly string[]): readonly Readonly<Standing>[] {
     this.#lists ??= new WeakMap();
     let standings = this.#lists.get(hosts);
     if (standings === undefined) {
-      standings = hosts.map((id) => this.#hosts.get(id) ?? nobody(id));
+      standings = hosts.map((id) => this.#hosts.get(id) ?? unknownStanding(id));
       this.#lists.set(hosts, standings);
     }
     return standings;
@@ -144,7 +144,7 @@ function rejectionOf(host: Host | undefined): Rejection | undefined {
 function incapacityOf(host: Host): Rejection | undefined {
   if (host.quarantined !== undefined) return 'quarantined';
   if (host.connection.state !== 'up' || host.forcedDown !== undefined) return 'not-connected';
-  if (excludedBy(host, 'services') !== undefined) return 'switch-out-of-control';
+  if (findExclusion(host, 'services') !== undefined) return 'switch-out-of-control';
   if (host.switch?.datapathId === undefined) return 'no-datapath-id';
   if (host.tunnelAddress === undefined) return 'no-tunnel-address';
   return host.serviceVersion < DESIGNATIONS_VERSION ? 'agent-too-old' : undefined;

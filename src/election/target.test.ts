@@ -14,7 +14,7 @@ async function leavingToX(): Promise<World> {
   await world.settle();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));
-  await world.look();
+  await world.reconcile();
   await world.pass();
   expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
   return world;

@@ -2,10 +2,10 @@
 // for goes there or nowhere; one that has to be goes to whoever can take it.
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
-import { Poll } from './candidates.ts';
-import { choose } from './choose.ts';
+import { ElectionContext } from './candidates.ts';
+import { chooseHost } from './choose.ts';
 import type { StoredItem } from '../operations/index.ts';
-import type { Cause, HandOver, Rejection, StoredService } from './model.ts';
+import type { Cause, Handover, Rejection, StoredService } from './model.ts';
 import { fallbackFor } from './verdict.ts';
 import { hasPresence } from './wanted.ts';
 import type { Choice } from './why.ts';
@@ -32,53 +32,53 @@ export type Target =
   | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
 
 /** A target that is away, or connected and not ready, after this long is passed over; or given up when there is no other. */
-export const PATIENCE_MS = 60_000;
+export const TARGET_TIMEOUT_MS = 60_000;
 
-export interface Passed {
+export interface ActiveHandover {
   readonly service: StoredService;
-  readonly handOver: HandOver;
+  readonly handOver: Handover;
 }
 
 /** The service, while it is this item that hands it over. */
-export function passedBy(service: StoredService | undefined, item: StoredItem): Passed | undefined {
+export function findActiveHandover(service: StoredService | undefined, item: StoredItem): ActiveHandover | undefined {
   const by = service?.doc.handOver;
   return service !== undefined && by !== undefined && by.operation === item.doc.operation
     ? { service, handOver: by }
     : undefined;
 }
 
-export interface AskTarget {
+export interface TargetQuery {
   readonly nowMs: number;
   /** It was given its time and is not ready: another is tried if there is one. */
-  readonly late: boolean;
+  readonly isTimedOut: boolean;
 }
 
-export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: AskTarget): Target {
-  const poll = new Poll(fleet);
-  const { service, handOver } = passed;
+export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs, isTimedOut }: TargetQuery): Target {
+  const context = new ElectionContext(fleet);
+  const { service, handOver } = active;
   const { cause } = handOver.why;
-  if (cause === 'host-leaving' && !leaves(fleet, handOver.from)) return { kind: 'host-stays' };
-  const because = poll.rejectionOf(service.doc, handOver.to);
-  if (because === undefined && !late) return { kind: 'fit' };
+  if (cause === 'host-leaving' && !isTombstonedHost(fleet, handOver.from)) return { kind: 'host-stays' };
+  const because = context.rejectionOf(service.doc, handOver.to);
+  if (because === undefined && !isTimedOut) return { kind: 'fit' };
   if (isVoluntary(cause)) {
     if (because === undefined) return { kind: 'fit' };
     if (because === 'not-in-service' && isRecovering(fleet, handOver.to)) return { kind: 'recovering' };
     return { kind: 'give-up', because };
   }
-  const except = because === undefined ? [handOver.from, handOver.to] : [handOver.from];
+  const excluded = because === undefined ? [handOver.from, handOver.to] : [handOver.from];
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
-  const choice = choose(poll, { service, cause, except, fallback }, nowMs);
+  const choice = chooseHost(context, { service, cause, excluded, fallback }, nowMs);
   if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
   // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
   if (choice !== undefined) return { kind: 'fit' };
   if (because === undefined) return { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
-  const isOver = nowMs - handOver.sinceMs > PATIENCE_MS;
+  const isOver = nowMs - handOver.sinceMs > TARGET_TIMEOUT_MS;
   if (isHopeless || isOver) return { kind: 'give-up', because };
   return { kind: 'nobody', because };
 }
 
-function leaves(fleet: FleetReader, host: string): boolean {
+function isTombstonedHost(fleet: FleetReader, host: string): boolean {
   const doc = findHost(fleet, host)?.doc;
   return doc !== undefined && isTombstoned(doc);
 }

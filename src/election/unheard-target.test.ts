@@ -14,7 +14,7 @@ async function served(...unheard: readonly string[]): Promise<World> {
   await world.settle();
   await world.put(...NAMES.flatMap((name) => [fitHost(name), portOn(name, 's1')]));
   await world.settle();
-  for (const name of unheard) await world.lose(name);
+  for (const name of unheard) await world.loseBfd(name);
   return world;
 }
 
@@ -56,7 +56,7 @@ describe('a hand-over to a host that most of its peers do not hear', () => {
     await drain(world);
     await world.until(NAT, 'seeding');
     const to = service(world.fleet, NAT)?.handOver?.to ?? '';
-    await world.lose(to);
+    await world.loseBfd(to);
     await world.settle();
     expect(hostOf(world)).toBe(NAMES.find((name) => name !== to));
     expect(world.violations).toEqual([]);

@@ -3,50 +3,50 @@
 // Switched all the same, elections would take the service away at once, and whoever empties the old host would begin anew, without end.
 import { idOf, mark, type FleetReader, type Reason } from '../fleet/index.ts';
 import type { RecordStep, StoredItem } from '../operations/index.ts';
-import { Poll } from './candidates.ts';
+import { ElectionContext } from './candidates.ts';
 import { isBeforeSwitch, SERVICE } from './model.ts';
-import { givesUp, toAnother } from './retarget.ts';
-import { isVoluntary, passedBy, type Passed } from './target.ts';
+import { failHandover, restartWithTarget } from './retarget.ts';
+import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.ts';
 import { whyOf } from './why.ts';
 
 /** What the driver `views` answers when the next host is unheard and one of the others is not. */
-const TARGET_UNHEARD = 'target-unheard';
+const TARGET_BFD_DOWN = 'target-unheard';
 
 /** What the driver is asked besides. */
-export interface TargetAsk {
+export interface TargetCheck {
   readonly target: string;
   /** Who could have the service instead. */
   readonly others: readonly string[];
 }
 
 /** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
-export function targetAskOf(fleet: FleetReader, { service: { doc }, handOver }: Passed): TargetAsk {
+export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver }: ActiveHandover): TargetCheck {
   const { from, to, why } = handOver;
   // What somebody asked for goes there or nowhere.
   if (isVoluntary(why.cause)) return { target: to, others: [from] };
-  const poll = new Poll(fleet);
+  const context = new ElectionContext(fleet);
   const known = [doc.standby, ...why.candidates.map(({ host }) => host)].filter((host) => host !== undefined);
   const others = [...new Set(known)].filter((host) => host !== from && host !== to);
-  return { target: to, others: others.filter((host) => poll.rejectionOf(doc, host) === undefined) };
+  return { target: to, others: others.filter((host) => context.rejectionOf(doc, host) === undefined) };
 }
 
 /** Another host, or the end of what somebody asked for; undefined when that is not what the driver answered, or not so any more. */
-export function stepOfUnheard(
+export function handleBfdDownTarget(
   fleet: FleetReader,
   item: StoredItem,
   { code, host: unheard, heard }: Reason,
   nowMs: number,
 ): RecordStep | undefined {
-  const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
-  if (code !== TARGET_UNHEARD || passed === undefined) return undefined;
-  const { service, handOver } = passed;
+  const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  if (code !== TARGET_BFD_DOWN || active === undefined) return undefined;
+  const { service, handOver } = active;
   const { from, to, why } = handOver;
   if (unheard !== to || !isBeforeSwitch(handOver)) return undefined;
-  if (isVoluntary(why.cause)) return givesUp(item, passed, 'unheard', nowMs);
+  if (isVoluntary(why.cause)) return failHandover(item, active, 'unheard', nowMs);
   const host = String(heard);
-  const poll = new Poll(fleet, (one) => one === to);
-  if (host === from || poll.rejectionOf(service.doc, host) !== undefined) return undefined;
+  const context = new ElectionContext(fleet, (one) => one === to);
+  if (host === from || context.rejectionOf(service.doc, host) !== undefined) return undefined;
   mark('hand-over-target-unheard');
-  const choice = { host, why: whyOf(why.cause, poll.candidatesOf(service, [from]), host, nowMs) };
-  return toAnother(item, passed, choice, nowMs);
+  const choice = { host, why: whyOf(why.cause, context.candidatesOf(service, [from]), host, nowMs) };
+  return restartWithTarget(item, active, choice, nowMs);
 }

@@ -11,7 +11,7 @@ interface Unready {
   readonly operation: string;
 }
 
-export function unreadyServices(fleet: FleetReader, host: string): Unready[] {
+export function findUnreadyServices(fleet: FleetReader, host: string): Unready[] {
   return [...fleet.find(SERVICES_TOUCHING_HOST, host)].flatMap(({ id: service }) =>
     [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, service))].flatMap(({ doc }) => {
       const { reason, operation } = doc;

@@ -1,13 +1,13 @@
 // How services are shown: as they are, with the reason in sentences.
 import { Type } from 'typebox';
-import { viewOf } from '../access/index.ts';
+import { defineRepresentation } from '../access/index.ts';
 import { SERVICE, SERVICE_SCHEMA, type Service } from './model.ts';
 import { whySentences } from './why.ts';
 
 /** A service belongs to the whole fleet: no site-bound caller sees it. */
-export const SERVICE_VIEW = viewOf<'service', Service>({
+export const SERVICE_REPRESENTATION = defineRepresentation<'service', Service>({
   kind: SERVICE,
-  show: (doc) => ({ ...doc, whySentences: whySentences(doc) }),
+  toJson: (doc) => ({ ...doc, whySentences: whySentences(doc) }),
   fields: {
     ...SERVICE_SCHEMA.properties,
     whySentences: Type.Array(Type.String(), { description: 'why this host, who else could, and who not' }),

@@ -17,12 +17,14 @@ export function subjectOf(id: string): Subject | undefined {
   return type === undefined ? undefined : { type, subject: id.slice(at + 1) };
 }
 
-export function isWanted(fleet: FleetReader, { type, subject }: Subject): boolean {
+export function isDesired(fleet: FleetReader, { type, subject }: Subject): boolean {
   switch (type) {
     case 'nat':
       return router(fleet, subject)?.externalNetwork !== undefined;
     case 'subnet-route':
-      return fleet.get(SUBNET, idOf(SUBNET, subject)) !== undefined && routersOf(fleet, subject).some(leadsOutside);
+      return (
+        fleet.get(SUBNET, idOf(SUBNET, subject)) !== undefined && routersOf(fleet, subject).some(hasExternalNetwork)
+      );
     case 'dhcp': {
       const subnet = fleet.get(SUBNET, idOf(SUBNET, subject))?.doc;
       return subnet?.dhcp === true && subnet.version === 4;
@@ -49,7 +51,7 @@ export function allServices(fleet: FleetReader): ServiceId[] {
   const ids = new Set<ServiceId>();
   for (const { id } of fleet.all(SERVICE)) ids.add(id);
   for (const { id, doc } of fleet.all(ROUTER)) {
-    if (leadsOutside(doc)) for (const one of servicesOfRouter(id, doc.subnets)) ids.add(one);
+    if (hasExternalNetwork(doc)) for (const one of servicesOfRouter(id, doc.subnets)) ids.add(one);
   }
   for (const { id, doc } of fleet.all(SUBNET)) if (doc.dhcp === true) ids.add(serviceId('dhcp', id));
   return [...ids].sort();
@@ -61,18 +63,18 @@ function subnetsOf(fleet: FleetReader, { type, subject }: Subject): readonly str
 }
 
 /** The hosts where a service has presence, each once, in no order. Costs O(presence). */
-export function presentHosts(fleet: FleetReader, of: Subject): Set<string> {
-  return new Set(presentLists(fleet, of).flat());
+export function hostsWithPresence(fleet: FleetReader, of: Subject): Set<string> {
+  return new Set(hostListsWithPresence(fleet, of).flat());
 }
 
 /** The same, subnet by subnet: a host may be in several. Each list is the very same for as long as its hosts are the same. */
-export function presentLists(fleet: FleetReader, of: Subject): (readonly string[])[] {
+export function hostListsWithPresence(fleet: FleetReader, of: Subject): (readonly string[])[] {
   const presence = presenceOf(fleet);
   return subnetsOf(fleet, of).map((subnet) => presence.listOfSubnet(subnet));
 }
 
 /** The first so many of them by name, but for some. Costs what is asked for, not the presence. */
-export function firstPresent(fleet: FleetReader, of: Subject, { count, except }: FirstOf): string[] {
+export function firstHostsWithPresence(fleet: FleetReader, of: Subject, { count, except }: PresenceLimit): string[] {
   const presence = presenceOf(fleet);
   const subnets = subnetsOf(fleet, of);
   const hosts = new Set<string>();
@@ -88,7 +90,7 @@ export function firstPresent(fleet: FleetReader, of: Subject, { count, except }:
   return subnets.length === 1 ? [...hosts] : [...hosts].sort().slice(0, count);
 }
 
-interface FirstOf {
+interface PresenceLimit {
   readonly count: number;
   readonly except: readonly string[];
 }
@@ -100,7 +102,7 @@ export function hasPresence(fleet: FleetReader, of: Subject, host: string): bool
 
 /** Whether any host but this one has presence. */
 export function hasPresenceElsewhere(fleet: FleetReader, of: Subject, host?: string): boolean {
-  return presentLists(fleet, of).some((hosts) => hosts.some((present) => present !== host));
+  return hostListsWithPresence(fleet, of).some((hosts) => hosts.some((present) => present !== host));
 }
 
 function router(fleet: FleetReader, id: string): Router | undefined {
@@ -111,6 +113,6 @@ function routersOf(fleet: FleetReader, subnet: string): Router[] {
   return [...fleet.find(ROUTERS_BY_SUBNET, subnet)].map(({ doc }) => doc);
 }
 
-function leadsOutside({ externalNetwork }: Router): boolean {
+function hasExternalNetwork({ externalNetwork }: Router): boolean {
   return externalNetwork !== undefined;
 }

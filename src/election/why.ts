@@ -79,14 +79,14 @@ export function whySentences({ designated, why, handOver }: Service): string[] {
 }
 
 /** How things stand now, whatever was recorded: for a service that nobody does, and for "why not c8". */
-export interface Standing {
+export interface CandidateSummary {
   readonly candidates: readonly Candidate[];
   readonly candidatesInAll: number;
   readonly rejected: Why['rejected'];
   readonly rejectedInAll: number;
 }
 
-export function standingOf({ eligible, rejected }: Candidates): Standing {
+export function summarizeCandidates({ eligible, rejected }: Candidates): CandidateSummary {
   return {
     candidates: [...eligible.listed],
     candidatesInAll: eligible.count,
@@ -95,17 +95,22 @@ export function standingOf({ eligible, rejected }: Candidates): Standing {
   };
 }
 
-export function standingSentences({ candidates, candidatesInAll, rejected, rejectedInAll }: Standing): string[] {
-  const can = candidates.map(scored).join(', ');
+export function candidateSentences({
+  candidates,
+  candidatesInAll,
+  rejected,
+  rejectedInAll,
+}: CandidateSummary): string[] {
+  const can = candidates.map(scoreText).join(', ');
   return [
     candidates.length === 0
       ? 'Now no host can take it.'
       : `Now these can take it: ${can}${andMore(candidatesInAll - candidates.length)}.`,
-    ...cannot(rejected, rejectedInAll),
+    ...rejectionSentences(rejected, rejectedInAll),
   ];
 }
 
-function cannot(rejected: Why['rejected'], inAll: number): string[] {
+function rejectionSentences(rejected: Why['rejected'], inAll: number): string[] {
   if (rejected.length === 0) return [];
   const told = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
   return [`Not eligible: ${told}${andMore(inAll - rejected.length)}.`];
@@ -118,8 +123,8 @@ function sentencesOf(why: Why): string[] {
   const more = candidatesInAll - candidates.length;
   return [
     `${occasion}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(why)}.`,
-    ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scored).join(', ')}${andMore(more)}.`]),
-    ...cannot(...withoutChosen(rejected, rejectedInAll, chosen)),
+    ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scoreText).join(', ')}${andMore(more)}.`]),
+    ...rejectionSentences(...omitChosen(rejected, rejectedInAll, chosen)),
   ];
 }
 
@@ -132,7 +137,7 @@ function exceptionOf({ chosen, rejected, kept }: Why): string {
 }
 
 /** One that is leaving and was chosen all the same is told of with the choice. */
-function withoutChosen(
+function omitChosen(
   rejected: Why['rejected'],
   inAll: number,
   chosen: string | undefined,
@@ -151,5 +156,5 @@ function chosenSentence(chosen: string, candidates: readonly Candidate[]): strin
   return `${chosen} was chosen with score ${own.score}, ${tie ? 'the first by id of those with the lowest' : 'the lowest'}`;
 }
 
-const scored = ({ host, score }: Candidate): string => `${host} with ${score}`;
+const scoreText = ({ host, score }: Candidate): string => `${host} with ${score}`;
 const andMore = (count: number): string => (count > 0 ? ` and ${count} more` : '');

@@ -1,8 +1,8 @@
 // Alarms of tunnel addresses that several hosts have: none are given any more, but stores of earlier versions have them, and a removed
 // host may report again after its address went to another. One alarm for each host, so that each site hears of its own.
-import { ALARM, ALARMS_BY_CODE, alarmId, raisedOrUpdated } from '../alarms/index.ts';
+import { ALARM, ALARMS_BY_CODE, alarmId, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import { remove, type Change, type FleetReader } from '../fleet/index.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { findHost, type StoredHost } from './find-host.ts';
 import { reportersOf } from './removed-reports.ts';
 import { TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
@@ -15,12 +15,12 @@ const NAMED_MAX = 3;
 /** What is to change of the alarms. Costs what hosts share addresses, and what alarms of this kind stand. */
 export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
   const wanted = new Set<string>();
-  const raised = fleet.projection(TUNNEL_ADDRESSES).shared().flatMap((address) =>
+  const raised = fleet.projection(TUNNEL_ADDRESSES).sharedAddresses().flatMap((address) =>
     conflictsAt(fleet, address).flatMap(({ host, others, count }) => {
       const id = alarmId(SHARED, host.id);
       wanted.add(id);
       const reason = { code: SHARED, host: host.id, address, others, count };
-      return raisedOrUpdated(fleet, id, { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
+      return raiseOrUpdateAlarm(fleet, id, { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
     }),
   ); // prettier-ignore
   const over = [...fleet.find(ALARMS_BY_CODE, SHARED)].filter(({ id }) => !wanted.has(id));
@@ -36,7 +36,7 @@ interface Conflict {
 }
 
 function conflictsAt(fleet: FleetReader, address: string): Conflict[] {
-  const hosts = fleet.projection(TUNNEL_ADDRESSES).of(address).flatMap((id) => findHost(fleet, id) ?? []); // prettier-ignore
+  const hosts = fleet.projection(TUNNEL_ADDRESSES).hostsAt(address).flatMap((id) => findHost(fleet, id) ?? []); // prettier-ignore
   const living = hosts.filter(({ doc }) => doc.state !== 'removed');
   const removed = hosts.flatMap((host) => {
     const { itself, as } = reportersOf(fleet, host.id);
@@ -65,6 +65,6 @@ export const addressSentences: ReasonSentences = {
     const hidden = Number(count) - named.length;
     const more = hidden === 0 ? [] : [`${hidden} ${named.length === 0 ? '' : 'more '}host${hidden === 1 ? '' : 's'}`];
     const who = [...(named.length === 0 ? [] : [named.join(', ')]), ...more].join(' and ');
-    return `Host ${said(host)} has the tunnel address ${said(address)}, and so ${Number(count) === 1 ? 'has' : 'have'} ${who}: they take each other's packets. Give each its own with "muster hosts edit ${said(host)} --tunnel-address", or stop the agent of one that was removed.`;
+    return `Host ${formatFact(host)} has the tunnel address ${formatFact(address)}, and so ${Number(count) === 1 ? 'has' : 'have'} ${who}: they take each other's packets. Give each its own with "muster hosts edit ${formatFact(host)} --tunnel-address", or stop the agent of one that was removed.`;
   },
 };

@@ -2,11 +2,11 @@
 // is not trusted.
 import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
-import type { Abandon } from './evacuator.ts';
+import type { AbandonCommand } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 
 /** One that does not leave has no mark: its copies are swept when it is back. */
-export function builtElsewhere(fleet: FleetReader, host: string, { by, nowMs }: Abandon): Change[] {
+export function markUntrustedAfterRebuild(fleet: FleetReader, host: string, { by, nowMs }: AbandonCommand): Change[] {
   const stored = findHost(fleet, host);
   if (stored?.doc.leaving === undefined) return [];
   const { doc } = stored;

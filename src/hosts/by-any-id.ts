@@ -2,14 +2,14 @@
 // names a host is marked in the schema of its route, and handlers get the name: this is the one place where ids are looked up.
 import type { TSchema } from 'typebox';
 import {
-  closed,
+  strictObject,
   HOST_MARK,
   HOST_REF,
   type Call,
   type HostMark,
   type Route,
-  type RouteFace,
-  type World,
+  type RouteFields,
+  type RouteContext,
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { ambiguousHost } from './find-host.ts';
@@ -21,30 +21,42 @@ const PLACES = ['params', 'query', 'body'] as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface Marked {
+interface HostField {
   readonly place: (typeof PLACES)[number];
   readonly field: string;
   readonly mark: HostMark;
 }
 
 /** The same route, for whichever id of a host the caller knows. */
-export function byAnyId(route: Route): Route {
+export function acceptAnyHostId(route: Route): Route {
   const isOfHosts = route.path === HOSTS_PATH || route.path.startsWith(`${HOSTS_PATH}/`);
-  const face: RouteFace = isOfHosts ? { ...route, params: closed({ id: HOST_REF }) } : route;
+  const face: RouteFields = isOfHosts ? { ...route, params: strictObject({ id: HOST_REF }) } : route;
   const marked = hostFieldsOf(face);
   if (marked.length === 0) return route;
   switch (route.kind) {
     case 'read':
-      return { ...face, kind: 'read', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
+      return {
+        ...face,
+        kind: 'read',
+        handle: (call, world) => handleWithHostNames(route.handle, marked, { call, world }),
+      };
     case 'write':
-      return { ...face, kind: 'write', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
+      return {
+        ...face,
+        kind: 'write',
+        handle: (call, world) => handleWithHostNames(route.handle, marked, { call, world }),
+      };
     case 'stream':
-      return { ...face, kind: 'stream', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
+      return {
+        ...face,
+        kind: 'stream',
+        handle: (call, world) => handleWithHostNames(route.handle, marked, { call, world }),
+      };
   }
 }
 
 /** The fields of a route that name a host. */
-export function hostFieldsOf(face: Pick<RouteFace, 'params' | 'query' | 'body'>): readonly Marked[] {
+export function hostFieldsOf(face: Pick<RouteFields, 'params' | 'query' | 'body'>): readonly HostField[] {
   return PLACES.flatMap((place) =>
     Object.entries(propertiesOf(face[place])).flatMap(([field, schema]) => {
       const mark = (schema as { readonly [HOST_MARK]?: HostMark })[HOST_MARK];
@@ -57,21 +69,21 @@ function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, TSch
   return schema !== undefined && 'properties' in schema ? (schema.properties as Record<string, TSchema>) : {};
 }
 
-interface Asked {
+interface HostRouteCall {
   readonly call: Call;
-  readonly world: World;
+  readonly world: RouteContext;
 }
 
-function withNames<R>(
-  handle: (call: Call, world: World) => R,
-  marked: readonly Marked[],
-  { call, world }: Asked,
+function handleWithHostNames<R>(
+  handle: (call: Call, world: RouteContext) => R,
+  marked: readonly HostField[],
+  { call, world }: HostRouteCall,
 ): R | { readonly kind: 'refuse'; readonly refusal: Refusal } {
   // Projects know nothing of hosts: to them an id is what they wrote, whoever has it.
   if (call.caller.project !== undefined) return handle(call, world);
-  const names: Record<Marked['place'], Record<string, string>> = { params: {}, query: {}, body: {} };
+  const names: Record<HostField['place'], Record<string, string>> = { params: {}, query: {}, body: {} };
   for (const { place, field, mark } of marked) {
-    const form = formIn((call[place] ?? {}) as Fields, field, mark);
+    const form = hostIdIn((call[place] ?? {}) as Fields, field, mark);
     if (form === undefined) continue;
     const match = matchHost(world.journal.fleet, form, call.caller.site);
     if (match.kind === 'ambiguous') return { kind: 'refuse', refusal: ambiguousHost(form, match.names) };
@@ -87,7 +99,7 @@ function withNames<R>(
 const HOST_TARGET = `${HOST.name}/`;
 
 /** What of a field is the id of a host, if it is one. */
-function formIn(fields: Fields, field: string, mark: HostMark): string | undefined {
+function hostIdIn(fields: Fields, field: string, mark: HostMark): string | undefined {
   const value = fields[field];
   if (typeof value !== 'string') return undefined;
   switch (mark) {

@@ -61,7 +61,10 @@ interface MayBeDegraded {
 }
 
 /** Why a host may not be chosen for something new; undefined when nothing of it is wrong in a way that counts for that. */
-export function excludedBy({ degraded }: MayBeDegraded, from: 'services' | 'instances'): Degraded[number] | undefined {
+export function findExclusion(
+  { degraded }: MayBeDegraded,
+  from: 'services' | 'instances',
+): Degraded[number] | undefined {
   return degraded?.find(({ type }) => EXCLUDES[type].includes(from));
 }
 
@@ -89,26 +92,30 @@ export const NEVER_BAD: ConditionMemory = { losses: 0, lastLossMs: 0, lastBadMs:
 const LOSSES_FORGOTTEN_MS = 600_000;
 const STEADY_DOUBLINGS_MAX = 5;
 
-export interface Judged {
+export interface ConditionVerdict {
   readonly memory: ConditionMemory;
   /** `pending`: what is reported differs from what is recorded, and has not lasted long enough. */
   readonly verdict: 'same' | 'pending' | 'record';
 }
 
 /** Trouble in words that are the same for the same trouble; empty for none. */
-interface Watched {
+interface ObservedCondition {
   readonly recorded: string;
   readonly reported: string;
   readonly memory: ConditionMemory;
 }
 
-type Patience = Pick<ConditionSettings, 'degradedAfterMs' | 'steadyMs'>;
+type DampingSettings = Pick<ConditionSettings, 'degradedAfterMs' | 'steadyMs'>;
 
-export function judgeTrouble(watched: Watched, nowMs: number, patience: Patience): Judged {
+export function judgeTrouble(watched: ObservedCondition, nowMs: number, patience: DampingSettings): ConditionVerdict {
   return watched.reported === '' ? judgeGood(watched, nowMs, patience) : judgeBad(watched, nowMs, patience);
 }
 
-function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, patience: Patience): Judged {
+function judgeBad(
+  { recorded, reported, memory }: ObservedCondition,
+  nowMs: number,
+  patience: DampingSettings,
+): ConditionVerdict {
   const badSinceMs = memory.badSinceMs ?? nowMs;
   // Before this report counts as the last: by the time that it has lasted, the long quiet before it would not be seen any more.
   const losses = lossesLately(memory, nowMs);
@@ -122,7 +129,11 @@ function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, patien
   return { memory: { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
 }
 
-function judgeGood({ recorded, memory }: Watched, nowMs: number, patience: Patience): Judged {
+function judgeGood(
+  { recorded, memory }: ObservedCondition,
+  nowMs: number,
+  patience: DampingSettings,
+): ConditionVerdict {
   const goodSinceMs = memory.goodSinceMs ?? nowMs;
   const isSteady = nowMs - goodSinceMs >= steadinessMs(memory, nowMs, patience);
   if (!isSteady) {
@@ -137,7 +148,7 @@ function lossesLately({ losses, lastBadMs }: ConditionMemory, nowMs: number): nu
   return nowMs - lastBadMs < LOSSES_FORGOTTEN_MS ? losses : 0;
 }
 
-function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: Patience): number {
+function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: DampingSettings): number {
   return steadyMs * 2 ** Math.min(Math.max(0, lossesLately(memory, nowMs) - 1), STEADY_DOUBLINGS_MAX);
 }
 

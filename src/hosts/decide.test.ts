@@ -5,7 +5,7 @@ import { alarmsModel } from '../alarms/index.ts';
 import { ITEM, OPERATION, operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import {
-  clearForcedDown,
+  clearForceDown,
   disableHost,
   editHost,
   enableHost,
@@ -13,7 +13,7 @@ import {
   joinHosts,
   type HostSpec,
 } from './decide.ts';
-import { HOST_VIEW } from './host-view.ts';
+import { HOST_REPRESENTATION } from './host-view.ts';
 import { HOST, hostsModel, isTombstoned, type Host } from './model.ts';
 
 function fleetWith(...changes: Change[]): Fleet {
@@ -115,14 +115,14 @@ describe('maintenance', () => {
       kind: 'accept',
       changes: [],
     });
-    expect(clearForcedDown(fleet, who)).toMatchObject({ kind: 'accept', changes: [] });
+    expect(clearForceDown(fleet, who)).toMatchObject({ kind: 'accept', changes: [] });
   });
 
   test('force-down-keeps-who-vouched', () => {
     const fleet = joined('c1');
     const forced = after(fleet, forceDownHost(fleet, { ...who, reason: 'seen dark' }));
     expect(forced.forcedDown).toEqual({ reason: 'seen dark', by: 'ann', atMs: 9 });
-    expect(after(fleet, clearForcedDown(fleet, who)).forcedDown).toBeUndefined();
+    expect(after(fleet, clearForceDown(fleet, who)).forcedDown).toBeUndefined();
   });
 
   test('an-edit-changes-only-what-it-names', () => {
@@ -136,7 +136,7 @@ describe('maintenance', () => {
     const fleet = joined('c1');
     const zones = (transportZone: string | null): unknown => {
       const doc = after(fleet, editHost(fleet, { ...who, edit: { transportZone } }));
-      expect(HOST_VIEW.show(doc)).not.toHaveProperty('leftZones');
+      expect(HOST_REPRESENTATION.toJson(doc)).not.toHaveProperty('leftZones');
       return doc.leftZones;
     };
     expect(after(fleet, editHost(fleet, { ...who, edit: { traits: ['x'] } })).leftZones).toBeUndefined();

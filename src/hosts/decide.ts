@@ -1,13 +1,13 @@
 // Deciding on hosts: joining a list of them, editing what operators say of one, and taking one in or out of maintenance.
 import type { Static } from 'typebox';
-import { revokedToken, tokensOfHost } from '../access/index.ts';
+import { revokeTokenChange, tokensOfHost } from '../access/index.ts';
 import { idOf, isId, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
 import { findHost, unknownHost } from './find-host.ts';
 import { HOST, type Host, type HOST_FACTS } from './model.ts';
-import { leftZones } from './transport-zone.ts';
+import { recordLeftZones } from './transport-zone.ts';
 import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address.ts';
 
 export { findHost, unknownHost, type StoredHost } from './find-host.ts';
@@ -58,7 +58,7 @@ export function joinHosts(fleet: FleetReader, command: JoinHosts): Decision<{ re
   return accept([...registered.changes, ...changes], { operation });
 }
 
-interface Registered {
+interface HostRegistration {
   readonly changes: readonly Change[];
   /** What an operation has to do for each of them. */
   readonly items: readonly NewItem[];
@@ -70,7 +70,7 @@ interface Registered {
 export function registerHosts(
   fleet: FleetReader,
   { hosts, by, callerSite, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'callerSite' | 'nowMs'>,
-): Registered | Refusal {
+): HostRegistration | Refusal {
   const problem = batchProblem(fleet, hosts) ?? addressProblem(fleet, hosts, callerSite);
   if (problem !== undefined) return problem;
   const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
@@ -94,7 +94,7 @@ function oldTokens(
 ): Change[] {
   if (findHost(fleet, host)?.doc.state !== 'removed') return [];
   const valid = tokensOfHost(fleet, host).filter(({ doc }) => doc.revoked === undefined);
-  return valid.map((token) => revokedToken(token, by, nowMs));
+  return valid.map((token) => revokeTokenChange(token, by, nowMs));
 }
 
 function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): Change {
@@ -115,14 +115,14 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     serviceVersion: 0,
     changedBy: by,
     changedAtMs: nowMs,
-    ...(before !== undefined && keptOf(before)),
-    ...(before !== undefined && before.state !== 'removed' && leftZones(before, said)),
+    ...(before !== undefined && keptFields(before)),
+    ...(before !== undefined && before.state !== 'removed' && recordLeftZones(before, said)),
   };
   return put(HOST, idOf(HOST, spec.name), host);
 }
 
 /** Of a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */
-function keptOf(before: Host): Partial<Host> {
+function keptFields(before: Host): Partial<Host> {
   const { state, readmitted, credential, serviceVersion, switch: identity } = before;
   return {
     ...((state === 'removed' || readmitted === true) && {
@@ -137,9 +137,9 @@ function keptOf(before: Host): Partial<Host> {
 function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
-  if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
+  if (twice.length > 0) return batchRefusal('invalid', 'duplicate-host', 'Named more than once', twice);
   const known = names.filter((name) => isId(name) && isTaken(fleet, name));
-  if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
+  if (known.length > 0) return batchRefusal('conflict', 'host-exists', 'Already in the fleet', known);
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }
@@ -164,7 +164,7 @@ function isTaken(fleet: FleetReader, name: string): boolean {
   return host.doc.state !== 'joining' || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, name)) > 0;
 }
 
-function listed(kind: Refusal['kind'], code: string, what: string, names: readonly string[]): Refusal {
+function batchRefusal(kind: Refusal['kind'], code: string, what: string, names: readonly string[]): Refusal {
   return {
     kind,
     code,
@@ -197,14 +197,14 @@ export function editHost(fleet: FleetReader, { id, edit, by, callerSite, nowMs }
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
       ...zone,
-      ...leftZones(host, zone),
+      ...recordLeftZones(host, zone),
       changedBy: by,
       changedAtMs: nowMs,
     };
   });
 }
 
-export interface Decree {
+export interface AuditedCommand {
   readonly id: string;
   readonly reason: string;
   readonly by: string;
@@ -214,7 +214,7 @@ export interface Decree {
 }
 
 /** Maintenance: the host takes nothing new. What runs on it stays. */
-export function disableHost(fleet: FleetReader, { id, reason, by, nowMs }: Decree): Decision<Host> {
+export function disableHost(fleet: FleetReader, { id, reason, by, nowMs }: AuditedCommand): Decision<Host> {
   return changeHost(fleet, id, (host) =>
     host.disabled?.reason === reason
       ? host
@@ -222,7 +222,7 @@ export function disableHost(fleet: FleetReader, { id, reason, by, nowMs }: Decre
   );
 }
 
-export function enableHost(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, 'reason'>): Decision<Host> {
+export function enableHost(fleet: FleetReader, { id, by, nowMs }: Omit<AuditedCommand, 'reason'>): Decision<Host> {
   return changeHost(fleet, id, (host) => {
     const { disabled, ...rest } = host;
     return disabled === undefined ? host : { ...rest, changedBy: by, changedAtMs: nowMs };
@@ -230,7 +230,7 @@ export function enableHost(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, '
 }
 
 /** Somebody vouches for the host being off, whatever is heard of it. */
-export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: Decree): Decision<Host> {
+export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: AuditedCommand): Decision<Host> {
   return changeHost(fleet, id, (host) =>
     host.forcedDown?.reason === reason
       ? host
@@ -238,7 +238,7 @@ export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: Dec
   );
 }
 
-export function clearForcedDown(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, 'reason'>): Decision<Host> {
+export function clearForceDown(fleet: FleetReader, { id, by, nowMs }: Omit<AuditedCommand, 'reason'>): Decision<Host> {
   return changeHost(fleet, id, (host) => {
     const { forcedDown, ...rest } = host;
     if (forcedDown === undefined) return host;

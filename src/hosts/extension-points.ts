@@ -3,9 +3,9 @@ import { extensionPoint, type Composition } from '../composition/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import type { UnreadyService } from './routes.ts';
-import type { PeersOf } from './scale-in-end.ts';
+import type { TunnelPeersLookup } from './scale-in-end.ts';
 import type { Rebalance } from './scale-out.ts';
-import type { TouchedBy } from './touched.ts';
+import type { RemovalImpactComputation } from './touched.ts';
 import type { ViewPart } from './view.ts';
 
 /** How each kind of tenant gets off a host. */
@@ -15,9 +15,9 @@ export const VIEW_PARTS = extensionPoint<ViewPart>('view-parts');
 /** How services are spread anew when hosts have come in. */
 export const REBALANCE = extensionPoint<Rebalance>('rebalance');
 /** The hosts that may have tunnels to one that leaves. */
-export const TUNNEL_PEERS = extensionPoint<PeersOf>('tunnel-peers');
+export const TUNNEL_PEERS = extensionPoint<TunnelPeersLookup>('tunnel-peers');
 /** What a preview says that leaving hosts touch. */
-export const TOUCHED_BY = extensionPoint<TouchedBy>('touched-by');
+export const REMOVAL_IMPACT = extensionPoint<RemovalImpactComputation>('touched-by');
 /** Services that a host was chosen for and cannot prepare. */
 export const UNREADY_SERVICES =
   extensionPoint<(fleet: FleetReader, host: string) => readonly UnreadyService[]>('unready-services');

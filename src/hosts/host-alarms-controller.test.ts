@@ -11,7 +11,7 @@ import { HOST, hostsModel, type Host } from './model.ts';
 import { hostChange } from './preview-fixture.ts';
 import { removedReportAlarm } from './removed-reports.ts';
 import { remainsOf } from './scale-in-removed.ts';
-import { TestWorld, type Begun } from './world-fixture.ts';
+import { TestWorld, type StartedServer } from './world-fixture.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -24,19 +24,13 @@ class AlarmsWorld extends TestWorld {
     super([accessModel, alarmsModel, sitesModel, hostsModel]);
   }
 
-  protected begin({ journal, clock, log }: Begun): OperationsController {
-    this.#controller = new HostAlarmsController({
-      journal,
-      clock,
-      log,
-      lastReportMs: () => this.reportedMs,
-      sharedCredentials: () => this.shared,
-    });
+  protected begin({ journal, clock, log }: StartedServer): OperationsController {
+    this.#controller = new HostAlarmsController({ journal, clock, log, lastReportMs: () => this.reportedMs });
     return new OperationsController({ journal, clock, log, kinds: new Map(), drivers: new Map() });
   }
 
   async look(): Promise<string[]> {
-    await this.#controller?.look();
+    await this.#controller?.reconcile();
     return [...this.fleet.all(ALARM)].map(({ id }): string => id);
   }
 }

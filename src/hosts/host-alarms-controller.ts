@@ -15,9 +15,7 @@ export interface HostAlarmsOptions {
   readonly log: Log;
   /** When the agent of a removed host last showed its old credential to this server. */
   readonly lastReportMs: (host: string) => number | undefined;
-  /** The hosts whose credential two machines show to this server, and when that was last seen. */
-  readonly sharedCredentials: () => Iterable<readonly [host: string, sharedMs: number]>;
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
 }
 
 const LOOK_MS = 5000;
@@ -34,14 +32,14 @@ export class HostAlarmsController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = LOOK_MS } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(lookMs, signal);
+      await this.reconcile();
+      await clock.sleep(intervalMs, signal);
     }
   }
 
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, clock, log } = this.#options;
     const nowMs = clock.nowMs();
     if (journal.fence === undefined) return;

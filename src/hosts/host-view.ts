@@ -1,44 +1,44 @@
 // How a host is shown: with what follows from its document, and without its credential and what only tunnels are
 // traced by.
 import { Type } from 'typebox';
-import { viewOf, type Sight } from '../access/index.ts';
+import { defineRepresentation, type Redactor } from '../access/index.ts';
 import { conditionText } from './record-conditions.ts';
 import { CONDITION_TYPES } from './conditions.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
-import { strayView } from './strays.ts';
+import { redactStrays } from './strays.ts';
 
 const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
 
 /** What others have said of a host may be about anything; what its own site has said is shown as it is. */
-function limitHost(doc: Host, sight: Sight): Host {
+function limitHost(doc: Host, sight: Redactor): Host {
   const { leaving, quarantined, disabled, forcedDown, degraded, strays } = doc;
   if ([leaving, quarantined, disabled, forcedDown, degraded, strays].every((one) => one === undefined)) return doc;
   const said = <T extends { reason: string; by: string }>(one: T): T => ({
     ...one,
-    reason: sight.textBy(one.reason, one.by),
+    reason: sight.redactTextBy(one.reason, one.by),
   });
   return {
     ...doc,
-    ...strayView(strays, sight),
-    ...(degraded !== undefined && { degraded: degraded.map((one) => sight.facts(one)) }),
+    ...redactStrays(strays, sight),
+    ...(degraded !== undefined && { degraded: degraded.map((one) => sight.redactFacts(one)) }),
     ...(disabled !== undefined && { disabled: said(disabled) }),
     ...(forcedDown !== undefined && { forcedDown: said(forcedDown) }),
-    ...(quarantined?.as !== undefined && { quarantined: { ...quarantined, as: sight.text(quarantined.as) } }),
+    ...(quarantined?.as !== undefined && { quarantined: { ...quarantined, as: sight.redactText(quarantined.as) } }),
     ...(leaving !== undefined && {
       leaving: {
         ...leaving,
-        ...(leaving.why !== undefined && { why: sight.textBy(leaving.why, leaving.by) }),
+        ...(leaving.why !== undefined && { why: sight.redactTextBy(leaving.why, leaving.by) }),
         ...(leaving.forced !== undefined && { forced: said(leaving.forced) }),
       },
     }),
   };
 }
 
-export const HOST_VIEW = viewOf<'host', Host>({
+export const HOST_REPRESENTATION = defineRepresentation<'host', Host>({
   kind: HOST,
   siteOf: (doc) => doc.site,
-  limit: limitHost,
-  show: ({ credential: _, leftZones: __, degraded, ...doc }) => ({
+  redact: limitHost,
+  toJson: ({ credential: _, leftZones: __, degraded, ...doc }) => ({
     ...doc,
     ...(degraded !== undefined && {
       degraded: degraded.map((condition) => ({ ...condition, sentence: conditionText(condition) })),

@@ -1,11 +1,11 @@
-export { clearForcedDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
+export { clearForceDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
 export type { HostSpec, StoredHost } from './decide.ts';
 export {
   CONDITION,
   CONDITION_MESSAGE_MAX,
   CONDITIONS,
   CONDITIONS_MAX,
-  excludedBy,
+  findExclusion,
   isOutOfControl,
   judgeTrouble,
   NEVER_BAD,
@@ -15,7 +15,7 @@ export type { Condition, ConditionMemory } from './conditions.ts';
 export { recordStrays, straysKey, summarizeStrays } from './strays.ts';
 export { recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS } from './join.ts';
-export { byAnyId, hostFieldsOf } from './by-any-id.ts';
+export { acceptAnyHostId, hostFieldsOf } from './by-any-id.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export {
@@ -37,22 +37,22 @@ export {
   DESIGNATIONS_VERSION,
   EARLY_BIND_VERSION,
   EARLY_CREATE_VERSION,
-  SEEDING_VERSION,
+  CONNTRACK_SYNC_VERSION,
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { allSteps } from './evacuator.ts';
+export { runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './plan-slices.ts';
-export { planTogetherSteps } from './preview-plan.ts';
+export { planBatchInSteps } from './preview-plan.ts';
 export type * from './evacuator.ts';
-export type { Touched, TouchedBy } from './touched.ts';
-export { builtElsewhere } from './built-elsewhere.ts';
-export { endInSlices, slicedWrite, startInSlices } from './scale-in-prepare.ts';
-export type { SlicedVerb, Slicing } from './scale-in-prepare.ts';
+export type { RemovalImpact, RemovalImpactComputation } from './touched.ts';
+export { markUntrustedAfterRebuild } from './built-elsewhere.ts';
+export { endInSlices, preparableWrite, startInSlices } from './scale-in-prepare.ts';
+export type { PreparableDecision, SlicingContext } from './scale-in-prepare.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 export { SCALE_IN } from './scale-in-settings.ts';
-export { ownCleanUp } from './pending-clean-up.ts';
+export { recordOwnCleanUp } from './pending-clean-up.ts';
 export { scaleInEndKind } from './scale-in-end.ts';
 export { scaleInModel } from './scale-in-model.ts';
 export { hostOfDrain } from './scale-in-moves.ts';
@@ -64,7 +64,7 @@ export {
   EVACUATORS,
   evacuatorsOf,
   REBALANCE,
-  TOUCHED_BY,
+  REMOVAL_IMPACT,
   TUNNEL_PEERS,
   UNREADY_SERVICES,
   VIEW_PARTS,

@@ -3,14 +3,14 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   createToken,
   ID,
   newSecret,
   optionalFields,
-  refused,
-  resourceAfter,
-  TOKEN_VIEW,
+  refusalAnswer,
+  renderCommitted,
+  TOKEN_REPRESENTATION,
   write,
   type Caller,
   type NewNames,
@@ -21,7 +21,7 @@ import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { NAME } from '../sites/index.ts';
 import { findHost, joinHosts, unknownHost } from './decide.ts';
-import { HOST_VIEW } from './host-view.ts';
+import { HOST_REPRESENTATION } from './host-view.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { CAPACITY, HOST_FACTS } from './model.ts';
 
@@ -34,12 +34,12 @@ const JOIN_TOKEN_MS = 24 * 3600 * 1000;
 const { capacity: _capacity, ...PLAIN_FACTS } = HOST_FACTS;
 const { ratios: RATIOS, ...SIZES } = CAPACITY.properties;
 
-const Spec = closed({
+const Spec = strictObject({
   name: NAME,
   site: Type.Optional(ID),
   ...optionalFields(PLAIN_FACTS),
   capacity: Type.Optional(
-    closed({ ...optionalFields(SIZES), ratios: Type.Optional(closed(optionalFields(RATIOS.properties))) }),
+    strictObject({ ...optionalFields(SIZES), ratios: Type.Optional(strictObject(optionalFields(RATIOS.properties))) }),
   ),
 });
 
@@ -62,13 +62,17 @@ export function specsOf<S extends { readonly site?: string | undefined }>(
 }
 
 /** Who asks, and which hosts may be named in the answer. */
-export function askedBy({ name, site }: Caller): { readonly by: string; readonly callerSite: string | undefined } {
+export function requesterOf({ name, site }: Caller): { readonly by: string; readonly callerSite: string | undefined } {
   return { by: name, callerSite: site };
 }
 
 /** The names that hosts are to have. */
 export function hostNames(hosts: readonly { readonly name: string }[]): NewNames {
-  return { view: HOST_VIEW, names: hosts.map(({ name }) => name), fieldOf: (at) => `/hosts/${at}/name` };
+  return {
+    representation: HOST_REPRESENTATION,
+    names: hosts.map(({ name }) => name),
+    fieldOf: (at) => `/hosts/${at}/name`,
+  };
 }
 
 export function joinRoutes(): Route[] {
@@ -83,7 +87,7 @@ const joinRoute = write({
   access: 'operator',
   scope: 'site',
   asksForNames: true,
-  body: closed(JOIN),
+  body: strictObject(JOIN),
   answers: {
     202: {
       about: 'the operation to follow',
@@ -92,10 +96,10 @@ const joinRoute = write({
   },
   handle: ({ body, caller }, { clock, ids }) => {
     const hosts = specsOf(body.hosts, caller);
-    if ('code' in hosts) return refused(hosts);
+    if ('code' in hosts) return refusalAnswer(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-    const asked = { ...askedBy(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'join hosts',
       operation,
@@ -112,7 +116,7 @@ const joinRoute = write({
 
 /** A token with which the agent of one host gets its own credential, once. */
 function joinTokenRoute(): Route {
-  const { schema } = TOKEN_VIEW;
+  const { schema } = TOKEN_REPRESENTATION;
   return write({
     method: 'POST',
     path: '/api/v1/hosts/:id/join-token',
@@ -121,7 +125,7 @@ function joinTokenRoute(): Route {
     access: 'operator',
     scope: 'site',
     params: BY_ID,
-    body: closed({ lifetimeMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: JOIN_DEADLINE_MAX_MS })) }),
+    body: strictObject({ lifetimeMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: JOIN_DEADLINE_MAX_MS })) }),
     answers: {
       201: {
         about: 'the token and, once, its secret',
@@ -145,11 +149,11 @@ function joinTokenRoute(): Route {
         expiresAtMs: nowMs + (body.lifetimeMs ?? JOIN_TOKEN_MS),
       };
       return {
-        target: { view: HOST_VIEW, id: params.id },
+        target: { view: HOST_REPRESENTATION, id: params.id },
         why: `make a join token for ${params.id}`,
-        decide: (fleet) => joinable(fleet, params.id) ?? createToken(fleet, { id, ...token }),
+        decide: (fleet) => denyRemovedHost(fleet, params.id) ?? createToken(fleet, { id, ...token }),
         answer: (made, after) => ({
-          ...resourceAfter(TOKEN_VIEW, after, { id: made, status: 201 }),
+          ...renderCommitted(TOKEN_REPRESENTATION, after, { id: made, status: 201 }),
           secrets: { secret },
         }),
       };
@@ -157,7 +161,7 @@ function joinTokenRoute(): Route {
   });
 }
 
-function joinable(fleet: FleetReader, id: string): Decision<never> | undefined {
+function denyRemovedHost(fleet: FleetReader, id: string): Decision<never> | undefined {
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
   if (host.doc.state !== 'removed') return undefined;

@@ -4,7 +4,7 @@ import { accessModel, TOKEN } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { ITEMS_BY_OPERATION, itemOfTask, recordStep, taskId, type StoredItem } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
-import type { Subject } from '../operations/torture-world.ts';
+import type { TortureSubject } from '../operations/torture-world.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { joinHosts } from './decide.ts';
 import { hostJoin } from './join.ts';
@@ -38,7 +38,7 @@ async function answer(journal: Journal, item: StoredItem, nowMs: number): Promis
   if (task === undefined || itemOfTask(taskId(item)) !== item.id) return;
   // The first look finds a fault, the second does not.
   const outcome = item.doc.attempt === 1 ? ('failed' as const) : ('done' as const);
-  const next = hostJoin.answered?.(
+  const next = hostJoin.handleTaskAnswer?.(
     journal.fleet,
     item,
     { task: taskId(item), outcome, problems: ['no bridge'] },
@@ -70,7 +70,7 @@ const joinToken = (name: string): Change =>
     createdBy: 'test',
   });
 
-const subject: Subject = {
+const subject: TortureSubject = {
   name: 'host-join',
   models: [accessModel, sitesModel, alarmsModel, hostsModel],
   kind: hostJoin,

@@ -1,28 +1,28 @@
 // The operation `host-join`: a registered host comes into service when its agent was heard and has looked over its
 // machine. Until then it waits, and says for what.
-import { revokedToken, TOKEN, tokensOfHost } from '../access/index.ts';
+import { revokeTokenChange, TOKEN, tokensOfHost } from '../access/index.ts';
 import { put, type Change } from '../fleet/index.ts';
 import {
-  expecting,
+  expectUnchanged,
   fail,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
   record,
   wait,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type ReasonSentences,
   type RecordStep,
   type StoredItem,
-  said,
-  saidProblems,
+  formatFact,
+  formatProblems,
   targetKey,
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { givenUp, isToBeFinalized } from './re-admit.ts';
-import { END_DEADLINE_MS, END_KIND, finalizing } from './scale-in-work.ts';
+import { abandonJoin, isToBeFinalized } from './re-admit.ts';
+import { END_DEADLINE_MS, END_KIND, finalizeItem } from './scale-in-work.ts';
 
 /** An agent that found its machine wanting is asked again after this time. */
 const PREFLIGHT_AGAIN_MS = 30_000;
@@ -44,7 +44,7 @@ export const hostJoin: OperationKind = {
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       const host = findHost(fleet, item.doc.target.id);
-      return host === undefined ? [fail(item, gone(item))] : nextStep(item, host, nowMs);
+      return host === undefined ? [fail(item, hostGoneReason(item))] : nextStep(item, host, nowMs);
     }),
 
   undo: (fleet, item, nowMs) => {
@@ -55,17 +55,17 @@ export const hostJoin: OperationKind = {
     const tokens = tokensOfHost(fleet, host.id);
     return {
       changes: [
-        ...ended(host, `end-${item.id}.${nowMs}` as OperationId, nowMs),
-        ...tokens.map((token) => revokedToken(token, JOINER, nowMs)),
+        ...endAbandonedJoin(host, `end-${item.id}.${nowMs}` as OperationId, nowMs),
+        ...tokens.map((token) => revokeTokenChange(token, JOINER, nowMs)),
       ],
-      expects: [expecting(HOST, host), ...tokens.map((token) => expecting(TOKEN, token))],
+      expects: [expectUnchanged(HOST, host), ...tokens.map((token) => expectUnchanged(TOKEN, token))],
     };
   },
 
   task: (_fleet, item) =>
     item.doc.step === 'preflight' && item.doc.state === 'running' ? { kind: 'preflight', args: {} } : undefined,
 
-  answered: (_fleet, item, answer, nowMs): RecordStep => {
+  handleTaskAnswer: (_fleet, item, answer, nowMs): RecordStep => {
     if (answer.outcome === 'done') return record(item, { state: 'running', step: 'activate' });
     const reason = { code: 'preflight-failed', host: item.doc.target.id, problems: answer.problems ?? [] };
     return wait(item, reason, nowMs + PREFLIGHT_AGAIN_MS);
@@ -73,12 +73,12 @@ export const hostJoin: OperationKind = {
 };
 
 /** It is forgotten, or leaves as others do where somebody may have a tunnel to it. */
-function ended(host: StoredHost, operation: OperationId, nowMs: number): Change[] {
-  const change = givenUp(host, operation, { by: JOINER, nowMs });
+function endAbandonedJoin(host: StoredHost, operation: OperationId, nowMs: number): Change[] {
+  const change = abandonJoin(host, operation, { by: JOINER, nowMs });
   if (!isToBeFinalized(host.doc)) return [change];
   const title = `remove host ${host.id}, whose join was given up`;
   const { site } = host.doc;
-  const items = [finalizing(host.id)];
+  const items = [finalizeItem(host.id)];
   return [
     change,
     ...newOperation({
@@ -94,9 +94,9 @@ function ended(host: StoredHost, operation: OperationId, nowMs: number): Change[
   ];
 }
 
-function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly Next[] {
+function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly PlannedStep[] {
   const { step, state, attempt, retryAtMs } = item.doc;
-  if (host.doc.state !== 'joining') return [inService(item, host)];
+  if (host.doc.state !== 'joining') return [finishInService(item, host)];
   const missing = agentMissing(host);
   if (missing !== undefined) return [wait(item, missing)];
   switch (step) {
@@ -107,7 +107,7 @@ function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly N
       return again ? [record(item, { state: 'running', step, attempt: attempt + 1 })] : [];
     }
     case 'activate':
-      return [activated(item, host, nowMs)];
+      return [activateHost(item, host, nowMs)];
     default:
       throw new Error(`host-join has no step "${step}"`);
   }
@@ -120,11 +120,11 @@ function agentMissing(host: StoredHost): { readonly code: string; readonly host:
 }
 
 /** The host is in service, or on its way out again: there is nothing left to do here. */
-function inService(item: StoredItem, host: StoredHost): RecordStep {
-  return record(item, { state: 'done', step: item.doc.step }, { expects: [expecting(HOST, host)] });
+function finishInService(item: StoredItem, host: StoredHost): RecordStep {
+  return record(item, { state: 'done', step: item.doc.step }, { expects: [expectUnchanged(HOST, host)] });
 }
 
-function activated(item: StoredItem, host: StoredHost, nowMs: number): RecordStep {
+function activateHost(item: StoredItem, host: StoredHost, nowMs: number): RecordStep {
   const { readmitted: _, ...doc } = host.doc;
   const active = {
     ...doc,
@@ -133,20 +133,20 @@ function activated(item: StoredItem, host: StoredHost, nowMs: number): RecordSte
     changedBy: JOINER,
     changedAtMs: nowMs,
   };
-  const made = { changes: [put(HOST, host.id, active)], expects: [expecting(HOST, host)] };
+  const made = { changes: [put(HOST, host.id, active)], expects: [expectUnchanged(HOST, host)] };
   return record(item, { state: 'done', step: 'activate' }, made);
 }
 
-function gone(item: StoredItem): { readonly code: string; readonly host: string } {
+function hostGoneReason(item: StoredItem): { readonly code: string; readonly host: string } {
   return { code: 'host-gone', host: item.doc.target.id };
 }
 
 export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
-    `Host ${said(host)} has no agent yet. Get a join token with "muster hosts join-token ${said(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
+    `Host ${formatFact(host)} has no agent yet. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
   'agent-not-heard': ({ host }) =>
-    `The agent of host ${said(host)} is not heard. Check that it runs and reaches this server.`,
+    `The agent of host ${formatFact(host)} is not heard. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
-    `The agent of host ${said(host)} found: ${saidProblems(problems)}. It looks again by itself.`,
-  'host-gone': ({ host }) => `Host ${said(host)} is not in the fleet any more.`,
+    `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It looks again by itself.`,
+  'host-gone': ({ host }) => `Host ${formatFact(host)} is not in the fleet any more.`,
 };

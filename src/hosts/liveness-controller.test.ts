@@ -72,11 +72,11 @@ class Hearing {
   /** Seconds pass; these hosts beat every five of them. */
   async pass(seconds: number, ...beating: string[]): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
-      if (second % 5 === 0) for (const host of beating) this.liveness.heard(host);
-      await this.liveness.look();
+      if (second % 5 === 0) for (const host of beating) this.liveness.recordHeartbeat(host);
+      await this.liveness.reconcile();
       this.nowMs += 1000;
     }
-    await this.liveness.look();
+    await this.liveness.reconcile();
   }
 
   /** Lets the controller look by itself; `slept` is told how long it sleeps each time. */
@@ -118,43 +118,43 @@ test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-hear
 
 test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-does-not-make-it-so', async () => {
   const world = await hearing('c1', 'c2', 'c3', 'c4');
-  expect(world.liveness.isQuiet('central')).toBe(true);
+  expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
-  expect(world.liveness.isQuiet('central')).toBe(false);
+  expect(world.liveness.maybePartitioned('central')).toBe(false);
   await world.pass(20, 'c2', 'c3', 'c4');
   expect(world.states).toBe('c1 suspect, c2 up, c3 up, c4 up');
-  expect(world.liveness.isQuiet('central')).toBe(false);
+  expect(world.liveness.maybePartitioned('central')).toBe(false);
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   expect(world.states).toBe('c1 up, c2 up, c3 up, c4 up');
   // They beat one after the other, and are cut off all at once.
   for (const host of ['c1', 'c2', 'c3', 'c4']) {
-    world.liveness.heard(host);
+    world.liveness.recordHeartbeat(host);
     await world.pass(1);
   }
   for (let second = 0; second < 30 && !world.states.includes('suspect'); second += 1) await world.pass(1);
   expect(world.states).toBe('c1 suspect, c2 up, c3 up, c4 up');
-  expect(world.liveness.isQuiet('central')).toBe(true);
+  expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(30);
-  expect(world.liveness.isQuiet('central')).toBe(true);
+  expect(world.liveness.maybePartitioned('central')).toBe(true);
   // Who takes over meanwhile does not know better.
   await world.takeOver();
-  expect(world.liveness.isQuiet('central')).toBe(true);
+  expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(30, 'c1', 'c2', 'c3', 'c4');
-  expect(world.liveness.isQuiet('central')).toBe(false);
+  expect(world.liveness.maybePartitioned('central')).toBe(false);
 });
 
 test.each([30, 370, 990])('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look: %i ms', async (laterMs) => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   world.nowMs += laterMs;
-  world.liveness.heard('c2');
+  world.liveness.recordHeartbeat('c2');
   const heardMs = world.nowMs;
   const over = new AbortController();
   const slept: number[] = [];
   await world.run(over.signal, (ms) => {
     slept.push(ms);
     world.nowMs += ms;
-    if (slept.length % 4 === 0) world.liveness.heard('c1');
+    if (slept.length % 4 === 0) world.liveness.recordHeartbeat('c1');
     if (world.states.includes('suspect') || slept.length > 100) over.abort();
   });
   expect(world.states).toBe('c1 up, c2 suspect');
@@ -169,14 +169,14 @@ test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async
   await world.pass(10, 'up', ...names);
   for (const name of names) {
     world.nowMs += 7;
-    world.liveness.heard(name);
+    world.liveness.recordHeartbeat(name);
   }
   const over = new AbortController();
   let looks = 0;
   await world.run(over.signal, (ms) => {
     looks += 1;
     world.nowMs += ms;
-    world.liveness.heard('up');
+    world.liveness.recordHeartbeat('up');
     if (!/c\d+ up/.test(world.states) || looks > 1000) over.abort();
   });
   expect(world.states).toContain('c99 suspect');
@@ -222,7 +222,7 @@ test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () 
   const changes = [put(HOST, idOf(HOST, 'c2'), down)];
   await world.journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes, answer: null }) });
   // Its clock stood still while another decided: what it heard seems to be of just now.
-  world.liveness.heard('c2');
+  world.liveness.recordHeartbeat('c2');
   world.nowMs += 1;
   await world.leadAgain();
   await world.pass(4, 'c1');
@@ -233,9 +233,9 @@ test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () 
 
 test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', async () => {
   const world = await hearing('c1');
-  world.liveness.heard('c1');
+  world.liveness.recordHeartbeat('c1');
   world.nowMs += 700;
-  await world.liveness.look();
+  await world.liveness.reconcile();
   expect(world.states).toBe('c1 up');
 });
 
@@ -253,7 +253,7 @@ test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async ()
   const leaving = { operation: 'op-1', drain: true, by: 'test', atMs: 0 };
   const down = { state: 'down' as const, sinceMs: 0 };
   await become({ state: 'drained', leaving, credential: 'tk', connection: down });
-  world.liveness.heard('c1');
+  world.liveness.recordHeartbeat('c1');
   await become({ state: 'drained', leaving, connection: down });
   await world.pass(3, 'c2');
   expect(world.states).toBe('c1 down, c2 up');
@@ -286,7 +286,7 @@ test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed'
       }),
     });
   await become({ state: 'finalizing', connection: { state: 'down', sinceMs: 0 } });
-  world.liveness.heard('c1');
+  world.liveness.recordHeartbeat('c1');
   await become({ state: 'removed', connection: unknown });
   await become({ state: 'joining', connection: unknown, readmitted: true });
   await world.pass(1);

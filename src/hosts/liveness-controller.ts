@@ -6,19 +6,19 @@ import type { Log } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
 import { findHost } from './decide.ts';
 import {
-  heardAgain,
+  addHeartbeat,
   LIVENESS,
-  lost,
-  NEVER_HEARD,
-  quietAfterMs,
-  type Heard,
-  type Listening,
+  addLoss,
+  NO_HEARTBEAT_HISTORY,
+  possiblePartitionAfterMs,
+  type HeartbeatHistory,
+  type ObservationWindow,
   type LivenessSettings,
 } from './liveness.ts';
 import { HOST } from './model.ts';
 import {
   planLiveness,
-  quietSites,
+  findPossiblyPartitionedSites,
   recordSilentSites,
   recordTransitions,
   type LivenessPlan,
@@ -29,7 +29,7 @@ export interface LivenessOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
 }
 
 const LOOK_MS = 1000;
@@ -43,33 +43,33 @@ const TRANSITIONS_PER_COMMIT = 100;
 export class LivenessController {
   readonly #options: LivenessOptions;
   /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
-  readonly #heard = new Map<string, Heard>();
+  readonly #heartbeats = new Map<string, HeartbeatHistory>();
   /** Heard, but not up yet: joining, or back after a loss. */
   readonly #returning = new Set<string>();
   #epoch: number | undefined;
-  #listeningSinceMs = 0;
-  #lookedMs = 0;
+  #observingSinceMs = 0;
+  #lastPassMs = 0;
   /** When the first of those that are heard is suspect, if it is not heard again. */
   #dueMs: number | undefined;
-  #earlyLookMs = 0;
+  #earlyPassMs = 0;
   /** Found when it is asked for the first time after a look: nobody asks while no host is missed. */
-  #quiet: ReadonlySet<string> | undefined;
+  #possiblyPartitionedSites: ReadonlySet<string> | undefined;
 
   constructor(options: LivenessOptions) {
     this.#options = options;
   }
 
   /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
-  heard(host: string, isUp = this.#isUp(host)): void {
+  recordHeartbeat(host: string, isUp = this.#isUp(host)): void {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
     // Before the first look of a term: whoever is heard until then is heard in it.
     if (journal.fence !== undefined && journal.fence.epoch !== this.#epoch)
-      this.#listenAnew(journal.fence.epoch, nowMs);
+      this.#restartObservation(journal.fence.epoch, nowMs);
     const settings = valueOf(journal.fleet, LIVENESS);
-    const heard = heardAgain(this.#heard.get(host) ?? NEVER_HEARD, nowMs, settings);
-    this.#heard.delete(host);
-    this.#heard.set(host, heard);
+    const heard = addHeartbeat(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs, settings);
+    this.#heartbeats.delete(host);
+    this.#heartbeats.set(host, heard);
     if (!isUp) this.#returning.add(host);
   }
 
@@ -78,95 +78,104 @@ export class LivenessController {
   }
 
   /** When a host was last heard by this server. */
-  lastHeardMs(host: string): number | undefined {
-    return this.#heard.get(host)?.lastMs;
+  lastHeartbeatMs(host: string): number | undefined {
+    return this.#heartbeats.get(host)?.lastMs;
   }
 
   /**
    * Whether so many hosts of a site are not heard that its link may be cut, or this server has not listened for long enough to
    * tell: nobody there is to be taken for lost by their silence.
    */
-  isQuiet(site: string): boolean {
+  maybePartitioned(site: string): boolean {
     const { journal, clock } = this.#options;
     if (journal.fence === undefined || journal.fence.epoch !== this.#epoch) return true;
-    const listening = { sinceMs: this.#listeningSinceMs, nowMs: clock.nowMs() };
+    const listening = { sinceMs: this.#observingSinceMs, nowMs: clock.nowMs() };
     const settings = valueOf(journal.fleet, LIVENESS);
-    if (listening.nowMs - listening.sinceMs < quietAfterMs(settings)) return true;
-    this.#quiet ??= quietSites(journal.fleet, this.#heard, listening, settings);
-    return this.#quiet.has(site);
+    if (listening.nowMs - listening.sinceMs < possiblePartitionAfterMs(settings)) return true;
+    this.#possiblyPartitionedSites ??= findPossiblyPartitionedSites(
+      journal.fleet,
+      this.#heartbeats,
+      listening,
+      settings,
+    );
+    return this.#possiblyPartitionedSites.has(site);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(this.#untilNextLookMs(), signal);
+      await this.reconcile();
+      await clock.sleep(this.#nextPassInMs(), signal);
     }
   }
 
-  #untilNextLookMs(): number {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+  #nextPassInMs(): number {
+    const { clock, intervalMs = LOOK_MS } = this.#options;
     const nowMs = clock.nowMs();
-    const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyLookMs + BETWEEN_EARLY_LOOKS_MS);
-    if (earlyMs >= nowMs + lookMs) return lookMs;
-    this.#earlyLookMs = Math.max(earlyMs, nowMs);
-    return this.#earlyLookMs - nowMs;
+    const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyPassMs + BETWEEN_EARLY_LOOKS_MS);
+    if (earlyMs >= nowMs + intervalMs) return intervalMs;
+    this.#earlyPassMs = Math.max(earlyMs, nowMs);
+    return this.#earlyPassMs - nowMs;
   }
 
   /** Judges every host once. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
     this.#dueMs = undefined;
-    this.#quiet = undefined;
+    this.#possiblyPartitionedSites = undefined;
     if (journal.fence === undefined) {
       this.#epoch = undefined;
       return;
     }
-    this.#listenAnewIfAway(journal.fence.epoch, nowMs);
-    this.#lookedMs = nowMs;
-    const listening = { sinceMs: this.#listeningSinceMs, nowMs };
+    this.#restartObservationAfterAbsence(journal.fence.epoch, nowMs);
+    this.#lastPassMs = nowMs;
+    const listening = { sinceMs: this.#observingSinceMs, nowMs };
     const settings = valueOf(journal.fleet, LIVENESS);
-    const watched = this.#watched(journal.fleet, listening, settings);
+    const watched = this.#hostsToAssess(journal.fleet, listening, settings);
     await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
   }
 
-  #listenAnewIfAway(epoch: number, nowMs: number): void {
-    if (epoch === this.#epoch && nowMs - this.#lookedMs <= ABSENT_AFTER_MS) return;
+  #restartObservationAfterAbsence(epoch: number, nowMs: number): void {
+    if (epoch === this.#epoch && nowMs - this.#lastPassMs <= ABSENT_AFTER_MS) return;
     if (epoch === this.#epoch) mark('liveness-own-absence');
-    this.#listenAnew(epoch, nowMs);
+    this.#restartObservation(epoch, nowMs);
   }
 
-  #listenAnew(epoch: number, nowMs: number): void {
+  #restartObservation(epoch: number, nowMs: number): void {
     if (epoch !== this.#epoch) this.#expectAll();
     this.#epoch = epoch;
-    this.#listeningSinceMs = nowMs;
-    this.#lookedMs = nowMs;
+    this.#observingSinceMs = nowMs;
+    this.#lastPassMs = nowMs;
   }
 
   /** A new holder knows nobody's voice yet: whoever was heard before is expected to be heard again. Costs O(fleet), once. */
   #expectAll(): void {
-    const known = new Map(this.#heard);
-    this.#heard.clear();
+    const known = new Map(this.#heartbeats);
+    this.#heartbeats.clear();
     for (const { id, doc } of this.#options.journal.fleet.all(HOST)) {
-      if (doc.connection.state !== 'unknown' && !known.has(id)) this.#heard.set(id, NEVER_HEARD);
+      if (doc.connection.state !== 'unknown' && !known.has(id)) this.#heartbeats.set(id, NO_HEARTBEAT_HISTORY);
     }
-    for (const [host, heard] of known) this.#heard.set(host, heard);
+    for (const [host, heard] of known) this.#heartbeats.set(host, heard);
   }
 
   /** The hosts that a look has to judge, and forgets those that are no more. */
-  #watched(fleet: FleetReader, listening: Listening, settings: LivenessSettings): Map<string, Heard> {
-    const watched = new Map<string, Heard>();
-    for (const [host, heard] of this.#heard) {
+  #hostsToAssess(
+    fleet: FleetReader,
+    listening: ObservationWindow,
+    settings: LivenessSettings,
+  ): Map<string, HeartbeatHistory> {
+    const watched = new Map<string, HeartbeatHistory>();
+    for (const [host, heard] of this.#heartbeats) {
       if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) {
         this.#dueMs = heard.lastMs + settings.suspectAfterMs;
         break;
       }
-      if (findHost(fleet, host) === undefined) this.#heard.delete(host);
+      if (findHost(fleet, host) === undefined) this.#heartbeats.delete(host);
       else watched.set(host, heard);
     }
     for (const host of this.#returning) {
-      const heard = this.#heard.get(host);
+      const heard = this.#heartbeats.get(host);
       const stored = findHost(fleet, host);
       if (heard === undefined || stored === undefined || stored.doc.connection.state === 'up')
         this.#returning.delete(host);
@@ -177,7 +186,8 @@ export class LivenessController {
 
   async #record(plan: LivenessPlan, nowMs: number): Promise<void> {
     for (const { host, to } of plan.transitions) {
-      if (to === 'suspect' || to === 'down') this.#heard.set(host, lost(this.#heard.get(host) ?? NEVER_HEARD, nowMs));
+      if (to === 'suspect' || to === 'down')
+        this.#heartbeats.set(host, addLoss(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs));
     }
     const slices: Transition[][] = [];
     for (let at = 0; at < plan.transitions.length; at += TRANSITIONS_PER_COMMIT) {

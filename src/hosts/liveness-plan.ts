@@ -1,20 +1,20 @@
 // The liveness of all hosts at once: which connections change, and which sites are silent as a whole.
 import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { alarmId, clearAlarm, raiseAlarm } from '../alarms/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import {
   ALL_AT_LEAST,
-  areTooMany,
+  isMassSilenceSize,
   isMassSilence,
   judge,
-  quietAfterMs,
+  possiblePartitionAfterMs,
   silence,
-  type Heard,
-  type Listening,
+  type HeartbeatHistory,
+  type ObservationWindow,
   type LivenessSettings,
   type SiteSize,
 } from './liveness.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { HOST, HOSTS_BY_SITE, type ConnectionState, type Host } from './model.ts';
 
 export interface Transition {
@@ -32,7 +32,7 @@ export interface LivenessPlan {
 }
 
 /** What is seen of one site in one look. */
-interface SiteLook {
+interface SiteSilence {
   readonly silentSince: number[];
   readonly falling: Transition[];
 }
@@ -43,28 +43,28 @@ interface SiteLook {
  */
 export function planLiveness(
   fleet: FleetReader,
-  watched: Iterable<readonly [host: string, heard: Heard]>,
-  listening: Listening,
+  watched: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  listening: ObservationWindow,
   settings: LivenessSettings,
 ): LivenessPlan {
-  const sites = new Map<string, SiteLook>();
+  const sites = new Map<string, SiteSilence>();
   const transitions: Transition[] = [];
-  for (const [host, heard] of watched) {
+  for (const [host, heartbeats] of watched) {
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
     if (doc === undefined || hasNoAgent(doc)) continue;
     const from = doc.connection.state;
-    const site = lookOf(sites, doc.site);
-    const silentMs = silence(heard, listening);
+    const site = siteSilenceOf(sites, doc.site);
+    const silentMs = silence(heartbeats, listening);
     // Hosts that are down already fell silent before; they say nothing about the site's uplink now.
     if (silentMs >= settings.suspectAfterMs && from !== 'down' && from !== 'unknown') {
       site.silentSince.push(listening.nowMs - silentMs);
     }
-    const to = judge({ host, site: doc.site, connection: from, heard }, listening, settings);
+    const to = judge({ host, site: doc.site, connection: from, heartbeats }, listening, settings);
     if (to === from) continue;
     if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
     else transitions.push({ host, from, to });
   }
-  return withSites(fleet, transitions, sites, settings);
+  return holdBackMassSilence(fleet, transitions, sites, settings);
 }
 
 /**
@@ -81,15 +81,15 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
  * The sites of which too many hosts are not heard just now: who of them is lost cannot be told. `heard` in the order of hearing,
  * the longest silent first. Costs O(silent), and O(site) for a site that may be one.
  */
-export function quietSites(
+export function findPossiblyPartitionedSites(
   fleet: FleetReader,
-  heard: Iterable<readonly [host: string, heard: Heard]>,
-  listening: Listening,
+  heartbeats: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  listening: ObservationWindow,
   settings: LivenessSettings,
 ): ReadonlySet<string> {
-  const quietMs = quietAfterMs(settings);
+  const quietMs = possiblePartitionAfterMs(settings);
   const silent = new Map<string, number>();
-  for (const [host, one] of heard) {
+  for (const [host, one] of heartbeats) {
     if (one.lastMs !== undefined && listening.nowMs - one.lastMs < quietMs) break;
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
     if (doc === undefined || doc.state === 'removed' || silence(one, listening) < quietMs) continue;
@@ -98,21 +98,22 @@ export function quietSites(
   }
   const sites = [...silent].filter(
     ([site, count]) =>
-      count >= Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST) && areTooMany(count, sizeOf(fleet, site), settings),
+      count >= Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST) &&
+      isMassSilenceSize(count, sizeOf(fleet, site), settings),
   );
   return new Set(sites.map(([site]) => site));
 }
 
-function lookOf(sites: Map<string, SiteLook>, site: string): SiteLook {
+function siteSilenceOf(sites: Map<string, SiteSilence>, site: string): SiteSilence {
   let look = sites.get(site);
   if (look === undefined) sites.set(site, (look = { silentSince: [], falling: [] }));
   return look;
 }
 
-function withSites(
+function holdBackMassSilence(
   fleet: FleetReader,
   transitions: Transition[],
-  sites: ReadonlyMap<string, SiteLook>,
+  sites: ReadonlyMap<string, SiteSilence>,
   settings: LivenessSettings,
 ): LivenessPlan {
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
@@ -154,13 +155,13 @@ export function recordTransitions(
     const stored = fleet.get(HOST, idOf(HOST, host));
     if (stored === undefined || hasNoAgent(stored.doc) || stored.doc.connection.state !== from) return [];
     const doc: Host = { ...stored.doc, connection: { state: to, sinceMs: nowMs } };
-    return [put(HOST, stored.id, to === 'up' ? heardOf(doc, nowMs) : doc)];
+    return [put(HOST, stored.id, to === 'up' ? quarantineIfFenced(doc, nowMs) : doc)];
   });
   return accept(changes, changes.length);
 }
 
 /** Somebody vouched for it being off, and what it had was built elsewhere: it is not trusted with what it may still run. */
-function heardOf(host: Host, nowMs: number): Host {
+function quarantineIfFenced(host: Host, nowMs: number): Host {
   const { forcedDown, leaving, quarantined } = host;
   if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
   mark('vouched-off-host-heard');
@@ -177,14 +178,14 @@ export function recordSilentSites(
   const changes = sites.flatMap((site) => {
     const id = alarmId('mass-silence', site);
     const silent = plan.silentSites.find((one) => one.site === site);
-    if (silent === undefined) return cleared(fleet, id);
+    if (silent === undefined) return clearAlarm(fleet, id);
     const reason = { code: 'mass-silence', site, silent: silent.silent, hosts: silent.hosts };
-    return raised(fleet, id, { severity: 'critical', site, reason, sinceMs: nowMs });
+    return raiseAlarm(fleet, id, { severity: 'critical', site, reason, sinceMs: nowMs });
   });
   return accept(changes, changes.length);
 }
 
 export const livenessSentences: ReasonSentences = {
   'mass-silence': ({ site, silent, hosts }) =>
-    `${said(silent)} of ${said(hosts)} hosts of site ${said(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Look at that link; if hosts are off for certain, say so with "muster hosts force-down".`,
+    `${formatFact(silent)} of ${formatFact(hosts)} hosts of site ${formatFact(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Look at that link; if hosts are off for certain, say so with "muster hosts force-down".`,
 };

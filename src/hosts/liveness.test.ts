@@ -3,17 +3,21 @@ import { alarmsModel, ALARM, alarmId } from '../alarms/index.ts';
 import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
-import { heardAgain, judge, LIVENESS, lost, NEVER_HEARD, type Heard } from './liveness.ts';
+import { addHeartbeat, judge, LIVENESS, addLoss, NO_HEARTBEAT_HISTORY, type HeartbeatHistory } from './liveness.ts';
 import { planLiveness, recordSilentSites, recordTransitions } from './liveness-plan.ts';
 import { HOST, hostsModel, type ConnectionState, type Host } from './model.ts';
 
 const settings = LIVENESS.defaultValue;
 const START = 1_000_000;
-const heardAt = (ms: number): Heard => heardAgain(NEVER_HEARD, ms, settings);
+const heardAt = (ms: number): HeartbeatHistory => addHeartbeat(NO_HEARTBEAT_HISTORY, ms, settings);
 
 describe('one host', () => {
-  const at = (connection: ConnectionState, heard: Heard, nowMs: number, sinceMs = START - 1_000_000): ConnectionState =>
-    judge({ host: 'c1', site: 's', connection, heard }, { sinceMs, nowMs }, settings);
+  const at = (
+    connection: ConnectionState,
+    heartbeats: HeartbeatHistory,
+    nowMs: number,
+    sinceMs = START - 1_000_000,
+  ): ConnectionState => judge({ host: 'c1', site: 's', connection, heartbeats }, { sinceMs, nowMs }, settings);
 
   test.each<[name: string, connection: ConnectionState, silentMs: number, wanted: ConnectionState]>([
     ['heard just now is up', 'unknown', 0, 'up'],
@@ -27,7 +31,7 @@ describe('one host', () => {
   });
 
   test('never-heard-is-unknown-not-down', () => {
-    expect(at('unknown', NEVER_HEARD, START + 10 * 60_000)).toBe('unknown');
+    expect(at('unknown', NO_HEARTBEAT_HISTORY, START + 10 * 60_000)).toBe('unknown');
   });
 
   test('silence-does-not-count-from-before-the-holder-listened', () => {
@@ -37,7 +41,7 @@ describe('one host', () => {
   });
 
   test('a-host-is-not-up-by-what-was-heard-before-the-holder-listened', () => {
-    const [long, once] = [heardAt(START), lost(heardAt(START), START + 20_000)];
+    const [long, once] = [heardAt(START), addLoss(heardAt(START), START + 20_000)];
     for (const connection of ['down', 'suspect', 'unknown'] as const) {
       expect(at(connection, long, START + 600_000, START + 600_000)).toBe(connection);
       expect(at(connection, once, START + 600_000, START + 600_000)).toBe(connection);
@@ -45,17 +49,21 @@ describe('one host', () => {
   });
 
   test('a-lost-host-is-up-again-only-after-a-steady-while-and-each-loss-doubles-it', () => {
-    const once = heardAgain(lost(heardAt(START), START + 20_000), START + 30_000, settings);
+    const once = addHeartbeat(addLoss(heardAt(START), START + 20_000), START + 30_000, settings);
     expect(at('suspect', once, START + 30_000)).toBe('suspect');
     expect(at('suspect', once, START + 35_000)).toBe('up');
-    const twice = heardAgain(lost(lost(heardAt(START), START + 20_000), START + 25_000), START + 30_000, settings);
+    const twice = addHeartbeat(
+      addLoss(addLoss(heardAt(START), START + 20_000), START + 25_000),
+      START + 30_000,
+      settings,
+    );
     expect(at('suspect', twice, START + 35_000)).toBe('suspect');
     expect(at('suspect', twice, START + 40_000)).toBe('up');
   });
 
   test('losses-are-forgotten-after-ten-quiet-minutes', () => {
-    const old = lost(lost(heardAt(START), START), START + 1);
-    expect(lost(old, START + 601_000).losses).toBe(1);
+    const old = addLoss(addLoss(heardAt(START), START), START + 1);
+    expect(addLoss(old, START + 601_000).losses).toBe(1);
   });
 });
 
@@ -100,7 +108,7 @@ describe('a whole site', () => {
   const listening = { sinceMs: 0, nowMs };
 
   function planned(hosts: number, silent: number): ReturnType<typeof planLiveness> {
-    const heard = new Map<string, Heard>();
+    const heard = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < hosts; at += 1) heard.set(`edge-${at}`, heardAt(at < silent ? START : nowMs));
     return planLiveness(fleetOf({ edge: hosts }, 'suspect'), heard, listening, settings);
   }
@@ -151,7 +159,7 @@ describe('a whole site', () => {
   });
 
   test('another-site-is-judged-on-its-own', () => {
-    const heard = new Map<string, Heard>();
+    const heard = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < 5; at += 1)
       heard.set(`edge-${at}`, heardAt(START)).set(`hub-${at}`, heardAt(at === 0 ? START : nowMs));
     const plan = planLiveness(fleetOf({ edge: 5, hub: 5 }, 'suspect'), heard, listening, settings);

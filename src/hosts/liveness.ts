@@ -35,7 +35,7 @@ export const LIVENESS = setting('liveness', {
 export type LivenessSettings = (typeof LIVENESS)['defaultValue'];
 
 /** What the holder remembers of one host's heartbeats. */
-export interface Heard {
+export interface HeartbeatHistory {
   /** When it was last heard; undefined when it was not since this holder began to listen. */
   readonly lastMs: number | undefined;
   /** Since when it is heard without a gap. */
@@ -45,42 +45,50 @@ export interface Heard {
   readonly lastLossMs: number;
 }
 
-export const NEVER_HEARD: Heard = { lastMs: undefined, steadySinceMs: 0, losses: 0, lastLossMs: 0 };
+export const NO_HEARTBEAT_HISTORY: HeartbeatHistory = { lastMs: undefined, steadySinceMs: 0, losses: 0, lastLossMs: 0 };
 
 /** Losses older than this no longer count against a host. */
 const LOSSES_FORGOTTEN_MS = 600_000;
 const STEADY_DOUBLINGS_MAX = 5;
 const MASS_SILENCE_WINDOW_MS = 60_000;
 
-export function heardAgain(heard: Heard, nowMs: number, settings: LivenessSettings): Heard {
-  const gap = heard.lastMs === undefined || nowMs - heard.lastMs > settings.suspectAfterMs;
-  return { ...heard, lastMs: nowMs, steadySinceMs: gap ? nowMs : heard.steadySinceMs };
+export function addHeartbeat(
+  heartbeats: HeartbeatHistory,
+  nowMs: number,
+  settings: LivenessSettings,
+): HeartbeatHistory {
+  const gap = heartbeats.lastMs === undefined || nowMs - heartbeats.lastMs > settings.suspectAfterMs;
+  return { ...heartbeats, lastMs: nowMs, steadySinceMs: gap ? nowMs : heartbeats.steadySinceMs };
 }
 
-export function lost(heard: Heard, nowMs: number): Heard {
-  const lately = nowMs - heard.lastLossMs < LOSSES_FORGOTTEN_MS;
-  return { ...heard, losses: lately ? heard.losses + 1 : 1, lastLossMs: nowMs };
+export function addLoss(heartbeats: HeartbeatHistory, nowMs: number): HeartbeatHistory {
+  const lately = nowMs - heartbeats.lastLossMs < LOSSES_FORGOTTEN_MS;
+  return { ...heartbeats, losses: lately ? heartbeats.losses + 1 : 1, lastLossMs: nowMs };
 }
 
 /** One host, as liveness looks at it. */
-export interface Watched {
+export interface HostLiveness {
   readonly host: string;
   readonly site: string;
   readonly connection: ConnectionState;
-  readonly heard: Heard;
+  readonly heartbeats: HeartbeatHistory;
 }
 
 /** Silence is counted from here at the earliest: the holder was not listening before. */
-export interface Listening {
+export interface ObservationWindow {
   readonly sinceMs: number;
   readonly nowMs: number;
 }
 
 /** What one host's connection should be; its present state when nothing is to change. */
-export function judge(watched: Watched, listening: Listening, settings: LivenessSettings): ConnectionState {
-  const { connection, heard } = watched;
-  const silentMs = silence(heard, listening);
-  if (isHeard(heard, listening) && silentMs < settings.suspectAfterMs) {
+export function judge(
+  watched: HostLiveness,
+  listening: ObservationWindow,
+  settings: LivenessSettings,
+): ConnectionState {
+  const { connection, heartbeats } = watched;
+  const silentMs = silence(heartbeats, listening);
+  if (hasHeartbeatInWindow(heartbeats, listening) && silentMs < settings.suspectAfterMs) {
     return connection === 'up' || isSteady(watched, listening.nowMs, settings) ? 'up' : connection;
   }
   // A host that was never heard is unknown, not lost.
@@ -93,18 +101,18 @@ export function judge(watched: Watched, listening: Listening, settings: Liveness
  * Not by what was heard before the holder listened: another may have judged since, its own clock may have stood still, and that it has
  * not listened for long is no reason to take a lost host for one that is back.
  */
-function isHeard({ lastMs }: Heard, { sinceMs }: Listening): boolean {
+function hasHeartbeatInWindow({ lastMs }: HeartbeatHistory, { sinceMs }: ObservationWindow): boolean {
   return lastMs !== undefined && lastMs >= sinceMs;
 }
 
-function isSteady({ connection, heard }: Watched, nowMs: number, settings: LivenessSettings): boolean {
-  if (connection === 'unknown' || heard.losses === 0) return true;
-  const neededMs = settings.steadyMs * 2 ** Math.min(heard.losses - 1, STEADY_DOUBLINGS_MAX);
-  return nowMs - heard.steadySinceMs >= neededMs;
+function isSteady({ connection, heartbeats }: HostLiveness, nowMs: number, settings: LivenessSettings): boolean {
+  if (connection === 'unknown' || heartbeats.losses === 0) return true;
+  const neededMs = settings.steadyMs * 2 ** Math.min(heartbeats.losses - 1, STEADY_DOUBLINGS_MAX);
+  return nowMs - heartbeats.steadySinceMs >= neededMs;
 }
 
-export function silence(heard: Heard, { sinceMs, nowMs }: Listening): number {
-  return nowMs - Math.max(heard.lastMs ?? sinceMs, sinceMs);
+export function silence(heartbeats: HeartbeatHistory, { sinceMs, nowMs }: ObservationWindow): number {
+  return nowMs - Math.max(heartbeats.lastMs ?? sinceMs, sinceMs);
 }
 
 /** The hosts of a site that were ever heard, and those of them that are down already. */
@@ -121,14 +129,14 @@ export function isMassSilence(
   settings: LivenessSettings,
 ): boolean {
   const together = silentSinceMs.filter((since) => Math.abs(since - at) <= MASS_SILENCE_WINDOW_MS).length;
-  return areTooMany(together, size, settings);
+  return isMassSilenceSize(together, size, settings);
 }
 
 /** Fewer are never a mass by being all there are: one host that is off and one that is cut off look the same. */
 export const ALL_AT_LEAST = 2;
 
 /** Whether the silence of this many is rather their site's. */
-export function areTooMany(silent: number, { hosts, down }: SiteSize, settings: LivenessSettings): boolean {
+export function isMassSilenceSize(silent: number, { hosts, down }: SiteSize, settings: LivenessSettings): boolean {
   const { massSilenceAtLeast, massSilencePercent } = settings;
   const areAll = silent >= ALL_AT_LEAST && silent >= hosts - down;
   if (!areAll && silent < massSilenceAtLeast) return false;
@@ -142,6 +150,6 @@ const BETWEEN_HEARTBEATS_MS = 6000;
  * After this long a host is counted when its site is judged, so that all who were cut off together count by the time that the
  * first of them is suspect. Those who are only between two heartbeats do not.
  */
-export function quietAfterMs({ suspectAfterMs }: LivenessSettings): number {
+export function possiblePartitionAfterMs({ suspectAfterMs }: LivenessSettings): number {
   return Math.max(suspectAfterMs - BETWEEN_HEARTBEATS_MS, Math.min(BETWEEN_HEARTBEATS_MS, suspectAfterMs));
 }

@@ -5,7 +5,7 @@ import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 import { DEGRADED } from './conditions.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
-import { STRAYS } from './strays-schema.ts';
+import { STRAYS_SCHEMA } from './strays-schema.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
 import { addressKey, TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
 
@@ -81,7 +81,7 @@ export const SWITCH_IDENTITY = Type.Object(
 );
 export type SwitchIdentity = Static<typeof SWITCH_IDENTITY>;
 
-const DECREE = Type.Object(
+const AUDITED_REASON = Type.Object(
   { reason: Type.String({ minLength: 1, maxLength: 500 }), by: Type.String(), atMs: Type.Integer() },
   CLOSED,
 );
@@ -100,7 +100,7 @@ const LEAVING = Type.Object(
     /** It comes back, and so does what left it. */
     failBack: Type.Optional(Type.Boolean()),
     /** It goes whatever lives on it: who said so, and why. Kept with the removed host. */
-    forced: Type.Optional(DECREE),
+    forced: Type.Optional(AUDITED_REASON),
   },
   CLOSED,
 );
@@ -134,13 +134,13 @@ const HOST_SCHEMA = Type.Object(
     /** Set while it is not trusted: nothing is chosen for it, it has no tunnels, and its old flows are wiped. */
     quarantined: Type.Optional(QUARANTINED),
     /** Set while the host takes nothing new: maintenance. */
-    disabled: Type.Optional(DECREE),
+    disabled: Type.Optional(AUDITED_REASON),
     /** Set while somebody vouches for it being off. */
-    forcedDown: Type.Optional(DECREE),
+    forcedDown: Type.Optional(AUDITED_REASON),
     /** Set while its agent reports that a part of it fails: nothing new is chosen for it that needs that part. */
     degraded: Type.Optional(DEGRADED),
     /** What its agent reports that the fleet does not know: it is not removed with that, unless by force. */
-    strays: Type.Optional(STRAYS),
+    strays: Type.Optional(STRAYS_SCHEMA),
     /** It was removed before, and joins anew: a join that is given up leaves it removed, so that it is known again. */
     readmitted: Type.Optional(Type.Literal(true)),
     state: Type.Enum(HOST_STATES),
@@ -237,7 +237,7 @@ const hasSite: Invariant = {
     }),
 };
 
-const activeWasHeard: Invariant = {
+const activeHasConnected: Invariant = {
   name: 'never: a host becomes active before its agent was heard',
   check: (_fleet, changed) =>
     changed.flatMap(({ kind, before, after }) => {
@@ -258,7 +258,7 @@ const oneTunnelAddress: Invariant = {
       const key = addressKey(is);
       const hadIt = was !== undefined && was.state !== 'removed' && addressKey(was) === key;
       if (key === undefined || is.state === 'removed' || hadIt) return [];
-      const others = fleet.projection(TUNNEL_ADDRESSES).of(key).filter((id) => id !== after.id); // prettier-ignore
+      const others = fleet.projection(TUNNEL_ADDRESSES).hostsAt(key).filter((id) => id !== after.id); // prettier-ignore
       const living = others.filter((id) => fleet.get(HOST, id as HostId)?.doc.state !== 'removed');
       return living.length === 0 ? [] : [`host ${after.id} got ${key}, which ${living.join(', ')} has`];
     }),
@@ -268,5 +268,5 @@ export const hostsModel: Model = {
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
   projections: [SERVICE_VERSIONS, MOVE_TIMES, TUNNEL_ADDRESSES],
-  invariants: [legalStates, hasSite, activeWasHeard, oneTunnelAddress],
+  invariants: [legalStates, hasSite, activeHasConnected, oneTunnelAddress],
 };

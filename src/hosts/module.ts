@@ -1,7 +1,7 @@
 // Everything that hosts bring to the program.
 import {
   contribute,
-  hidden,
+  hideKind,
   provideController,
   ROUTE_TRANSFORMS,
   type DocumentMetric,
@@ -10,17 +10,24 @@ import {
 import { TOKEN_HOST_KIND } from '../access/module.ts';
 import { SITE_USES } from '../sites/index.ts';
 import { addressSentences } from './address-alarms.ts';
-import { byAnyId } from './by-any-id.ts';
+import { acceptAnyHostId } from './by-any-id.ts';
 import { CONDITIONS } from './conditions.ts';
-import { evacuatorsOf, REBALANCE, TOUCHED_BY, TUNNEL_PEERS, UNREADY_SERVICES, VIEW_PARTS } from './extension-points.ts';
+import {
+  evacuatorsOf,
+  REBALANCE,
+  REMOVAL_IMPACT,
+  TUNNEL_PEERS,
+  UNREADY_SERVICES,
+  VIEW_PARTS,
+} from './extension-points.ts';
 import { HostAlarmsController } from './host-alarms-controller.ts';
-import { HOST_VIEW } from './host-view.ts';
+import { HOST_REPRESENTATION } from './host-view.ts';
 import { hostJoin, joinSentences } from './join.ts';
 import { LivenessController } from './liveness-controller.ts';
 import { livenessSentences } from './liveness-plan.ts';
 import { LIVENESS } from './liveness.ts';
 import { HOST, hostsModel, hostsOfSite, type Host } from './model.ts';
-import { peerCleanUp, PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { peerCleanUpKind, PENDING_CLEAN_UP } from './pending-clean-up.ts';
 import { conditionSentences } from './record-conditions.ts';
 import { sharedCredentialSentences } from './shared-credential-alarms.ts';
 import { removedReportSentences } from './removed-reports.ts';
@@ -59,14 +66,14 @@ export const hostsModule: Module = {
       scaleInKind(evacuators),
       scaleInEndKind({ evacuators, peersOf: composition.one(TUNNEL_PEERS) }),
       scaleInRecoverKind(evacuators),
-      peerCleanUp,
+      peerCleanUpKind,
     ];
   },
   contributions: [
     contribute(VIEW_PARTS, selfPart),
     contribute(SITE_USES, hostsOfSite),
     contribute(TOKEN_HOST_KIND, HOST),
-    contribute(ROUTE_TRANSFORMS, byAnyId),
+    contribute(ROUTE_TRANSFORMS, acceptAnyHostId),
   ],
   sentences: [
     joinSentences,
@@ -80,8 +87,8 @@ export const hostsModule: Module = {
     scaleOutSentences,
     viewsSentences,
   ],
-  representations: () => [HOST_VIEW],
-  hiddenKinds: [hidden(PENDING_CLEAN_UP)],
+  representations: () => [HOST_REPRESENTATION],
+  hiddenKinds: [hideKind(PENDING_CLEAN_UP)],
   metrics: [HOSTS_METRIC],
   services: [
     provideController(
@@ -100,8 +107,8 @@ export const hostsModule: Module = {
   routes: ({ composition }) => {
     const { explain } = composition;
     return [
-      ...hostRoutes({ unreadyServices: composition.one(UNREADY_SERVICES) }),
-      ...scaleInRoutes({ evacuators: evacuatorsOf(composition), touchedBy: composition.one(TOUCHED_BY), explain }),
+      ...hostRoutes({ findUnreadyServices: composition.one(UNREADY_SERVICES) }),
+      ...scaleInRoutes({ evacuators: evacuatorsOf(composition), touchedBy: composition.one(REMOVAL_IMPACT), explain }),
     ];
   },
 };

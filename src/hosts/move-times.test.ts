@@ -20,7 +20,7 @@ function timesOf(...operations: readonly Stored[]) {
 /** The median in whole seconds, and over how many. */
 function measured(operations: readonly Stored[], kinds = ['move']): unknown {
   const found = timesOf(...operations).median(kinds);
-  return found && [Math.round(found.eachMs / 1000), found.over];
+  return found && [Math.round(found.eachMs / 1000), found.sampleCount];
 }
 
 describe('how long moves took', () => {
@@ -61,7 +61,7 @@ describe('how long moves took', () => {
     const times = timesOf(took(1000), took(1000), took(1000));
     const [before, after] = [took(9000, { state: 'running' }), took(9000)];
     times.apply({ kind: 'operation', before, after });
-    expect(times.median(['move'])?.over).toBe(4);
+    expect(times.median(['move'])?.sampleCount).toBe(4);
     times.apply({ kind: 'operation', before: after, after: before });
     for (let nth = 0; nth < 3; nth += 1) times.apply({ kind: 'operation', before: took(1000), after: undefined });
     expect(times.median(['move'])).toBeUndefined();

@@ -3,10 +3,10 @@
 import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import { OPERATION, type Operation } from '../operations/index.ts';
 
-export interface Measured {
+export interface MedianDuration {
   readonly eachMs: number;
   /** How many moves it was measured over. */
-  readonly over: number;
+  readonly sampleCount: number;
 }
 
 /** Steps to twice the length: an estimate is no better than the few percent that this loses. */
@@ -38,13 +38,13 @@ class MoveTimes implements ProjectionState {
   }
 
   /** The length that half of them did not exceed; undefined when too few were measured. */
-  median(kinds: readonly string[]): Measured | undefined {
+  median(kinds: readonly string[]): MedianDuration | undefined {
     const all = kinds.flatMap((kind) => [...(this.#kinds.get(kind) ?? [])]).sort(([one], [other]) => one - other);
-    const over = all.reduce((sum, [, count]) => sum + count, 0);
-    if (over < MEASURED_MIN) return undefined;
-    let left = over / 2;
+    const sampleCount = all.reduce((sum, [, count]) => sum + count, 0);
+    if (sampleCount < MEASURED_MIN) return undefined;
+    let left = sampleCount / 2;
     const middle = all.find(([, count]) => (left -= count) <= 0);
-    return middle && { eachMs: Math.round(2 ** (middle[0] / STEPS_PER_DOUBLING)), over };
+    return middle && { eachMs: Math.round(2 ** (middle[0] / STEPS_PER_DOUBLING)), sampleCount };
   }
 }
 

@@ -4,11 +4,11 @@ import { idOf, put } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { findHost } from './decide.ts';
 import { HOST, type Host } from './model.ts';
-import { ownCleanUp, pendingId } from './pending-clean-up.ts';
-import { hostIn, hostsNamed, World } from './scale-in-fixture.ts';
+import { recordOwnCleanUp, pendingId } from './pending-clean-up.ts';
+import { hostIn, activeHosts, World } from './scale-in-fixture.ts';
 
 const drained = (): Promise<World> =>
-  World.of(...hostsNamed('c2', 'c3'), hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }));
+  World.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }));
 
 describe('peers of a host that goes', () => {
   test('peers-that-are-not-heard-are-written-down, each until it is back and in line', async () => {
@@ -117,7 +117,7 @@ describe('peers of a host that goes', () => {
   ])(
     'a-join-that-is-given-up: peers are told of %s, and those that cannot be are written down',
     async (_name, facts) => {
-      const world = await World.of(...hostsNamed('c2', 'c3'));
+      const world = await World.of(...activeHosts('c2', 'c3'));
       await world.edit('c3', { serviceVersion: 3 });
       const { doc } = hostIn('c4', 'joining', { connection: { state: 'up', sinceMs: 0 } });
       await world.commit(() => accept([put(HOST, idOf(HOST, 'c4'), { ...(doc as Host), ...facts })], null));
@@ -154,7 +154,7 @@ describe('a host that was removed and joins again', () => {
     const world = await drained();
     await world.edit('c3', { readmitted: true, state: 'joining', serviceVersion });
     const host = findHost(world.journal.fleet, 'c3')!;
-    await world.commit(() => accept(ownCleanUp(host, { key: 'tk-1', nowMs: 0 }), null));
+    await world.commit(() => accept(recordOwnCleanUp(host, { key: 'tk-1', nowMs: 0 }), null));
     await world.settle();
     expect(world.pending()).toEqual(expected);
     await world.edit('c3', { serviceVersion: 4 });
@@ -165,7 +165,7 @@ describe('a host that was removed and joins again', () => {
 
   test('has-nothing-of-others-when-it-was-never-here', async () => {
     const world = await drained();
-    expect(ownCleanUp(findHost(world.journal.fleet, 'c3')!, { key: 'tk-1', nowMs: 0 })).toEqual([]);
+    expect(recordOwnCleanUp(findHost(world.journal.fleet, 'c3')!, { key: 'tk-1', nowMs: 0 })).toEqual([]);
   });
 });
 

@@ -20,7 +20,7 @@ import {
   targetKey,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type RecordStep,
@@ -28,7 +28,7 @@ import {
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
+import { cleanupBlocker, retryConvergence, awaitCleanUp } from './views-action.ts';
 
 const PENDING_SCHEMA = Type.Object(
   {
@@ -64,14 +64,18 @@ export function pendingId(peer: string, host: string): Id<'pending-clean-up'> {
 const CLEAN_UP_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 
 /** Writes down what these peers still have to clean, and begins to wait for them. `key` tells it from others. */
-export function pendingCleanUps(peers: readonly string[], host: string, at: { key: string; nowMs: number }): Change[] {
+export function recordPendingCleanUps(
+  peers: readonly string[],
+  host: string,
+  at: { key: string; nowMs: number },
+): Change[] {
   if (peers.length === 0) return [];
   const docs = peers.map((peer) => ({ id: pendingId(peer, host), doc: { peer, host, sinceMs: at.nowMs } }));
   return [
     ...docs.map(({ id, doc }) => put(PENDING_CLEAN_UP, id, doc)),
     ...newOperation({
       id: `clean-up-${at.key}` as OperationId,
-      kind: peerCleanUp.name,
+      kind: peerCleanUpKind.name,
       title: `clean what peers have of host ${host}`,
       by: 'muster',
       nowMs: at.nowMs,
@@ -90,13 +94,13 @@ export function pendingCleanUps(peers: readonly string[], host: string, at: { ke
  * A host that was removed may never have wiped its switch, and hosts that it has tunnels to may have been removed after it. Until
  * an agent has brought its switch to its view, that is written down.
  */
-export function ownCleanUp(host: StoredHost, at: { readonly key: string; readonly nowMs: number }): Change[] {
+export function recordOwnCleanUp(host: StoredHost, at: { readonly key: string; readonly nowMs: number }): Change[] {
   if (host.doc.readmitted !== true) return [];
   mark('readmitted-host-to-be-cleaned');
-  return pendingCleanUps([host.id], host.id, at);
+  return recordPendingCleanUps([host.id], host.id, at);
 }
 
-export const peerCleanUp: OperationKind = {
+export const peerCleanUpKind: OperationKind = {
   name: 'peer-clean-up',
   steps: ['await-peer', 'clean'],
   cancel: { kind: 'none', because: 'flows and tunnels to a host that is gone would be found by nobody' },
@@ -104,8 +108,8 @@ export const peerCleanUp: OperationKind = {
   rollback: { kind: 'none', because: 'the host is removed' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
-  wakes: (fleet, { kind, before, after }) => {
+  observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),
+  itemsToWake: (fleet, { kind, before, after }) => {
     const id = (after ?? before)?.id;
     return kind === HOST.name && id !== undefined ? itemsOfPeer(fleet, id) : [];
   },
@@ -119,22 +123,22 @@ function openItems(fleet: FleetReader, id: string): Iterable<StoredItem> {
   return fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PENDING_CLEAN_UP.name, id));
 }
 
-function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly Next[] {
+function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
-  if (pending === undefined || isOver(fleet, pending.doc)) {
+  if (pending === undefined || isObsolete(fleet, pending.doc)) {
     mark('nothing-to-be-cleaned-any-more');
-    return [over(fleet, item)];
+    return [finishCleanUp(fleet, item)];
   }
   const { peer, host } = pending.doc;
   const doc = findHost(fleet, peer)?.doc;
-  const because = doc && deafness(doc);
+  const because = doc && cleanupBlocker(doc);
   if (because !== undefined) return [wait(item, { code: because, peer, host })];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  return [toHaveCleaned(item, { hosts: [peer], revision: pending.revision })];
+  return [awaitCleanUp(item, { hosts: [peer], revision: pending.revision })];
 }
 
 /** The peer is gone itself, or the host is back and the tunnels are wanted again. */
-function isOver(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
+function isObsolete(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
   const stored = findHost(fleet, peer)?.doc;
   if (stored === undefined || stored.state === 'removed') return true;
   const removed = findHost(fleet, host)?.doc.state;
@@ -142,13 +146,13 @@ function isOver(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
   return isBack && peer !== host;
 }
 
-function over(fleet: FleetReader, item: StoredItem): RecordStep {
+function finishCleanUp(fleet: FleetReader, item: StoredItem): RecordStep {
   const id = idOf(PENDING_CLEAN_UP, item.doc.target.id);
   const changes = fleet.get(PENDING_CLEAN_UP, id) === undefined ? [] : [remove(PENDING_CLEAN_UP, id)];
   return record(item, { state: 'done', step: 'clean', host: null }, { changes });
 }
 
-function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
-  if (outcome.kind !== 'failed') return over(fleet, item);
-  return stillBehind(item, outcome.reason, nowMs);
+function observeConvergence(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return finishCleanUp(fleet, item);
+  return retryConvergence(item, outcome.reason, nowMs);
 }

@@ -22,11 +22,11 @@ export function basisOf(fleet: FleetReader, evacuators: readonly Evacuator[], ho
 }
 
 /** Costs what was changed since. False too when that is so much, or so long ago, that nobody knows. */
-export function isAsBefore(fleet: FleetReader, { since, hosts, evacuators }: PlanBasis): boolean {
+export function isPlanBasisUnchanged(fleet: FleetReader, { since, hosts, evacuators }: PlanBasis): boolean {
   const changes = changesSince(fleet, since);
   if (changes === undefined) return false;
   const indexes = Map.groupBy(
-    evacuators.flatMap(({ restsOn }) => restsOn),
+    evacuators.flatMap(({ dependsOn }) => dependsOn),
     ({ kind }) => kind.name,
   );
   return !changes.some((change) => {

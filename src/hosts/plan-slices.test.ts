@@ -1,8 +1,8 @@
 // Plans in slices: others decide in between, and a plan on hosts that came or went is made anew.
 import { describe, expect, test } from 'vitest';
-import type { World as RouteWorld } from '../access/index.ts';
+import type { RouteContext as RouteWorld } from '../access/index.ts';
 import { Fleet, Registry, type Change, type Forkable, type Projection } from '../fleet/index.ts';
-import { allSteps } from './evacuator.ts';
+import { runAllSteps } from './evacuator.ts';
 import { HOST, hostsModel } from './model.ts';
 import { planInSlices, type Slices, type Steps } from './plan-slices.ts';
 import { evacuatorOf, fleetOf, hostChange, sha256 } from './preview-fixture.ts';
@@ -125,6 +125,6 @@ describe('a plan in slices', () => {
     const submit = (() => Promise.resolve({ kind: 'refused', revision: 1, refusal })) as unknown as Submit;
     const { world } = worldOf(fleetOf());
     expect(await planInSlices({ ...world, submit }, AUTHORITY, (slices) => counting(slices, 1))).toEqual(refusal);
-    expect(allSteps(counting({ fleet: fleetOf() } as unknown as Slices, 3))).toBe(1);
+    expect(runAllSteps(counting({ fleet: fleetOf() } as unknown as Slices, 3))).toBe(1);
   });
 });

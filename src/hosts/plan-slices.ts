@@ -1,6 +1,6 @@
 // Plans on the newest fleet that would take long, made a slice at a time: decisions, the lease and other requests have their turns in
 // between. Each slice is made where decisions are, on what is true there, and commits nothing.
-import type { Authority, World } from '../access/index.ts';
+import type { Authority, RouteContext } from '../access/index.ts';
 import { LongTrial, mark, type FleetReader, type Refusal, type Trial } from '../fleet/index.ts';
 import { accept, type Decision, type Outcome } from '../journal/index.ts';
 
@@ -46,16 +46,16 @@ class SlicedFleet implements Slices {
 export type Steps<T> = Generator<undefined, T>;
 
 /** One try of a plan: it is gone on with in every slice, also when a slice is decided once more. */
-class Try<T> {
+class PlanAttempt<T> {
   readonly #steps: (slices: Slices) => Steps<T>;
   #run: { readonly slices: SlicedFleet; readonly steps: Steps<T>; readonly first: number } | undefined;
-  #made: Made<T> | undefined;
+  #made: SlicedPlan<T> | undefined;
 
   constructor(steps: (slices: Slices) => Steps<T>) {
     this.#steps = steps;
   }
 
-  slice(fleet: FleetReader, nowMs: () => number): Made<T> | 'outdated' | 'unfinished' {
+  slice(fleet: FleetReader, nowMs: () => number): SlicedPlan<T> | 'outdated' | 'unfinished' {
     if (this.#made !== undefined) return this.#made;
     if (this.#run === undefined) {
       const slices = new SlicedFleet(fleet);
@@ -73,7 +73,7 @@ class Try<T> {
   }
 }
 
-export interface Made<T> {
+export interface SlicedPlan<T> {
   readonly plan: T;
   /** Of the fleet, when the plan was begun and when it was done. */
   readonly revisions: { readonly first: number; readonly last: number };
@@ -81,31 +81,31 @@ export interface Made<T> {
 
 /** Makes a plan in slices. Nothing of it is kept. */
 export async function planInSlices<T>(
-  { submit, clock }: Pick<World, 'submit' | 'clock'>,
+  { submit, clock }: Pick<RouteContext, 'submit' | 'clock'>,
   authority: Authority,
   steps: (slices: Slices) => Steps<T>,
-): Promise<Made<T> | Refusal> {
-  let [attempt, tries] = [new Try(steps), 1];
+): Promise<SlicedPlan<T> | Refusal> {
+  let [attempt, tries] = [new PlanAttempt(steps), 1];
   for (;;) {
-    const decide = (fleet: FleetReader): Decision<ReturnType<Try<T>['slice']>> =>
+    const decide = (fleet: FleetReader): Decision<ReturnType<PlanAttempt<T>['slice']>> =>
       accept(
         [],
         attempt.slice(fleet, () => clock.nowMs()),
       );
-    const outcome: Outcome<ReturnType<Try<T>['slice']>> = await submit(authority, { decide });
+    const outcome: Outcome<ReturnType<PlanAttempt<T>['slice']>> = await submit(authority, { decide });
     if (outcome.kind === 'refused') return outcome.refusal;
     const { answer } = outcome;
     if (answer === 'outdated') {
       mark('plan-begun-anew');
-      if (tries === TRIES_MAX) return unsettled();
-      [attempt, tries] = [new Try(steps), tries + 1];
+      if (tries === TRIES_MAX) return fleetUnsettled();
+      [attempt, tries] = [new PlanAttempt(steps), tries + 1];
     } else if (answer !== 'unfinished') return answer;
     await clock.turn();
   }
 }
 
 /** A plan that could not be made, or that held no more each time that it was to be carried out. */
-export function unsettled(): Refusal {
+export function fleetUnsettled(): Refusal {
   const message = `What this plan rests on changed each of the ${TRIES_MAX} times that it was made: hosts came, went or were edited, or what lives on them did. Nothing was changed. Ask again when that is over.`;
   return { kind: 'conflict', code: UNSETTLED, message };
 }

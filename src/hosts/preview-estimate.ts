@@ -2,7 +2,7 @@
 // lately, or an assumption while too few were measured; which of the two is told with the result.
 import type { FleetReader } from '../fleet/index.ts';
 import { MOVE_TIMES } from './move-times.ts';
-import { targetOf, type PlannedBy } from './preview-plan.ts';
+import { targetOf, type EvacuatorPlan } from './preview-plan.ts';
 
 export interface Budgets {
   readonly movesAtOnce: number;
@@ -29,18 +29,18 @@ export interface MoveTime {
 const MOVE_MS = 20_000;
 
 /** One kind after the other, as services go before the first instance does; each within both budgets. */
-export function estimateOf(fleet: FleetReader, planned: readonly PlannedBy[], budgets: Budgets): Estimate {
+export function estimateOf(fleet: FleetReader, planned: readonly EvacuatorPlan[], budgets: Budgets): Estimate {
   const times = fleet.projection(MOVE_TIMES);
   const rows = planned.flatMap(({ evacuator, evacuating }) => {
     const moving = evacuating.filter((one) => targetOf(one) !== undefined);
     const perHost = [...Map.groupBy(moving, ({ host }) => host).values()].map(({ length }) => length);
-    const { name: kind, movedBy = [], aboutMs = MOVE_MS } = evacuator;
-    const measured = times.median(movedBy);
+    const { name: kind, moveKinds = [], typicalMoveMs = MOVE_MS } = evacuator;
+    const measured = times.median(moveKinds);
     const time: MoveTime = {
       kind,
       moves: moving.length,
-      eachMs: measured?.eachMs ?? aboutMs,
-      ...(measured !== undefined && { measuredOver: measured.over }),
+      eachMs: measured?.eachMs ?? typicalMoveMs,
+      ...(measured !== undefined && { measuredOver: measured.sampleCount }),
     };
     return moving.length === 0 ? [] : [{ perHost, time }];
   });

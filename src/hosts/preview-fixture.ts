@@ -50,16 +50,25 @@ export interface Tenancy {
 }
 
 export function evacuatorOf(tenancy: Tenancy): Evacuator {
-  const { name, kind, how = 'live', on, told = {}, promisesTargets, aboutMs, movedBy } = tenancy;
+  const {
+    name,
+    kind,
+    how = 'live',
+    on,
+    told = {},
+    promisesTargets,
+    aboutMs: typicalMoveMs,
+    movedBy: moveKinds,
+  } = tenancy;
   return {
     name,
     ...(promisesTargets !== undefined && { promisesTargets }),
-    ...(aboutMs !== undefined && { aboutMs }),
-    ...(movedBy !== undefined && { movedBy }),
-    ...(Object.values(told).some((one) => one.kind === 'ends') && { mayEnd: true as const }),
-    restsOn: [],
+    ...(typicalMoveMs !== undefined && { typicalMoveMs }),
+    ...(moveKinds !== undefined && { moveKinds }),
+    ...(Object.values(told).some((one) => one.kind === 'ends') && { canEndWithHost: true as const }),
+    dependsOn: [],
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
-    underWay: () => 0,
+    countLeaving: () => 0,
     plan: (fleet, leavers) => {
       const room = roomIn(fleet, on);
       return leavers.flatMap(({ host, tenants }) =>

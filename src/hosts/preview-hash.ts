@@ -2,16 +2,16 @@
 // what is blocked, and where designations go. Loads and the targets of instances are not in it: they change all the time and
 // nobody decides by them. Each of the four has its own digits, so that a start which finds another plan can say what differs.
 import type { Refusal } from '../fleet/index.ts';
-import type { Evacuating } from './evacuator.ts';
+import type { PlannedEvacuation } from './evacuator.ts';
 
 /** A hash as hexadecimal text. */
 export type Hash = (text: string) => string;
 
 export interface PlanContent {
   readonly hosts: readonly string[];
-  readonly all: readonly Evacuating[];
+  readonly all: readonly PlannedEvacuation[];
   /** Those of them whose targets are promised. */
-  readonly promised: readonly Evacuating[];
+  readonly promised: readonly PlannedEvacuation[];
 }
 
 const PARTS = ['hosts', 'tenants', 'blocked', 'designations'] as const;
@@ -37,12 +37,12 @@ function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<Part,
       ),
     ),
     designations: lines(
-      promised.map(({ host, tenant, evacuation }) => [host, tenant.kind, tenant.id, end(evacuation)]),
+      promised.map(({ host, tenant, evacuation }) => [host, tenant.kind, tenant.id, evacuationText(evacuation)]),
     ),
   };
 }
 
-function end(evacuation: Evacuating['evacuation']): string {
+function evacuationText(evacuation: PlannedEvacuation['evacuation']): string {
   return evacuation.kind === 'wait' || evacuation.kind === 'ends' ? evacuation.kind : `to ${evacuation.to}`;
 }
 
@@ -68,7 +68,7 @@ export function malformedPlan(seen: string): Refusal | undefined {
 }
 
 /** Undefined when the plan is still the one that was seen. */
-export function planChanged(seen: string, now: string): Refusal | undefined {
+export function denyChangedPlan(seen: string, now: string): Refusal | undefined {
   const malformed = malformedPlan(seen);
   if (malformed !== undefined) return malformed;
   if (seen === now) return undefined;

@@ -1,7 +1,7 @@
 // What the hosts that stay would have to carry. Only those that get something are looked at, and of these the ones that get
 // the most are told: a list of the whole fleet helps nobody and costs as much.
 import type { FleetReader } from '../fleet/index.ts';
-import { targetOf, type PlannedBy } from './preview-plan.ts';
+import { targetOf, type EvacuatorPlan } from './preview-plan.ts';
 
 /** As many as anybody reads. */
 const LOADS_MAX = 20;
@@ -22,7 +22,7 @@ export interface Load {
   readonly after: ByKind;
 }
 
-export function loadsOf(fleet: FleetReader, planned: readonly PlannedBy[]): Loads {
+export function loadsOf(fleet: FleetReader, planned: readonly EvacuatorPlan[]): Loads {
   const arriving = new Map<string, Map<string, number>>();
   for (const { evacuator, evacuating } of planned) {
     for (const to of evacuating.map(targetOf)) {

@@ -1,18 +1,18 @@
 // How a preview is shown: bounded, with the sentences of reasons, and without what is not the caller's to know.
 import { Type } from 'typebox';
-import { permits, type Caller, type Sight } from '../access/index.ts';
+import { permits, type Caller, type Redactor } from '../access/index.ts';
 import type { Reason as ReasonValue } from '../fleet/index.ts';
 import type { Explain } from '../operations/index.ts';
-import type { Evacuating, Evacuation, Tenant } from './evacuator.ts';
+import type { PlannedEvacuation, Evacuation, Tenant } from './evacuator.ts';
 import { CONNECTION_STATES, HOST, HOST_STATES } from './model.ts';
-import type { Planned, ScaleInPreview } from './preview.ts';
-import { strayView } from './strays.ts';
-import { STRAYS } from './strays-schema.ts';
-import { TOUCHED, type Touched } from './touched.ts';
+import type { TenantPlan, ScaleInPreview } from './preview.ts';
+import { redactStrays } from './strays.ts';
+import { STRAYS_SCHEMA } from './strays-schema.ts';
+import { REMOVAL_IMPACT_SCHEMA, type RemovalImpact } from './touched.ts';
 
 const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
 
-const Evacuated = Type.Object({
+const EVACUATION = Type.Object({
   kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
   how: Type.Optional(Type.String({ description: 'of a move: live, cold or hand-over' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
@@ -45,13 +45,13 @@ export const PREVIEW = Type.Object({
       connection: Type.Enum(CONNECTION_STATES),
       underWay: Type.Integer({ description: 'tenants on their way off it just now' }),
       strays: Type.Optional(
-        Type.Object(STRAYS.properties, {
+        Type.Object(STRAYS_SCHEMA.properties, {
           description: 'what the host has and the fleet does not know: in the way of its end',
         }),
       ),
       count: Type.Integer({ description: 'its tenants, shown or not' }),
-      tenants: Type.Array(Type.Object({ ...TENANT, evacuation: Evacuated })),
-      touches: TOUCHED,
+      tenants: Type.Array(Type.Object({ ...TENANT, evacuation: EVACUATION })),
+      touches: REMOVAL_IMPACT_SCHEMA,
     }),
   ),
   counts: Type.Object({
@@ -98,20 +98,20 @@ export const PREVIEW = Type.Object({
 });
 
 /** How reasons are told, and to whom; without a sight to somebody who sees everything. */
-export interface Telling {
+export interface RenderContext {
   readonly explain: Explain;
-  readonly sight: Sight | undefined;
+  readonly sight: Redactor | undefined;
 }
 
-export interface Showing extends Telling {
+export interface PreviewRenderContext extends RenderContext {
   readonly caller: Caller;
   /** Entries of each list, in all. */
   readonly limit: number;
   /** What is touched on others, of each host in the order of the preview. */
-  readonly touched: readonly Touched[];
+  readonly touched: readonly RemovalImpact[];
 }
 
-export function shownPreview(preview: ScaleInPreview, showing: Showing): object {
+export function renderPreview(preview: ScaleInPreview, showing: PreviewRenderContext): object {
   const { hosts, blocked, designations, loads, interruptions, estimate, planHash } = preview;
   const { limit, touched } = showing;
   let left = limit;
@@ -122,10 +122,10 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
       left -= first.length;
       return {
         ...host,
-        ...strayView(strays, showing.sight),
+        ...redactStrays(strays, showing.sight),
         count: tenants.length,
-        tenants: first.map((one) => shownTenant(one, showing)),
-        ...shownTouched(touched[nth], showing),
+        tenants: first.map((one) => renderTenant(one, showing)),
+        ...renderRemovalImpact(touched[nth], showing),
       };
     }),
     counts: {
@@ -135,37 +135,37 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
       designations: designations.length,
       ends: designations.filter(({ to }) => to === undefined).length,
     },
-    blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, showing)),
+    blocked: blocked.slice(0, limit).map((one) => renderBlocked(one, showing)),
     designations: designations.slice(0, limit).map(({ tenant, from, to }) => ({
-      ...shownName(tenant, showing),
+      ...renderTenantName(tenant, showing),
       from,
-      ...(to !== undefined && mayKnow(to, showing) && { to }),
+      ...(to !== undefined && canKnow(to, showing) && { to }),
     })),
-    loads: shownLoads(loads, showing),
+    loads: renderLoads(loads, showing),
     interruptions,
     estimate,
   };
 }
 
 /** How many hosts elsewhere would get something is not told either. */
-function shownLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: Showing): object {
-  const known = busiest.filter(({ host }) => mayKnow(host, showing));
+function renderLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: PreviewRenderContext): object {
+  const known = busiest.filter(({ host }) => canKnow(host, showing));
   const { sight } = showing;
-  const seen = sight === undefined ? hosts : busiest.filter(({ host }) => sight.sees(HOST.name, host)).length;
+  const seen = sight === undefined ? hosts : busiest.filter(({ host }) => sight.canSee(HOST.name, host)).length;
   return { hosts: seen, busiest: known };
 }
 
 /** Of hosts of other sites nothing is told, and what is touched there is not counted. */
-function shownTouched(touched: Touched | undefined, { sight, limit }: Showing): object {
+function renderRemovalImpact(touched: RemovalImpact | undefined, { sight, limit }: PreviewRenderContext): object {
   if (touched === undefined) return {};
   const { host: _, byPeer, ...counts } = touched;
   if (sight === undefined) return { touches: { ...counts, byPeer } };
-  const named = byPeer.filter(({ host }) => sight.sees(HOST.name, host));
-  return { touches: { ...countsOf(named), byPeer: named.slice(0, limit) } };
+  const named = byPeer.filter(({ host }) => sight.canSee(HOST.name, host));
+  return { touches: { ...impactCountsOf(named), byPeer: named.slice(0, limit) } };
 }
 
 /** Of the peers that are told of: a tunnel each. */
-function countsOf(peers: Touched['byPeer']): Omit<Touched, 'host' | 'byPeer'> {
+function impactCountsOf(peers: RemovalImpact['byPeer']): Omit<RemovalImpact, 'host' | 'byPeer'> {
   const groups = peers.reduce((sum, { services }) => sum + services.length, 0);
   return {
     tunnels: peers.length,
@@ -176,35 +176,35 @@ function countsOf(peers: Touched['byPeer']): Omit<Touched, 'host' | 'byPeer'> {
 }
 
 /** Which hosts have room is for operators to know, and of their own site only. */
-function mayKnow(host: string, { caller, sight }: Showing): boolean {
-  return permits(caller, 'operator') && sight?.sees(HOST.name, host) !== false;
+function canKnow(host: string, { caller, sight }: PreviewRenderContext): boolean {
+  return permits(caller, 'operator') && sight?.canSee(HOST.name, host) !== false;
 }
 
-function shownTenant({ tenant, evacuation }: Planned, showing: Showing): object {
-  return { ...shownName(tenant, showing), evacuation: shownEvacuation(evacuation, showing) };
+function renderTenant({ tenant, evacuation }: TenantPlan, showing: PreviewRenderContext): object {
+  return { ...renderTenantName(tenant, showing), evacuation: renderEvacuation(evacuation, showing) };
 }
 
-function shownEvacuation(evacuation: Evacuation, showing: Showing): object {
-  if (evacuation.kind === 'wait') return { kind: 'wait', ...told(evacuation.reason, showing) };
+function renderEvacuation(evacuation: Evacuation, showing: PreviewRenderContext): object {
+  if (evacuation.kind === 'wait') return { kind: 'wait', ...renderReason(evacuation.reason, showing) };
   if (evacuation.kind === 'ends') return evacuation;
   const { to, ...rest } = evacuation;
-  return mayKnow(to, showing) ? { ...rest, to } : rest;
+  return canKnow(to, showing) ? { ...rest, to } : rest;
 }
 
 /** What comes from another site is not named before it is here. */
-function shownName({ kind, id }: Tenant, { sight }: Telling): Tenant {
-  return { kind, id: sight?.text(id) ?? id };
+function renderTenantName({ kind, id }: Tenant, { sight }: RenderContext): Tenant {
+  return { kind, id: sight?.redactText(id) ?? id };
 }
 
-function told(
+function renderReason(
   reason: ReasonValue,
-  { explain, sight }: Telling,
+  { explain, sight }: RenderContext,
 ): { readonly reason: ReasonValue; readonly sentence: string } {
-  const limited = sight?.reason(reason) ?? reason;
+  const limited = sight?.redactReason(reason) ?? reason;
   return { reason: limited, sentence: explain(limited) };
 }
 
-export function shownBlocked({ host, tenant, evacuation }: Evacuating, telling: Telling): object {
+export function renderBlocked({ host, tenant, evacuation }: PlannedEvacuation, telling: RenderContext): object {
   const reason = evacuation.kind === 'wait' ? evacuation.reason : { code: evacuation.kind };
-  return { host, ...shownName(tenant, telling), ...told(reason, telling) };
+  return { host, ...renderTenantName(tenant, telling), ...renderReason(reason, telling) };
 }

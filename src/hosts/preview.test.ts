@@ -4,7 +4,7 @@ import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST } from './model.ts';
-import { planChanged } from './preview-hash.ts';
+import { denyChangedPlan } from './preview-hash.ts';
 import { evacuatorOf, fleetOf, sha256, type Tenancy } from './preview-fixture.ts';
 import { planProblem, previewScaleIn, type ScaleInPreview } from './preview.ts';
 
@@ -290,7 +290,7 @@ describe('the plan that a start is held to', () => {
     ],
     ['a-service-that-ends', () => hashWith(both({}, { told: { 'dhcp:lan': { kind: 'ends' } } })), ['designations']],
   ])('%s', (_name, now, differs) => {
-    expect(planChanged(seen, now())?.facts?.['differs'] ?? []).toEqual(differs);
+    expect(denyChangedPlan(seen, now())?.facts?.['differs'] ?? []).toEqual(differs);
   });
 
   test('the-order-in-which-an-evacuator-answers-does-not-count', () => {

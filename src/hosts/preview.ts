@@ -2,14 +2,14 @@
 // would carry it out. It writes nothing, and does not depend on the order in which the hosts are named.
 import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
-import { allSteps, type Evacuating, type Evacuation, type Evacuator, type Tenant } from './evacuator.ts';
+import { runAllSteps, type PlannedEvacuation, type Evacuation, type Evacuator, type Tenant } from './evacuator.ts';
 import type { ConnectionState, HostState } from './model.ts';
 import { estimateOf, type Budgets, type Estimate } from './preview-estimate.ts';
-import { planChanged, planHashOf, type Hash } from './preview-hash.ts';
+import { denyChangedPlan, planHashOf, type Hash } from './preview-hash.ts';
 import { leaversOf } from './preview-leavers.ts';
 import { loadsOf, type Loads } from './preview-loads.ts';
 import type { Slices, Steps } from './plan-slices.ts';
-import { planTogether, planTogetherSteps, type PlannedBy } from './preview-plan.ts';
+import { planBatch, planBatchInSteps, type EvacuatorPlan } from './preview-plan.ts';
 import type { Strays } from './strays-schema.ts';
 
 export interface PreviewScaleIn {
@@ -28,11 +28,11 @@ export interface ScaleInPreview {
   /** In the order of names. */
   readonly hosts: readonly HostPreview[];
   /** What has no place to go now. */
-  readonly blocked: readonly Evacuating[];
+  readonly blocked: readonly PlannedEvacuation[];
   /** Services that change hands, and those that end with their host. */
   readonly designations: readonly DesignationMove[];
   readonly loads: Loads;
-  readonly interruptions: readonly Interrupted[];
+  readonly interruptions: readonly InterruptionCount[];
   readonly estimate: Estimate;
   readonly planHash: string;
 }
@@ -46,10 +46,10 @@ export interface HostPreview {
   /** Nobody moves them: they are in the way of its end. */
   readonly strays?: Strays;
   /** In the order of evacuators, then of ids. */
-  readonly tenants: readonly Planned[];
+  readonly tenants: readonly TenantPlan[];
 }
 
-export interface Planned {
+export interface TenantPlan {
   readonly tenant: Tenant;
   readonly evacuation: Evacuation;
 }
@@ -64,7 +64,7 @@ export interface DesignationMove {
 /** `none`: nobody notices. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
 export type Interruption = 'none' | 'brief' | 'restart' | 'ends';
 
-export interface Interrupted {
+export interface InterruptionCount {
   readonly kind: string;
   readonly by: Evacuation['kind'];
   readonly how?: string;
@@ -81,8 +81,8 @@ export function previewScaleIn(
   const hosts = leaversOf(fleet, asked.hosts, asked.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = asked;
-  const planned = planTogether(fleet, evacuators, { hosts, within: () => asked.site, nowMs, explained });
-  return allSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
+  const planned = planBatch(fleet, evacuators, { hosts, within: () => asked.site, nowMs, explained });
+  return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
 }
 
 /** The same a slice at a time: what is planned first and what is planned last may be on different revisions of the fleet. */
@@ -96,19 +96,19 @@ export function* previewSteps(
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = asked;
   const how = { hosts, within: () => asked.site, nowMs, explained };
-  const planned = yield* planTogetherSteps(slices, evacuators, how);
+  const planned = yield* planBatchInSteps(slices, evacuators, how);
   return yield* assemble({ fleet, evacuators, hosts, planned }, asked);
 }
 
-interface Assembled {
+interface PreviewInput {
   readonly fleet: FleetReader;
   readonly evacuators: readonly Evacuator[];
   readonly hosts: readonly StoredHost[];
-  readonly planned: readonly PlannedBy[];
+  readonly planned: readonly EvacuatorPlan[];
 }
 
 function* assemble(
-  { fleet, evacuators, hosts, planned }: Assembled,
+  { fleet, evacuators, hosts, planned }: PreviewInput,
   { hash, budgets }: PreviewScaleIn,
 ): Steps<ScaleInPreview> {
   const all = planned.flatMap(({ evacuating }) => evacuating);
@@ -126,7 +126,7 @@ function* assemble(
   return {
     hosts: previews,
     blocked: all.filter(({ evacuation }) => evacuation.kind === 'wait'),
-    designations: promisedIn(planned).flatMap(designationMove),
+    designations: promisedEvacuations(planned).flatMap(designationMove),
     loads,
     interruptions,
     estimate,
@@ -151,8 +151,8 @@ export function planProblem(
 ): Refusal | undefined {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  const planned = planTogether(fleet, evacuators, { hosts, within: () => site, nowMs });
-  return planChanged(plan, hashOf(hosts, planned, hash));
+  const planned = planBatch(fleet, evacuators, { hosts, within: () => site, nowMs });
+  return denyChangedPlan(plan, hashOf(hosts, planned, hash));
 }
 
 /** The same in steps, before the commit; and what was planned. */
@@ -160,38 +160,41 @@ export function* pinnedPlanSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
   { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
-): Steps<{ readonly planned: readonly PlannedBy[]; readonly problem?: Refusal }> {
-  const planned = yield* planTogetherSteps(slices, evacuators, { hosts, within: () => site, nowMs });
-  const problem = planChanged(plan, hashOf(hosts, planned, hash));
+): Steps<{ readonly planned: readonly EvacuatorPlan[]; readonly problem?: Refusal }> {
+  const planned = yield* planBatchInSteps(slices, evacuators, { hosts, within: () => site, nowMs });
+  const problem = denyChangedPlan(plan, hashOf(hosts, planned, hash));
   yield;
   return { planned, ...(problem !== undefined && { problem }) };
 }
 
-function hashOf(hosts: readonly StoredHost[], planned: readonly PlannedBy[], hash: Hash): string {
+function hashOf(hosts: readonly StoredHost[], planned: readonly EvacuatorPlan[], hash: Hash): string {
   const all = planned.flatMap(({ evacuating }) => evacuating);
-  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedIn(planned) }, hash);
+  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedEvacuations(planned) }, hash);
 }
 
-function promisedIn(planned: readonly PlannedBy[]): Evacuating[] {
+function promisedEvacuations(planned: readonly EvacuatorPlan[]): PlannedEvacuation[] {
   return planned.flatMap(({ evacuator, evacuating }) => (evacuator.promisesTargets === true ? evacuating : []));
 }
 
 function hostPreview(
   fleet: FleetReader,
   { id, doc }: StoredHost,
-  { evacuators, all }: { readonly evacuators: readonly Evacuator[]; readonly all: ReadonlyMap<string, Evacuating[]> },
+  {
+    evacuators,
+    all,
+  }: { readonly evacuators: readonly Evacuator[]; readonly all: ReadonlyMap<string, PlannedEvacuation[]> },
 ): HostPreview {
   return {
     host: id,
     state: doc.state,
     connection: doc.connection.state,
-    underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
+    underWay: evacuators.reduce((sum, one) => sum + one.countLeaving(fleet, id), 0),
     ...(doc.strays !== undefined && { strays: doc.strays }),
     tenants: (all.get(id) ?? []).map(({ tenant, evacuation }) => ({ tenant, evacuation })),
   };
 }
 
-function designationMove({ host: from, tenant, evacuation }: Evacuating): DesignationMove[] {
+function designationMove({ host: from, tenant, evacuation }: PlannedEvacuation): DesignationMove[] {
   switch (evacuation.kind) {
     case 'move':
     case 'rebuild':
@@ -203,8 +206,8 @@ function designationMove({ host: from, tenant, evacuation }: Evacuating): Design
   }
 }
 
-function interruptionsOf(all: readonly Evacuating[]): Interrupted[] {
-  const told = new Map<string, Interrupted>();
+function interruptionsOf(all: readonly PlannedEvacuation[]): InterruptionCount[] {
+  const told = new Map<string, InterruptionCount>();
   for (const { tenant, evacuation } of all) {
     const how = evacuation.kind === 'move' ? evacuation.how : undefined;
     const key = [tenant.kind, evacuation.kind, how].join(' ');

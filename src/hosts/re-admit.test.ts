@@ -8,7 +8,7 @@ import { findHost, joinHosts } from './decide.ts';
 import { hostJoin } from './join.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
 import { hostChange } from './preview-fixture.ts';
-import { givenUp, reAdmitHost } from './re-admit.ts';
+import { abandonJoin, reAdmitHost } from './re-admit.ts';
 
 const IDENTITY = { datapathId: 'fffffffffffffffe', systemId: 'sys-1' };
 const FORCED = { reason: 'unplugged', by: 'ann', atMs: 1 };
@@ -132,7 +132,7 @@ describe('joining a removed host again', () => {
     const host = findHost(joined(), 'c1');
     if (host === undefined) throw new Error('no host');
     const heard = { ...host.doc, credential: 'tk-new', connection: { state: 'up' as const, sinceMs: 1 } };
-    const { doc } = givenUp({ ...host, doc: heard }, 'op-9', { by: 'ann', nowMs: 7 });
+    const { doc } = abandonJoin({ ...host, doc: heard }, 'op-9', { by: 'ann', nowMs: 7 });
     const leaving = { operation: 'op-9', drain: false, by: 'ann', atMs: 7 };
     expect(doc).toMatchObject({ name: 'c1', state: 'finalizing', switch: IDENTITY, leaving });
     expect(doc).toMatchObject({ connection: { state: 'down', sinceMs: 7 } });
@@ -151,7 +151,7 @@ describe('joining a removed host again', () => {
   test('a-new-host-that-did-not-come-in-is-forgotten', () => {
     const host = findHost(fleetOf(hostChange({ name: 'c2', state: 'joining' })), 'c2');
     if (host === undefined) throw new Error('no host');
-    expect(givenUp(host, 'op-9', { by: 'ann', nowMs: 7 })).toEqual({ kind: 'host', id: 'c2', doc: null });
+    expect(abandonJoin(host, 'op-9', { by: 'ann', nowMs: 7 })).toEqual({ kind: 'host', id: 'c2', doc: null });
   });
 
   test('once-in-service-nothing-tells-of-its-first-life', () => {

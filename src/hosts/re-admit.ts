@@ -2,17 +2,17 @@
 // itself; one in quarantine comes back when somebody says why.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
+import { findHost, removedHost, unknownHost, type AuditedCommand, type StoredHost } from './decide.ts';
 import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
 import { denySharedAddress } from './tunnel-address.ts';
 
-interface Forget {
+interface AbandonJoinCommand {
   readonly by: string;
   readonly nowMs: number;
 }
 
 /** A join is given up by this operation. Nobody has heard of the host, and it is forgotten, unless it has to be finalized. */
-export function givenUp({ id, doc }: StoredHost, operation: string, { by, nowMs }: Forget): Change {
+export function abandonJoin({ id, doc }: StoredHost, operation: string, { by, nowMs }: AbandonJoinCommand): Change {
   if (!isToBeFinalized(doc)) return remove(HOST, id);
   // Its credentials go with this commit: whatever it says, it is not connected any more.
   const { credential: _, ...rest } = doc;
@@ -35,7 +35,7 @@ export function isToBeFinalized({ readmitted, switch: identity }: Host): boolean
 }
 
 /** Ends a quarantine. What the host has of its old life was wiped while it lasted. */
-export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: Decree): Decision<Host> {
+export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: AuditedCommand): Decision<Host> {
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
   if (host.doc.state === 'removed') return refuse(removedHost(id));
@@ -48,13 +48,13 @@ export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: D
   const address = { host: id, address: host.doc.tunnelAddress, field: '/id', callerSite };
   const taken = denySharedAddress(fleet, address);
   if (taken !== undefined) return refuse(taken);
-  const doc: Host = { ...rest, ...trustedAgain(leaving), changedBy: by, changedAtMs: nowMs };
+  const doc: Host = { ...rest, ...clearRebuilt(leaving), changedBy: by, changedAtMs: nowMs };
   const removed = twins.filter((twin) => twin.doc.state === 'removed');
-  return accept([put(HOST, host.id, doc), ...removed.map((twin) => withoutSwitch(twin, by, nowMs))], doc);
+  return accept([put(HOST, host.id, doc), ...removed.map((twin) => clearSwitchIdentity(twin, by, nowMs))], doc);
 }
 
 /** What was built elsewhere before somebody trusted it is no reason to distrust it again. */
-function trustedAgain(leaving: Host['leaving']): Pick<Host, 'leaving'> {
+function clearRebuilt(leaving: Host['leaving']): Pick<Host, 'leaving'> {
   if (leaving === undefined) return {};
   const { rebuilt: _, ...rest } = leaving;
   return { leaving: rest };
@@ -67,7 +67,7 @@ function twinsOf(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
 }
 
 /** The switch of a removed host is another's now, by somebody's word: it no longer tells of the removed one. */
-function withoutSwitch({ id, doc }: StoredHost, by: string, nowMs: number): Change {
+function clearSwitchIdentity({ id, doc }: StoredHost, by: string, nowMs: number): Change {
   const { switch: _, ...rest } = doc;
   return put(HOST, id, { ...rest, changedBy: by, changedAtMs: nowMs });
 }

@@ -1,8 +1,8 @@
 // The commit that makes a host degraded, or ends that, with its alarm. Pure; how long a report has to last is decided before.
-import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
+import { ALARM, alarmId, clearAlarm, type Alarm } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { isSameTrouble, type Condition, type ConditionType, type Degraded } from './conditions.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST, type Host } from './model.ts';
@@ -31,13 +31,16 @@ export function recordConditions(
     return accept([put(HOST, host.id, rest), ...endDegradedAlarm(fleet, id)], null);
   }
   mark('host-degraded');
-  const degraded = conditions.map((condition) => ({ ...condition, sinceMs: sinceMs(before, condition, nowMs) }));
+  const degraded = conditions.map((condition) => ({
+    ...condition,
+    sinceMs: conditionSinceMs(before, condition, nowMs),
+  }));
   const doc: Host = { ...rest, degraded };
   return accept([put(HOST, host.id, doc), degradedAlarm(host, degraded, nowMs)], null);
 }
 
 /** A host has been in trouble since it first was, whatever the cause has become meanwhile. */
-function sinceMs(before: Degraded | [], { type }: Condition, nowMs: number): number {
+function conditionSinceMs(before: Degraded | [], { type }: Condition, nowMs: number): number {
   return before.find((one) => one.type === type)?.sinceMs ?? nowMs;
 }
 
@@ -61,7 +64,7 @@ function degradedAlarm({ id, doc }: StoredHost, degraded: Degraded, nowMs: numbe
 }
 
 export function endDegradedAlarm(fleet: FleetReader, host: string): Change[] {
-  return cleared(fleet, alarmId(HOST_DEGRADED, host));
+  return clearAlarm(fleet, alarmId(HOST_DEGRADED, host));
 }
 
 const WRONG: Readonly<Record<ConditionType, string>> = {
@@ -85,12 +88,12 @@ const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
         : 'services that it has stay while its peers see its BFD up';
     const look =
       isAnswering === true
-        ? `Its switch answers and does not take its view: see the log of the agent on ${said(host)}, and run "muster dataplane diff" there.`
-        : `On ${said(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
+        ? `Its switch answers and does not take its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`
+        : `On ${formatFact(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
     return `It gets no new services and instances; ${services}. ${look}`;
   },
   'instance-runtime': ({ host }) =>
-    `It gets no new instances; what runs there goes on. See the log of the agent on ${said(host)}.`,
+    `It gets no new instances; what runs there goes on. See the log of the agent on ${formatFact(host)}.`,
 };
 
 export const conditionSentences: ReasonSentences = {
@@ -98,6 +101,6 @@ export const conditionSentences: ReasonSentences = {
     const { host, parts, conditions } = reason as Readonly<Record<string, Reason[string]>>;
     const wrong = (conditions as readonly string[]).join('; ');
     const toDo = [...new Set(parts as readonly ConditionType[])].map((part) => TO_DO[part](reason)).join(' ');
-    return `Host ${said(host)} is degraded: ${wrong}. ${toDo} This ends by itself when the trouble is over for a few seconds.`;
+    return `Host ${formatFact(host)} is degraded: ${wrong}. ${toDo} This ends by itself when the trouble is over for a few seconds.`;
   },
 };

@@ -1,6 +1,6 @@
 // Who still reports a removed host: its own agent with the credential that it had, and other hosts whose switch is its switch. The alarm
 // counts and names them, and is cleared when nobody does any more.
-import { ALARM, alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
+import { ALARM, alarmId, clearAlarm, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import type { Change, FleetReader, Reason } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
 import { findHost, type StoredHost } from './find-host.ts';
@@ -18,14 +18,14 @@ export interface Reporters {
   readonly as: readonly string[];
 }
 
-const NOBODY: Reporters = { itself: false, as: [] };
+const NO_REPORTERS: Reporters = { itself: false, as: [] };
 
 /** Who reports a removed host, as far as is on record. Costs O(1) and those who show its switch. */
 export function reportersOf(fleet: FleetReader, id: string): Reporters {
   const reason = fleet.get(ALARM, alarmId(REMOVED_HOST_REPORTS, id))?.doc.reason;
   const removed = findHost(fleet, id);
-  if (reason === undefined || removed?.doc.state !== 'removed') return NOBODY;
-  return { itself: isItself(reason), as: hostsShowing(fleet, removed) };
+  if (reason === undefined || removed?.doc.state !== 'removed') return NO_REPORTERS;
+  return { itself: isItself(reason), as: findHostsWithSwitchOf(fleet, removed) };
 }
 
 /** Alarms of earlier versions name the one host that showed its switch, or none when it was the host itself. */
@@ -33,7 +33,7 @@ function isItself({ itself, as }: Omit<Reason, 'code'>): boolean {
   return itself === true || (itself === undefined && as === undefined);
 }
 
-function hostsShowing(fleet: FleetReader, removed: StoredHost): string[] {
+function findHostsWithSwitchOf(fleet: FleetReader, removed: StoredHost): string[] {
   const found = new Set<string>();
   for (const form of identityForms(removed.doc.switch)) {
     for (const { id, doc } of fleet.find(HOSTS_BY_IDENTITY, form)) {
@@ -45,7 +45,7 @@ function hostsShowing(fleet: FleetReader, removed: StoredHost): string[] {
   return [...found].sort();
 }
 
-export interface Reported {
+export interface RemovedHostReport {
   readonly removed: StoredHost;
   /** Whether its own agent reports; what is on record when nothing is said. */
   readonly itself?: boolean;
@@ -55,10 +55,10 @@ export interface Reported {
 }
 
 /** The alarm as it is to be: raised, changed, or cleared when nobody reports the host any more. */
-export function removedReportAlarm(fleet: FleetReader, reported: Reported): Change[] {
+export function removedReportAlarm(fleet: FleetReader, reported: RemovedHostReport): Change[] {
   const { removed, by, nowMs } = reported;
   const { itself = reportersOf(fleet, removed.id).itself } = reported;
-  const as = [...new Set([...hostsShowing(fleet, removed), ...(by === undefined ? [] : [by])])].sort();
+  const as = [...new Set([...findHostsWithSwitchOf(fleet, removed), ...(by === undefined ? [] : [by])])].sort();
   if (!itself && as.length === 0) return endRemovedReports(fleet, removed.id);
   const { site } = removed.doc;
   // Whoever may see the removed host may not see those of other sites.
@@ -66,12 +66,12 @@ export function removedReportAlarm(fleet: FleetReader, reported: Reported): Chan
   const count = as.length + (itself ? 1 : 0);
   const reason = { code: REMOVED_HOST_REPORTS, host: removed.id, itself, as: named, count };
   const alarm = { severity: 'warning' as const, site, reason, sinceMs: nowMs };
-  return raisedOrUpdated(fleet, alarmId(REMOVED_HOST_REPORTS, removed.id), alarm);
+  return raiseOrUpdateAlarm(fleet, alarmId(REMOVED_HOST_REPORTS, removed.id), alarm);
 }
 
 /** It is joined again by somebody's will: whoever reports by this name is wanted. */
 export function endRemovedReports(fleet: FleetReader, host: string): Change[] {
-  return cleared(fleet, alarmId(REMOVED_HOST_REPORTS, host));
+  return clearAlarm(fleet, alarmId(REMOVED_HOST_REPORTS, host));
 }
 
 export const removedReportSentences: ReasonSentences = {
@@ -80,7 +80,7 @@ export const removedReportSentences: ReasonSentences = {
     const named = Array.isArray(as) ? as.map(String) : as === undefined ? [] : [String(as)];
     const isAgent = isItself({ itself, as });
     const others = Number(count ?? named.length + (isAgent ? 1 : 0)) - (isAgent ? 1 : 0);
-    const places = [...(isAgent ? ['its own agent, with its old credential'] : []), ...showing(named, others)];
+    const places = [...(isAgent ? ['its own agent, with its old credential'] : []), ...reporterTexts(named, others)];
     const advice = [
       ...(isAgent ? [`stop that agent, or join ${String(host)} again`] : []),
       ...(others === 0 ? [] : ['re-admit a host that is meant to have the switch']),
@@ -91,7 +91,7 @@ export const removedReportSentences: ReasonSentences = {
   },
 };
 
-function showing(named: readonly string[], count: number): string[] {
+function reporterTexts(named: readonly string[], count: number): string[] {
   const hidden = count - named.length;
   if (count === 0) return [];
   const names = named.length === 0 ? [] : [`${named.length === 1 ? 'host' : 'hosts'} ${named.join(', ')}`];

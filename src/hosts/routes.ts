@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   editRoute,
   ID,
   listAnswer,
@@ -12,7 +12,7 @@ import {
   optionalFields,
   read,
   readResource,
-  resourceAfter,
+  renderCommitted,
   scansFleet,
   write,
   type Listing,
@@ -21,40 +21,40 @@ import {
 } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { clearForcedDown, disableHost, editHost, enableHost, forceDownHost, type Decree } from './decide.ts';
-import { HOST_VIEW } from './host-view.ts';
-import { askedBy, joinRoutes } from './join-routes.ts';
+import { clearForceDown, disableHost, editHost, enableHost, forceDownHost, type AuditedCommand } from './decide.ts';
+import { HOST_REPRESENTATION } from './host-view.ts';
+import { requesterOf, joinRoutes } from './join-routes.ts';
 import { reAdmitHost } from './re-admit.ts';
 import { scaleOutRoute } from './scale-out-routes.ts';
 import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
 
 const LISTING: Listing<'host', Host> = {
-  view: HOST_VIEW,
+  representation: HOST_REPRESENTATION,
   filters: {
-    site: { schema: ID, of: (doc) => [doc.site], index: HOSTS_BY_SITE },
+    site: { schema: ID, valuesOf: (doc) => [doc.site], index: HOSTS_BY_SITE },
     state: {
       schema: Type.Enum(HOST_STATES),
-      of: (doc) => [doc.state],
+      valuesOf: (doc) => [doc.state],
       index: HOSTS_BY_STATE,
       keyOf: (value) => `state:${value}`,
     },
     connection: {
       schema: Type.Enum(CONNECTION_STATES),
-      of: (doc) => [doc.connection.state],
+      valuesOf: (doc) => [doc.connection.state],
       index: HOSTS_BY_STATE,
       keyOf: (value) => `connection:${value}`,
     },
-    zone: { schema: HOST_FACTS.zone, of: (doc) => [doc.zone] },
-    enabled: { schema: Type.Boolean(), of: (doc) => [doc.disabled === undefined] },
-    aggregate: { schema: HOST_FACTS.zone, of: (doc) => doc.aggregates },
-    trait: { schema: HOST_FACTS.zone, of: (doc) => doc.traits },
-    serviceVersion: { schema: Type.Integer({ minimum: 0 }), of: (doc) => [doc.serviceVersion] },
-    transportZone: { schema: HOST_FACTS.zone, of: (doc) => [doc.transportZone] },
-    quarantined: { schema: Type.Boolean(), of: (doc) => [doc.quarantined !== undefined] },
-    degraded: { schema: Type.Boolean(), of: (doc) => [doc.degraded !== undefined] },
+    zone: { schema: HOST_FACTS.zone, valuesOf: (doc) => [doc.zone] },
+    enabled: { schema: Type.Boolean(), valuesOf: (doc) => [doc.disabled === undefined] },
+    aggregate: { schema: HOST_FACTS.zone, valuesOf: (doc) => doc.aggregates },
+    trait: { schema: HOST_FACTS.zone, valuesOf: (doc) => doc.traits },
+    serviceVersion: { schema: Type.Integer({ minimum: 0 }), valuesOf: (doc) => [doc.serviceVersion] },
+    transportZone: { schema: HOST_FACTS.zone, valuesOf: (doc) => [doc.transportZone] },
+    quarantined: { schema: Type.Boolean(), valuesOf: (doc) => [doc.quarantined !== undefined] },
+    degraded: { schema: Type.Boolean(), valuesOf: (doc) => [doc.degraded !== undefined] },
     removed: {
       schema: Type.Boolean({ description: 'false unless said, or unless a state is asked for' }),
-      of: (doc) => [doc.state === 'removed'],
+      valuesOf: (doc) => [doc.state === 'removed'],
     },
   },
   nameIsId: true,
@@ -69,9 +69,14 @@ const LISTING: Listing<'host', Host> = {
 };
 
 const REASON = Type.String({ minLength: 1, maxLength: 500 });
-const HOSTS: Resource<'host', Host> = { path: '/api/v1/hosts', what: 'hosts', one: 'host', view: HOST_VIEW };
+const HOSTS: Resource<'host', Host> = {
+  path: '/api/v1/hosts',
+  plural: 'hosts',
+  singular: 'host',
+  representation: HOST_REPRESENTATION,
+};
 
-const Edit = closed(
+const Edit = strictObject(
   {
     ...optionalFields(HOST_FACTS),
     tunnelAddress: Type.Optional(Type.Union([HOST_FACTS.tunnelAddress, Type.Null()])),
@@ -90,11 +95,11 @@ export interface UnreadyService {
 
 export interface HostRouteParts {
   /** What hand-overs wait for at a host. Costs what services it does or is to do. */
-  readonly unreadyServices: (fleet: FleetReader, host: string) => readonly UnreadyService[];
+  readonly findUnreadyServices: (fleet: FleetReader, host: string) => readonly UnreadyService[];
 }
 
 const SHOWN = Type.Object({
-  ...HOST_VIEW.schema.properties,
+  ...HOST_REPRESENTATION.schema.properties,
   unready: Type.Optional(
     Type.Array(Type.Object({ service: Type.String(), because: Type.String(), operation: Type.String() }), {
       description: 'services that it is to take over and cannot provide yet, with the reason of its agent',
@@ -102,19 +107,19 @@ const SHOWN = Type.Object({
   ),
 });
 
-function showHostRoute({ unreadyServices }: HostRouteParts): Route {
+function showHostRoute({ findUnreadyServices }: HostRouteParts): Route {
   return read({
     method: 'GET',
     path: `${HOSTS.path}/:id`,
-    tag: HOSTS.what,
+    tag: HOSTS.plural,
     params: BY_ID,
     about: 'Show a host',
     access: 'viewer',
     scope: 'site',
     answers: { 200: { about: 'the host', schema: SHOWN } },
-    handle: (call, { journal: { fleet }, sightOf }) => {
-      const found = readResource(fleet, HOST_VIEW, call, sightOf(call.caller, fleet));
-      const unready = found.kind === 'refuse' ? [] : unreadyServices(fleet, call.params.id);
+    handle: (call, { journal: { fleet }, redactorFor }) => {
+      const found = readResource(fleet, HOST_REPRESENTATION, call, redactorFor(call.caller, fleet));
+      const unready = found.kind === 'refuse' ? [] : findUnreadyServices(fleet, call.params.id);
       if (found.kind === 'refuse' || unready.length === 0) return found;
       // Without an ETag: what is not ready changes while the host's document does not.
       return answer({ ...(JSON.parse(found.text ?? '{}') as object), unready });
@@ -130,14 +135,14 @@ export const hostRoutes = (parts: HostRouteParts): readonly Route[] => [
     about: 'List hosts',
     access: 'viewer',
     scope: 'site',
-    query: closed({
+    query: strictObject({
       ...listQuery(LISTING).properties,
       all: Type.Optional(Type.Boolean({ description: 'removed hosts too' })),
     }),
     scansFleet: (call) => scansFleet(LISTING, call),
-    answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW.schema) } },
-    handle: (call, { journal: { fleet }, sightOf }) =>
-      listResources(fleet, LISTING, withoutRemoved(fleet, call), sightOf(call.caller, fleet)),
+    answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_REPRESENTATION.schema) } },
+    handle: (call, { journal: { fleet }, redactorFor }) =>
+      listResources(fleet, LISTING, excludeRemoved(fleet, call), redactorFor(call.caller, fleet)),
   }),
   showHostRoute(parts),
   editRoute(HOSTS, {
@@ -149,11 +154,11 @@ export const hostRoutes = (parts: HostRouteParts): readonly Route[] => [
     body: Edit,
     decide: (fleet, command, { by, nowMs, callerSite }) => editHost(fleet, { ...command, by, nowMs, callerSite }),
   }),
-  withReason('disable', 'Put a host into maintenance: it takes nothing new, what runs on it stays', disableHost),
-  withReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
-  withoutReason('enable', 'Take a host out of maintenance', enableHost),
-  withoutReason('clear-force-down', 'Stop vouching for a host being off', clearForcedDown),
-  withReason('re-admit', 'Trust a host again that was put into quarantine', reAdmitHost),
+  commandWithReason('disable', 'Put a host into maintenance: it takes nothing new, what runs on it stays', disableHost),
+  commandWithReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
+  commandWithOptionalReason('enable', 'Take a host out of maintenance', enableHost),
+  commandWithOptionalReason('clear-force-down', 'Stop vouching for a host being off', clearForceDown),
+  commandWithReason('re-admit', 'Trust a host again that was put into quarantine', reAdmitHost),
   ...joinRoutes(),
   scaleOutRoute,
 ];
@@ -165,46 +170,46 @@ interface HostsQuery {
 }
 
 /** Removed hosts are kept for what they are known by again: only who asks for them sees them. Where none is, nothing is sifted. */
-function withoutRemoved<C extends { readonly query: object }>(fleet: FleetReader, call: C): C {
+function excludeRemoved<C extends { readonly query: object }>(fleet: FleetReader, call: C): C {
   const { all = false, state, removed } = call.query as HostsQuery;
   const isAsked = all || state !== undefined || removed !== undefined;
   if (isAsked || fleet.countOf(HOSTS_BY_STATE, 'state:removed') === 0) return call;
   return { ...call, query: { ...call.query, removed: false } };
 }
 
-function withReason(
+function commandWithReason(
   verb: string,
   about: string,
-  decide: (fleet: FleetReader, decree: Decree) => Decision<Host>,
+  decide: (fleet: FleetReader, decree: AuditedCommand) => Decision<Host>,
 ): Route {
   return write({
     ...commandFace(verb, about),
-    body: closed({ reason: REASON }),
+    body: strictObject({ reason: REASON }),
     handle: ({ params, body, caller }, { clock }) => {
-      const decree = { id: params.id, reason: body.reason, ...askedBy(caller), nowMs: clock.nowMs() };
+      const decree = { id: params.id, reason: body.reason, ...requesterOf(caller), nowMs: clock.nowMs() };
       return {
-        target: { view: HOST_VIEW, id: params.id },
+        target: { view: HOST_REPRESENTATION, id: params.id },
         why: `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, decree),
-        answer: (_, after) => resourceAfter(HOST_VIEW, after, params),
+        answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },
   });
 }
 
-type Undo = (fleet: FleetReader, decree: Omit<Decree, 'reason'>) => Decision<Host>;
+type Undo = (fleet: FleetReader, decree: Omit<AuditedCommand, 'reason'>) => Decision<Host>;
 
-function withoutReason(verb: string, about: string, decide: Undo): Route {
+function commandWithOptionalReason(verb: string, about: string, decide: Undo): Route {
   return write({
     ...commandFace(verb, about),
-    body: closed({ reason: Type.Optional(REASON) }),
+    body: strictObject({ reason: Type.Optional(REASON) }),
     handle: ({ params, body, caller }, { clock }) => {
       const decree = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
       return {
-        target: { view: HOST_VIEW, id: params.id },
+        target: { view: HOST_REPRESENTATION, id: params.id },
         why: body.reason === undefined ? verb : `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, decree),
-        answer: (_, after) => resourceAfter(HOST_VIEW, after, params),
+        answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },
   });
@@ -219,6 +224,6 @@ function commandFace(verb: string, about: string) {
     access: 'operator',
     scope: 'site',
     params: BY_ID,
-    answers: { 200: { about: 'the host', schema: HOST_VIEW.schema } },
+    answers: { 200: { about: 'the host', schema: HOST_REPRESENTATION.schema } },
   } as const;
 }

@@ -3,7 +3,7 @@ import type { FleetReader, Reason, Refusal } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import { matchHost } from './identity.ts';
-import type { Verb } from './scale-in-table.ts';
+import type { ScaleInVerb } from './scale-in-table.ts';
 
 export interface HostResult {
   /** As it was named. */
@@ -22,30 +22,30 @@ export interface ScaleInAnswer {
 }
 
 /** A host of a request; without `host` when nobody knows it. */
-export interface Named {
-  readonly asked: string;
+export interface NamedHost {
+  readonly requestedId: string;
   readonly host?: StoredHost;
   /** The hosts that have this id, when there are several. */
-  readonly among?: readonly string[];
+  readonly matches?: readonly string[];
 }
 
 /** Hosts in the order of ids, so that nothing depends on the order of a request; unknown names after them. */
-export function hostsNamed(fleet: FleetReader, names: readonly string[], site?: string): Named[] {
-  const found = new Map<string, Named>();
-  const unknown: Named[] = [];
-  for (const asked of new Set(names)) {
-    const match = matchHost(fleet, asked, site);
-    if (match.kind === 'unknown') unknown.push({ asked });
-    else if (match.kind === 'ambiguous') unknown.push({ asked, among: match.names });
-    else if (!found.has(match.host.id)) found.set(match.host.id, { asked, host: match.host });
+export function resolveNamedHosts(fleet: FleetReader, names: readonly string[], site?: string): NamedHost[] {
+  const found = new Map<string, NamedHost>();
+  const unknown: NamedHost[] = [];
+  for (const requestedId of new Set(names)) {
+    const match = matchHost(fleet, requestedId, site);
+    if (match.kind === 'unknown') unknown.push({ requestedId });
+    else if (match.kind === 'ambiguous') unknown.push({ requestedId, matches: match.names });
+    else if (!found.has(match.host.id)) found.set(match.host.id, { requestedId, host: match.host });
   }
   const known = [...found.values()].sort((one, other) => ((one.host?.id ?? '') < (other.host?.id ?? '') ? -1 : 1));
   return [...known, ...unknown];
 }
 
-export function unknownName({ asked, among }: Named): HostResult {
-  const reason = among === undefined ? { code: 'unknown-host', host: asked } : ambiguity(asked, among);
-  return { host: asked, result: 'unknown', reason };
+export function unknownName({ requestedId, matches }: NamedHost): HostResult {
+  const reason = matches === undefined ? { code: 'unknown-host', host: requestedId } : ambiguity(requestedId, matches);
+  return { host: requestedId, result: 'unknown', reason };
 }
 
 function ambiguity(host: string, hosts: readonly string[]): Reason {
@@ -60,7 +60,7 @@ export function sharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswe
   return { operation: operation as OperationId };
 }
 
-const SAID: Readonly<Record<Verb, string>> = {
+const SAID: Readonly<Record<ScaleInVerb, string>> = {
   start: 'be taken out of service',
   end: 'be removed',
   recover: 'be brought back',
@@ -75,7 +75,7 @@ const BAD: Readonly<Record<HostResult['result'], string>> = {
 };
 
 /** Refuses a request as a whole, with every bad name. */
-export function refusedFor(verb: Verb, bad: readonly HostResult[]): Refusal {
+export function refuseVerb(verb: ScaleInVerb, bad: readonly HostResult[]): Refusal {
   const told = bad.map(({ host, result, reason, blockers }) => {
     if (reason?.code === 'ambiguous-host')
       return `${host}: an id of ${String(reason['hosts']).replaceAll(',', ' and ')}`;

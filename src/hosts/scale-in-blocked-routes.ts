@@ -1,14 +1,14 @@
 // GET /api/v1/scale-in/blocked: what of the hosts that are being emptied cannot go now, each with what it lacks.
 import { Type } from 'typebox';
-import { answer, closed, ID, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
+import { answer, strictObject, ID, read, refusalAnswer, canSeeSite, type Caller, type Route } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
-import { withinOf, type Explain } from '../operations/index.ts';
+import { siteLimitOf, type Explain } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
-import type { Evacuating, Evacuator } from './evacuator.ts';
+import type { PlannedEvacuation, Evacuator } from './evacuator.ts';
 import { HOSTS_BY_STATE } from './model.ts';
 import { planInSlices, type Steps } from './plan-slices.ts';
-import { planTogetherSteps, type PlanTogether } from './preview-plan.ts';
-import { BLOCKED, REVISIONS, shownBlocked } from './preview-view.ts';
+import { planBatchInSteps, type BatchPlanRequest } from './preview-plan.ts';
+import { BLOCKED, REVISIONS, renderBlocked } from './preview-view.ts';
 import { DRAIN_KIND, openWork } from './scale-in-work.ts';
 
 const SHOWN_DEFAULT = 100;
@@ -34,8 +34,8 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
-    elsewhere: 'forward',
-    query: closed({
+    onFollower: 'forward',
+    query: strictObject({
       site: Type.Optional(ID),
       limit: Type.Optional(
         Type.Integer({ minimum: 1, maximum: SHOWN_MAX, description: `at most ${SHOWN_MAX}, else ${SHOWN_DEFAULT}` }),
@@ -49,34 +49,35 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
         const { fleet } = slices;
         const hosts = drainingHosts(fleet, caller, site);
         const within = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
-        const how = { hosts, within, nowMs, explained: limit, listed: staying };
-        const planned = yield* planTogetherSteps(slices, evacuators, how);
+        const how = { hosts, within, nowMs, explained: limit, tenantsOf: listRemainingTenants };
+        const planned = yield* planBatchInSteps(slices, evacuators, how);
         const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
-        const telling = { explain, sight: world.sightOf(caller, fleet) };
-        const shown = blocked.slice(0, limit).map((one) => shownBlocked(one, telling));
+        const telling = { explain, sight: world.redactorFor(caller, fleet) };
+        const shown = blocked.slice(0, limit).map((one) => renderBlocked(one, telling));
         return { count: blocked.length, blocked: shown };
       });
-      return 'code' in made ? refused(made) : answer({ revisions: made.revisions, ...made.plan });
+      return 'code' in made ? refusalAnswer(made) : answer({ revisions: made.revisions, ...made.plan });
     },
   });
 }
 
-const staying: NonNullable<PlanTogether['listed']> = (evacuator, fleet, host) =>
-  (evacuator.staying ?? evacuator.inventory)(fleet, host);
+const listRemainingTenants: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet, host) =>
+  (evacuator.remainingTenants ?? evacuator.inventory)(fleet, host);
 
-function isWaiting({ evacuation }: Evacuating): boolean {
+function isWaiting({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'wait';
 }
 
 /** As its drain is held to it. */
 function siteToStayIn(fleet: FleetReader, host: string): string | undefined {
   const [drain] = openWork(fleet, host, DRAIN_KIND);
-  return drain === undefined ? undefined : withinOf(fleet, drain.doc);
+  return drain === undefined ? undefined : siteLimitOf(fleet, drain.doc);
 }
 
 /** In the order of names, as a preview has them. Hosts that somebody else empties wait for nothing here. */
 function drainingHosts(fleet: FleetReader, caller: Caller, site: string | undefined): StoredHost[] {
   return [...fleet.find(HOSTS_BY_STATE, 'state:draining')].filter(
-    ({ doc }) => doc.leaving?.drain === true && seesSite(caller, doc.site) && (site === undefined || site === doc.site),
+    ({ doc }) =>
+      doc.leaving?.drain === true && canSeeSite(caller, doc.site) && (site === undefined || site === doc.site),
   );
 }

@@ -16,7 +16,7 @@ export interface ScaleInOptions {
   readonly log: Log;
   readonly evacuators: readonly Evacuator[];
   readonly ids: { next(prefix: string): string };
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
 }
 
 const LOOK_MS = 5000;
@@ -29,29 +29,29 @@ export class ScaleInController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = LOOK_MS } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(lookMs, signal);
+      await this.reconcile();
+      await clock.sleep(intervalMs, signal);
     }
   }
 
   /** Costs what hosts there are that are drained, or that nobody drains. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, clock, evacuators } = this.#options;
     if (journal.fence === undefined) return;
     const nowMs = clock.nowMs();
     const { fleet } = journal;
     for (const { id } of [...fleet.find(HOSTS_BY_STATE, 'state:drained')]) {
       if (isEmpty(fleet, evacuators, { host: id, nowMs })) continue;
-      await this.#decide(id, drainedAgain);
+      await this.#decide(id, drainAgain);
     }
     for (const host of [...fleet.find(HOSTS_BY_STATE, 'state:draining')]) {
-      if (isLeftEmpty(fleet, evacuators, { host, nowMs })) await this.#decide(host.id, foundEmpty);
+      if (isLeftEmpty(fleet, evacuators, { host, nowMs })) await this.#decide(host.id, markDrained);
     }
   }
 
-  async #decide(host: string, step: (fleet: FleetReader, looked: Looked) => Decision<boolean>): Promise<void> {
+  async #decide(host: string, step: (fleet: FleetReader, looked: DrainCheck) => Decision<boolean>): Promise<void> {
     const { journal, clock, evacuators, ids, log } = this.#options;
     const operation = ids.next('op');
     const looked = { host, operation, nowMs: clock.nowMs(), evacuators };
@@ -65,7 +65,7 @@ export class ScaleInController {
   }
 }
 
-interface Looked {
+interface DrainCheck {
   readonly host: string;
   readonly operation: string;
   readonly evacuators: readonly Evacuator[];
@@ -73,7 +73,7 @@ interface Looked {
 }
 
 /** To draining, with an operation of its own. One that is told to leave is judged again by that. */
-function drainedAgain(fleet: FleetReader, again: Looked): Decision<boolean> {
+function drainAgain(fleet: FleetReader, again: DrainCheck): Decision<boolean> {
   const { evacuators, nowMs } = again;
   const stored = findHost(fleet, again.host);
   if (stored?.doc.state !== 'drained' || stored.doc.leaving === undefined) return accept([], false);
@@ -110,7 +110,7 @@ function isLeftEmpty(
   return unsettled === undefined;
 }
 
-function foundEmpty(fleet: FleetReader, { host: id, evacuators, nowMs }: Looked): Decision<boolean> {
+function markDrained(fleet: FleetReader, { host: id, evacuators, nowMs }: DrainCheck): Decision<boolean> {
   const host = findHost(fleet, id);
   if (host === undefined || !isLeftEmpty(fleet, evacuators, { host, nowMs })) return accept([], false);
   return accept(

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { accept } from '../journal/index.ts';
 import { ITEM, OPERATION, type StoredItem } from '../operations/index.ts';
 import { idOf } from '../fleet/index.ts';
-import { clearForcedDown, findHost, forceDownHost, type StoredHost } from './decide.ts';
+import { clearForceDown, findHost, forceDownHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { recordTransitions } from './liveness-plan.ts';
 import { drainStep } from './scale-in-drain.ts';
-import { guests, holding, hostsNamed, posts, World } from './scale-in-fixture.ts';
+import { guests, holding, activeHosts, posts, World } from './scale-in-fixture.ts';
 import { DRAIN_MOVES, EVERY_MOVE, movesOff } from './scale-in-moves.ts';
 
 const on = (host: string, ...names: readonly string[]) => names.map((name) => guests.put(name, { host }));
@@ -19,7 +19,7 @@ async function started(world: World, ...hosts: readonly string[]): Promise<strin
 
 describe('a drain', () => {
   test('empties-hosts-and-calls-them-drained', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2', 'c3'), ...on('c1', 'a', 'b'), ...on('c2', 'c'));
+    const world = await World.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b'), ...on('c2', 'c'));
     const operation = await started(world, 'c1', 'c2');
     await world.settle();
     expect(world.states('c1', 'c2')).toBe('c1 drained, c2 drained');
@@ -30,7 +30,7 @@ describe('a drain', () => {
 
   test('lets-services-change-hands-before-the-first-guest-leaves', async () => {
     const world = await World.of(
-      ...hostsNamed('c1', 'c2'),
+      ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
       posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),
@@ -44,7 +44,7 @@ describe('a drain', () => {
 
   test('a-service-with-nobody-else-does-not-keep-the-guests, and gets somebody by their move', async () => {
     const world = await World.of(
-      ...hostsNamed('c1', 'c2'),
+      ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1'] }),
     );
@@ -56,7 +56,7 @@ describe('a drain', () => {
 
   test('holds-still-while-elections-are-held, and says so', async () => {
     const world = await World.of(
-      ...hostsNamed('c1', 'c2'),
+      ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
     );
@@ -71,7 +71,7 @@ describe('a drain', () => {
   });
 
   test('services-that-wait-for-their-turn-are-not-said-to-be-handed-over', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'));
+    const world = await World.of(...activeHosts('c1', 'c2'));
     const operation = await started(world, 'c1');
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
     // As many are handed over, off other hosts, as may be at once.
@@ -79,7 +79,7 @@ describe('a drain', () => {
     const full: Evacuator = {
       ...posts.evacuator,
       inventory: () => [tenant],
-      underWay: () => 0,
+      countLeaving: () => 0,
       plan: () => [{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'hand-over', to: 'c2' } }],
       begin: () => ({ changes: [], operations: [] }),
     };
@@ -90,7 +90,7 @@ describe('a drain', () => {
   });
 
   test('a-host-that-is-down-with-nothing-but-what-nobody-moves-says-what-that-is', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'), ...on('c1', 'a'));
+    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
@@ -109,7 +109,7 @@ describe('a drain', () => {
 
   test('without-a-drain-services-change-hands-and-guests-stay', async () => {
     const world = await World.of(
-      ...hostsNamed('c1', 'c2'),
+      ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
     );
@@ -131,7 +131,7 @@ describe('budgets', () => {
     ['per-host', { movesPerHostAtOnce: 2, movesAtOnce: 100 }, 4],
     ['overall', { movesPerHostAtOnce: 100, movesAtOnce: 3 }, 3],
   ])('drain-respects-the-budget-%s', async (_name, budget, most) => {
-    const world = await World.of(...hostsNamed('c1', 'c2', 'c9'), ...many('c1', 7), ...many('c2', 5));
+    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 7), ...many('c2', 5));
     await world.budget(budget);
     world.driver.held = true;
     await started(world, 'c1', 'c2');
@@ -147,7 +147,7 @@ describe('budgets', () => {
   });
 
   test('who-has-no-turn-yet-says-budget, and has it as soon as another move ends', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2', 'c9'), ...many('c1', 1), ...many('c2', 1));
+    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 1), ...many('c2', 1));
     await world.budget({ movesAtOnce: 1 });
     world.driver.held = true;
     const operation = await started(world, 'c1', 'c2');
@@ -161,7 +161,7 @@ describe('budgets', () => {
 
   test('one-that-cannot-go-does-not-keep-the-others, however many stand before them', async () => {
     const world = await World.of(
-      ...hostsNamed('c1', 'c9'),
+      ...activeHosts('c1', 'c9'),
       ...Array.from({ length: 60 }, (_, nth) => guests.put(`a${100 + nth}`, { host: 'c1', presence: ['c1'] })),
       ...on('c1', 'z1', 'z2'),
     );
@@ -172,7 +172,7 @@ describe('budgets', () => {
   });
 
   test('a-failed-move-is-tried-again, and its siblings go on', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c9'), ...on('c1', 'a', 'b', 'c'));
+    const world = await World.of(...activeHosts('c1', 'c9'), ...on('c1', 'a', 'b', 'c'));
     await world.budget({ movesPerHostAtOnce: 1 });
     world.driver.failures.set('a', 3);
     await started(world, 'c1');
@@ -184,7 +184,7 @@ describe('budgets', () => {
 
 describe('the deadline', () => {
   test('no-move-is-begun-after-it, the host stays draining and says why; a new start goes on', async () => {
-    const world = await World.of(...hostsNamed('c1'), ...on('c1', 'a'));
+    const world = await World.of(...activeHosts('c1'), ...on('c1', 'a'));
     const { operation = '' } = await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
     await world.settle();
     expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'no-valid-host' } });
@@ -195,7 +195,7 @@ describe('the deadline', () => {
       reason: { code: 'deadline-passed', waitedFor: 'no-valid-host' },
     });
     expect(world.states('c1')).toBe('c1 draining');
-    await world.commit(() => accept(hostsNamed('c2'), null));
+    await world.commit(() => accept(activeHosts('c2'), null));
     await world.settle();
     expect(world.driver.moved).toEqual([]);
     const again = await world.commit(world.starting(['c1']));
@@ -207,7 +207,7 @@ describe('the deadline', () => {
   });
 
   test('what-is-under-way-ends-by-itself', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'), ...on('c1', 'a'));
+    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     world.driver.held = true;
     await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
     await world.tick();
@@ -227,7 +227,7 @@ describe('a host that is down', () => {
     world.commit((fleet) => recordTransitions(fleet, [{ host, from: 'down', to: 'up' }], world.nowMs));
 
   async function vouchedOff(): Promise<World> {
-    const world = await World.of(...hostsNamed('c1', 'c2'), ...on('c1', 'a'));
+    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
     await world.settle();
@@ -255,12 +255,12 @@ describe('a host that is down', () => {
 
   test('is-quarantined-when-the-word-is-taken-back-before-it-is-heard', async () => {
     const world = await vouchedOff();
-    await world.commit((fleet) => clearForcedDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
+    await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
     expect(world.host('c1')?.quarantined?.because).toBe('vouched-off');
   });
 
   test('is-quarantined-at-once-when-it-was-heard-all-the-time', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'), ...on('c1', 'a'));
+    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await vouch(world, 'c1');
     await started(world, 'c1');
     await world.settle();
@@ -268,7 +268,7 @@ describe('a host that is down', () => {
   });
 
   test('is-not-quarantined-when-nothing-was-built-elsewhere', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'));
+    const world = await World.of(...activeHosts('c1', 'c2'));
     await world.connect('c1', 'down');
     await vouch(world, 'c1');
     await started(world, 'c1');
@@ -278,7 +278,7 @@ describe('a host that is down', () => {
   });
 
   test('an-empty-one-is-drained-all-the-same', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'));
+    const world = await World.of(...activeHosts('c1', 'c2'));
     await world.connect('c1', 'down');
     await started(world, 'c1');
     await world.settle();
@@ -288,7 +288,7 @@ describe('a host that is down', () => {
 
 describe('a drained host', () => {
   test('is-draining-again-when-something-appears, by an operation of its own', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'));
+    const world = await World.of(...activeHosts('c1', 'c2'));
     const first = await started(world, 'c1');
     await world.settle();
     await world.commit(() => accept(on('c1', 'late'), null));
@@ -304,7 +304,7 @@ describe('a drained host', () => {
   });
 
   test('stays-drained-while-a-service-has-nobody-else', async () => {
-    const world = await World.of(...hostsNamed('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
+    const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
     await started(world, 'c1');
     await world.settle();
     const { revision } = world.fleet;
@@ -315,7 +315,7 @@ describe('a drained host', () => {
 });
 
 test('a-restart-between-any-two-ticks-changes-nothing-of-it', async () => {
-  const world = await World.of(...hostsNamed('c1', 'c2', 'c3'), ...on('c1', 'a', 'b', 'c', 'd', 'e', 'f'));
+  const world = await World.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b', 'c', 'd', 'e', 'f'));
   await world.budget({ movesPerHostAtOnce: 2 });
   const operation = await started(world, 'c1', 'c2');
   for (let tick = 0; tick < 12; tick += 1) {
@@ -328,7 +328,7 @@ test('a-restart-between-any-two-ticks-changes-nothing-of-it', async () => {
 });
 
 test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async () => {
-  const world = await World.of(...hostsNamed('c1'), guests.put('g', { host: 'c1' }));
+  const world = await World.of(...activeHosts('c1'), guests.put('g', { host: 'c1' }));
   const { operation } = await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
   world.clock.now += 60_001;
   await world.settle();
@@ -341,7 +341,7 @@ test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async 
 
 test('many-that-cannot-go-are-told-of-once, and of another when the first is gone', async () => {
   const names = Array.from({ length: 60 }, (_, nth) => `g-${String(nth).padStart(2, '0')}`);
-  const world = await World.of(...hostsNamed('c1'), ...on('c1', ...names));
+  const world = await World.of(...activeHosts('c1'), ...on('c1', ...names));
   const operation = await started(world, 'c1');
   await world.settle();
   const first = String(world.item(operation, 'c1')?.reason?.['instance']);
@@ -353,7 +353,7 @@ test('many-that-cannot-go-are-told-of-once, and of another when the first is gon
 });
 
 test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
-  const world = await World.of(...hostsNamed('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
+  const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
   world.driver.held = true;
   const operation = await started(world, 'c1');
   for (let tick = 0; tick < 4; tick += 1) await world.tick();
@@ -362,7 +362,7 @@ test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
 
 test('a-service-that-its-next-host-cannot-prepare-keeps-neither-other-services-nor-guests, and is what is told in the end', async () => {
   const world = await World.of(
-    ...hostsNamed('c1', 'c2'),
+    ...activeHosts('c1', 'c2'),
     ...on('c1', 'a', 'b'),
     posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
     posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),

@@ -9,14 +9,14 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { builtElsewhere } from './built-elsewhere.ts';
+import { markUntrustedAfterRebuild } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
-import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
+import type { BeginEvacuation, PlannedEvacuation, Evacuator, Tenant } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { tenantsIn, unsettledOf, workLeft } from './scale-in-evidence.ts';
-import { drainHandOvers, drainMoves, fullReason, roomFor } from './scale-in-moves.ts';
+import { findBlockingTenants, unsettledOf, remainingWorkReason } from './scale-in-evidence.ts';
+import { drainHandoversId, drainMovesId, fullReason, moveBudgetFor } from './scale-in-moves.ts';
 
-export interface DrainLook {
+export interface DrainContext {
   readonly fleet: FleetReader;
   readonly evacuators: readonly Evacuator[];
   readonly item: StoredItem;
@@ -35,17 +35,17 @@ const LOOK_EVERY_MS = 5000;
 const DRAINER = 'operation:scale-in';
 
 /** The steps to record; none when nothing is new. */
-export function drainStep(look: DrainLook): readonly RecordStep[] {
-  const { item } = look;
-  const handed = handOvers(look);
-  if (handed.kind === 'begun') return [begun(look, 'hand-over', handed, 'hand-overs-under-way')];
+export function drainStep(context: DrainContext): readonly RecordStep[] {
+  const { item } = context;
+  const handed = attemptHandovers(context);
+  if (handed.kind === 'begun') return [recordBegun(context, 'hand-over', handed, 'hand-overs-under-way')];
   // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
-  if (handed.kind === 'busy' && item.doc.step === 'hand-over') return news(item, 'hand-over', handed.reason);
-  if (look.host.doc.leaving?.drain !== true) return emptied(look, 'empty');
-  return moves(look);
+  if (handed.kind === 'busy' && item.doc.step === 'hand-over') return waitIfNew(item, 'hand-over', handed.reason);
+  if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
+  return beginMoves(context);
 }
 
-type Tried =
+type HandoverAttempt =
   | { readonly kind: 'begun'; readonly changes: readonly Change[] }
   | { readonly kind: 'busy'; readonly reason: Reason }
   | { readonly kind: 'none'; readonly reason?: Reason };
@@ -56,8 +56,8 @@ const BLOCKED = 'service-not-ready';
 /** Waits of services that hold the host: nothing of it should move before they are over. */
 const HOLDING: readonly string[] = ['elections-held'];
 
-function handOvers(look: DrainLook): Tried {
-  const { fleet, evacuators, host, nowMs } = look;
+function attemptHandovers(context: DrainContext): HandoverAttempt {
+  const { fleet, evacuators, host, nowMs } = context;
   const changes: Change[] = [];
   const waits: Reason[] = [];
   let [postponed, underWay] = [false, false];
@@ -66,22 +66,22 @@ function handOvers(look: DrainLook): Tried {
     const tenants = evacuator.inventory(fleet, host.id);
     if (tenants.length === 0) continue;
     const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
-    const made = beginning(look, evacuator, planned, drainHandOvers(fleet, host.id));
+    const made = beginEvacuations(context, evacuator, planned, drainHandoversId(fleet, host.id));
     changes.push(...made.changes);
     if (made.reason !== undefined) refused = made.reason;
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     // Those that could go and were not begun wait for their turn.
-    postponed ||= planned.some(isGoing);
-    underWay ||= evacuator.underWay(fleet, host.id) > countBlocked(fleet, tenants);
+    postponed ||= planned.some(isActionable);
+    underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, tenants);
   }
   if (changes.length > 0) return { kind: 'begun', changes };
   const holding = waits.find(({ code }) => HOLDING.includes(code));
   if (holding !== undefined) return { kind: 'busy', reason: holding };
   if (postponed || underWay) {
     const code = underWay ? 'hand-overs-under-way' : 'hand-over-budget';
-    return { kind: 'busy', reason: waitOfHandOver(look) ?? refused ?? { code, host: host.id } };
+    return { kind: 'busy', reason: handoverWaitReason(context) ?? refused ?? { code, host: host.id } };
   }
-  const reason = waitOfHandOver(look) ?? waits[0];
+  const reason = handoverWaitReason(context) ?? waits[0];
   return { kind: 'none', ...(reason !== undefined && { reason }) };
 }
 
@@ -98,7 +98,7 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
 }
 
 /** What a hand-over of the host waits for; the one that was told before, while it does. */
-function waitOfHandOver({ fleet, evacuators, item, host }: DrainLook): Reason | undefined {
+function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
   const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
     doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
@@ -107,18 +107,18 @@ function waitOfHandOver({ fleet, evacuators, item, host }: DrainLook): Reason | 
   return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
 }
 
-interface Beginning {
+interface BegunEvacuations {
   readonly changes: readonly Change[];
   readonly reason?: Reason;
 }
 
-function beginning(
-  { fleet, host, by, within, nowMs }: DrainLook,
+function beginEvacuations(
+  { fleet, host, by, within, nowMs }: DrainContext,
   evacuator: Evacuator,
-  planned: readonly Evacuating[],
+  planned: readonly PlannedEvacuation[],
   operation: BeginEvacuation['operation'],
-): Beginning {
-  const going = planned.filter(isGoing);
+): BegunEvacuations {
+  const going = planned.filter(isActionable);
   if (going.length === 0) return { changes: [] };
   const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
   const answer = evacuator.begin(fleet, going, how);
@@ -127,47 +127,47 @@ function beginning(
 }
 
 /** As many as the budgets allow. One that cannot go does not keep the others. */
-function moves(look: DrainLook): readonly RecordStep[] {
-  const { fleet, evacuators, host, nowMs } = look;
-  const room = roomFor(fleet, evacuators, host.id);
-  if (room.moves === 0) return news(look.item, 'move', fullReason(host.id, room));
+function beginMoves(context: DrainContext): readonly RecordStep[] {
+  const { fleet, evacuators, host, nowMs } = context;
+  const room = moveBudgetFor(fleet, evacuators, host.id);
+  if (room.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, room));
   const changes: Change[] = [];
   const waits: Reason[] = [];
   let left = room.moves;
   let rebuilt = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
-    const planned = plannedFor(look, evacuator, left);
-    const made = beginning(look, evacuator, planned, drainMoves(fleet, host.id));
+    const planned = planNextMoves(context, evacuator, left);
+    const made = beginEvacuations(context, evacuator, planned, drainMovesId(fleet, host.id));
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     if (made.reason !== undefined) waits.push(made.reason);
     if (made.changes.length === 0) continue;
     changes.push(...made.changes);
-    left -= planned.filter(isGoing).length;
+    left -= planned.filter(isActionable).length;
     rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
   }
   if (changes.length > 0) {
-    const distrust = rebuilt ? builtElsewhere(fleet, host.id, { by: DRAINER, nowMs }) : [];
-    return [begun(look, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
+    const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
+    return [recordBegun(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
   }
-  return stuck(look, waits, room.underWay);
+  return recordStuck(context, waits, room.underWay);
 }
 
 /** The next ones of an evacuator that may go, and those found on the way that may not. Costs what is told. */
-function plannedFor(look: DrainLook, evacuator: Evacuator, room: number): readonly Evacuating[] {
+function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number): readonly PlannedEvacuation[] {
   if (room <= 0) return [];
-  const staying = (evacuator.staying ?? evacuator.inventory)(look.fleet, look.host.id);
+  const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
   const limit = room + LOOKS_MAX;
-  const first = firstOf(staying, limit);
-  const planned = triedOut(look, evacuator, first, room);
-  if (first.length < limit || planned.some(isGoing)) return planned;
+  const first = takeFirst(staying, limit);
+  const planned = planWithinLimits(context, evacuator, first, room);
+  if (first.length < limit || planned.some(isActionable)) return planned;
   // None of the first can go: others are looked at in their turn, so that these do not keep them for ever.
-  const all = [...(evacuator.staying ?? evacuator.inventory)(look.fleet, look.host.id)];
-  const from = (Math.floor(look.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
+  const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
+  const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
-  return triedOut(look, evacuator, turn, room);
+  return planWithinLimits(context, evacuator, turn, room);
 }
 
-function firstOf(tenants: Iterable<Tenant>, limit: number): Tenant[] {
+function takeFirst(tenants: Iterable<Tenant>, limit: number): Tenant[] {
   const first: Tenant[] = [];
   for (const tenant of tenants) {
     if (first.length === limit) break;
@@ -176,32 +176,32 @@ function firstOf(tenants: Iterable<Tenant>, limit: number): Tenant[] {
   return first;
 }
 
-function triedOut(
-  { fleet, host, within, nowMs }: DrainLook,
+function planWithinLimits(
+  { fleet, host, within, nowMs }: DrainContext,
   evacuator: Evacuator,
   tenants: readonly Tenant[],
   room: number,
-): readonly Evacuating[] {
-  let found: readonly Evacuating[] = [];
+): readonly PlannedEvacuation[] {
+  let found: readonly PlannedEvacuation[] = [];
   let going = 0;
   for (let at = 0; at < tenants.length && going < room;) {
     const slice = tenants.slice(at, at + room - going);
     at += slice.length;
     const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
-    found = evacuator.within?.(fleet, planned) ?? planned;
-    going = found.filter(isGoing).length;
+    found = evacuator.limitDisruption?.(fleet, planned) ?? planned;
+    going = found.filter(isActionable).length;
   }
   return found;
 }
 
-function isGoing({ evacuation }: Evacuating): boolean {
+function isActionable({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
 }
 
-function begun(
-  { item, host }: DrainLook,
+function recordBegun(
+  { item, host }: DrainContext,
   step: string,
-  { changes }: Beginning,
+  { changes }: BegunEvacuations,
   code: 'hand-overs-under-way' | 'moves-under-way',
 ): RecordStep {
   const reason = { code, host: host.id };
@@ -209,23 +209,30 @@ function begun(
 }
 
 /** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */
-function stuck(look: DrainLook, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
-  const { item, host } = look;
-  if (waits.length === 0 && !underWay) return emptied(look, 'empty');
+function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
+  const { item, host } = context;
+  if (waits.length === 0 && !underWay) return finishIfEmpty(context, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
   // What waits for something else, such as a port that nobody moves, is not helped by vouching for the host.
   if (away && waits.some(({ code }) => code === 'host-silent')) {
     mark('drain-waits-for-a-dead-host');
-    return news(item, 'move', { code: 'host-down', host: host.id });
+    return waitIfNew(item, 'move', { code: 'host-down', host: host.id });
   }
-  return news(item, 'move', toldBefore(look, waits) ?? waits[0] ?? { code: 'moves-under-way', host: host.id });
+  return waitIfNew(
+    item,
+    'move',
+    repeatedReason(context, waits) ?? waits[0] ?? { code: 'moves-under-way', host: host.id },
+  );
 }
 
 /** The reason that the item gives already, while it is true: of many that wait alike, each look finds others. */
-function toldBefore({ fleet, evacuators, item, host, nowMs }: DrainLook, waits: readonly Reason[]): Reason | undefined {
+function repeatedReason(
+  { fleet, evacuators, item, host, nowMs }: DrainContext,
+  waits: readonly Reason[],
+): Reason | undefined {
   const told = item.doc.reason;
   if (told === undefined || !waits.some(({ code }) => code === told.code)) return undefined;
-  if (waits.some((one) => isSame(one, told))) return told;
+  if (waits.some((one) => isSameReason(one, told))) return told;
   const { untilMs } = told;
   if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
   const facts = new Set(Object.values(told));
@@ -234,36 +241,36 @@ function toldBefore({ fleet, evacuators, item, host, nowMs }: DrainLook, waits: 
 }
 
 /** Nothing is left that somebody has to move: drained, if nothing lives there. */
-function emptied(look: DrainLook, step: string): readonly RecordStep[] {
-  const { fleet, evacuators, item, host, nowMs } = look;
+function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep[] {
+  const { fleet, evacuators, item, host, nowMs } = context;
   const { id, doc } = host;
-  const [tenant] = tenantsIn(fleet, evacuators, { host: id, nowMs, enough: 1 });
+  const [tenant] = findBlockingTenants(fleet, evacuators, { host: id, nowMs, enough: 1 });
   if (tenant !== undefined) {
-    const waits = handOvers(look);
+    const waits = attemptHandovers(context);
     const told = waits.kind === 'begun' ? undefined : waits.reason;
     const code = doc.leaving?.drain === true ? 'lives-here' : 'left-to-operator';
-    return news(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
+    return waitIfNew(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
   }
-  const work = workLeft(fleet, host);
-  if (work !== undefined) return news(item, step, work);
+  const work = remainingWorkReason(fleet, host);
+  if (work !== undefined) return waitIfNew(item, step, work);
   const [unsettled] = unsettledOf(fleet, evacuators, id);
   if (unsettled !== undefined) {
     mark('drain-waits-for-what-it-moved');
-    return news(item, step, unsettled);
+    return waitIfNew(item, step, unsettled);
   }
   const drained: Host = { ...doc, state: 'drained', changedBy: DRAINER, changedAtMs: nowMs };
   return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
 }
 
 /** A wait, unless the item says so already. */
-function news(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
+function waitIfNew(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
   const { doc } = item;
-  if (doc.state === 'waiting' && doc.step === step && isSame(reason, doc.reason)) return [];
+  if (doc.state === 'waiting' && doc.step === step && isSameReason(reason, doc.reason)) return [];
   const untilMs = reason['untilMs'];
   const retryAtMs = typeof untilMs === 'number' ? { retryAtMs: untilMs } : {};
   return [record(item, { state: 'waiting', step, reason, ...retryAtMs })];
 }
 
-function isSame(one: Reason, other: Reason | undefined): boolean {
+function isSameReason(one: Reason, other: Reason | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,6 +1,6 @@
 // The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
 // say so, and then it is gone in one commit. Peers that cannot be told are written down.
-import { revokedToken, tokensOfHost } from '../access/index.ts';
+import { revokeTokenChange, tokensOfHost } from '../access/index.ts';
 import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   decideLater,
@@ -10,7 +10,7 @@ import {
   wait,
   type ActionOutcome,
   type Item,
-  type Next,
+  type PlannedStep,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -19,20 +19,20 @@ import {
 import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up.ts';
+import { PENDING_CLEAN_UP, recordPendingCleanUps, pendingId } from './pending-clean-up.ts';
 import { endDegradedAlarm } from './record-conditions.ts';
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
 import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
 import { endStraysAlarm, strayChanges, straysReason, summarizeStrays } from './strays.ts';
-import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
+import { cleanupBlocker, retryConvergence, awaitCleanUp } from './views-action.ts';
 
 /** Hosts that may still have tunnels to a host, or flows that name it. */
-export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
+export type TunnelPeersLookup = (fleet: FleetReader, host: string) => readonly string[];
 
 export interface EndOptions {
   readonly evacuators: readonly Evacuator[];
-  readonly peersOf: PeersOf;
+  readonly peersOf: TunnelPeersLookup;
 }
 
 const ENDER = 'operation:scale-in-end';
@@ -60,14 +60,16 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
       const begunAtMs = doc.deadlineAtMs - doc.deadlineMs;
       return items.flatMap((item) => nextOf({ fleet, item, nowMs, begunAtMs, evacuators, peersOf }));
     },
-    observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
+    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
     task: (fleet, { doc }) =>
-      isTold(doc) ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } } : undefined,
-    answered: (fleet, item, answer, nowMs) => answered(fleet, item, answer, nowMs),
+      isLeaveRequested(doc)
+        ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } }
+        : undefined,
+    handleTaskAnswer: (fleet, item, answer, nowMs) => handleLeaveAnswer(fleet, item, answer, nowMs),
   };
 }
 
-interface Look extends EndOptions {
+interface EndContext extends EndOptions {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
   readonly nowMs: number;
@@ -75,39 +77,39 @@ interface Look extends EndOptions {
   readonly begunAtMs: number;
 }
 
-function nextOf(look: Look): readonly Next[] {
-  const { fleet, item } = look;
+function nextOf(context: EndContext): readonly PlannedStep[] {
+  const { fleet, item } = context;
   const host = findHost(fleet, item.doc.target.id);
   if (host === undefined || host.doc.state === 'removed') return [record(item, { state: 'done', step: item.doc.step })];
   switch (host.doc.state) {
     case 'finalizing':
-      return item.doc.step === 'remove' ? [onNewest(look, removed)] : finalized(look, host);
+      return item.doc.step === 'remove' ? [decideOnNewest(context, removeHost)] : planFinalize(context, host);
     case 'drained':
     case 'draining':
-      return disconnected(look, host);
+      return planDisconnect(context, host);
     default:
       return [fail(item, { code: 'brought-back', host: host.id })];
   }
 }
 
 /** Decided inside the commit, on what is true there. */
-function onNewest(look: Look, step: (look: Look, host: StoredHost) => RecordStep): Next {
-  return decideLater(look.item, (fleet, nowMs) => {
-    const item = fleet.get(ITEM, look.item.id);
-    const host = findHost(fleet, look.item.doc.target.id);
-    return item === undefined || host === undefined ? [] : [step({ ...look, fleet, item, nowMs }, host)];
+function decideOnNewest(context: EndContext, step: (context: EndContext, host: StoredHost) => RecordStep): PlannedStep {
+  return decideLater(context.item, (fleet, nowMs) => {
+    const item = fleet.get(ITEM, context.item.id);
+    const host = findHost(fleet, context.item.doc.target.id);
+    return item === undefined || host === undefined ? [] : [step({ ...context, fleet, item, nowMs }, host)];
   });
 }
 
-function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
-  const { item, nowMs, begunAtMs } = look;
+function planDisconnect(context: EndContext, { doc }: StoredHost): readonly PlannedStep[] {
+  const { item, nowMs, begunAtMs } = context;
   const { state, retryAtMs = 0 } = item.doc;
-  if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
+  if (!isConnected(doc)) return [decideOnNewest(context, recheckAndFinalize)];
   const forced = doc.leaving?.forced;
   // Not since it last answered: one that fails again and again would never go.
   if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS) {
     mark('forced-out-unheard');
-    return [onNewest(look, judgedAgain)];
+    return [decideOnNewest(context, recheckAndFinalize)];
   }
   const host = item.doc.target.id;
   const waitedMs = nowMs - begunAtMs;
@@ -121,35 +123,36 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
   // It does not answer while it is silent, and it is not known yet whether it is down.
   const isByForce = forced !== undefined && { forced: true };
   if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host, ...isByForce })];
-  if (isTold(item.doc)) return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host, ...isByForce })];
+  if (isLeaveRequested(item.doc))
+    return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host, ...isByForce })];
   if (state === 'running' || nowMs < retryAtMs) return [];
-  return [onNewest(look, asked)];
+  return [decideOnNewest(context, requestLeave)];
 }
 
 /** It is told for as long as it has not answered, also when somebody has been told that it does not. */
-function isTold({ step, state, reason }: Item): boolean {
+function isLeaveRequested({ step, state, reason }: Item): boolean {
   return step === 'disconnect' && (state === 'running' || (state === 'waiting' && reason?.code === UNANSWERED));
 }
 
 /** Each time that it is told to leave, also by a retry of long ago: it wipes what it has, so nothing may live there. */
-function asked(look: Look, host: StoredHost): RecordStep {
-  const { item } = look;
-  const blocker = blockerOf(look, host);
+function requestLeave(context: EndContext, host: StoredHost): RecordStep {
+  const { item } = context;
+  const blocker = blockerOf(context, host);
   if (blocker !== undefined) return fail(item, blocker);
   return record(item, { state: 'running', step: item.doc.step, attempt: item.doc.attempt + 1, host: host.id });
 }
 
 /** The first thing in the way. One that goes by force has none, nor one that did not come in: what names it was left by force before. */
-function blockerOf({ fleet, evacuators, nowMs }: Look, host: StoredHost): Reason | undefined {
+function blockerOf({ fleet, evacuators, nowMs }: EndContext, host: StoredHost): Reason | undefined {
   if (host.doc.leaving?.forced !== undefined || host.doc.readmitted === true) return undefined;
   return blockersOf(fleet, evacuators, { host, nowMs })[0];
 }
 
 /** The evidence, once more: something may have come while the host was told to leave. */
-function judgedAgain(look: Look, host: StoredHost): RecordStep {
-  const { item, nowMs } = look;
+function recheckAndFinalize(context: EndContext, host: StoredHost): RecordStep {
+  const { item, nowMs } = context;
   const { id, doc } = host;
-  const blocker = blockerOf(look, host);
+  const blocker = blockerOf(context, host);
   if (blocker !== undefined) {
     mark('something-came-while-it-left');
     return fail(item, blocker);
@@ -164,10 +167,10 @@ function isForced(host: Host | undefined): boolean {
 }
 
 /** Told to leave, it found what the fleet does not know, and stays: that is written down, and in the way. */
-function strayed(
+function failWithStrays(
   fleet: FleetReader,
   item: StoredItem,
-  { host, facts = {} }: Strayed,
+  { host, facts = {} }: FailedLeave,
   nowMs: number,
 ): RecordStep | undefined {
   const found = facts['strays'];
@@ -179,16 +182,16 @@ function strayed(
   return { ...fail(item, straysReason(host.id, strays)), changes };
 }
 
-interface Strayed extends Pick<TaskAnswer, 'facts'> {
+interface FailedLeave extends Pick<TaskAnswer, 'facts'> {
   readonly host: StoredHost;
 }
 
 /** It has left: its credential is worth nothing any more, and nothing is heard of it. */
-function answered(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+function handleLeaveAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const host = findHost(fleet, item.doc.target.id);
   if (host === undefined) return record(item, { state: 'done', step: item.doc.step });
   if (answer.outcome === 'failed') {
-    const stays = strayed(fleet, item, { host, ...answer }, nowMs);
+    const stays = failWithStrays(fleet, item, { host, ...answer }, nowMs);
     if (stays !== undefined) return stays;
     const problems = answer.problems ?? [];
     return wait(item, { code: 'not-left', host: host.id, problems }, nowMs + LEAVE_AGAIN_MS);
@@ -202,39 +205,39 @@ function answered(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowM
     changedAtMs: nowMs,
   };
   const made = {
-    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revoked(fleet, host.id, nowMs)],
+    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revokeTokens(fleet, host.id, nowMs)],
   };
   return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
 }
 
-function revoked(fleet: FleetReader, host: string, nowMs: number): Change[] {
-  return tokensOfHost(fleet, host).map((token) => revokedToken(token, ENDER, nowMs));
+function revokeTokens(fleet: FleetReader, host: string, nowMs: number): Change[] {
+  return tokensOfHost(fleet, host).map((token) => revokeTokenChange(token, ENDER, nowMs));
 }
 
 /** Peers that are heard must be in line; the others are written down, each until it is. */
-function finalized(look: Look, host: StoredHost): readonly Next[] {
-  const { fleet, item, nowMs, peersOf } = look;
+function planFinalize(context: EndContext, host: StoredHost): readonly PlannedStep[] {
+  const { fleet, item, nowMs, peersOf } = context;
   if (item.doc.step === 'disconnect') return [record(item, { state: 'running', step: 'finalize', host: null })];
   // Before anything is looked at: peers are all hosts of a zone.
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  const peers = peersOf(fleet, host.id).filter((peer) => isToBeTold(fleet, peer, host.id));
+  const peers = peersOf(fleet, host.id).filter((peer) => isCleanUpPeer(fleet, peer, host.id));
   const away = peers.filter((peer) => !isWaitedFor(findHost(fleet, peer)?.doc));
   if (away.length > 0) {
     mark('peers-to-be-cleaned-later');
-    const changes = pendingCleanUps(away, host.id, { key: `${item.id}.${item.doc.attempt}`, nowMs });
+    const changes = recordPendingCleanUps(away, host.id, { key: `${item.id}.${item.doc.attempt}`, nowMs });
     return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
   }
   if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
-  return [toHaveCleaned(item, { hosts: peers, revision: host.revision })];
+  return [awaitCleanUp(item, { hosts: peers, revision: host.revision })];
 }
 
 /** Nobody is held up by one that is not heard, does not know how, or is not trusted. */
 function isWaitedFor(peer: Host | undefined): boolean {
-  return peer !== undefined && peer.quarantined === undefined && deafness(peer) === undefined;
+  return peer !== undefined && peer.quarantined === undefined && cleanupBlocker(peer) === undefined;
 }
 
 /** One of us, and not among those that are cleaned later. */
-function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
+function isCleanUpPeer(fleet: FleetReader, peer: string, host: string): boolean {
   const doc = findHost(fleet, peer)?.doc;
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
   // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
@@ -244,21 +247,21 @@ function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
   return doc !== undefined && peer !== host && !isNew && !isGoing && !isPending;
 }
 
-function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'remove' });
-  return stillBehind(item, outcome.reason, nowMs);
+  return retryConvergence(item, outcome.reason, nowMs);
 }
 
 /** The last commit: what it had, its credentials and its record go together. */
-function removed(look: Look, host: StoredHost): RecordStep {
-  const { fleet, evacuators, item, nowMs } = look;
+function removeHost(context: EndContext, host: StoredHost): RecordStep {
+  const { fleet, evacuators, item, nowMs } = context;
   const { id, doc } = host;
-  const blocker = blockerOf(look, host);
+  const blocker = blockerOf(context, host);
   if (blocker !== undefined) return wait(item, blocker, nowMs + LOOK_AGAIN_MS);
   const how = { by: ENDER, nowMs };
   const changes = [
     ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
-    ...revoked(fleet, id, nowMs),
+    ...revokeTokens(fleet, id, nowMs),
     ...endDegradedAlarm(fleet, id),
     ...endStraysAlarm(fleet, id),
     put(HOST, id, remainsOf(doc, how)),

@@ -1,7 +1,7 @@
 // What keeps a host from leaving, found without planning for what could never end with it.
 import { expect, test } from 'vitest';
 import { evacuatorOf, fleetOf } from './preview-fixture.ts';
-import { isEmpty, tenantsIn } from './scale-in-evidence.ts';
+import { isEmpty, findBlockingTenants } from './scale-in-evidence.ts';
 
 const ENDS = { kind: 'ends' } as const;
 const AT = { host: 'c1', nowMs: 1 };
@@ -9,7 +9,9 @@ const AT = { host: 'c1', nowMs: 1 };
 test('never: a host is empty because the first of what lives there ends with it', () => {
   const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ['s1', 's2'] }, told: { s1: ENDS } });
   expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(false);
-  expect(tenantsIn(fleetOf('c1', 'c2'), [services], { ...AT, enough: 1 })).toEqual([{ kind: 'service', id: 's2' }]);
+  expect(findBlockingTenants(fleetOf('c1', 'c2'), [services], { ...AT, enough: 1 })).toEqual([
+    { kind: 'service', id: 's2' },
+  ]);
 });
 
 test('what-ends-with-the-host-does-not-keep-it, however much of it there is', () => {
@@ -27,5 +29,5 @@ test('what-never-ends-with-its-host-is-not-planned-for', () => {
       throw new Error('planned');
     },
   };
-  expect(tenantsIn(fleetOf('c1'), [unplanned], { ...AT, enough: 2 }).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(findBlockingTenants(fleetOf('c1'), [unplanned], { ...AT, enough: 2 }).map(({ id }) => id)).toEqual(['a', 'b']);
 });

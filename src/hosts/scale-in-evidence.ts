@@ -5,14 +5,14 @@ import { OPEN_ITEMS_BY_HOST, type StoredItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator, Tenant } from './evacuator.ts';
 import type { Host } from './model.ts';
-import { peerCleanUp } from './pending-clean-up.ts';
+import { peerCleanUpKind } from './pending-clean-up.ts';
 import { straysReason } from './strays.ts';
 import { END_KIND, kindOf } from './scale-in-work.ts';
 
 /** More are not told by name. */
 const BLOCKERS_MAX = 100;
 /** Work of a host that its leaving does not wait for. */
-const OF_LEAVING: readonly string[] = [END_KIND, peerCleanUp.name];
+const OF_LEAVING: readonly string[] = [END_KIND, peerCleanUpKind.name];
 
 /** Whether its agent may be heard at any moment. One that is heard is not off, whoever vouches for it. */
 export function isConnected({ connection, forcedDown }: Host): boolean {
@@ -23,7 +23,7 @@ export function isConnected({ connection, forcedDown }: Host): boolean {
  * Tenants that keep a host from leaving, the first of them. What ends with the host does not. `enough`: no more are looked for.
  * Costs what is told, unless all of it ends with the host.
  */
-export function tenantsIn(
+export function findBlockingTenants(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
   { host, nowMs, enough }: { readonly host: string; readonly nowMs: number; readonly enough: number },
@@ -31,7 +31,7 @@ export function tenantsIn(
   const found: Tenant[] = [];
   for (const evacuator of evacuators) {
     const inventory = evacuator.inventory(fleet, host);
-    if (evacuator.mayEnd !== true) {
+    if (evacuator.canEndWithHost !== true) {
       found.push(...inventory.slice(0, enough - found.length));
       continue;
     }
@@ -47,7 +47,7 @@ export function tenantsIn(
 
 /** Why what left the host by its drain does not count as moved. */
 export function* unsettledOf(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): Iterable<Reason> {
-  for (const evacuator of evacuators) yield* evacuator.unsettled?.(fleet, host) ?? [];
+  for (const evacuator of evacuators) yield* evacuator.findUnsettled?.(fleet, host) ?? [];
 }
 
 /** Whether nothing lives on it. */
@@ -56,7 +56,7 @@ export function isEmpty(
   evacuators: readonly Evacuator[],
   at: { readonly host: string; readonly nowMs: number },
 ): boolean {
-  return tenantsIn(fleet, evacuators, { ...at, enough: 1 }).length === 0;
+  return findBlockingTenants(fleet, evacuators, { ...at, enough: 1 }).length === 0;
 }
 
 /** Work that its agent still has to do. A host that is away does none, and what it has of peers goes when it leaves itself. */
@@ -66,7 +66,7 @@ function* workOf(fleet: FleetReader, { id, doc }: StoredHost): Iterable<StoredIt
 }
 
 /** The first of it, by name; undefined when its agent has none left. */
-export function workLeft(fleet: FleetReader, host: StoredHost): Reason | undefined {
+export function remainingWorkReason(fleet: FleetReader, host: StoredHost): Reason | undefined {
   const [first] = workOf(fleet, host);
   return first === undefined ? undefined : workReason(host.id, first);
 }
@@ -87,7 +87,7 @@ export function blockersOf(
   { host, nowMs }: { readonly host: StoredHost; readonly nowMs: number },
 ): Reason[] {
   const { id, doc } = host;
-  const living = tenantsIn(fleet, evacuators, { host: id, nowMs, enough: BLOCKERS_MAX + 1 });
+  const living = findBlockingTenants(fleet, evacuators, { host: id, nowMs, enough: BLOCKERS_MAX + 1 });
   const named = living
     .slice(0, BLOCKERS_MAX)
     .map((tenant): Reason => ({ code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id }));
@@ -108,7 +108,7 @@ export function blockersOf(
   return named;
 }
 
-export function stillConnected({ id, doc }: StoredHost): Reason {
+export function stillConnectedReason({ id, doc }: StoredHost): Reason {
   const { state, sinceMs } = doc.connection;
   return { code: 'still-connected', host: id, connection: state, sinceMs };
 }

@@ -3,20 +3,20 @@
 import { runTrial, type Change, type FleetReader, type Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import {
-  planOn,
+  planEvacuation,
   type BeginEvacuation,
-  type BegunBefore,
-  type Evacuating,
+  type PreparedEvacuation,
+  type PlannedEvacuation,
   type Evacuator,
-  type Leavers,
+  type LeavingTenants,
 } from './evacuator.ts';
 import { HOST } from './model.ts';
-import { basisOf, isAsBefore, type PlanBasis } from './plan-basis.ts';
+import { basisOf, isPlanBasisUnchanged, type PlanBasis } from './plan-basis.ts';
 import type { Slices, Steps } from './plan-slices.ts';
 import { targetOf } from './preview-plan.ts';
 import { MOVE_DEADLINE_MS } from './scale-in-drain.ts';
 
-interface Leaving {
+interface HandoverStart {
   /** All that are named, also those that leave already: a preview plans for all of them. */
   readonly hosts: readonly string[];
   /** What tombstones them. */
@@ -26,7 +26,7 @@ interface Leaving {
   readonly nowMs: number;
 }
 
-export function firstToLeave(fleet: FleetReader, evacuators: readonly Evacuator[], leaving: Leaving): Change[] {
+export function startHandovers(fleet: FleetReader, evacuators: readonly Evacuator[], leaving: HandoverStart): Change[] {
   const { hosts, changes, nowMs } = leaving;
   const how = howToBegin(leaving);
   return runTrial(fleet, (trial) => {
@@ -45,57 +45,57 @@ export function firstToLeave(fleet: FleetReader, evacuators: readonly Evacuator[
 }
 
 /** The same in steps, before the commit that tombstones them: for each evacuator what it begins, and whether that still holds. */
-export function* firstToLeaveSteps(
+export function* startHandoversInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
-  leaving: Leaving,
-): Steps<FirstOf[]> {
+  leaving: HandoverStart,
+): Steps<PreparedHandovers[]> {
   const { hosts, changes, nowMs } = leaving;
-  const begun: FirstOf[] = [];
+  const begun: PreparedHandovers[] = [];
   for (const evacuator of evacuators) {
     if (evacuator.leavesFirst !== true) continue;
     const basis = basisOf(slices.fleet, [evacuator], hosts);
-    const leavers: Leavers[] = [];
+    const leavers: LeavingTenants[] = [];
     for (const host of hosts) {
       leavers.push({ host, tenants: evacuator.inventory(slices.fleet, host) });
       yield;
     }
-    const trial = slices.newTrial([HOST.name, ...(evacuator.triesOut ?? [])]);
+    const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
     yield;
     for (const change of changes) {
       if (change.kind === HOST.name) trial.add([change]);
       yield;
     }
-    const planned = yield* planOn(evacuator, trial, leavers, { nowMs });
+    const planned = yield* planEvacuation(evacuator, trial, leavers, { nowMs });
     const going = planned.filter((one) => targetOf(one) !== undefined);
     if (going.length === 0) continue;
     const how = howToBegin(leaving);
-    begun.push({ evacuator, ...(yield* beginOn(trial, { evacuator, going, how, basis })) });
+    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, going, how, basis })) });
   }
   return begun;
 }
 
-interface Beginning {
+interface HandoverBatch {
   readonly evacuator: Evacuator;
-  readonly going: readonly Evacuating[];
+  readonly going: readonly PlannedEvacuation[];
   readonly how: BeginEvacuation;
   readonly basis: PlanBasis;
 }
 
 /** In steps where the evacuator has them; else what it begins holds while nothing of the hosts changes. */
-function* beginOn(trial: Trial, { evacuator, going, how, basis }: Beginning): Steps<BegunBefore> {
-  if (evacuator.beginSteps !== undefined) return yield* evacuator.beginSteps(trial, going, how);
+function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
+  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, going, how);
   const begun = evacuator.begin(trial, going, how);
-  if ('code' in begun) return { changes: [], operations: [], targets: new Map(), holds: () => true };
+  if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
   const targets = new Map(going.map((one) => [one.tenant.id, targetOf(one) ?? '']));
-  return { ...begun, targets, holds: (fleet) => isAsBefore(fleet, basis) };
+  return { ...begun, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
 }
 
-export interface FirstOf extends BegunBefore {
+export interface PreparedHandovers extends PreparedEvacuation {
   readonly evacuator: Evacuator;
 }
 
-function howToBegin({ hosts, operation, by, nowMs }: Leaving): BeginEvacuation {
+function howToBegin({ hosts, operation, by, nowMs }: HandoverStart): BeginEvacuation {
   const what = hosts.length === 1 ? `host ${hosts[0]}` : `${hosts.length} hosts`;
   return {
     operation: `hand-over-${operation}` as OperationId,

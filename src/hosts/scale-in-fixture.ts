@@ -17,7 +17,7 @@ import { OperationsController } from '../operations/runtime.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { hostJoin } from './join.ts';
 import { HOST, hostsModel, type Host, type HostState } from './model.ts';
-import { PENDING_CLEAN_UP, peerCleanUp } from './pending-clean-up.ts';
+import { PENDING_CLEAN_UP, peerCleanUpKind } from './pending-clean-up.ts';
 import { hostChange } from './preview-fixture.ts';
 import type { ScaleInAnswer } from './scale-in-answer.ts';
 import { ScaleInController } from './scale-in-controller.ts';
@@ -35,7 +35,7 @@ import {
 } from './scale-in.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { TenantDriver, tenantsOf, type Holding } from './tenants-fixture.ts';
-import { TestWorld, type Begun } from './world-fixture.ts';
+import { TestWorld, type StartedServer } from './world-fixture.ts';
 
 export const holding: Holding = {};
 export const guests = tenantsOf('guest');
@@ -63,7 +63,7 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
     scaleInKind(EVACUATORS),
     scaleInEndKind({ evacuators: EVACUATORS, peersOf }),
     scaleInRecoverKind(EVACUATORS),
-    peerCleanUp,
+    peerCleanUpKind,
     hostJoin,
     guests.operation,
     posts.operation,
@@ -86,7 +86,7 @@ class ViewsDriver implements Driver {
 
 const SITE_DOC = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
 
-export function hostsNamed(...names: readonly string[]): Change[] {
+export function activeHosts(...names: readonly string[]): Change[] {
   return [SITE_DOC, ...names.map((name) => hostChange({ name, credential: `t-${name}` }))];
 }
 
@@ -99,7 +99,7 @@ export function hostIn(name: string, state: HostState, facts: Partial<Host> = {}
 
 const HOUR_MS = 3_600_000;
 
-type Asked = (fleet: FleetReader) => Decision<ScaleInAnswer>;
+type ScaleInDecision = (fleet: FleetReader) => Decision<ScaleInAnswer>;
 
 export class World extends TestWorld {
   readonly driver = new TenantDriver();
@@ -122,7 +122,7 @@ export class World extends TestWorld {
     return world;
   }
 
-  protected override begin({ journal, clock, ids, log }: Begun): OperationsController {
+  protected override begin({ journal, clock, ids, log }: StartedServer): OperationsController {
     const drivers = new Map<string, Driver>([
       ['tenants', this.driver],
       ['views', this.views],
@@ -135,17 +135,17 @@ export class World extends TestWorld {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };
   }
 
-  starting(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Asked {
+  starting(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): ScaleInDecision {
     const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => startScaleIn(fleet, EVACUATORS, command);
   }
 
-  ending(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Asked {
+  ending(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): ScaleInDecision {
     const command = { hosts, disconnect: false, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => endScaleIn(fleet, EVACUATORS, command);
   }
 
-  recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): Asked {
+  recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): ScaleInDecision {
     const command = { hosts, failBack: false, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => recoverHosts(fleet, EVACUATORS, command);
   }
@@ -160,7 +160,7 @@ export class World extends TestWorld {
   override async tick(): Promise<void> {
     await this.pass();
     await this.#agents();
-    await this.#keeper?.look();
+    await this.#keeper?.reconcile();
   }
 
   /** Hosts that are heard answer what they are asked. */
@@ -178,7 +178,7 @@ export class World extends TestWorld {
       const outcome = this.unable.has(doc.host) || strays !== undefined ? 'failed' : 'done';
       const facts = strays === undefined ? {} : { facts: { strays, straysInAll: strays.length } };
       await this.commit((fleet) => {
-        const step = kind?.answered?.(fleet, item, { task: taskId(item), outcome, ...facts }, this.nowMs);
+        const step = kind?.handleTaskAnswer?.(fleet, item, { task: taskId(item), outcome, ...facts }, this.nowMs);
         return step === undefined ? accept([], 'stale') : recordStep(fleet, step, this.nowMs);
       });
     }

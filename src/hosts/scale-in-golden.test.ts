@@ -5,7 +5,7 @@ import { put, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { isOpen, ITEM } from '../operations/index.ts';
 import { HOST } from './model.ts';
-import { EVACUATORS, guests, hostsNamed, posts, World } from './scale-in-fixture.ts';
+import { EVACUATORS, guests, activeHosts, posts, World } from './scale-in-fixture.ts';
 import { DRAIN_MOVES, EVERY_MOVE, movesOff } from './scale-in-moves.ts';
 
 /** What each leaving host is, has, and waits for. */
@@ -22,7 +22,7 @@ function line(world: World, operation: string, hosts: readonly string[]): string
 
 test('drain-two-of-four-in-a-fixed-order', async () => {
   const world = await World.of(
-    ...hostsNamed('c1', 'c2', 'c3', 'c4'),
+    ...activeHosts('c1', 'c2', 'c3', 'c4'),
     ...['a', 'b', 'c', 'd', 'e'].map((name) => guests.put(name, { host: 'c1' })),
     ...['f', 'g'].map((name) => guests.put(name, { host: 'c2' })),
     posts.put('nat', { host: 'c1', presence: ['c1', 'c2', 'c3'] }),
@@ -120,7 +120,7 @@ function expectWithinBudgets(world: World): void {
 
 async function played(seed: number): Promise<World> {
   const draw = drawing(seed);
-  const world = await World.of(...hostsNamed(...HOSTS), ...inhabitants(draw));
+  const world = await World.of(...activeHosts(...HOSTS), ...inhabitants(draw));
   await world.budget(BUDGET);
   await world.commit(world.starting(LEAVERS));
   for (let step = 0; step < 25; step += 1) {
@@ -156,7 +156,7 @@ describe('in any order', () => {
 test('the-result-does-not-depend-on-the-order-of-names', async () => {
   const ends: string[] = [];
   for (const hosts of [LEAVERS, LEAVERS.toReversed(), ['c2', 'c3', 'c1', 'c2']]) {
-    const world = await World.of(...hostsNamed(...HOSTS), ...inhabitants(drawing(7)));
+    const world = await World.of(...activeHosts(...HOSTS), ...inhabitants(drawing(7)));
     await world.commit(world.starting(hosts));
     await world.settle();
     const everything = HOSTS.map((host) => `${host}: ${guests.on(world.fleet, host).join(' ')}`);
@@ -166,7 +166,7 @@ test('the-result-does-not-depend-on-the-order-of-names', async () => {
 });
 
 test('never: a host takes a step that its table does not have', async () => {
-  const world = await World.of(...hostsNamed('c1'));
+  const world = await World.of(...activeHosts('c1'));
   const doc = world.host('c1');
   await world.commit(() => accept([put(HOST, 'c1' as never, { ...doc, state: 'finalizing' } as never)], null));
   expect(world.violations).toEqual([

@@ -1,69 +1,70 @@
 // The end of a scale-in, judged host by host: evidence that nothing lives there and that nobody is connected, in the commit that
 // takes the host past the point of no return.
-import { revokedToken, tokensOfHost } from '../access/index.ts';
+import { revokeTokenChange, tokensOfHost } from '../access/index.ts';
 import { put, type FleetReader, type Reason } from '../fleet/index.ts';
 import type { NewItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { givenUp, isToBeFinalized } from './re-admit.ts';
-import type { EndScaleIn, Verdict } from './scale-in.ts';
-import { blockersOf, isConnected, stillConnected } from './scale-in-evidence.ts';
+import { abandonJoin, isToBeFinalized } from './re-admit.ts';
+import type { EndScaleIn, HostVerdict } from './scale-in.ts';
+import { blockersOf, isConnected, stillConnectedReason } from './scale-in-evidence.ts';
 import { SCALE_IN_TABLE } from './scale-in-table.ts';
-import { closedWork, DRAIN_KIND, END_KIND, finalizing, openWork } from './scale-in-work.ts';
+import { cancelOpenItems, DRAIN_KIND, END_KIND, finalizeItem, openWork } from './scale-in-work.ts';
 
 /** What brings hosts in. */
 const JOIN_KINDS = ['host-join', 'scale-out'];
 
-interface Judging {
+interface EndJudgement {
   readonly host: StoredHost;
   readonly command: EndScaleIn;
 }
 
-export function judged(fleet: FleetReader, evacuators: readonly Evacuator[], judging: Judging): Verdict {
+export function judgeEnd(fleet: FleetReader, evacuators: readonly Evacuator[], judging: EndJudgement): HostVerdict {
   const { host, command } = judging;
   const { act } = SCALE_IN_TABLE[host.doc.state].end;
-  if (act === 'forget') return joinCancelled(fleet, judging);
+  if (act === 'forget') return cancelJoin(fleet, judging);
   const [under] = openWork(fleet, host.id, END_KIND);
   // Its operation has failed, by a deadline or a fault of ours: what is left of it is done by a new one.
-  if (host.doc.state === 'finalizing' && under === undefined) return { result: 'accepted', item: finalizing(host.id) };
-  if (act === 'unchanged' || under !== undefined) return underWay(judging, under?.doc.operation);
+  if (host.doc.state === 'finalizing' && under === undefined)
+    return { result: 'accepted', item: finalizeItem(host.id) };
+  if (act === 'unchanged' || under !== undefined) return verdictWhileEnding(judging, under?.doc.operation);
   const blockers = command.force === undefined ? blockersOf(fleet, evacuators, { host, nowMs: command.nowMs }) : [];
   const isOpen = isConnected(host.doc);
-  const told = isOpen && !command.disconnect && command.force === undefined ? [stillConnected(host)] : [];
+  const told = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
   const all = [...blockers, ...told];
-  return all.length > 0 ? blocked(all) : ended(fleet, judging, isOpen);
+  return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, judging, isOpen);
 }
 
-function blocked(blockers: readonly Reason[]): Verdict {
+function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
   const [reason] = blockers;
   return { result: 'blocked', blockers, ...(reason !== undefined && { reason }) };
 }
 
 /** Somebody may ask for force while it is told to leave: from then on it goes whatever lives there. */
-function underWay({ host, command }: Judging, operation: string | undefined): Verdict {
+function verdictWhileEnding({ host, command }: EndJudgement, operation: string | undefined): HostVerdict {
   const { doc } = host;
   const same = operation === undefined ? {} : { operation };
   if (command.force === undefined || doc.leaving === undefined || doc.leaving.forced !== undefined)
     return { result: 'unchanged', ...same };
-  return { result: 'accepted', ...same, changes: [put(HOST, host.id, withForce(host.doc, command))] };
+  return { result: 'accepted', ...same, changes: [put(HOST, host.id, applyForce(host.doc, command))] };
 }
 
 /** A connected host is told to leave before anything else; the evidence is looked at again when it has. */
-function ended(fleet: FleetReader, { host, command }: Judging, isOpen: boolean): Verdict {
+function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: boolean): HostVerdict {
   const { id } = host;
   const { by, nowMs } = command;
-  const doc = withForce(host.doc, command);
-  const drains = closedWork(fleet, id, nowMs, [DRAIN_KIND]);
+  const doc = applyForce(host.doc, command);
+  const drains = cancelOpenItems(fleet, id, nowMs, [DRAIN_KIND]);
   if (isOpen) {
     const item: NewItem = { key: id, target: { kind: HOST.name, id }, host: id, step: 'disconnect', state: 'running' };
     return { result: 'accepted', item, changes: [put(HOST, id, doc), ...drains] };
   }
   const going: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
-  return { result: 'accepted', item: finalizing(id), changes: [put(HOST, id, going), ...drains] };
+  return { result: 'accepted', item: finalizeItem(id), changes: [put(HOST, id, going), ...drains] };
 }
 
-function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {
+function applyForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {
   if (force === undefined) return doc;
   const forced = { reason: force.reason, by, atMs: nowMs };
   const leaving = doc.leaving ?? { operation, drain: false, by, atMs: nowMs };
@@ -71,10 +72,10 @@ function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host
 }
 
 /** It never was in service: its join is cancelled. Peers that may have tunnels to it are told as of any other. */
-function joinCancelled(fleet: FleetReader, { host, command }: Judging): Verdict {
+function cancelJoin(fleet: FleetReader, { host, command }: EndJudgement): HostVerdict {
   const { operation, by, nowMs } = command;
-  const tokens = tokensOfHost(fleet, host.id).map((token) => revokedToken(token, by, nowMs));
-  const closed = closedWork(fleet, host.id, nowMs, JOIN_KINDS);
-  const changes = [givenUp(host, operation, { by, nowMs }), ...tokens, ...closed];
-  return { result: 'accepted', changes, ...(isToBeFinalized(host.doc) && { item: finalizing(host.id) }) };
+  const tokens = tokensOfHost(fleet, host.id).map((token) => revokeTokenChange(token, by, nowMs));
+  const closed = cancelOpenItems(fleet, host.id, nowMs, JOIN_KINDS);
+  const changes = [abandonJoin(host, operation, { by, nowMs }), ...tokens, ...closed];
+  return { result: 'accepted', changes, ...(isToBeFinalized(host.doc) && { item: finalizeItem(host.id) }) };
 }

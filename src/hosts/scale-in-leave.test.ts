@@ -14,14 +14,14 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { scaleInEndKind } from './scale-in-end.ts';
-import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
+import { EVACUATORS, guests, hostIn, activeHosts, KINDS, World } from './scale-in-fixture.ts';
 import { scaleInSentences } from './scale-in-sentences.ts';
 
 const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
 
 test('never: a host full of guests is told to leave because an old removal is retried', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   await world.connect('c1', 'suspect');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   world.clock.now += DAY_MS + 1;
@@ -41,7 +41,7 @@ test('never: a host full of guests is told to leave because an old removal is re
 });
 
 test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.unable.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.tick();
@@ -55,7 +55,7 @@ test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', a
 test('never: a host that is heard is removed because somebody vouches for it being off', async () => {
   const forcedDown = { reason: 'off', by: 'ann', atMs: 1 };
   const quarantined = { because: 'vouched-off' as const, atMs: 1 };
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([{ result: 'blocked', reason: { code: 'still-connected' } }]);
   await world.commit(world.ending(['c1'], { disconnect: true }));
@@ -65,7 +65,7 @@ test('never: a host that is heard is removed because somebody vouches for it bei
 });
 
 test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   const sweep = newOperation({
     id: 'clean-1' as OperationId,
     kind: 'guest-clean',
@@ -87,7 +87,7 @@ test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', a
 test.each(['up', 'suspect'] as const)(
   'one-that-is-told-to-leave-and-does-not-answer-is-told-of-within-15-s-and-given-up-after-5-minutes: %s',
   async (state) => {
-    const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+    const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
     world.mute.add('c1');
     const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
     const begunMs = world.nowMs;
@@ -115,7 +115,7 @@ test.each(['up', 'suspect'] as const)(
 );
 
 test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-forced: %s', async (state) => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true, force: { reason: 'gone' } }));
   const begunMs = world.nowMs;
@@ -129,7 +129,7 @@ test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-
 });
 
 test('an-answer-that-comes-late-counts', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   await world.commit(world.ending(['c1'], { disconnect: true }));
   for (let tick = 0; tick < 6; tick += 1) await world.tick();
@@ -139,7 +139,7 @@ test('an-answer-that-comes-late-counts', async () => {
 });
 
 test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
   world.unable.add('c1');
   await world.commit(world.ending(['c1'], { force }));
   await world.tick();
@@ -152,7 +152,7 @@ test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
 test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async () => {
   const forced = { ...force, by: 'ann', atMs: 0 };
   const leaving = { operation: 'op-before', drain: true, by: 'ann', atMs: 0, forced };
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { leaving }));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { leaving }));
   await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
   expect(world.left).toEqual(['leave c1']);
@@ -161,7 +161,7 @@ test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async ()
 
 test('while-a-peer-is-behind-nobody-looks-for-peers, and it is asked less and less often', async () => {
   const world = await World.of(
-    ...hostsNamed('c2'),
+    ...activeHosts('c2'),
     hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }),
   );
   world.views.behind.add('c2');
@@ -189,7 +189,7 @@ const STRAYS = { names: ['interface/tap0'], count: 1, sinceMs: 0 };
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
 
 test('never: a host goes with what the fleet does not know, unless somebody says why', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([
     { result: 'blocked', blockers: [{ code: 'strays', host: 'c1', names: ['interface/tap0'], count: 1 }] },
@@ -201,7 +201,7 @@ test('never: a host goes with what the fleet does not know, unless somebody says
 });
 
 test('what-a-host-finds-when-it-is-told-to-leave-is-written-down-and-in-the-way', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.strays.set('c1', ['interface/tap0', 'instance/ghost']);
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
@@ -211,7 +211,7 @@ test('what-a-host-finds-when-it-is-told-to-leave-is-written-down-and-in-the-way'
 });
 
 test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.strays.set('c1', ['interface/tap0']);
   await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
@@ -222,7 +222,7 @@ test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => 
 });
 
 test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more', async () => {
-  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.commit(world.ending(['c1'], { force }));
@@ -231,7 +231,7 @@ test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more',
     const item = fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
     const facts = { strays: ['interface/tap0'], straysInAll: 1 };
     const answer = { task: taskId(item), outcome: 'failed' as const, facts };
-    const step = KINDS.get('scale-in-end')?.answered?.(fleet, item, answer, world.nowMs);
+    const step = KINDS.get('scale-in-end')?.handleTaskAnswer?.(fleet, item, answer, world.nowMs);
     return step === undefined ? accept([], 'stale') : recordStep(fleet, step, world.nowMs);
   });
   expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'not-left' } });

@@ -5,7 +5,7 @@ import { ITEM, type Item } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, isTombstoned, type Host } from './model.ts';
 import { PENDING_BY_HOST, PENDING_BY_PEER, PENDING_CLEAN_UP } from './pending-clean-up.ts';
-import { BUDGET_WAITERS, DRAIN_MOVES, drainedBy, EVERY_MOVE, movesOff } from './scale-in-moves.ts';
+import { BUDGET_WAITERS, DRAIN_MOVES, hostDrainedBy, EVERY_MOVE, movesOff } from './scale-in-moves.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 
 export function scaleInModel(evacuators: readonly Evacuator[]): Model {
@@ -83,7 +83,7 @@ const withinBudgets: Invariant = {
   name: 'never: drains begin more moves than their budgets allow',
   check: (fleet, changed) => {
     const hosts = changed.flatMap(({ kind, before, after }) =>
-      kind === ITEM.name && before === undefined ? (drainedBy(after?.doc as Item) ?? []) : [],
+      kind === ITEM.name && before === undefined ? (hostDrainedBy(after?.doc as Item) ?? []) : [],
     );
     if (hosts.length === 0) return [];
     const { movesAtOnce, movesPerHostAtOnce } = valueOf(fleet, SCALE_IN);

@@ -8,12 +8,12 @@ const DRAIN_MOVE = /^drain-\d+\.(.+)\.[^.]+$/;
 export const EVERY_MOVE = 'every';
 
 /** The moves of one look at a host. The revision tells it from all others; evacuators add a word of their own. */
-export function drainMoves(fleet: FleetReader, host: string): OperationId {
+export function drainMovesId(fleet: FleetReader, host: string): OperationId {
   return `drain-${fleet.revision}.${host}` as OperationId;
 }
 
 /** Services that change hands are not moves: they have a budget of their own. */
-export function drainHandOvers(fleet: FleetReader, host: string): OperationId {
+export function drainHandoversId(fleet: FleetReader, host: string): OperationId {
   return `hand-over-${fleet.revision}.${host}` as OperationId;
 }
 
@@ -23,7 +23,7 @@ export function hostOfDrain(operation: string): string | undefined {
 }
 
 /** The same of one of its items. */
-export function drainedBy({ operation }: Item): string | undefined {
+export function hostDrainedBy({ operation }: Item): string | undefined {
   return hostOfDrain(operation);
 }
 
@@ -31,7 +31,7 @@ export const DRAIN_MOVES: Index<'item', Item> = {
   name: 'drain-moves',
   kind: ITEM,
   keysOf: (doc) => {
-    const host = isOpen(doc) ? drainedBy(doc) : undefined;
+    const host = isOpen(doc) ? hostDrainedBy(doc) : undefined;
     return host === undefined ? [] : [EVERY_MOVE, `host:${host}`];
   },
 };
@@ -48,7 +48,7 @@ export function movesOff(fleet: FleetReader, host: string): number {
   return fleet.countOf(DRAIN_MOVES, `host:${host}`);
 }
 
-export interface Room {
+export interface MoveBudget {
   /** How many more moves may be begun for the host. */
   readonly moves: number;
   /** Whether anything is on its way off it. */
@@ -56,19 +56,19 @@ export interface Room {
 }
 
 /** Also what others move off the host counts against its own budget. */
-export function roomFor(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): Room {
+export function moveBudgetFor(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): MoveBudget {
   const { movesAtOnce, movesPerHostAtOnce } = valueOf(fleet, SCALE_IN);
   const begun = movesOff(fleet, host);
   const leaving = evacuators
     .filter((one) => one.leavesFirst !== true)
-    .reduce((sum, one) => sum + one.underWay(fleet, host), 0);
+    .reduce((sum, one) => sum + one.countLeaving(fleet, host), 0);
   const onHost = movesPerHostAtOnce - Math.max(begun, leaving);
   const overall = movesAtOnce - fleet.countOf(DRAIN_MOVES, EVERY_MOVE);
   return { moves: Math.max(0, Math.min(onHost, overall)), underWay: Math.max(begun, leaving) > 0 };
 }
 
 /** Why no move may be begun now. */
-export function fullReason(host: string, { underWay }: Room): Reason {
+export function fullReason(host: string, { underWay }: MoveBudget): Reason {
   if (!underWay) mark('drain-waits-for-others');
   return { code: underWay ? 'moves-under-way' : 'budget', host };
 }

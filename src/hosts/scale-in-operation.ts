@@ -7,9 +7,9 @@ import {
   ITEM,
   record,
   wait,
-  withinOf,
+  siteLimitOf,
   type Item,
-  type Next,
+  type PlannedStep,
   type OperationKind,
   type StoredItem,
   type StoredOperation,
@@ -17,7 +17,7 @@ import {
 import { findHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { drainStep, isBlocked } from './scale-in-drain.ts';
-import { BUDGET_WAITERS, drainedBy, EVERY_MOVE, fullReason, roomFor } from './scale-in-moves.ts';
+import { BUDGET_WAITERS, hostDrainedBy, EVERY_MOVE, fullReason, moveBudgetFor } from './scale-in-moves.ts';
 import { DRAIN_KIND, itemsOfHost, touchedItems } from './scale-in-work.ts';
 
 /** A move that ends makes room for one; the next in turn may have nothing to move any more. */
@@ -32,35 +32,39 @@ export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
     rollback: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
 
     plan: (fleet, operation, items, _nowMs) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
-    wakes: (fleet, change) => wokenBy(fleet, evacuators, change),
+    itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),
   };
 }
 
-interface Draining {
+interface DrainItem {
   readonly evacuators: readonly Evacuator[];
   readonly operation: StoredOperation;
   readonly item: StoredItem;
 }
 
 /** Whatever is begun is decided on the newest state: budgets are not overdrawn by two looks at once. */
-function nextOf(fleet: FleetReader, { evacuators, operation, item }: Draining): Next {
+function nextOf(fleet: FleetReader, { evacuators, operation, item }: DrainItem): PlannedStep {
   const host = findHost(fleet, item.doc.target.id);
   // It has gone on: drained, or taken another way by somebody.
   if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });
   // Most looks come while its moves are under way: they cost no decision.
-  const room = item.doc.step === 'move' ? roomFor(fleet, evacuators, host.id) : undefined;
+  const room = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
   if (room?.moves === 0) return wait(item, fullReason(host.id, room));
   const { by } = operation.doc;
   return decideLater(item, (at, nowMs) => {
     const now = at.get(ITEM, item.id);
     const found = findHost(at, item.doc.target.id);
     if (now === undefined || found?.doc.state !== 'draining') return [];
-    const within = withinOf(at, now.doc);
+    const within = siteLimitOf(at, now.doc);
     return drainStep({ fleet: at, evacuators, item: now, host: found, by, within, nowMs });
   });
 }
 
-function* wokenBy(fleet: FleetReader, evacuators: readonly Evacuator[], change: AppliedChange): Iterable<StoredItem> {
+function* itemsWokenBy(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  change: AppliedChange,
+): Iterable<StoredItem> {
   yield* touchedItems(fleet, evacuators, change);
   const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
   if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;
@@ -70,7 +74,7 @@ function* wokenBy(fleet: FleetReader, evacuators: readonly Evacuator[], change: 
     yield* itemsOfHost(fleet, after.host);
   if (before.host !== undefined && !(isStillOpen && after.host === before.host)) yield* itemsOfHost(fleet, before.host);
   if (isStillOpen) return;
-  const drained = drainedBy(before);
+  const drained = hostDrainedBy(before);
   if (drained === undefined) return;
   yield* itemsOfHost(fleet, drained);
   let woken = 0;

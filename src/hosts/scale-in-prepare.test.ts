@@ -1,6 +1,6 @@
 // Start and end of many hosts: planned in slices before their commit, which checks that the plan holds and plans nothing itself.
 import { describe, expect, test } from 'vitest';
-import { NOT_PREPARED, type World as RouteWorld } from '../access/index.ts';
+import { NOT_PREPARED, type RouteContext as RouteWorld } from '../access/index.ts';
 import { Fleet, idOf, Registry, remove, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { OPERATION, operationsModel } from '../operations/index.ts';
@@ -9,8 +9,8 @@ import { HOST } from './model.ts';
 import { previewScaleIn } from './preview.ts';
 import { hostChange } from './preview-fixture.ts';
 import type { ScaleInAnswer } from './scale-in-answer.ts';
-import { EVACUATORS, guests, hash, hostIn, hostsNamed, MODELS, posts } from './scale-in-fixture.ts';
-import { endInSlices, startInSlices, type SlicedVerb } from './scale-in-prepare.ts';
+import { EVACUATORS, guests, hash, hostIn, activeHosts, MODELS, posts } from './scale-in-fixture.ts';
+import { endInSlices, startInSlices, type PreparableDecision } from './scale-in-prepare.ts';
 import { startScaleIn, type StartScaleIn } from './scale-in.ts';
 
 const HOSTS = 30;
@@ -20,7 +20,7 @@ const ASKED = { hosts: leaving, operation: idOf(OPERATION, 'op-1'), by: 'ann', n
 const START: StartScaleIn = { ...ASKED, drain: true, deadlineMs: 3_600_000 };
 
 /** Two guests and two posts on each host that leaves. */
-function fleetOf(hosts: readonly Change[] = hostsNamed(...leaving, ...staying)): Fleet {
+function fleetOf(hosts: readonly Change[] = activeHosts(...leaving, ...staying)): Fleet {
   const fleet = new Fleet(new Registry([operationsModel, ...MODELS]));
   const tenants = leaving.flatMap((host) => [
     guests.put(`${host}-a`, { host }),
@@ -53,7 +53,7 @@ function asking(fleet: Fleet, between: (slice: number) => void = () => undefined
 /** As the API asks: prepared as often as it has to be. */
 async function decided(
   fleet: Fleet,
-  asked: SlicedVerb,
+  asked: PreparableDecision,
 ): Promise<{ decision: Decision<ScaleInAnswer>; prepared: number }> {
   let verb = asked;
   for (let prepared = 0; ; prepared += 1) {
@@ -228,7 +228,8 @@ function countingPlans(fleet: Fleet, command: StartScaleIn) {
 
 describe('an end of many', () => {
   const down = { connection: { state: 'down' as const, sinceMs: 0 } };
-  const draining = () => fleetOf([...hostsNamed(...staying), ...leaving.map((name) => hostIn(name, 'draining', down))]);
+  const draining = () =>
+    fleetOf([...activeHosts(...staying), ...leaving.map((name) => hostIn(name, 'draining', down))]);
   const END = { ...ASKED, disconnect: false };
 
   test('what-is-in-the-way-is-found-before-its-commit', async () => {

@@ -1,27 +1,27 @@
 // What start and end of many hosts rest on, worked out in slices before their commit. The commit checks that it still holds and plans
 // nothing: a plan for a thousand hosts would keep everything else waiting for most of a second.
-import { NOT_PREPARED, notPrepared, type Authority, type World, type Write } from '../access/index.ts';
+import { NOT_PREPARED, notPrepared, type Authority, type RouteContext, type Write } from '../access/index.ts';
 import { mark, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
-import { basisOf, isAsBefore } from './plan-basis.ts';
-import { planInSlices, TRIES_MAX, unsettled, UNSETTLED, type Slices, type Steps } from './plan-slices.ts';
+import { basisOf, isPlanBasisUnchanged } from './plan-basis.ts';
+import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices, type Steps } from './plan-slices.ts';
 import { leaversOf } from './preview-leavers.ts';
 import { pinnedPlanSteps } from './preview.ts';
-import { targetOf, type PlannedBy } from './preview-plan.ts';
-import { hostsNamed, type ScaleInAnswer } from './scale-in-answer.ts';
-import { firstToLeaveSteps, type FirstOf } from './scale-in-first.ts';
-import { judged } from './scale-in-judge.ts';
+import { targetOf, type EvacuatorPlan } from './preview-plan.ts';
+import { resolveNamedHosts, type ScaleInAnswer } from './scale-in-answer.ts';
+import { startHandoversInSteps, type PreparedHandovers } from './scale-in-first.ts';
+import { judgeEnd } from './scale-in-judge.ts';
 import type { PreparedStart } from './scale-in-start-plan.ts';
 import {
   endScaleIn,
   startScaleIn,
-  tombstoned,
-  verdictOn,
+  tombstoneHost,
+  judgeByTable,
   type EndScaleIn,
   type StartScaleIn,
-  type Verdict,
+  type HostVerdict,
 } from './scale-in.ts';
 
 /** What is planned for so many tenants takes a few milliseconds. */
@@ -30,16 +30,16 @@ const TENANTS_PLANNED_HERE_MAX = 50;
 const HOSTS_JUDGED_HERE_MAX = 20;
 
 /** By the ids of hosts: how the host was, and what was in its way. */
-export type BlockedBefore = ReadonlyMap<string, { readonly host: StoredHost; readonly verdict: Verdict }>;
+export type KnownBlockers = ReadonlyMap<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>;
 
 /** A decision, and what makes it ready when it is refused as not prepared. */
-export interface SlicedVerb {
+export interface PreparableDecision {
   readonly decide: (fleet: FleetReader) => Decision<ScaleInAnswer>;
-  readonly prepare?: () => Promise<SlicedVerb | Refusal>;
+  readonly prepare?: () => Promise<PreparableDecision | Refusal>;
 }
 
-export interface Slicing {
-  readonly world: Pick<World, 'submit' | 'clock'>;
+export interface SlicingContext {
+  readonly world: Pick<RouteContext, 'submit' | 'clock'>;
   readonly authority: Authority;
   readonly evacuators: readonly Evacuator[];
 }
@@ -47,16 +47,20 @@ export interface Slicing {
 type CommandOf<C> = (fleet: FleetReader) => C;
 
 /** Planned again when it holds no more, a few times. Then one that is held to a plan is refused; others leave it to their drains. */
-export function startInSlices(slicing: Slicing, commandOf: CommandOf<StartScaleIn>): SlicedVerb {
-  return startTry(slicing, commandOf, { tries: 0 });
+export function startInSlices(slicing: SlicingContext, commandOf: CommandOf<StartScaleIn>): PreparableDecision {
+  return attemptStart(slicing, commandOf, { tries: 0 });
 }
 
-interface Tried {
+interface StartAttempt {
   readonly tries: number;
   readonly prepared?: PreparedStart | undefined;
 }
 
-function startTry(slicing: Slicing, commandOf: CommandOf<StartScaleIn>, { tries, prepared }: Tried): SlicedVerb {
+function attemptStart(
+  slicing: SlicingContext,
+  commandOf: CommandOf<StartScaleIn>,
+  { tries, prepared }: StartAttempt,
+): PreparableDecision {
   const { evacuators } = slicing;
   const isLast = tries === TRIES_MAX;
   const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
@@ -64,23 +68,23 @@ function startTry(slicing: Slicing, commandOf: CommandOf<StartScaleIn>, { tries,
     const bounded = { ...command, plannedHereMax: TENANTS_PLANNED_HERE_MAX };
     const decision = startScaleIn(fleet, evacuators, prepared === undefined ? bounded : { ...bounded, prepared });
     if (!isLast || decision.kind === 'accept' || decision.refusal.code !== NOT_PREPARED) return decision;
-    if (command.plan !== undefined) return refuse(unsettled());
+    if (command.plan !== undefined) return refuse(fleetUnsettled());
     mark('start-leaves-services-to-drains');
     return startScaleIn(fleet, evacuators, { ...command, prepared: NOTHING_FIRST });
   };
   if (isLast) return { decide };
-  const prepare = async (): Promise<SlicedVerb | Refusal> => {
+  const prepare = async (): Promise<PreparableDecision | Refusal> => {
     if (prepared !== undefined) mark('start-planned-anew');
     const steps = (slices: Slices): Steps<PreparedStart | undefined> =>
       prepareStart(slices, evacuators, commandOf(slices.fleet));
     const made = await planInSlices(slicing.world, slicing.authority, steps);
-    if (!('code' in made)) return startTry(slicing, commandOf, { tries: tries + 1, prepared: made.plan });
-    return made.code === UNSETTLED ? startTry(slicing, commandOf, { tries: TRIES_MAX }) : made;
+    if (!('code' in made)) return attemptStart(slicing, commandOf, { tries: tries + 1, prepared: made.plan });
+    return made.code === UNSETTLED ? attemptStart(slicing, commandOf, { tries: TRIES_MAX }) : made;
   };
   return { decide, prepare };
 }
 
-const NOTHING_FIRST: PreparedStart = { first: [], holds: () => true };
+const NOTHING_FIRST: PreparedStart = { first: [], isStillValid: () => true };
 
 /** Undefined when there is nothing to prepare: the commit says why. */
 function* prepareStart(
@@ -98,23 +102,23 @@ function* prepareStart(
   const pinned =
     plan === undefined ? undefined : yield* pinnedPlanSteps(slices, evacuators, { ...asked, hosts, ...plan });
   const stands = (now: FleetReader, named: readonly string[]): boolean =>
-    isSameList(ids, named) && (basis === undefined || isAsBefore(now, basis));
-  if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], holds: stands };
+    isSameList(ids, named) && (basis === undefined || isPlanBasisUnchanged(now, basis));
+  if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], isStillValid: stands };
   const changes: Change[] = [];
   for (const host of hosts) {
-    changes.push(...(tombstoned(fleet, host, command).changes ?? []));
+    changes.push(...(tombstoneHost(fleet, host, command).changes ?? []));
     yield;
   }
-  const begun = yield* firstToLeaveSteps(slices, evacuators, { ...asked, hosts: ids, changes });
-  if (pinned !== undefined && !begun.every((one) => goesAsPlanned(one, pinned.planned))) return undefined;
+  const begun = yield* startHandoversInSteps(slices, evacuators, { ...asked, hosts: ids, changes });
+  if (pinned !== undefined && !begun.every((one) => isAsPlanned(one, pinned.planned))) return undefined;
   return {
     first: begun.flatMap((one) => one.changes),
-    holds: (now, named) => stands(now, named) && begun.every(({ holds }) => holds(now)),
+    isStillValid: (now, named) => stands(now, named) && begun.every(({ isStillValid }) => isStillValid(now)),
   };
 }
 
 /** Services are chosen for once more when they are begun: a plan that promised others is not the one that is carried out. */
-function goesAsPlanned({ evacuator, targets }: FirstOf, planned: readonly PlannedBy[]): boolean {
+function isAsPlanned({ evacuator, targets }: PreparedHandovers, planned: readonly EvacuatorPlan[]): boolean {
   const all = planned.find((one) => one.evacuator === evacuator)?.evacuating ?? [];
   const promised = new Map(all.map((one) => [one.tenant.id, targetOf(one)]));
   return [...targets].every(([id, to]) => promised.get(id) === to);
@@ -125,10 +129,10 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /** Which of many hosts are blocked, and by what, is found in slices; those that are not are proven empty in the commit. */
-export function endInSlices(slicing: Slicing, commandOf: CommandOf<EndScaleIn>): SlicedVerb {
+export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndScaleIn>): PreparableDecision {
   const { world, authority, evacuators } = slicing;
-  const decided = (fleet: FleetReader, blockedBefore: BlockedBefore): Decision<ScaleInAnswer> =>
-    endScaleIn(fleet, evacuators, { ...commandOf(fleet), blockedBefore });
+  const decided = (fleet: FleetReader, knownBlockers: KnownBlockers): Decision<ScaleInAnswer> =>
+    endScaleIn(fleet, evacuators, { ...commandOf(fleet), knownBlockers });
   return {
     decide: (fleet) => {
       const command = commandOf(fleet);
@@ -136,28 +140,30 @@ export function endInSlices(slicing: Slicing, commandOf: CommandOf<EndScaleIn>):
       return endScaleIn(fleet, evacuators, command);
     },
     prepare: async () => {
-      const made = await planInSlices(world, authority, ({ fleet }) => blockedOf(fleet, evacuators, commandOf(fleet)));
+      const made = await planInSlices(world, authority, ({ fleet }) =>
+        findBlocked(fleet, evacuators, commandOf(fleet)),
+      );
       return 'code' in made ? made : { decide: (fleet) => decided(fleet, made.plan) };
     },
   };
 }
 
-function* blockedOf(fleet: FleetReader, evacuators: readonly Evacuator[], command: EndScaleIn): Steps<BlockedBefore> {
-  const blocked = new Map<string, { readonly host: StoredHost; readonly verdict: Verdict }>();
-  for (const named of hostsNamed(fleet, command.hosts, command.site)) {
+function* findBlocked(fleet: FleetReader, evacuators: readonly Evacuator[], command: EndScaleIn): Steps<KnownBlockers> {
+  const blocked = new Map<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>();
+  for (const named of resolveNamedHosts(fleet, command.hosts, command.site)) {
     const { host } = named;
     yield;
     if (host === undefined) continue;
-    const verdict = verdictOn(named, 'end', () => judged(fleet, evacuators, { host, command }));
+    const verdict = judgeByTable(named, 'end', () => judgeEnd(fleet, evacuators, { host, command }));
     if (verdict.result === 'blocked') blocked.set(host.id, { host, verdict });
   }
   return blocked;
 }
 
 /** The write of a verb, and of the same verb with what was prepared for it. */
-export function slicedWrite(
-  { decide, prepare }: SlicedVerb,
-  writeOf: (decide: SlicedVerb['decide']) => Write<ScaleInAnswer>,
+export function preparableWrite(
+  { decide, prepare }: PreparableDecision,
+  writeOf: (decide: PreparableDecision['decide']) => Write<ScaleInAnswer>,
 ): Write<ScaleInAnswer> {
   const write = writeOf(decide);
   if (prepare === undefined) return write;
@@ -165,7 +171,7 @@ export function slicedWrite(
     ...write,
     prepare: async () => {
       const next = await prepare();
-      return 'code' in next ? next : slicedWrite(next, writeOf);
+      return 'code' in next ? next : preparableWrite(next, writeOf);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   record,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type RecordStep,
@@ -17,7 +17,7 @@ import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST } from './model.ts';
 import { RECOVER_KIND, touchedItems } from './scale-in-work.ts';
-import { stillBehind, toBeInLine } from './views-action.ts';
+import { retryConvergence, awaitConvergence } from './views-action.ts';
 
 const RECOVERER = 'operation:scale-in-recover';
 /** What goes back has as long as any move. */
@@ -32,8 +32,8 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
     rollback: { kind: 'none', because: 'start the scale-in again instead' },
 
     plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
-    observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
-    wakes: (fleet, change) => touchedItems(fleet, evacuators, change),
+    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
+    itemsToWake: (fleet, change) => touchedItems(fleet, evacuators, change),
   };
 }
 
@@ -43,11 +43,11 @@ interface Recovering {
   readonly nowMs: number;
 }
 
-function nextOf(fleet: FleetReader, recovering: Recovering): readonly Next[] {
+function nextOf(fleet: FleetReader, recovering: Recovering): readonly PlannedStep[] {
   const { evacuators, item, nowMs } = recovering;
   const host = findHost(fleet, item.doc.target.id);
   if (host?.doc.state !== 'recovering') return [record(item, { state: 'done', step: item.doc.step })];
-  const reason = unsettled(fleet, evacuators, host);
+  const reason = recoverBlocker(fleet, evacuators, host);
   if (reason !== undefined) return [wait({ ...item, doc: { ...item.doc, step: 'settle' } }, reason)];
   if (item.doc.step === 'activate') {
     return [
@@ -55,35 +55,41 @@ function nextOf(fleet: FleetReader, recovering: Recovering): readonly Next[] {
         const now = at.get(ITEM, item.id);
         const found = findHost(at, host.id);
         if (now === undefined || found?.doc.state !== 'recovering') return [];
-        return [activated(at, { evacuators, item: now, nowMs: atMs }, found)];
+        return [activateRecovered(at, { evacuators, item: now, nowMs: atMs }, found)];
       }),
     ];
   }
-  return nowMs < (item.doc.retryAtMs ?? 0) ? [] : [toBeInLine(item, { hosts: [host.id], revision: host.revision })];
+  return nowMs < (item.doc.retryAtMs ?? 0)
+    ? []
+    : [awaitConvergence(item, { hosts: [host.id], revision: host.revision })];
 }
 
 /** Why it cannot count again yet. Moves that are under way end by themselves, and are not waited for. */
-function unsettled(fleet: FleetReader, evacuators: readonly Evacuator[], { id, doc }: StoredHost): Reason | undefined {
+function recoverBlocker(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { id, doc }: StoredHost,
+): Reason | undefined {
   if (doc.quarantined !== undefined) return { code: 'quarantined', host: id, because: doc.quarantined.because };
   if (doc.forcedDown !== undefined) return { code: 'forced-down', host: id };
   if (doc.credential === undefined) return { code: 'agent-has-left', host: id };
   if (doc.connection.state !== 'up') return { code: 'agent-not-heard', host: id };
-  const handing = evacuators.some((one) => one.leavesFirst === true && one.underWay(fleet, id) > 0);
+  const handing = evacuators.some((one) => one.leavesFirst === true && one.countLeaving(fleet, id) > 0);
   if (!handing) return undefined;
   mark('recover-waits-for-hand-overs');
   return { code: 'hand-overs-under-way', host: id };
 }
 
-function activated(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, host: StoredHost): RecordStep {
-  const reason = unsettled(fleet, evacuators, host);
+function activateRecovered(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, host: StoredHost): RecordStep {
+  const reason = recoverBlocker(fleet, evacuators, host);
   if (reason !== undefined) return wait({ ...item, doc: { ...item.doc, step: 'settle' } }, reason);
   const { leaving, ...rest } = host.doc;
-  const back = leaving?.failBack === true ? failedBack(fleet, evacuators, { host, item, nowMs }) : [];
+  const back = leaving?.failBack === true ? failBackTenants(fleet, evacuators, { host, item, nowMs }) : [];
   const active = put(HOST, host.id, { ...rest, state: 'active', changedBy: RECOVERER, changedAtMs: nowMs });
   return record(item, { state: 'done', step: 'activate' }, { changes: mergeChanges([...back, active]) });
 }
 
-function failedBack(
+function failBackTenants(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
   { host, item, nowMs }: { readonly host: StoredHost; readonly item: StoredItem; readonly nowMs: number },
@@ -94,7 +100,7 @@ function failedBack(
   return evacuators.flatMap((one) => one.failBack?.(fleet, host.id, how).changes ?? []);
 }
 
-function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'activate' });
-  return stillBehind(item, outcome.reason, nowMs);
+  return retryConvergence(item, outcome.reason, nowMs);
 }

@@ -1,10 +1,10 @@
 // What is left of a host that is removed: what it is known again by, and why it went if it was forced. Nothing else.
-import type { Abandon } from './evacuator.ts';
+import type { AbandonCommand } from './evacuator.ts';
 import type { Host } from './model.ts';
 
 const NOTHING = { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } };
 
-export function remainsOf(doc: Host, { by, nowMs }: Abandon): Host {
+export function remainsOf(doc: Host, { by, nowMs }: AbandonCommand): Host {
   const { name, site, tunnelAddress, switch: identity, leaving } = doc;
   return {
     name,

@@ -3,33 +3,39 @@
 import { Type, type Static, type TProperties } from 'typebox';
 import {
   answer,
-  closed,
+  strictObject,
   read,
-  refused,
+  refusalAnswer,
   write,
   type Answer,
   type Caller,
   type Route,
-  type World,
+  type RouteContext,
 } from '../access/index.ts';
 import { idOf, valueOf, type Reason, type Refusal } from '../fleet/index.ts';
 import { refuse } from '../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
-import { PREVIEW, shownPreview, type Telling } from './preview-view.ts';
+import { PREVIEW, renderPreview, type RenderContext } from './preview-view.ts';
 import { planInSlices, type Steps } from './plan-slices.ts';
 import { previewSteps } from './preview.ts';
 import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 import { scaleInBlockedRoute } from './scale-in-blocked-routes.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { scaleInStatusRoute } from './scale-in-status-routes.ts';
-import { endInSlices, slicedWrite, startInSlices, type SlicedVerb, type Slicing } from './scale-in-prepare.ts';
+import {
+  endInSlices,
+  preparableWrite,
+  startInSlices,
+  type PreparableDecision,
+  type SlicingContext,
+} from './scale-in-prepare.ts';
 import { recoverHosts } from './scale-in.ts';
-import type { TouchedBy } from './touched.ts';
+import type { RemovalImpactComputation } from './touched.ts';
 
 export interface ScaleInRoutes {
   readonly evacuators: readonly Evacuator[];
-  readonly touchedBy: TouchedBy;
+  readonly touchedBy: RemovalImpactComputation;
   readonly explain: Explain;
 }
 
@@ -84,7 +90,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         ),
         deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
       },
-      verbOf: (slicing, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
+      decisionOf: (slicing, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
         startInSlices(slicing, (fleet) => ({
           ...asked,
           drain,
@@ -97,16 +103,16 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
       about: 'Remove hosts that are proven empty and disconnected, each judged on its own',
       fields: {
         disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
-        force: Type.Optional(closed({ reason: REASON })),
+        force: Type.Optional(strictObject({ reason: REASON })),
       },
-      verbOf: (slicing, { body: { disconnect = false, force }, asked }) =>
+      decisionOf: (slicing, { body: { disconnect = false, force }, asked }) =>
         endInSlices(slicing, () => ({ ...asked, disconnect, ...(force !== undefined && { force }) })),
     }),
     verbRoute(options, {
       verb: 'recover',
       about: 'Bring hosts back that were being taken out of service, each judged on its own',
       fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
-      verbOf: ({ evacuators }, { body: { failBack = false }, asked }) => ({
+      decisionOf: ({ evacuators }, { body: { failBack = false }, asked }) => ({
         decide: (fleet) => recoverHosts(fleet, evacuators, { ...asked, failBack }),
       }),
     }),
@@ -122,8 +128,8 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
-    elsewhere: 'forward',
-    body: closed({
+    onFollower: 'forward',
+    body: strictObject({
       hosts: HOSTS,
       limit: Type.Optional(
         Type.Integer({
@@ -143,19 +149,19 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
         const budgets = valueOf(fleet, SCALE_IN);
         const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
         const preview = yield* previewSteps(slices, evacuators, asked);
-        const sight = world.sightOf(caller, fleet);
-        if ('code' in preview) return told(preview, { explain, sight });
+        const sight = world.redactorFor(caller, fleet);
+        if ('code' in preview) return renderRefusal(preview, { explain, sight });
         const leavers = preview.hosts.map(({ host }) => host);
         const touched = yield* touchedBy(fleet, leavers, sight === undefined ? limit : SHOWN_MAX);
-        return shownPreview(preview, { caller, sight, explain, limit, touched });
+        return renderPreview(preview, { caller, sight, explain, limit, touched });
       });
-      if ('code' in made) return refused(made);
-      return 'code' in made.plan ? refused(made.plan) : answer({ ...made.plan, revisions: made.revisions });
+      if ('code' in made) return refusalAnswer(made);
+      return 'code' in made.plan ? refusalAnswer(made.plan) : answer({ ...made.plan, revisions: made.revisions });
     },
   });
 }
 
-interface Asked {
+interface ScaleInRequest {
   readonly hosts: readonly string[];
   readonly site: string | undefined;
   readonly operation: OperationId;
@@ -164,23 +170,23 @@ interface Asked {
   readonly nowMs: number;
 }
 
-interface Verb<F extends TProperties> {
+interface VerbRoute<F extends TProperties> {
   readonly verb: 'start' | 'end' | 'recover';
   readonly about: string;
   readonly fields: F;
-  readonly verbOf: (
-    slicing: Slicing,
+  readonly decisionOf: (
+    slicing: SlicingContext,
     given: {
-      readonly body: Static<ReturnType<typeof closed<F>>>;
-      readonly asked: Asked;
-      readonly hash: World['hash'];
+      readonly body: Static<ReturnType<typeof strictObject<F>>>;
+      readonly asked: ScaleInRequest;
+      readonly hash: RouteContext['hash'];
     },
-  ) => SlicedVerb;
+  ) => PreparableDecision;
 }
 
 function verbRoute<F extends TProperties>(
   { explain, evacuators }: ScaleInRoutes,
-  { verb, about, fields, verbOf }: Verb<F>,
+  { verb, about, fields, decisionOf }: VerbRoute<F>,
 ): Route {
   return write({
     method: 'POST',
@@ -189,54 +195,60 @@ function verbRoute<F extends TProperties>(
     about,
     access: 'operator',
     scope: 'site',
-    body: closed({ hosts: HOSTS, reason: WHY, ...fields }),
+    body: strictObject({ hosts: HOSTS, reason: WHY, ...fields }),
     answers: {
       200: { about: 'nothing was left to do: a result for each host', schema: ANSWER },
       202: { about: 'the operation to follow, and a result for each host', schema: ANSWER },
     },
     handle: ({ body, caller, authority }, world) => {
-      const { clock, ids, hash, sightOf } = world;
+      const { clock, ids, hash, redactorFor } = world;
       const { hosts, reason: why } = body as unknown as { readonly hosts: readonly string[]; readonly reason?: string };
       const operation = idOf(OPERATION, ids.next('op'));
-      const asked = { hosts, operation, ...whoAsks(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
-      const given = { body: body as unknown as Static<ReturnType<typeof closed<F>>>, asked, hash };
-      return slicedWrite(verbOf({ world, authority, evacuators }, given), (decide) => ({
+      const asked = {
+        hosts,
+        operation,
+        ...requesterFields(caller),
+        nowMs: clock.nowMs(),
+        ...(why !== undefined && { why }),
+      };
+      const given = { body: body as unknown as Static<ReturnType<typeof strictObject<F>>>, asked, hash };
+      return preparableWrite(decisionOf({ world, authority, evacuators }, given), (decide) => ({
         why: why ?? `scale-in ${verb}`,
         operation,
         decide: (fleet) => {
           const decision = decide(fleet);
           return decision.kind === 'refuse'
-            ? refuse(told(decision.refusal, { explain, sight: sightOf(caller, fleet) }))
+            ? refuse(renderRefusal(decision.refusal, { explain, sight: redactorFor(caller, fleet) }))
             : decision;
         },
-        answer: (made: ScaleInAnswer, { sight }) => shownAnswer(made, operation, { explain, sight }),
+        answer: (made: ScaleInAnswer, { redactor }) => renderAnswer(made, operation, { explain, sight: redactor }),
       }));
     },
   });
 }
 
-function whoAsks({ name, site }: Caller): Pick<Asked, 'by' | 'site'> {
+function requesterFields({ name, site }: Caller): Pick<ScaleInRequest, 'by' | 'site'> {
   return { by: name, site };
 }
 
-function shownAnswer(made: ScaleInAnswer, begun: OperationId, telling: Telling): Answer {
+function renderAnswer(made: ScaleInAnswer, begun: OperationId, telling: RenderContext): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),
-    hosts: made.hosts.map((one) => shownResult(one, telling, operation)),
+    hosts: made.hosts.map((one) => renderResult(one, telling, operation)),
   };
   const shown = answer(body, operation === begun ? 202 : 200);
   return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
 }
 
 /** Without what is said elsewhere in the answer: it is kept for a repetition only if it is small. */
-function shownResult(
+function renderResult(
   { name, operation, blockers, reason, ...one }: HostResult,
-  { explain, sight }: Telling,
+  { explain, sight }: RenderContext,
   shared?: string,
 ): object {
   // What nobody knows was said by the caller: it is told the same whether another site has it or not.
-  const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.reason(of) ?? of));
+  const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
   const why = reason === undefined ? undefined : limited(reason);
   return {
     ...one,
@@ -250,8 +262,8 @@ function shownResult(
 }
 
 /** A refusal with a sentence for every host that it tells of. */
-function told(refusal: Refusal, telling: Telling): Refusal {
+function renderRefusal(refusal: Refusal, telling: RenderContext): Refusal {
   const hosts = refusal.facts?.['hosts'] as readonly HostResult[] | undefined;
   if (hosts === undefined) return refusal;
-  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => shownResult(one, telling)) } };
+  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => renderResult(one, telling)) } };
 }

@@ -1,12 +1,12 @@
 // What a start does at once besides tombstoning its hosts: planned in its commit when it is little, before it when it is much; and whether
 // the plan is the one that it is held to.
-import { notPrepared, type Refused } from '../access/index.ts';
+import { notPrepared, type RefusalAnswer } from '../access/index.ts';
 import { mark, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { refuse } from '../journal/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { malformedPlan } from './preview-hash.ts';
 import { planProblem } from './preview.ts';
-import { firstToLeave } from './scale-in-first.ts';
+import { startHandovers } from './scale-in-first.ts';
 import type { StartScaleIn } from './scale-in.ts';
 
 /** Planned before the commit that it is for. */
@@ -16,10 +16,10 @@ export interface PreparedStart {
   /** What leaves first, begun. */
   readonly first: readonly Change[];
   /** Whether it may be committed for these hosts. Costs what it was made from. */
-  readonly holds: (fleet: FleetReader, hosts: readonly string[]) => boolean;
+  readonly isStillValid: (fleet: FleetReader, hosts: readonly string[]) => boolean;
 }
 
-interface Starting {
+interface StartInput {
   readonly command: StartScaleIn;
   readonly hosts: readonly string[];
   /** What tombstones them. */
@@ -37,28 +37,28 @@ interface PlannedStart {
 export function planStart(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  { command, hosts, changes, isNew }: Starting,
-): PlannedStart | Refused {
+  { command, hosts, changes, isNew }: StartInput,
+): PlannedStart | RefusalAnswer {
   const { plan, prepared, plannedHereMax = Infinity, ...asked } = command;
   if (plan === undefined && !isNew) return { kind: 'planned', first: () => [] };
   const malformed = plan === undefined ? undefined : malformedPlan(plan.plan);
-  if (malformed !== undefined) return planIsAnother(malformed);
+  if (malformed !== undefined) return refuseChangedPlan(malformed);
   if (prepared !== undefined) {
-    if (!prepared.holds(fleet, hosts)) return notPrepared();
+    if (!prepared.isStillValid(fleet, hosts)) return notPrepared();
     return prepared.problem === undefined
       ? { kind: 'planned', first: () => prepared.first }
-      : planIsAnother(prepared.problem);
+      : refuseChangedPlan(prepared.problem);
   }
   const planners = plan === undefined ? evacuators.filter((one) => one.leavesFirst === true) : evacuators;
   if (hasMoreThan(fleet, planners, { hosts, most: plannedHereMax })) return notPrepared();
   const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
-  if (problem !== undefined) return planIsAnother(problem);
-  return { kind: 'planned', first: () => firstToLeave(fleet, evacuators, { ...asked, hosts, changes }) };
+  if (problem !== undefined) return refuseChangedPlan(problem);
+  return { kind: 'planned', first: () => startHandovers(fleet, evacuators, { ...asked, hosts, changes }) };
 }
 
-function planIsAnother(problem: Refusal): Refused {
+function refuseChangedPlan(problem: Refusal): RefusalAnswer {
   mark('plan-is-another-now');
-  return refuse(problem) as Refused;
+  return refuse(problem) as RefusalAnswer;
 }
 
 /** Whether more lives on these hosts. Costs what it counts to. */

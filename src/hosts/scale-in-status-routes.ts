@@ -1,14 +1,14 @@
 // GET /api/v1/scale-in: every host that is between service and removal, what is left on it, and why it waits.
 import { Type } from 'typebox';
-import { answer, closed, ID, read, seesSite, type Route, type Sight } from '../access/index.ts';
+import { answer, strictObject, ID, read, canSeeSite, type Route, type Redactor } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { CONNECTION_STATES, HOST, HOST_STATES, HOSTS_BY_STATE, type HostState } from './model.ts';
 import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
-import { strayView } from './strays.ts';
-import { STRAYS } from './strays-schema.ts';
+import { redactStrays } from './strays.ts';
+import { STRAYS_SCHEMA } from './strays-schema.ts';
 
 interface StatusRoute {
   readonly evacuators: readonly Evacuator[];
@@ -36,7 +36,7 @@ const STATUS = Type.Object({
       forced: Type.Optional(Type.String({ description: 'why it goes whatever lives there' })),
       left: Type.Record(Type.String(), Type.Integer(), { description: 'what still lives there, by kind of tenant' }),
       strays: Type.Optional(
-        Type.Object(STRAYS.properties, {
+        Type.Object(STRAYS_SCHEMA.properties, {
           description: 'what the host has and the fleet does not know: in the way of its end',
         }),
       ),
@@ -61,15 +61,15 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
     about: 'Show the hosts that are on their way out of service or back, and why each of them waits',
     access: 'viewer',
     scope: 'site',
-    query: closed({
+    query: strictObject({
       site: Type.Optional(ID),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
     }),
     scansFleet: () => true,
     answers: { 200: { about: 'hosts on their way', schema: STATUS } },
-    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, sightOf }) => {
-      const sight = sightOf(caller, fleet);
-      const isWanted = (of: string): boolean => seesSite(caller, of) && (site === undefined || site === of);
+    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
+      const sight = redactorFor(caller, fleet);
+      const isWanted = (of: string): boolean => canSeeSite(caller, of) && (site === undefined || site === of);
       const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
         .filter(({ doc }) => isWanted(doc.site))
         .sort((one, other) => (one.id < other.id ? -1 : 1));
@@ -77,11 +77,11 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc.peer)));
       return answer({
         count: all.length,
-        hosts: all.slice(0, limit).map((host) => shown(fleet, host, { evacuators, explain, sight })),
+        hosts: all.slice(0, limit).map((host) => renderHost(fleet, host, { evacuators, explain, sight })),
         pendingCleanUpCount: pending.length,
         pendingCleanUps: pending.slice(0, CLEAN_UPS_MAX).map(({ doc: { peer, host, sinceMs } }) => ({
           peer,
-          host: sight?.text(host) ?? host,
+          host: sight?.redactText(host) ?? host,
           sinceMs,
         })),
       });
@@ -89,11 +89,11 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
   });
 }
 
-interface Showing extends StatusRoute {
-  readonly sight: Sight | undefined;
+interface StatusRenderContext extends StatusRoute {
+  readonly sight: Redactor | undefined;
 }
 
-function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain, sight }: Showing): object {
+function renderHost(fleet: FleetReader, host: StoredHost, { evacuators, explain, sight }: StatusRenderContext): object {
   const { id, doc } = host;
   const left = evacuators.map(({ name, inventory }) => [name, inventory(fleet, id).length] as const);
   const { leaving } = doc;
@@ -104,33 +104,33 @@ function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain, sigh
     connection: doc.connection.state,
     drain: leaving?.drain ?? false,
     ...(leaving !== undefined && { by: leaving.by, sinceMs: leaving.atMs }),
-    ...(leaving?.why !== undefined && { why: sight?.textBy(leaving.why, leaving.by) ?? leaving.why }),
+    ...(leaving?.why !== undefined && { why: sight?.redactTextBy(leaving.why, leaving.by) ?? leaving.why }),
     ...(leaving?.forced !== undefined && {
-      forced: sight?.textBy(leaving.forced.reason, leaving.forced.by) ?? leaving.forced.reason,
+      forced: sight?.redactTextBy(leaving.forced.reason, leaving.forced.by) ?? leaving.forced.reason,
     }),
     left: Object.fromEntries(left),
-    ...strayView(doc.strays, sight),
-    underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
-    ...progress(workFor(fleet, host), { explain, sight }),
+    ...redactStrays(doc.strays, sight),
+    underWay: evacuators.reduce((sum, one) => sum + one.countLeaving(fleet, id), 0),
+    ...renderProgress(currentItemOf(fleet, host), { explain, sight }),
   };
 }
 
 /** What is under way for the host, or how the last work ended that did not come to its end. */
-function workFor(fleet: FleetReader, { id, doc }: StoredHost): StoredItem | undefined {
+function currentItemOf(fleet: FleetReader, { id, doc }: StoredHost): StoredItem | undefined {
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, id))];
   // The latest, when one verb has overtaken another.
   const [latest] = open.sort((one, other) => other.revision - one.revision);
   return latest ?? fleet.get(ITEM, idOf(ITEM, `${doc.leaving?.operation}.${id}`));
 }
 
-function progress(
+function renderProgress(
   item: StoredItem | undefined,
-  { explain, sight }: { readonly explain: Explain; readonly sight: Sight | undefined },
+  { explain, sight }: { readonly explain: Explain; readonly sight: Redactor | undefined },
 ): object {
   if (item === undefined) return {};
   const { operation, step, state } = item.doc;
   const reason = state === 'waiting' || state === 'failed' ? item.doc.reason : undefined;
   if (reason === undefined) return { operation, step };
-  const told = sight?.reason(reason) ?? reason;
+  const told = sight?.redactReason(reason) ?? reason;
   return { operation, step, reason: told, sentence: explain(told) };
 }

@@ -3,9 +3,9 @@
 import type { HostState } from './model.ts';
 
 export const VERBS = ['start', 'end', 'recover'] as const;
-export type Verb = (typeof VERBS)[number];
+export type ScaleInVerb = (typeof VERBS)[number];
 
-export type Act =
+export type VerbEffect =
   /** To draining. */
   | { readonly act: 'tombstone' }
   /** To finalizing if the evidence holds, else refused with what is in the way. */
@@ -20,10 +20,10 @@ export type Act =
 /** Why a verb does not fit a state. */
 export type WrongState = 'still-joining' | 'in-service' | 'past-return' | 'coming-back' | 're-admit-first';
 
-const UNCHANGED: Act = { act: 'unchanged' };
-const refuse = (because: WrongState): Act => ({ act: 'refuse', because });
+const UNCHANGED: VerbEffect = { act: 'unchanged' };
+const refuse = (because: WrongState): VerbEffect => ({ act: 'refuse', because });
 
-export const SCALE_IN_TABLE: Readonly<Record<HostState, Readonly<Record<Verb, Act>>>> = {
+export const SCALE_IN_TABLE: Readonly<Record<HostState, Readonly<Record<ScaleInVerb, VerbEffect>>>> = {
   joining: { start: refuse('still-joining'), end: { act: 'forget' }, recover: UNCHANGED },
   active: { start: { act: 'tombstone' }, end: refuse('in-service'), recover: UNCHANGED },
   draining: { start: UNCHANGED, end: { act: 'judge' }, recover: { act: 'bring-back' } },

@@ -12,12 +12,12 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
-import type { Subject } from '../operations/torture-world.ts';
+import type { TortureSubject } from '../operations/torture-world.ts';
 import { recordTransitions } from './liveness-plan.ts';
 import { findHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { PENDING_CLEAN_UP, peerCleanUp, pendingCleanUps, pendingId } from './pending-clean-up.ts';
-import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, MODELS, posts } from './scale-in-fixture.ts';
+import { PENDING_CLEAN_UP, peerCleanUpKind, recordPendingCleanUps, pendingId } from './pending-clean-up.ts';
+import { EVACUATORS, guests, hostIn, activeHosts, KINDS, MODELS, posts } from './scale-in-fixture.ts';
 import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 
 const DEADLINE_MS = 36_000_000;
@@ -66,7 +66,8 @@ async function leaving(journal: Journal, nowMs: number): Promise<void> {
 function answered(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number) {
   const outcome = item.doc.attempt === 1 && item.doc.target.id === 'c1' ? ('failed' as const) : ('done' as const);
   const now = fleet.get(ITEM, item.id);
-  const step = now?.revision === item.revision && kind.answered?.(fleet, now, { task: taskId(item), outcome }, nowMs);
+  const step =
+    now?.revision === item.revision && kind.handleTaskAnswer?.(fleet, now, { task: taskId(item), outcome }, nowMs);
   return typeof step === 'object' ? recordStep(fleet, step, nowMs) : accept([], 'stale' as const);
 }
 
@@ -90,12 +91,12 @@ const notIn =
 
 const asking = { by: 'ann', hosts: LEAVERS };
 
-const drain: Subject = {
+const drain: TortureSubject = {
   name: 'scale-in',
   models: MODELS,
   kind: kindNamed('scale-in'),
   prepare: [
-    ...hostsNamed('c1', 'c2', 'c3', 'c4'),
+    ...activeHosts('c1', 'c2', 'c3', 'c4'),
     ...['a', 'b', 'c', 'd', 'e'].map((name) => guests.put(name, { host: 'c1' })),
     guests.put('f', { host: 'c2' }),
     posts.put('nat', { host: 'c1', presence: ['c1', 'c2', 'c3'] }),
@@ -115,13 +116,13 @@ const drain: Subject = {
   wrongWhenCancelled: () => [],
 };
 
-const end: Subject = {
+const end: TortureSubject = {
   name: 'scale-in-end',
   models: MODELS,
   kind: kindNamed('scale-in-end'),
   drivers: viewsDriver,
   prepare: [
-    ...hostsNamed('c3', 'c4'),
+    ...activeHosts('c3', 'c4'),
     ...LEAVERS.map((name): Change => hostIn(name, 'drained')),
     hostIn('c5', 'active', { connection: { state: 'down', sinceMs: 0 } }),
     posts.put('own', { host: 'c2', presence: ['c2'] }),
@@ -141,12 +142,12 @@ const end: Subject = {
   wrongWhenCancelled: () => [],
 };
 
-const recover: Subject = {
+const recover: TortureSubject = {
   name: 'scale-in-recover',
   models: MODELS,
   kind: kindNamed('scale-in-recover'),
   drivers: viewsDriver,
-  prepare: [...hostsNamed('c3'), hostIn('c1', 'draining'), hostIn('c2', 'drained')],
+  prepare: [...activeHosts('c3'), hostIn('c1', 'draining'), hostIn('c2', 'drained')],
   start: (operation, nowMs) => ({
     by: 'test',
     decide: (fleet) => recoverHosts(fleet, EVACUATORS, { ...asking, failBack: true, operation, nowMs }),
@@ -166,19 +167,19 @@ async function peerIsHeard(journal: Journal, nowMs: number): Promise<void> {
   await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, heard, nowMs) });
 }
 
-const cleanUp: Subject = {
+const cleanUp: TortureSubject = {
   name: 'peer-clean-up',
   models: MODELS,
-  kind: peerCleanUp,
+  kind: peerCleanUpKind,
   drivers: viewsDriver,
   prepare: [
-    ...hostsNamed('c4'),
+    ...activeHosts('c4'),
     hostIn('c1', 'removed'),
     hostIn('c3', 'active', { connection: { state: 'down', sinceMs: 0 } }),
   ],
   start: (operation, nowMs) => ({
     by: 'test',
-    decide: () => accept(named(pendingCleanUps(['c3', 'c4'], 'c1', { key: 'x', nowMs }), operation), null),
+    decide: () => accept(named(recordPendingCleanUps(['c3', 'c4'], 'c1', { key: 'x', nowMs }), operation), null),
   }),
   world: peerIsHeard,
   wrongWhenDone: (fleet) => [...fleet.all(PENDING_CLEAN_UP)].map(({ id }) => `${id} is still pending`),

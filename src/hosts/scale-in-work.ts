@@ -24,7 +24,7 @@ const ONE_WAY: readonly string[] = [DRAIN_KIND, END_KIND, RECOVER_KIND];
 export const END_DEADLINE_MS = 24 * 3600 * 1000;
 
 /** The part of a host in an operation that ends it, past the point of no return. */
-export function finalizing(id: string): NewItem {
+export function finalizeItem(id: string): NewItem {
   return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
 }
 
@@ -38,7 +38,7 @@ export function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
 }
 
 /** The items that are under way for a host, closed. */
-export function closedWork(
+export function cancelOpenItems(
   fleet: FleetReader,
   host: string,
   nowMs: number,
@@ -51,7 +51,7 @@ export function closedWork(
 }
 
 /** Operations of which these changes close the last item, and none was done: they are cancelled, not successful. */
-export function cancelledWith(fleet: FleetReader, changes: readonly Change[]): Change[] {
+export function cancelEmptiedOperations(fleet: FleetReader, changes: readonly Change[]): Change[] {
   const closed = changes.filter(({ kind }) => kind === ITEM.name);
   const closing = new Set(closed.map(({ id }) => id));
   const operations = new Set(closed.map(({ doc }) => (doc as Item).operation));
@@ -66,7 +66,7 @@ export function cancelledWith(fleet: FleetReader, changes: readonly Change[]): C
 }
 
 /** The site of an operation, if all its hosts are of one. */
-export function siteOf(changes: readonly Change[]): { readonly site?: string } {
+export function commonSiteOf(changes: readonly Change[]): { readonly site?: string } {
   const sites = new Set(
     changes.flatMap(({ kind, doc }) => (kind === HOST.name && doc !== null ? [(doc as Host).site] : [])),
   );
@@ -81,7 +81,7 @@ export function* touchedItems(
   change: AppliedChange,
 ): Iterable<StoredItem> {
   for (const evacuator of evacuators) {
-    for (const host of evacuator.touches?.(fleet, change) ?? []) yield* itemsOfHost(fleet, host);
+    for (const host of evacuator.hostsAffectedBy?.(fleet, change) ?? []) yield* itemsOfHost(fleet, host);
   }
 }
 

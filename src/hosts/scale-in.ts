@@ -2,33 +2,33 @@
 // by the table on the newest state, and is the same whether it is asked once or many times.
 import { put, type Change, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { newOperation, withinOf, type NewItem, type OperationId } from '../operations/index.ts';
+import { newOperation, siteLimitOf, type NewItem, type OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 import type { Hash } from './preview-hash.ts';
 import {
-  hostsNamed,
-  refusedFor,
+  resolveNamedHosts,
+  refuseVerb,
   sharedOperation,
   unknownName,
   type HostResult,
-  type Named,
+  type NamedHost,
   type ScaleInAnswer,
 } from './scale-in-answer.ts';
-import { judged } from './scale-in-judge.ts';
-import type { BlockedBefore } from './scale-in-prepare.ts';
+import { judgeEnd } from './scale-in-judge.ts';
+import type { KnownBlockers } from './scale-in-prepare.ts';
 import { planStart, type PreparedStart } from './scale-in-start-plan.ts';
-import { SCALE_IN_TABLE, type Verb } from './scale-in-table.ts';
+import { SCALE_IN_TABLE, type ScaleInVerb } from './scale-in-table.ts';
 import {
-  cancelledWith,
-  closedWork,
+  cancelEmptiedOperations,
+  cancelOpenItems,
   DRAIN_KIND,
   END_DEADLINE_MS,
   END_KIND,
   openWork,
   RECOVER_KIND,
-  siteOf,
+  commonSiteOf,
 } from './scale-in-work.ts';
 
 export interface ScaleInCommand {
@@ -56,7 +56,7 @@ export interface StartScaleIn extends ScaleInCommand {
 
 export interface EndScaleIn extends ScaleInCommand {
   /** Found to be blocked before this commit, which does not look for what is in the way again. */
-  readonly blockedBefore?: BlockedBefore;
+  readonly knownBlockers?: KnownBlockers;
   /** A host that is connected is told to leave first. */
   readonly disconnect: boolean;
   /** Whatever lives there. The reason is kept. */
@@ -69,7 +69,7 @@ export interface RecoverHosts extends ScaleInCommand {
 }
 
 /** What becomes of one host. */
-export interface Verdict extends Omit<HostResult, 'host'> {
+export interface HostVerdict extends Omit<HostResult, 'host'> {
   readonly changes?: readonly Change[];
   /** Its part in the operation that the request begins. */
   readonly item?: NewItem;
@@ -84,17 +84,17 @@ export function startScaleIn(
   evacuators: readonly Evacuator[],
   command: StartScaleIn,
 ): Decision<ScaleInAnswer> {
-  const named = hostsNamed(fleet, command.hosts, command.site);
-  const verdicts = named.map((one) => verdictOn(one, 'start', (host) => tombstoned(fleet, host, command)));
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => judgeByTable(one, 'start', (host) => tombstoneHost(fleet, host, command)));
   const bad = verdicts.filter(({ result }) => result !== 'accepted' && result !== 'unchanged');
-  if (bad.length > 0) return refuse(refusedFor('start', bad.map(shown)));
+  if (bad.length > 0) return refuse(refuseVerb('start', bad.map(toHostResult)));
   const hosts = named.flatMap(({ host }) => host?.id ?? []);
   const changes = verdicts.flatMap((one) => one.changes ?? []);
   const isNew = verdicts.some(({ item }) => item !== undefined);
   const planned = planStart(fleet, evacuators, { command, hosts, changes, isNew });
   if (planned.kind === 'refuse') return planned;
   const how = { kind: DRAIN_KIND, does: 'scale in', within: command.site, deadlineMs: command.deadlineMs };
-  const decision = decided(fleet, command, verdicts, how);
+  const decision = decideVerdicts(fleet, command, verdicts, how);
   if (decision.kind === 'refuse' || !isNew) return decision;
   return accept([...decision.changes, ...planned.first()], decision.answer);
 }
@@ -105,11 +105,11 @@ export function endScaleIn(
   evacuators: readonly Evacuator[],
   command: EndScaleIn,
 ): Decision<ScaleInAnswer> {
-  const named = hostsNamed(fleet, command.hosts, command.site);
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
   const verdicts = named.map((one) =>
-    verdictOn(one, 'end', (host) => judgedOrBlocked(fleet, evacuators, { host, command })),
+    judgeByTable(one, 'end', (host) => judgeUnlessBlocked(fleet, evacuators, { host, command })),
   );
-  return eachOnItsOwn(fleet, command, verdicts, {
+  return acceptEach(fleet, command, verdicts, {
     kind: END_KIND,
     does: 'remove',
     verb: 'end',
@@ -123,32 +123,36 @@ export function recoverHosts(
   _evacuators: readonly Evacuator[],
   command: RecoverHosts,
 ): Decision<ScaleInAnswer> {
-  const named = hostsNamed(fleet, command.hosts, command.site);
-  const verdicts = named.map((one) => verdictOn(one, 'recover', (host) => broughtBack(fleet, host, command)));
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => judgeByTable(one, 'recover', (host) => bringBack(fleet, host, command)));
   const how = { kind: RECOVER_KIND, does: 'bring back', verb: 'recover', deadlineMs: RECOVER_DEADLINE_MS } as const;
-  return eachOnItsOwn(fleet, command, verdicts, how);
+  return acceptEach(fleet, command, verdicts, how);
 }
 
-type Judged = Verdict & { readonly host: string };
+type NamedVerdict = HostVerdict & { readonly host: string };
 
 /** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
-export function verdictOn(named: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
-  const { asked, host } = named;
+export function judgeByTable(
+  named: NamedHost,
+  verb: ScaleInVerb,
+  decide: (host: StoredHost) => HostVerdict,
+): NamedVerdict {
+  const { requestedId, host } = named;
   if (host === undefined) return unknownName(named);
   const name = host.id;
   const act = SCALE_IN_TABLE[host.doc.state][verb];
   if (act.act === 'refuse') {
     const reason = { code: act.because, host: name, state: host.doc.state };
-    return { host: asked, name, result: 'wrong-state', reason };
+    return { host: requestedId, name, result: 'wrong-state', reason };
   }
-  return { host: asked, name, ...decide(host) };
+  return { host: requestedId, name, ...decide(host) };
 }
 
-function shown({ changes: _, item: __, ...result }: Judged): HostResult {
+function toHostResult({ changes: _, item: __, ...result }: NamedVerdict): HostResult {
   return result;
 }
 
-interface How {
+interface OperationSpec {
   readonly kind: string;
   readonly does: string;
   /** What is moved stays inside this site: whoever asks may not write to others. */
@@ -157,29 +161,29 @@ interface How {
 }
 
 /** Refused only when nothing could be done for any of them and none was as asked already. */
-function eachOnItsOwn(
+function acceptEach(
   fleet: FleetReader,
   command: ScaleInCommand,
-  verdicts: readonly Judged[],
-  { verb, ...how }: How & { readonly verb: Verb },
+  verdicts: readonly NamedVerdict[],
+  { verb, ...how }: OperationSpec & { readonly verb: ScaleInVerb },
 ): Decision<ScaleInAnswer> {
   const good = verdicts.filter(({ result }) => result === 'accepted' || result === 'unchanged');
-  if (good.length === 0) return refuse(refusedFor(verb, verdicts.map(shown)));
-  return decided(fleet, command, verdicts, how);
+  if (good.length === 0) return refuse(refuseVerb(verb, verdicts.map(toHostResult)));
+  return decideVerdicts(fleet, command, verdicts, how);
 }
 
-function decided(
+function decideVerdicts(
   fleet: FleetReader,
   command: ScaleInCommand,
-  verdicts: readonly Judged[],
-  how: How,
+  verdicts: readonly NamedVerdict[],
+  how: OperationSpec,
 ): Decision<ScaleInAnswer> {
   const { operation, by, why, nowMs } = command;
   const items = verdicts.flatMap(({ item }) => item ?? []);
   const made = verdicts.flatMap((one) => one.changes ?? []);
-  const changes = [...made, ...cancelledWith(fleet, made)];
+  const changes = [...made, ...cancelEmptiedOperations(fleet, made)];
   if (items.length === 0) {
-    const hosts = verdicts.map(shown);
+    const hosts = verdicts.map(toHostResult);
     return accept(changes, { ...sharedOperation(hosts), hosts });
   }
   const began = newOperation({
@@ -188,58 +192,58 @@ function decided(
     title: `${how.does} ${items.length === 1 ? `host ${items[0]?.key}` : `${items.length} hosts`}`,
     by,
     ...(why !== undefined && { why }),
-    ...siteOf(made),
+    ...commonSiteOf(made),
     within: how.within,
     nowMs,
     deadlineMs: how.deadlineMs,
     items,
   });
-  const hosts = verdicts.map((one) => shown(one.item === undefined ? one : { ...one, operation }));
+  const hosts = verdicts.map((one) => toHostResult(one.item === undefined ? one : { ...one, operation }));
   return accept([...changes, ...began], { operation, hosts });
 }
 
 /** One that was found to be blocked is not looked at again, unless something was said of it since. */
-function judgedOrBlocked(
+function judgeUnlessBlocked(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
   { host, command }: { readonly host: StoredHost; readonly command: EndScaleIn },
-): Verdict {
-  const before = command.blockedBefore?.get(host.id);
-  return before?.host === host ? before.verdict : judged(fleet, evacuators, { host, command });
+): HostVerdict {
+  const before = command.knownBlockers?.get(host.id);
+  return before?.host === host ? before.verdict : judgeEnd(fleet, evacuators, { host, command });
 }
 
 /** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
-export function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn): Verdict {
+export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: StartScaleIn): HostVerdict {
   const { id, doc } = host;
   const { operation, drain, site, by, why, nowMs } = command;
   const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };
   if (SCALE_IN_TABLE[doc.state].start.act === 'unchanged' && doc.leaving !== undefined) {
     const { leaving } = doc;
     const [underWay] = openWork(fleet, id, DRAIN_KIND);
-    if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return same(leaving.operation);
+    if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return unchangedVerdict(leaving.operation);
     // One that may leave the site was begun by somebody who may; one that may not is begun anew by whoever may.
-    const within = underWay === undefined ? undefined : withinOf(fleet, underWay.doc);
+    const within = underWay === undefined ? undefined : siteLimitOf(fleet, underWay.doc);
     const isWideEnough = within === undefined || within === site;
-    if (underWay !== undefined && leaving.drain === drain && isWideEnough) return same(leaving.operation);
+    if (underWay !== undefined && leaving.drain === drain && isWideEnough) return unchangedVerdict(leaving.operation);
     const goesOn = underWay !== undefined && within === site;
     // The deadline of the last one has passed, or it was started without a drain: it goes on from what is left.
     const again = { ...leaving, drain, ...(!goesOn && { operation }) };
     const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
     if (goesOn) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
-    return { result: 'accepted', changes: [changed, ...closedWork(fleet, id, nowMs, [DRAIN_KIND])], item };
+    return { result: 'accepted', changes: [changed, ...cancelOpenItems(fleet, id, nowMs, [DRAIN_KIND])], item };
   }
   // Built elsewhere while it left before: bringing it back for a moment does not make it one to be trusted.
   const rebuilt = doc.leaving?.rebuilt === true && { rebuilt: true };
   const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs, ...rebuilt };
   const next: Host = { ...doc, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
-  return { result: 'accepted', changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)], item };
+  return { result: 'accepted', changes: [put(HOST, id, next), ...cancelOpenItems(fleet, id, nowMs)], item };
 }
 
-function same(operation: string): Verdict {
+function unchangedVerdict(operation: string): HostVerdict {
   return { result: 'unchanged', operation };
 }
 
-function broughtBack(fleet: FleetReader, { id, doc }: StoredHost, command: RecoverHosts): Verdict {
+function bringBack(fleet: FleetReader, { id, doc }: StoredHost, command: RecoverHosts): HostVerdict {
   const { failBack, by, nowMs } = command;
   const { leaving } = doc;
   const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'settle' };
@@ -253,17 +257,17 @@ function broughtBack(fleet: FleetReader, { id, doc }: StoredHost, command: Recov
     const reason = { code: 'quarantined', host: id, because: doc.quarantined.because };
     return { result: 'wrong-state', reason };
   }
-  const { failBack: _, forced: __, ...kept } = leaving ?? noTrace(command);
+  const { failBack: _, forced: __, ...kept } = leaving ?? unknownLeaving(command);
   const back = { ...kept, ...(failBack && { failBack }) };
   const next: Host = { ...doc, state: 'recovering', leaving: back, changedBy: by, changedAtMs: nowMs };
   return {
     result: 'accepted',
-    changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)],
+    changes: [put(HOST, id, next), ...cancelOpenItems(fleet, id, nowMs)],
     item,
   };
 }
 
 /** For a host that leaves without a trace of who sent it: none is known of, and it can come back all the same. */
-function noTrace({ operation, by, nowMs }: ScaleInCommand): NonNullable<Host['leaving']> {
+function unknownLeaving({ operation, by, nowMs }: ScaleInCommand): NonNullable<Host['leaving']> {
   return { operation, drain: false, by, atMs: nowMs };
 }

@@ -1,9 +1,9 @@
 // POST /api/v1/scale-out: bring hosts into service, new ones and removed ones, and spread services over them when asked.
 import { Type } from 'typebox';
-import { answer, closed, refused, write } from '../access/index.ts';
+import { answer, strictObject, refusalAnswer, write } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { askedBy, hostNames, JOIN, specsOf } from './join-routes.ts';
+import { requesterOf, hostNames, JOIN, specsOf } from './join-routes.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { scaleOut } from './scale-out.ts';
 
@@ -15,7 +15,7 @@ export const scaleOutRoute = write({
   access: 'operator',
   scope: 'site',
   asksForNames: true,
-  body: closed({
+  body: strictObject({
     ...JOIN,
     rebalance: Type.Optional(Type.Boolean({ description: 'spread services anew once the hosts are in service' })),
   }),
@@ -27,10 +27,10 @@ export const scaleOutRoute = write({
   },
   handle: ({ body, caller }, { clock, ids }) => {
     const hosts = specsOf(body.hosts, caller);
-    if ('code' in hosts) return refused(hosts);
+    if ('code' in hosts) return refusalAnswer(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS, rebalance = false } = body;
-    const asked = { ...askedBy(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'scale out',
       operation,

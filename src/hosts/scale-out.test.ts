@@ -13,7 +13,7 @@ import {
   taskId,
 } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
-import type { Subject } from '../operations/torture-world.ts';
+import type { TortureSubject } from '../operations/torture-world.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { findHost } from './decide.ts';
 import { recordTransitions } from './liveness-plan.ts';
@@ -52,12 +52,12 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
   for (const item of journal.fleet.find(ITEMS_BY_OPERATION, OP)) {
     const kind = scaleOutKind(rebalance);
     if (kind.task?.(journal.fleet, item) === undefined) continue;
-    const next = kind.answered?.(journal.fleet, item, { task: taskId(item), outcome: 'done' }, nowMs);
+    const next = kind.handleTaskAnswer?.(journal.fleet, item, { task: taskId(item), outcome: 'done' }, nowMs);
     if (next !== undefined) await journal.submit({ by: 'agent', decide: (fleet) => recordStep(fleet, next, nowMs) });
   }
 }
 
-const subject: Subject = {
+const subject: TortureSubject = {
   name: 'scale-out',
   models: [accessModel, sitesModel, alarmsModel, hostsModel],
   kind: scaleOutKind(rebalance),
@@ -174,7 +174,8 @@ describe('scale-out', () => {
     if (item === undefined) throw new Error('no item');
     const kind = scaleOutKind(rebalance);
     const woken = (state: 'done' | 'running') => [
-      ...(kind.wakes?.(fleet, { kind: 'item', before: item, after: { ...item, doc: { ...item.doc, state } } }) ?? []),
+      ...(kind.itemsToWake?.(fleet, { kind: 'item', before: item, after: { ...item, doc: { ...item.doc, state } } }) ??
+        []),
     ];
     expect(woken('done').map(({ id }) => id)).toEqual([AFTER]);
     expect(woken('running')).toEqual([]);

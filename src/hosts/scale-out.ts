@@ -13,7 +13,7 @@ import {
   wait,
   type Item,
   type NewItem,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type ReasonSentences,
@@ -81,14 +81,14 @@ export function scaleOutKind(rebalance: Rebalance): OperationKind {
       );
       return after === undefined
         ? joins
-        : [...joins, ...rebalanced(fleet, { operation, item: after, nowMs }, rebalance)];
+        : [...joins, ...planRebalanceStep(fleet, { operation, item: after, nowMs }, rebalance)];
     },
 
     undo: (fleet, item, nowMs) =>
       isRebalance(item) ? { changes: [], expects: [] } : (hostJoin.undo?.(fleet, item, nowMs) ?? NOTHING),
 
-    wakes: (fleet, change) => {
-      const operation = endedIn(change);
+    itemsToWake: (fleet, change) => {
+      const operation = operationOfEndedItem(change);
       const item = operation === undefined ? undefined : fleet.get(ITEM, idOf(ITEM, `${operation}.${REBALANCE_KEY}`));
       return item !== undefined && isOpen(item.doc) ? [item] : [];
     },
@@ -102,20 +102,24 @@ function isRebalance({ doc }: StoredItem): boolean {
 }
 
 /** The operation of an item that has just ended. */
-function endedIn({ kind, after }: AppliedChange): string | undefined {
+function operationOfEndedItem({ kind, after }: AppliedChange): string | undefined {
   if (kind !== ITEM.name || after === undefined) return undefined;
   const item = after.doc as Item;
   return isOpen(item) ? undefined : item.operation;
 }
 
-interface Spreading {
+interface RebalanceStep {
   readonly operation: StoredOperation;
   readonly item: StoredItem;
   readonly nowMs: number;
 }
 
 /** Once all hosts are in, or will not come: what those that came can take over is spread. */
-function rebalanced(fleet: FleetReader, { operation, item, nowMs }: Spreading, rebalance: Rebalance): readonly Next[] {
+function planRebalanceStep(
+  fleet: FleetReader,
+  { operation, item, nowMs }: RebalanceStep,
+  rebalance: Rebalance,
+): readonly PlannedStep[] {
   const others = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter(({ id }) => id !== item.id);
   if (others.some(({ doc }) => isOpen(doc))) return [wait(item, { code: 'hosts-coming-in' })];
   if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -128,7 +132,7 @@ function rebalanced(fleet: FleetReader, { operation, item, nowMs }: Spreading, r
       const how = { operation: named, by, ...(why !== undefined && { why }), nowMs: atMs, deadlineMs };
       const begun = rebalance(now, how);
       const retryAtMs = atMs + REBALANCE_AGAIN_MS;
-      if ('code' in begun) return [wait(item, notNow(begun), retryAtMs)];
+      if ('code' in begun) return [wait(item, cannotRebalanceReason(begun), retryAtMs)];
       const { changes } = begun;
       if (begun.more) return [record(item, { ...MORE, retryAtMs, attempt: attempt + 1 }, { changes })];
       return [record(item, { state: 'done', step: REBALANCE_STEP }, { changes })];
@@ -138,7 +142,7 @@ function rebalanced(fleet: FleetReader, { operation, item, nowMs }: Spreading, r
 
 const MORE = { state: 'waiting', step: REBALANCE_STEP, reason: { code: 'more-to-spread' } } as const;
 
-function notNow({ code, message }: Refusal): Reason {
+function cannotRebalanceReason({ code, message }: Refusal): Reason {
   return { code: 'cannot-rebalance', because: code, message };
 }
 

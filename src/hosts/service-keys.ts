@@ -9,4 +9,4 @@ export const REMOVED_REPORTS = serviceKey<(host: string) => number | undefined>(
 export const SHARED_CREDENTIALS =
   serviceKey<() => Iterable<readonly [host: string, sharedMs: number]>>('shared-credentials');
 /** Overrides of timings, for tests and simulations that move the clock themselves. */
-export const LIVENESS_TIMING = serviceKey<{ readonly lookMs?: number }>('liveness-timing');
+export const LIVENESS_TIMING = serviceKey<{ readonly intervalMs?: number }>('liveness-timing');

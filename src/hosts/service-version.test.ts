@@ -35,8 +35,8 @@ describe('the lowest service version', () => {
     const versions = SERVICE_VERSIONS.create();
     versions.apply({ kind: 'host', before: undefined, after: stored({ serviceVersion: 3 }) });
     versions.apply({ kind: 'host', before: stored({ serviceVersion: 3 }), after: stored({ serviceVersion: 1 }) });
-    expect([versions.minimum, versions.below(3)]).toEqual([1, 1]);
+    expect([versions.minimum, versions.countBelow(3)]).toEqual([1, 1]);
     versions.apply({ kind: 'host', before: stored({ serviceVersion: 1 }), after: stored({ serviceVersion: 3 }) });
-    expect([versions.minimum, versions.below(3)]).toEqual([3, 0]);
+    expect([versions.minimum, versions.countBelow(3)]).toEqual([3, 0]);
   });
 });

@@ -10,7 +10,7 @@ export const EARLY_BIND_VERSION = 3;
 /** From here on a host does services for others: its view tells it which, and it reports its switch. */
 export const DESIGNATIONS_VERSION = 4;
 /** From here on a host copies its connections to whoever takes a service over from it, and takes those of others. */
-export const SEEDING_VERSION = 5;
+export const CONNTRACK_SYNC_VERSION = 5;
 /** From here on a host listens for others on the data path, and can stand by for one that does a service. */
 export const STANDBY_VERSION = 6;
 export const CURRENT_SERVICE_VERSION = 6;
@@ -25,7 +25,7 @@ class ServiceVersions implements ProjectionState {
   }
 
   #add(host: Host | undefined, by: number): void {
-    if (host === undefined || !counts(host)) return;
+    if (host === undefined || !isCounted(host)) return;
     const count = (this.#counts.get(host.serviceVersion) ?? 0) + by;
     if (count === 0) this.#counts.delete(host.serviceVersion);
     else this.#counts.set(host.serviceVersion, count);
@@ -39,13 +39,13 @@ class ServiceVersions implements ProjectionState {
   }
 
   /** How many hosts that count are below a version. */
-  below(version: number): number {
+  countBelow(version: number): number {
     return [...this.#counts].reduce((sum, [one, count]) => (one < version ? sum + count : sum), 0);
   }
 }
 
 /** A host that is joining has not said what it knows, and nothing is placed there: it counts when it has. */
-function counts(host: Host): boolean {
+function isCounted(host: Host): boolean {
   const silent = host.state === 'joining' && host.serviceVersion === 0;
   return host.state !== 'removed' && host.forcedDown === undefined && !silent;
 }

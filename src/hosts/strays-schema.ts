@@ -5,7 +5,7 @@ import { Type, type Static } from 'typebox';
 export const STRAYS_NAMED_MAX = 10;
 export const STRAY_LENGTH_MAX = 200;
 
-export const STRAYS = Type.Object(
+export const STRAYS_SCHEMA = Type.Object(
   {
     /** Such as `interface/tap0` or `instance/v1`. */
     names: Type.Array(Type.String({ maxLength: STRAY_LENGTH_MAX }), { minItems: 1, maxItems: STRAYS_NAMED_MAX }),
@@ -14,4 +14,4 @@ export const STRAYS = Type.Object(
   },
   { additionalProperties: false },
 );
-export type Strays = Static<typeof STRAYS>;
+export type Strays = Static<typeof STRAYS_SCHEMA>;

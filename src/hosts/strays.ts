@@ -1,10 +1,10 @@
 // What a host's agent reports that the fleet does not know: instances, interfaces on its bridge, ports that others' flows name. Nobody
 // touches it; it is evidence that something lives there. Pure.
-import type { Sight } from '../access/index.ts';
-import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
+import type { Redactor } from '../access/index.ts';
+import { ALARM, alarmId, clearAlarm, type Alarm } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST, type Host, type HostState } from './model.ts';
 import { STRAY_LENGTH_MAX, STRAYS_NAMED_MAX, type Strays } from './strays-schema.ts';
@@ -21,9 +21,11 @@ export function summarizeStrays(names: readonly string[], inAll: unknown): Pick<
 }
 
 /** As a caller may be told of them: what a host has may have the name of something elsewhere. */
-export function strayView(strays: Strays | undefined, sight: Sight | undefined): { readonly strays?: Strays } {
+export function redactStrays(strays: Strays | undefined, sight: Redactor | undefined): { readonly strays?: Strays } {
   if (strays === undefined) return {};
-  return { strays: sight === undefined ? strays : { ...strays, names: strays.names.map((name) => sight.text(name)) } };
+  return {
+    strays: sight === undefined ? strays : { ...strays, names: strays.names.map((name) => sight.redactText(name)) },
+  };
 }
 
 export function straysKey(strays: Pick<Strays, 'names' | 'count'> | undefined): string {
@@ -64,7 +66,7 @@ function straysAlarm({ id, doc }: StoredHost, strays: Pick<Strays, 'names' | 'co
 }
 
 export function endStraysAlarm(fleet: FleetReader, host: string): Change[] {
-  return cleared(fleet, alarmId(STRAYS, host));
+  return clearAlarm(fleet, alarmId(STRAYS, host));
 }
 
 const STRAYS = 'strays';
@@ -76,7 +78,7 @@ export function straysReason(host: string, { names, count }: Pick<Strays, 'names
 export const straysSentences: ReasonSentences = {
   [STRAYS]: ({ host, names, count }) => {
     const more = Number(count) - (names as readonly string[]).length;
-    const all = `${said(names)}${more > 0 ? ` and ${more} more` : ''}`;
-    return `Host ${said(host)} has what the fleet does not know: ${all}. Muster does not touch it. Take it away there; until then the host cannot be removed, unless by force with a reason ("muster scale-in end ${said(host)} --force --reason ...").`;
+    const all = `${formatFact(names)}${more > 0 ? ` and ${more} more` : ''}`;
+    return `Host ${formatFact(host)} has what the fleet does not know: ${all}. Muster does not touch it. Take it away there; until then the host cannot be removed, unless by force with a reason ("muster scale-in end ${formatFact(host)} --force --reason ...").`;
   },
 };

@@ -22,7 +22,7 @@ import {
   type OperationKind,
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
-import type { BeginEvacuation, Evacuating, Evacuation, Evacuator } from './evacuator.ts';
+import type { BeginEvacuation, PlannedEvacuation, Evacuation, Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 
 const TENANT_SCHEMA = Type.Object(
@@ -124,10 +124,10 @@ function evacuationOf(
   return dead ? { kind: 'rebuild', to } : { kind: 'move', how: 'live', to };
 }
 
-function begunOf(
+function beginTenantMoves(
   kit: Kit,
   fleet: FleetReader,
-  planned: readonly Evacuating[],
+  planned: readonly PlannedEvacuation[],
   { operation, by, nowMs, deadlineMs }: BeginEvacuation,
 ): { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } {
   const { name, kind } = kit;
@@ -150,11 +150,15 @@ function evacuatorOf(kit: Kit): Evacuator {
   const tenantOf = ({ id }: { readonly id: string }) => ({ kind: name, id });
   return {
     name: `${name}s`,
-    ...(name === 'post' && { leavesFirst: true as const, promisesTargets: true as const, mayEnd: true as const }),
-    restsOn: [byHost],
+    ...(name === 'post' && {
+      leavesFirst: true as const,
+      promisesTargets: true as const,
+      canEndWithHost: true as const,
+    }),
+    dependsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
-    underWay: (fleet, host) => fleet.countOf(moving, host),
-    staying: (fleet, host) =>
+    countLeaving: (fleet, host) => fleet.countOf(moving, host),
+    remainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
     plan: (fleet, leavers) => {
       const more = new Map<string, number>();
@@ -164,8 +168,8 @@ function evacuatorOf(kit: Kit): Evacuator {
         }),
       );
     },
-    begin: (fleet, planned, how) => begunOf(kit, fleet, planned, how),
-    touches: (_fleet, change) => {
+    begin: (fleet, planned, how) => beginTenantMoves(kit, fleet, planned, how),
+    hostsAffectedBy: (_fleet, change) => {
       if (change.kind !== kind.name) return [];
       const docs = [change.before?.doc, change.after?.doc].filter((doc) => doc !== undefined);
       return [...new Set(docs.map((doc) => (doc as TenantDoc).host))];

@@ -3,7 +3,7 @@
 import { Type, type Static } from 'typebox';
 import type { FleetReader } from '../fleet/index.ts';
 
-export const TOUCHED = Type.Object(
+export const REMOVAL_IMPACT_SCHEMA = Type.Object(
   {
     tunnels: Type.Integer({ description: 'tunnels to it that go' }),
     flows: Type.Integer({ description: 'flows that go with them or are turned to another host' }),
@@ -24,11 +24,11 @@ export const TOUCHED = Type.Object(
   { description: 'what its leaving touches on hosts that stay' },
 );
 
-export type Touched = Static<typeof TOUCHED> & { readonly host: string };
+export type RemovalImpact = Static<typeof REMOVAL_IMPACT_SCHEMA> & { readonly host: string };
 
 /** For each of these, were they to leave together; at most `limit` peers are named in all. Costs what they have, not the fleet. */
-export type TouchedBy = (
+export type RemovalImpactComputation = (
   fleet: FleetReader,
   leavers: readonly string[],
   limit: number,
-) => Generator<undefined, readonly Touched[]>;
+) => Generator<undefined, readonly RemovalImpact[]>;

@@ -16,7 +16,7 @@ export function transportZoneOf({ transportZone = DEFAULT_TRANSPORT_ZONE }: Zone
 }
 
 /** What is kept of the zones that a host was in, when it is in another one from now on. */
-export function leftZones(before: Zoned, after: Zoned): { readonly leftZones?: string[] } {
+export function recordLeftZones(before: Zoned, after: Zoned): { readonly leftZones?: string[] } {
   const now = transportZoneOf(after);
   const zones = new Set([transportZoneOf(before), ...(before.leftZones ?? [])]);
   zones.delete(now);

@@ -9,7 +9,7 @@ import { canonicalAddress, TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
 
 /** The hosts that have an address now, `self` apart. */
 function holdersOf(fleet: FleetReader, address: string, self: string): StoredHost[] {
-  const holders = fleet.projection(TUNNEL_ADDRESSES).of(canonicalAddress(address));
+  const holders = fleet.projection(TUNNEL_ADDRESSES).hostsAt(canonicalAddress(address));
   return holders.flatMap((id) => {
     const host = id === self ? undefined : findHost(fleet, id);
     return host !== undefined && isHolding(fleet, host, self) ? [host] : [];
@@ -23,7 +23,7 @@ function isHolding(fleet: FleetReader, host: StoredHost, self: string): boolean 
   return itself || as.some((name) => name !== self);
 }
 
-export interface AddressAsked {
+export interface AddressRequest {
   /** The host that is to have it. */
   readonly host: string;
   readonly address: string | null | undefined;
@@ -34,7 +34,7 @@ export interface AddressAsked {
 }
 
 /** For an edit: one that leaves the address as it is has nothing to answer for, though others have the same since earlier versions. */
-export function denyChangedAddress(fleet: FleetReader, asked: AddressAsked): Refusal | undefined {
+export function denyChangedAddress(fleet: FleetReader, asked: AddressRequest): Refusal | undefined {
   const { host, address } = asked;
   const current = findHost(fleet, host)?.doc.tunnelAddress;
   const isSame = typeof address === 'string' && current !== undefined && isSameAddress(address, current);
@@ -46,7 +46,7 @@ function isSameAddress(one: string, other: string): boolean {
 }
 
 /** Why a host may not have an address; undefined when it may. */
-export function denySharedAddress(fleet: FleetReader, asked: AddressAsked): Refusal | undefined {
+export function denySharedAddress(fleet: FleetReader, asked: AddressRequest): Refusal | undefined {
   const { host, address, field, callerSite } = asked;
   if (address === null || address === undefined) return undefined;
   const holders = holdersOf(fleet, address, host);
@@ -56,11 +56,11 @@ export function denySharedAddress(fleet: FleetReader, asked: AddressAsked): Refu
     const message = `The tunnel address ${address} is not available. Give host "${host}" another one.`;
     return { kind: 'conflict', code: ADDRESS_UNAVAILABLE, message, field };
   }
-  const message = `Host "${other.id}" ${standing(other.doc)} the tunnel address ${address}. ${advice(other, host)}`;
+  const message = `Host "${other.id}" ${holdingText(other.doc)} the tunnel address ${address}. ${advice(other, host)}`;
   return { kind: 'conflict', code: 'tunnel-address-taken', message, field, facts: { host, other: other.id, address } };
 }
 
-function standing({ state, quarantined }: Host): string {
+function holdingText({ state, quarantined }: Host): string {
   if (state === 'removed') return 'was removed, still reports and had';
   return quarantined === undefined ? 'has' : 'is in quarantine and has';
 }

@@ -15,7 +15,7 @@ export function canonicalAddress(address: string): string {
 
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
-const NOBODY: readonly string[] = [];
+const NO_HOSTS: readonly string[] = [];
 
 /** Hosts by tunnel address, removed ones among them, and the addresses that several have. */
 class TunnelAddresses implements ProjectionState {
@@ -27,8 +27,8 @@ class TunnelAddresses implements ProjectionState {
     const [was, is] = [addressKey(before?.doc as Host | undefined), addressKey(after?.doc as Host | undefined)];
     if (was === is) return;
     const id = (after ?? before)?.id ?? '';
-    if (was !== undefined) this.#set(was, this.of(was).filter((one) => one !== id)); // prettier-ignore
-    if (is !== undefined) this.#set(is, [...this.of(is), id].sort());
+    if (was !== undefined) this.#set(was, this.hostsAt(was).filter((one) => one !== id)); // prettier-ignore
+    if (is !== undefined) this.#set(is, [...this.hostsAt(is), id].sort());
   }
 
   #set(key: string, hosts: readonly string[]): void {
@@ -39,14 +39,14 @@ class TunnelAddresses implements ProjectionState {
     else this.#shared.delete(key);
   }
 
-  of(key: string): readonly string[] {
+  hostsAt(key: string): readonly string[] {
     const found = this.#hosts.get(key);
-    if (found === undefined) return NOBODY;
+    if (found === undefined) return NO_HOSTS;
     return typeof found === 'string' ? [found] : found;
   }
 
   /** Addresses that more than one host has, or had when it was removed. */
-  shared(): readonly string[] {
+  sharedAddresses(): readonly string[] {
     return [...this.#shared];
   }
 }

@@ -3,8 +3,8 @@
 import type { Reason } from '../fleet/index.ts';
 import {
   record,
-  said,
-  type Next,
+  formatFact,
+  type PlannedStep,
   type ReasonSentences,
   type RecordStep,
   type StoredItem,
@@ -13,14 +13,14 @@ import { isOutOfControl } from './conditions.ts';
 import type { Host } from './model.ts';
 import { DESIGNATIONS_VERSION } from './service-version.ts';
 
-interface InLine {
+interface ConvergenceTarget {
   readonly hosts: readonly string[];
   readonly revision: number;
   /** What their agents must know for it to count. */
   readonly serviceVersion?: number;
 }
 
-export function toBeInLine(item: StoredItem, { hosts, ...how }: InLine): Next {
+export function awaitConvergence(item: StoredItem, { hosts, ...how }: ConvergenceTarget): PlannedStep {
   const { step, attempt } = item.doc;
   const args = { hosts: [...hosts], ...how };
   return {
@@ -32,12 +32,12 @@ export function toBeInLine(item: StoredItem, { hosts, ...how }: InLine): Next {
 }
 
 /** An older agent is in line with what it knows of its view, and leaves its switch as a newer one left it. */
-export function toHaveCleaned(item: StoredItem, peers: InLine): Next {
-  return toBeInLine(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
+export function awaitCleanUp(item: StoredItem, peers: ConvergenceTarget): PlannedStep {
+  return awaitConvergence(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
 }
 
 /** Why a peer cannot be told to take something off its switch now; undefined when it can. */
-export function deafness(host: Host): 'peer-not-heard' | 'peer-too-old' | 'peer-out-of-control' | undefined {
+export function cleanupBlocker(host: Host): 'peer-not-heard' | 'peer-too-old' | 'peer-out-of-control' | undefined {
   if (host.connection.state !== 'up') return 'peer-not-heard';
   if (host.serviceVersion < DESIGNATIONS_VERSION) return 'peer-too-old';
   return isOutOfControl(host) ? 'peer-out-of-control' : undefined;
@@ -47,7 +47,7 @@ export const viewsSentences: ReasonSentences = {
   'hosts-behind': ({ hosts, inAll }) => {
     const named = Array.isArray(hosts) ? hosts.map(String) : [];
     const more = Number(inAll ?? named.length) - named.length;
-    return `These hosts have not converged on their newest view yet: ${said(hosts)}${more > 0 ? ` and ${more} more` : ''}. They are waited for; "muster hosts show ${said(named[0] ?? 'HOST')}" says how one stands.`;
+    return `These hosts have not converged on their newest view yet: ${formatFact(hosts)}${more > 0 ? ` and ${more} more` : ''}. They are waited for; "muster hosts show ${formatFact(named[0] ?? 'HOST')}" says how one stands.`;
   },
 };
 
@@ -56,7 +56,7 @@ const AGAIN_MIN_MS = 500;
 const AGAIN_MAX_MS = 8000;
 
 /** Somebody is behind: asked again, less and less often. */
-export function stillBehind(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
+export function retryConvergence(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
   const { step, attempt } = item.doc;
   const pauseMs = Math.min(AGAIN_MAX_MS, AGAIN_MIN_MS * 2 ** Math.min(attempt - 1, 10));
   return record(item, { state: 'waiting', step, reason, retryAtMs: nowMs + pauseMs, attempt: attempt + 1 });

@@ -53,7 +53,7 @@ function raise(facts: object): never {
 }
 
 /** What a server has when it comes up. */
-export interface Begun {
+export interface StartedServer {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -74,7 +74,7 @@ export abstract class TestWorld {
   }
 
   /** Makes what a server runs, anew for each, and answers its engine. */
-  protected abstract begin(begun: Begun): OperationsController;
+  protected abstract begin(begun: StartedServer): OperationsController;
 
   /** How much time goes by with a pass. */
   protected get tickMs(): number {

@@ -1,7 +1,7 @@
 // What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
 // be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
 import { idOf, mark, remove, type Change, type FleetReader } from '../fleet/index.ts';
-import { findHost, type Abandon } from '../hosts/index.ts';
+import { findHost, type AbandonCommand } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
 import { cleaningOf, holdingOf } from './clean.ts';
@@ -12,7 +12,7 @@ import type { StoredInstance } from './place.ts';
 /** The others are being built, shelved or deleted: that work looks after a host that is gone. */
 const LEFT_BEHIND: readonly InstanceState[] = ['active', 'moving', 'error'];
 
-export function abandoned(fleet: FleetReader, host: string, how: Abandon): Change[] {
+export function abandoned(fleet: FleetReader, host: string, how: AbandonCommand): Change[] {
   const here = [...fleet.find(INSTANCES_BY_HOST, host)];
   return [
     ...here
@@ -32,7 +32,12 @@ function isLeftShelving(fleet: FleetReader, { id, doc }: StoredInstance): boolea
   );
 }
 
-function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, { by, nowMs }: Abandon): Change[] {
+function leftBehind(
+  fleet: FleetReader,
+  instance: StoredInstance,
+  host: string,
+  { by, nowMs }: AbandonCommand,
+): Change[] {
   mark('instance-left-behind');
   const { id } = instance;
   const { move: _, ...rest } = instance.doc;

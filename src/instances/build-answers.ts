@@ -4,7 +4,7 @@ import { idOf, mergeChanges, put, type Change, type FleetReader } from '../fleet
 import { findHost } from '../hosts/index.ts';
 import { bindPorts, NETWORK, PORT, SUBNET, type PoolKey, type Port, type StoredPort } from '../network/index.ts';
 import {
-  againAfterMs,
+  backoffMs,
   record,
   wait,
   type OperationKind,
@@ -136,7 +136,7 @@ function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswe
   return wait(
     item,
     { code: 'not-destroyed', instance: item.doc.target.id, host: item.doc.host, problems },
-    nowMs + againAfterMs(item.doc.attempt),
+    nowMs + backoffMs(item.doc.attempt),
   );
 }
 

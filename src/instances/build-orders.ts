@@ -14,14 +14,7 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import {
-  againAfterMs,
-  record,
-  wait,
-  type ActionOutcome,
-  type RecordStep,
-  type StoredItem,
-} from '../operations/index.ts';
+import { backoffMs, record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises, leftBuild } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
@@ -121,7 +114,7 @@ function unreleased({ item, instance, nowMs }: Looked, answers: readonly PortAns
 function askAgain(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
   mark('back-end-asked-again');
   const { attempt } = item.doc;
-  const again = wait(item, reason, nowMs + againAfterMs(attempt));
+  const again = wait(item, reason, nowMs + backoffMs(attempt));
   return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
 }
 

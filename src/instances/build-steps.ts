@@ -3,12 +3,12 @@
 import { idOf, mark, mergeChanges, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
-  expecting,
+  expectUnchanged,
   fail,
   ITEM,
   record,
-  withinOf,
-  type Expected,
+  siteLimitOf,
+  type ExpectedRevision,
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
@@ -34,8 +34,8 @@ export function isBeingBuilt({ state }: Instance): boolean {
 }
 
 /** Steps that are planned on the durable fleet are not taken when a delete, or anybody, was faster. */
-export function asRead(instance: StoredInstance, ports: readonly StoredPort[] = []): readonly Expected[] {
-  return [expecting(INSTANCE, instance), ...ports.map((port) => expecting(PORT, port))];
+export function asRead(instance: StoredInstance, ports: readonly StoredPort[] = []): readonly ExpectedRevision[] {
+  return [expectUnchanged(INSTANCE, instance), ...ports.map((port) => expectUnchanged(PORT, port))];
 }
 
 /** An open item with its instance, as the decision that records the step finds them. */
@@ -63,7 +63,7 @@ export function leftBuild(item: StoredItem, instance: StoredInstance | undefined
 export function scheduled(fleet: FleetReader, id: string, nowMs: number): RecordStep {
   const { item, instance } = found(fleet, id);
   if (instance === undefined || !isBeingBuilt(instance.doc)) return leftBuild(item, instance);
-  const tried = triedFor(fleet, instance, { nowMs, within: withinOf(fleet, item.doc) });
+  const tried = triedFor(fleet, instance, { nowMs, within: siteLimitOf(fleet, item.doc) });
   if (tried.kind === 'given-up') return giveUp(fleet, item, { ...instance, doc: tried.instance }, { ...tried, nowMs });
   return took(item, tried);
 }
@@ -109,7 +109,7 @@ export function scheduledTogether(
   });
   const tries = runTrial(fleet, (trial) =>
     wanted.map(({ item, instance }) => {
-      const tried = triedFor(trial, instance, { nowMs, within: withinOf(fleet, item.doc) });
+      const tried = triedFor(trial, instance, { nowMs, within: siteLimitOf(fleet, item.doc) });
       if (tried.kind === 'placed') trial.add(tried.changes);
       return tried;
     }),

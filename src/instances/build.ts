@@ -4,12 +4,12 @@ import { idOf, mark, mergeChanges, put, type Change, type FleetReader } from '..
 import { PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
-  expecting,
+  expectUnchanged,
   isOpen,
   ITEMS_BY_OPERATION,
   record,
   wait,
-  type Next,
+  type PlannedStep,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -59,16 +59,16 @@ export const instanceBuild: OperationKind = {
   plan: planWhile('building'),
   observe: (fleet, item, outcome, nowMs) => observedBuild(fleet, item, outcome, nowMs),
   task: (fleet, item) => buildTask(fleet, item),
-  answered: (fleet, item, answer, nowMs) => answeredBuild(fleet, item, answer, nowMs),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredBuild(fleet, item, answer, nowMs),
 
   undo: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (instance?.doc.state !== 'building') return { changes: [], expects: [] };
     const end = instance.doc.wasActive ? shelvingOf : deletionOf;
-    return { changes: end(instance, `${item.id}.undo`, nowMs), expects: [expecting(INSTANCE, instance)] };
+    return { changes: end(instance, `${item.id}.undo`, nowMs), expects: [expectUnchanged(INSTANCE, instance)] };
   },
 
-  overdue: (fleet, item, nowMs) => {
+  onDeadline: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (instance === undefined || !isBeingBuilt(instance.doc)) return { changes: [], expects: [] };
     // Its ports end here too: one that got a floating address since this was planned is looked at again.
@@ -76,7 +76,7 @@ export const instanceBuild: OperationKind = {
     return { changes: tooLate(fleet, item, instance, nowMs), expects };
   },
 
-  wakes: (fleet, change) => [
+  itemsToWake: (fleet, change) => [
     ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
     ...itemsOfEvent(fleet, change),
   ],
@@ -129,7 +129,7 @@ interface Looked {
   readonly nowMs: number;
 }
 
-function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
+function nextStep(fleet: FleetReader, looked: Looked): readonly PlannedStep[] {
   const { item, instance } = looked;
   const ports = portsOf(fleet, instance.doc);
   switch (item.doc.step) {
@@ -167,7 +167,7 @@ function whileHostThere(
   fleet: FleetReader,
   { item, instance }: Looked,
   onceGone: (fleet: FleetReader, nowMs: number) => RecordStep,
-): readonly Next[] | undefined {
+): readonly PlannedStep[] | undefined {
   const host = item.doc.host ?? '';
   if (isConfirmedGone(fleet, host)) return [onBuilding(item, onceGone)];
   if (!isAway(fleet, host)) return undefined;
@@ -180,20 +180,20 @@ function hostLost(item: StoredItem): (fleet: FleetReader, nowMs: number) => Reco
 }
 
 /** The host is there (again) and has its task. */
-function heard(item: StoredItem): readonly Next[] {
+function heard(item: StoredItem): readonly PlannedStep[] {
   const { state, step } = item.doc;
   return state === 'waiting' ? [record(item, { state: 'running', step })] : [];
 }
 
 /** A task that has to be done again is another one: the answer to the first does not count for it. */
-function askAgain({ item, nowMs }: Looked): readonly Next[] {
+function askAgain({ item, nowMs }: Looked): readonly PlannedStep[] {
   const { state, step, attempt, retryAtMs = 0 } = item.doc;
   if (state !== 'waiting' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
 /** What changes the instance is decided on the newest state: a delete may have been faster. */
-function onBuilding(item: StoredItem, step: (fleet: FleetReader, nowMs: number) => RecordStep): Next {
+function onBuilding(item: StoredItem, step: (fleet: FleetReader, nowMs: number) => RecordStep): PlannedStep {
   return decideLater(item, (fleet, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     return instance !== undefined && isBeingBuilt(instance.doc) ? [step(fleet, nowMs)] : [];
@@ -206,7 +206,7 @@ function toOutside(
   { item, nowMs }: Looked,
   ports: readonly StoredPort[],
   order: () => object,
-): readonly Next[] {
+): readonly PlannedStep[] {
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   if (outsidePorts(fleet, ports).length === 0) {
     return [
@@ -222,7 +222,7 @@ function toOutside(
 }
 
 /** Instances that were asked for together are placed together, once the ports of all of them are there. */
-function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): readonly Next[] {
+function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): readonly PlannedStep[] {
   const { together } = instance.doc;
   const retried = instance.doc.attempts.length > 0;
   if (together === undefined || retried) return [decideLater(item, (at, atMs) => [scheduled(at, item.id, atMs)])];
@@ -234,11 +234,11 @@ function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): 
 }
 
 /** Only a wait that may last is written down: the ports of the others are on their way too, as a rule. */
-function whileOthersWait(item: StoredItem, { state, target }: StoredItem['doc']): readonly Next[] {
+function whileOthersWait(item: StoredItem, { state, target }: StoredItem['doc']): readonly PlannedStep[] {
   return state === 'waiting' ? [wait(item, { code: 'others-without-ports', instance: target.id })] : [];
 }
 
-function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked): Next {
+function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked): PlannedStep {
   // Only what back ends say of: how the others are bound is known.
   const waiting = troubledPorts(fleet, instance).filter(({ port }) => tellsOfPlugs(fleet, port));
   if (waiting.length === 0) {

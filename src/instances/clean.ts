@@ -123,14 +123,14 @@ export const instanceClean: OperationKind = {
       ? { kind: 'destroy', args: { instance: item.doc.target.id, nics: [], ports: 'leave' } }
       : undefined,
 
-  answered: (_fleet, item, answer, nowMs) => {
+  handleTaskAnswer: (_fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return record(item, { state: 'done', step: item.doc.step });
     const { target, host } = item.doc;
     const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
     return wait(item, reason, nowMs + DESTROY_AGAIN_MS);
   },
 
-  wakes: (fleet, change) => [
+  itemsToWake: (fleet, change) => [
     ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
     ...heldFor(fleet, change),
   ],

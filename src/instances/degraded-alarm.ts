@@ -1,6 +1,6 @@
 // What follows from how the ports of instances are: an alarm while an instance is degraded, and work that connects it again. One
 // function for the controller and for tests; it looks at what is, and answers nothing when all is as it should be.
-import { alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
+import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../fleet/index.ts';
 import { DEGRADED, degradedPorts, degradedReason, replugOf, type TroubledPort } from './degraded.ts';
 import { siteOfWork } from './instance-site.ts';
@@ -24,7 +24,7 @@ export function lookAtDegraded(fleet: FleetReader, id: string, nowMs: number): D
   if (instance === undefined || troubled.length === 0) {
     // Whoever works on it may fail: until that is over it stands.
     const isOver = instance === undefined || !isUnderWay(instance.doc.state);
-    return { changes: isOver ? cleared(fleet, alarm) : [] };
+    return { changes: isOver ? clearAlarm(fleet, alarm) : [] };
   }
   const dueAtMs = Math.min(...troubled.map(alarmAtMs));
   if (nowMs < dueAtMs) return { changes: [], againAtMs: dueAtMs };
@@ -39,7 +39,7 @@ function raisedFor(fleet: FleetReader, instance: StoredInstance, troubled: reado
   const sinceMs = Math.min(...troubled.map((one) => one.sinceMs));
   const reason = degradedReason(instance, troubled);
   // It may have been moved since, or another of its ports be in trouble: what stands says what is so now.
-  return raisedOrUpdated(fleet, alarmId(DEGRADED, instance.id), {
+  return raiseOrUpdateAlarm(fleet, alarmId(DEGRADED, instance.id), {
     severity: 'critical',
     ...siteOfWork(fleet, [instance]),
     reason,

@@ -2,7 +2,7 @@
 // moved in the eyes of a drain. What is asked of them goes on as of any other.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
-import { clearForcedDown, findHost, forceDownHost, startScaleIn } from '../hosts/index.ts';
+import { clearForceDown, findHost, forceDownHost, startScaleIn } from '../hosts/index.ts';
 import { recordNetworkEvents, type NetworkNews } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
 import { replugOf } from './degraded.ts';
@@ -109,7 +109,7 @@ describe('an instance whose port is unplugged', () => {
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expect(replugOf(world.fleet, 'web')?.doc.reason).toMatchObject({ code: 'host-forced-down', host: 'h2' });
     world.network.faults.disarm();
-    await world.commit((fleet) => clearForcedDown(fleet, { ...h2, nowMs: world.nowMs }));
+    await world.commit((fleet) => clearForceDown(fleet, { ...h2, nowMs: world.nowMs }));
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expectWell(world, 'h2');
   });

@@ -5,14 +5,14 @@ import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import {
-  expecting,
+  expectUnchanged,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
   OPERATION,
   record,
   targetKey,
   wait,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type RecordStep,
@@ -107,9 +107,9 @@ export const instanceDelete: OperationKind = {
 
   observe: (fleet, item, outcome, nowMs) => observedRelease(fleet, item, { outcome, nowMs, finish }),
   task: (fleet, item) => destroyTask(fleet, item),
-  answered: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
 
-  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+  itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
 /** It is gone, with whatever it held. */
@@ -118,7 +118,12 @@ const finish: Finish = (fleet, _item, { id, doc }, nowMs) => ({
   progress: { state: 'done' },
 });
 
-function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+function nextStep(
+  fleet: FleetReader,
+  item: StoredItem,
+  instance: StoredInstance,
+  nowMs: number,
+): readonly PlannedStep[] {
   switch (item.doc.step) {
     case 'stop':
       return [stopped(fleet, item, instance, nowMs)];
@@ -154,9 +159,9 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
   const { host } = instance.doc;
   const { attempt } = item.doc;
   const changes = sweepsOfMove(fleet, item, instance, nowMs);
-  const expects = [expecting(INSTANCE, instance)];
-  if (host === undefined) return record(item, { state: 'running', step: 'release', attempt }, { changes, expects });
-  return record(item, { state: 'running', step: 'destroy', attempt, host }, { changes, expects });
+  const expects = [expectUnchanged(INSTANCE, instance)];
+  if (host === undefined) return record(item, { state: 'running', step: 'release' }, { changes, expects });
+  return record(item, { state: 'running', step: 'destroy', host }, { changes, expects });
 }
 
 /** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */

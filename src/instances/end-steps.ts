@@ -5,12 +5,12 @@ import { idOf, mark, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { unasked } from '../network/index.ts';
 import {
-  againAfterMs,
+  backoffMs,
   decideLater,
   record,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type RecordStep,
   type StoredItem,
   type Task,
@@ -57,7 +57,7 @@ export function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: Ta
     host: item.doc.host,
     problems: answer.problems ?? [],
   };
-  return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
+  return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
 }
 
 export function toDestroy(
@@ -65,7 +65,7 @@ export function toDestroy(
   item: StoredItem,
   instance: StoredInstance,
   nowMs: number,
-): readonly Next[] {
+): readonly PlannedStep[] {
   const host = item.doc.host ?? '';
   const stored = findHost(fleet, host);
   if (isConfirmedGone(fleet, host)) {
@@ -87,7 +87,7 @@ export function toRelease(
   fleet: FleetReader,
   item: StoredItem,
   { instance, nowMs, finish }: { readonly instance: StoredInstance; readonly nowMs: number; readonly finish: Finish },
-): readonly Next[] {
+): readonly PlannedStep[] {
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
   if (outside.length === 0) return [decideLater(item, (at, atMs) => [finished(at, item, atMs, finish)])];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -113,7 +113,7 @@ export function observedRelease(
     return finished(fleet, item, nowMs, finish);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
-  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
+  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 

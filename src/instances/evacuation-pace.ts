@@ -1,7 +1,7 @@
 // How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
 // hosts are looked at again when something of theirs has gone.
 import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
-import { findHost, type Evacuating } from '../hosts/index.ts';
+import { findHost, type PlannedEvacuation } from '../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
 import { DESTROYS_BY_INSTANCE, isHold } from './clean.ts';
@@ -45,7 +45,7 @@ export function pauseAfterFailure(
 }
 
 /** Those beyond what their group bears wait. What is under way of a group counts, whoever began it. */
-export function withinGroups(fleet: FleetReader, planned: readonly Evacuating[]): readonly Evacuating[] {
+export function withinGroups(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
   const begun = new Map<string, number>();
   return planned.map((one) => {
     if (one.evacuation.kind !== 'move' && one.evacuation.kind !== 'rebuild') return one;

@@ -1,7 +1,7 @@
 // What an evacuation of a host would do now for each instance there, and that it does just that.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../fleet/index.ts';
-import type { Evacuating } from '../hosts/index.ts';
+import type { PlannedEvacuation } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { deleteInstances } from './delete.ts';
 import { instanceEvacuator } from './evacuator.ts';
@@ -12,7 +12,7 @@ import { flavor, fixtureF, hostF } from './reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-function planned(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly Evacuating[] {
+function planned(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
   const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
   return instanceEvacuator.plan(fleet, leavers, nowMs);
 }

@@ -11,14 +11,14 @@ import {
   type Trial,
 } from '../fleet/index.ts';
 import {
-  allSteps,
+  runAllSteps,
   findHost,
   type BeginEvacuation,
-  type Evacuating,
+  type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
-  type Leavers,
-  type PlanHow,
+  type LeavingTenants,
+  type PlanOptions,
   type Tenant,
 } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
@@ -39,7 +39,7 @@ const HOW = 'live';
 
 export const instanceEvacuator: Evacuator = {
   name: 'instances',
-  movedBy: ['instance-move', 'instance-rebuild'],
+  moveKinds: ['instance-move', 'instance-rebuild'],
 
   inventory: (fleet, host) => {
     const here = [...fleet.find(INSTANCES_BY_HOST, host)].map(({ id }): string => id);
@@ -52,17 +52,17 @@ export const instanceEvacuator: Evacuator = {
       .map((id) => ({ kind: INSTANCE.name, id }));
   },
 
-  restsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_LEAVING, OPEN_ITEMS_BY_HOST],
+  dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_LEAVING, OPEN_ITEMS_BY_HOST],
 
-  underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
-  unsettled: (fleet, host) => unsettledFrom(fleet, host),
-  staying: (fleet, host) => stayingOn(fleet, host),
-  within: (fleet, planned) => withinGroups(fleet, planned),
-  touches: (fleet, change) => touchedHosts(fleet, change),
+  countLeaving: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
+  findUnsettled: (fleet, host) => unsettledFrom(fleet, host),
+  remainingTenants: (fleet, host) => stayingOn(fleet, host),
+  limitDisruption: (fleet, planned) => withinGroups(fleet, planned),
+  hostsAffectedBy: (fleet, change) => touchedHosts(fleet, change),
 
-  plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => allSteps(planSteps(trial, leavers, { nowMs }))),
-  planSteps,
-  triesOut: [CLAIM.name],
+  plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => runAllSteps(planSteps(trial, leavers, { nowMs }))),
+  planInSteps: planSteps,
+  trialKinds: [CLAIM.name],
 
   begin: (fleet, planned, how) => {
     const moved = begunWith(planned, 'move', (ids) =>
@@ -105,7 +105,7 @@ function* stayingOn(fleet: FleetReader, host: string): Iterable<Tenant> {
 type Begun = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
 
 function begunWith(
-  planned: readonly Evacuating[],
+  planned: readonly PlannedEvacuation[],
   kind: Evacuation['kind'],
   begin: (ids: readonly string[]) => Decision<{ readonly operation: OperationId }>,
 ): ReturnType<Evacuator['begin']> {
@@ -123,10 +123,10 @@ function named({ operation, ...how }: BeginEvacuation, what: string): BeginEvacu
 /** One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves. */
 function* planSteps(
   trial: Trial,
-  leavers: readonly Leavers[],
-  { nowMs, explained = 0 }: PlanHow,
-): Generator<undefined, readonly Evacuating[]> {
-  const planned: Evacuating[] = [];
+  leavers: readonly LeavingTenants[],
+  { nowMs, explained = 0 }: PlanOptions,
+): Generator<undefined, readonly PlannedEvacuation[]> {
+  const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {
       planned.push({ host: leaver.host, tenant, evacuation: evacuationOf(trial, leaver, tenant, nowMs) });
@@ -137,7 +137,7 @@ function* planSteps(
   return yield* explainNowhere(trial, planned, { most: explained, within });
 }
 
-function evacuationOf(trial: Trial, { host, within }: Leavers, { id }: Tenant, nowMs: number): Evacuation {
+function evacuationOf(trial: Trial, { host, within }: LeavingTenants, { id }: Tenant, nowMs: number): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
   const { state, wasActive, host: home } = instance.doc;
@@ -167,7 +167,7 @@ function wait(reason: Reason): Evacuation {
 function placeFor(
   trial: Trial,
   instance: StoredInstance,
-  { host, within }: Pick<Leavers, 'host' | 'within'>,
+  { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
   nowMs: number,
 ): string | undefined {
   const { id } = instance;

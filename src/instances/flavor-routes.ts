@@ -1,7 +1,7 @@
 // The HTTP surface of flavors. Everybody who sees the fleet reads them; they are made by operators of the whole fleet.
 import { Type } from 'typebox';
 import {
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   readRoutes,
@@ -14,7 +14,7 @@ import { FLAVOR_SCHEMA, type Flavor } from './model.ts';
 import { FLAVOR_VIEW } from './views.ts';
 
 const LISTING: Listing<'flavor', Flavor> = {
-  view: FLAVOR_VIEW,
+  representation: FLAVOR_VIEW,
   filters: {},
   nameIsId: true,
   sorts: {
@@ -27,9 +27,9 @@ const LISTING: Listing<'flavor', Flavor> = {
 
 const FLAVORS: Resource<'flavor', Flavor> = {
   path: '/api/v1/flavors',
-  what: 'flavors',
-  one: 'flavor',
-  view: FLAVOR_VIEW,
+  plural: 'flavors',
+  singular: 'flavor',
+  representation: FLAVOR_VIEW,
 };
 const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
 
@@ -38,7 +38,7 @@ export const flavorRoutes: readonly Route[] = [
   createRoute(FLAVORS, {
     about: 'Create a flavor: what one instance of it takes of a host, and what that host must have',
     access: 'operator',
-    body: closed({
+    body: strictObject({
       name,
       vcpus,
       memoryMiB,

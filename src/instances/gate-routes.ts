@@ -24,7 +24,7 @@ export function gateRoutes({ credentials }: GateRoutes): Route[] {
       about: 'Show the upgrade gates: who makes and binds the ports of a build that begins now, and why',
       access: 'viewer',
       // The credentials that count are those of the server that decides.
-      elsewhere: 'forward',
+      onFollower: 'forward',
       answers: {
         200: {
           about: 'the gates',

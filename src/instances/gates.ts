@@ -22,7 +22,7 @@ export interface Gates {
 
 export function gatesOf(fleet: FleetReader): Gates {
   const versions = fleet.projection(SERVICE_VERSIONS);
-  const gate = (needs: number): Gate => ({ open: versions.minimum >= needs, needs, below: versions.below(needs) });
+  const gate = (needs: number): Gate => ({ open: versions.minimum >= needs, needs, below: versions.countBelow(needs) });
   return { minimumVersion: versions.minimum, create: gate(EARLY_CREATE_VERSION), bind: gate(EARLY_BIND_VERSION) };
 }
 

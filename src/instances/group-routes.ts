@@ -1,7 +1,7 @@
 // The HTTP surface of server groups.
 import { Type } from 'typebox';
 import {
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   editRoute,
@@ -18,10 +18,10 @@ import { GROUP_VIEW } from './views.ts';
 const { name, project, policy, movesAtOnce } = GROUP_SCHEMA.properties;
 
 const LISTING: Listing<'group', Group> = {
-  view: GROUP_VIEW,
+  representation: GROUP_VIEW,
   filters: {
-    project: { schema: project, of: (doc) => [doc.project] },
-    policy: { schema: policy, of: (doc) => [doc.policy] },
+    project: { schema: project, valuesOf: (doc) => [doc.project] },
+    policy: { schema: policy, valuesOf: (doc) => [doc.policy] },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, project: (doc) => doc.project },
@@ -31,10 +31,10 @@ const LIMIT = Type.Integer({ minimum: 1, maximum: 10_000 });
 
 const GROUPS: Resource<'group', Group> = {
   path: '/api/v1/groups',
-  what: 'server groups',
-  one: 'server group',
+  plural: 'server groups',
+  singular: 'server group',
   tag: 'groups',
-  view: GROUP_VIEW,
+  representation: GROUP_VIEW,
 };
 
 export const groupRoutes: readonly Route[] = [
@@ -42,13 +42,13 @@ export const groupRoutes: readonly Route[] = [
   createRoute(GROUPS, {
     about: 'Create a server group: its instances are kept together or apart, strictly or as far as it goes',
     access: 'operator',
-    body: closed({ name, policy, project: Type.Optional(project), movesAtOnce }),
+    body: strictObject({ name, policy, project: Type.Optional(project), movesAtOnce }),
     decide: (fleet, body, { by, nowMs }) => createGroup(fleet, { project: DEFAULT_PROJECT, ...body, by, nowMs }),
   }),
   editRoute(GROUPS, {
     about: 'Limit how many instances of a server group leave their hosts at once; null takes the limit away',
     access: 'operator',
-    body: closed({ movesAtOnce: Type.Union([LIMIT, Type.Null()]) }),
+    body: strictObject({ movesAtOnce: Type.Union([LIMIT, Type.Null()]) }),
     decide: (fleet, { id, edit }, { by, nowMs }) => editGroup(fleet, { name: id, ...edit, by, nowMs }),
   }),
   deleteRoute(GROUPS, {

@@ -1,6 +1,6 @@
 // What is done to an instance that is there: move it, shelve it and bring it back, build it anew when its host is gone.
 import { Type, type Static, type TProperties } from 'typebox';
-import { BY_ID, closed, HOST_REF, write, type Caller, type Route } from '../access/index.ts';
+import { BY_ID, strictObject, HOST_REF, write, type Caller, type Route } from '../access/index.ts';
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
@@ -101,7 +101,7 @@ function action<F extends TProperties>(
     scope: 'site',
     ...(forProjects && { forProjects }),
     params: BY_ID,
-    body: closed({ ...fields, ...ASKED }),
+    body: strictObject({ ...fields, ...ASKED }),
     answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
     handle: ({ params: { id }, body, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));

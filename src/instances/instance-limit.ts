@@ -1,47 +1,47 @@
 // An instance as a caller of one site or project may see it: a project does not see hosts at all. It may have been tried, or be on its way, where that caller may not look.
-import type { Sight } from '../access/index.ts';
+import type { Redactor } from '../access/index.ts';
 import { reportWithinSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
-export function limitInstance(doc: Instance, sight: Sight): Instance {
+export function limitInstance(doc: Instance, sight: Redactor): Instance {
   const { attempts, move, fault, host } = doc;
   return {
     ...doc,
-    ...(host !== undefined && { host: sight.text(host) }),
+    ...(host !== undefined && { host: sight.redactText(host) }),
     attempts: attempts.map((one) => limitAttempt(one, sight)),
     ...(move !== undefined && { move: limitMove(move, sight) }),
     ...(fault !== undefined && { fault: limitFault(fault, doc, sight) }),
   };
 }
 
-function limitAttempt(attempt: Attempt, sight: Sight): Attempt {
+function limitAttempt(attempt: Attempt, sight: Redactor): Attempt {
   const { host, site, text, ...rest } = attempt;
   return {
     ...rest,
-    ...(host !== undefined && { host: sight.text(host) }),
-    ...(site !== undefined && { site: sight.text(site) }),
-    ...(text !== undefined && { text: sight.text(text) }),
+    ...(host !== undefined && { host: sight.redactText(host) }),
+    ...(site !== undefined && { site: sight.redactText(site) }),
+    ...(text !== undefined && { text: sight.redactText(text) }),
   };
 }
 
-function limitMove({ origin, movedOff, target, ...move }: Move, sight: Sight): Move {
+function limitMove({ origin, movedOff, target, ...move }: Move, sight: Redactor): Move {
   return {
     ...move,
-    operation: sight.text(move.operation),
-    from: sight.text(move.from),
-    ...(origin !== undefined && { origin: sight.text(origin) }),
-    ...(movedOff !== undefined && { movedOff: movedOff.map((one) => sight.text(one)) }),
-    ...(target !== undefined && { target: sight.text(target) }),
+    operation: sight.redactText(move.operation),
+    from: sight.redactText(move.from),
+    ...(origin !== undefined && { origin: sight.redactText(origin) }),
+    ...(movedOff !== undefined && { movedOff: movedOff.map((one) => sight.redactText(one)) }),
+    ...(target !== undefined && { target: sight.redactText(target) }),
     tries: move.tries.map((one) => limitAttempt(one, sight)),
   };
 }
 
 /** How many hosts other sites have is theirs to know, too. */
-function limitFault(fault: InstanceFault, { place }: Instance, sight: Sight): InstanceFault {
+function limitFault(fault: InstanceFault, { place }: Instance, sight: Redactor): InstanceFault {
   const { report } = fault;
-  const message = sight.text(fault.message);
+  const message = sight.redactText(fault.message);
   if (report === undefined) return { ...fault, message };
   const { hosts, stages } = place.site === sight.caller.site ? reportWithinSite(report) : report;
-  const told = stages.map((stage) => ({ ...stage, ...(stage.facts && { facts: sight.facts(stage.facts) }) }));
+  const told = stages.map((stage) => ({ ...stage, ...(stage.facts && { facts: sight.redactFacts(stage.facts) }) }));
   return { ...fault, message, report: { hosts, stages: told } };
 }

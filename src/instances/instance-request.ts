@@ -1,7 +1,7 @@
 // What people may ask for when they ask for instances, and the command that it means. What cannot be said by a schema is
 // refused here: a minimum above the count, a name that leaves no room for the numbers, a site that is not the caller's.
 import { Type, type Static } from 'typebox';
-import { answer, closed, denyOtherProject, HOST_REF, ID, type Answer, type Caller } from '../access/index.ts';
+import { answer, strictObject, denyOtherProject, HOST_REF, ID, type Answer, type Caller } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { DEFAULT_PROJECT, REQUESTED_NETWORKS } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -31,7 +31,7 @@ export function started(body: { readonly operation: string; readonly instances?:
 const { name, image, project } = INSTANCE_SCHEMA.properties;
 const { onlyHost: _onlyHost, site: _site, group: _group, ...WHERE } = PLACE;
 
-export const NEW_INSTANCES = closed({
+export const NEW_INSTANCES = strictObject({
   name: Type.Optional(name),
   count: Type.Optional(
     Type.Integer({ minimum: 1, maximum: COUNT_MAX, description: 'with more than one they are numbered: web-1, web-2' }),

@@ -11,8 +11,8 @@ import {
   noSuch,
   permits,
   read,
-  refused,
-  seen,
+  refusalAnswer,
+  findVisible,
   write,
   type Answer,
   type Call,
@@ -20,7 +20,7 @@ import {
   type Listing,
   type NewNames,
   type Route,
-  type World,
+  type RouteContext,
 } from '../access/index.ts';
 import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
@@ -67,19 +67,19 @@ export function instanceRoutes(options: InstanceRoutes): Route[] {
 function listInstances(): Route {
   const { state, project } = INSTANCE_SCHEMA.properties;
   const listing: Listing<'instance', Instance> = {
-    view: INSTANCE_VIEW,
+    representation: INSTANCE_VIEW,
     text: instanceText,
     filters: {
       degraded: {
         schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
-        of: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
+        valuesOf: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
       },
-      state: { schema: state, of: (doc) => [doc.state], index: INSTANCES_BY_STATE },
-      host: { schema: HOST_REF, of: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },
-      project: { schema: project, of: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
-      flavor: { schema: ID, of: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
-      group: { schema: ID, of: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
-      site: { schema: ID, of: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
+      state: { schema: state, valuesOf: (doc) => [doc.state], index: INSTANCES_BY_STATE },
+      host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },
+      project: { schema: project, valuesOf: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
+      flavor: { schema: ID, valuesOf: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
+      group: { schema: ID, valuesOf: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
+      site: { schema: ID, valuesOf: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
     },
     nameIsId: true,
     sorts: {
@@ -91,7 +91,7 @@ function listInstances(): Route {
     },
   };
   return listRoute(
-    { path: INSTANCES, what: 'instances' },
+    { path: INSTANCES, plural: 'instances' },
     { listing, scope: 'site', forProjects: true, schema: SHOWN_INSTANCE },
   );
 }
@@ -108,12 +108,12 @@ function getInstance(): Route {
     forProjects: true,
     params: BY_ID,
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
-    handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
-      const stored = seen(fleet, INSTANCE_VIEW, { caller, id: params.id });
-      if (stored === undefined) return refused(noSuch('instance', params.id));
+    handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
+      const stored = findVisible(fleet, INSTANCE_VIEW, { caller, id: params.id });
+      if (stored === undefined) return refusalAnswer(noSuch('instance', params.id));
       // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
       const headers = { etag: `"${stored.revision}"` };
-      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet, sightOf(caller, fleet)), headers };
+      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet, redactorFor(caller, fleet)), headers };
     },
   });
 }
@@ -137,7 +137,7 @@ function createRoute({ credentials }: InstanceRoutes): Route {
     },
     handle: (call, world) => {
       const command = commandOf(call, world, credentials());
-      if ('code' in command) return refused(command);
+      if ('code' in command) return refusalAnswer(command);
       return {
         why: command.why ?? whyOf(command),
         operation: command.operation,
@@ -151,14 +151,18 @@ function createRoute({ credentials }: InstanceRoutes): Route {
 
 type Asking = Call<unknown, unknown, NewInstances>;
 
-function commandOf({ body, caller }: Asking, { clock, ids }: World, credentials: boolean): CreateInstances | Refusal {
+function commandOf(
+  { body, caller }: Asking,
+  { clock, ids }: RouteContext,
+  credentials: boolean,
+): CreateInstances | Refusal {
   const operation = idOf(OPERATION, ids.next('op'));
   const newId = (prefix: string): string => ids.next(prefix);
   return createCommand(body, { caller, nowMs: clock.nowMs(), credentials, operation, newId });
 }
 
 function namesOf(command: CreateInstances): NewNames {
-  return { view: INSTANCE_VIEW, names: instanceNames(command), fieldOf: () => '/name' };
+  return { representation: INSTANCE_VIEW, names: instanceNames(command), fieldOf: () => '/name' };
 }
 
 function whyOf({ name, count }: CreateInstances): string {
@@ -188,12 +192,12 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     scope: 'site',
     forProjects: true,
     asksForNames: true,
-    elsewhere: 'forward',
+    onFollower: 'forward',
     body: NEW_INSTANCES,
     answers: { 200: { about: 'how many would find a host, and why the others would not', schema: Previewed } },
     handle: async (call, world) => {
       const command = commandOf(call, world, credentials());
-      if ('code' in command) return refused(command);
+      if ('code' in command) return refusalAnswer(command);
       const outcome = await world.submit(call.authority, {
         decide: (fleet): Decision<Preview> => {
           const denied = denyForeignNames(fleet, call.caller, namesOf(command));
@@ -203,7 +207,7 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
         },
       });
       return outcome.kind === 'refused'
-        ? refused(outcome.refusal)
+        ? refusalAnswer(outcome.refusal)
         : previewAnswer(outcome.answer, { count: command.count, caller: call.caller });
     },
   });

@@ -1,7 +1,7 @@
 // A small control plane for tests of instances, with a simulated network and machines that answer tasks.
 import { ALARM, alarmId, type Alarm } from '../alarms/index.ts';
 import { idOf, type Change } from '../fleet/index.ts';
-import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
+import { TestWorld, TICKS_MAX, type StartedServer } from '../hosts/world-fixture.ts';
 import type { Decision } from '../journal/index.ts';
 import {
   CLAIM,
@@ -46,7 +46,7 @@ export class World extends TestWorld {
     return world;
   }
 
-  protected override begin({ journal, clock, log }: Begun): OperationsController {
+  protected override begin({ journal, clock, log }: StartedServer): OperationsController {
     const backEnds = new Map(simulatedBackEnds(this.network));
     if (this.#backEnds === 'two') backEnds.set('simulated-single', this.second);
     const drivers = new Map<string, Driver>([

@@ -6,7 +6,7 @@ import { PORT, recordNetworkEvents, type NetworkNews } from '../network/index.ts
 import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
 import { ITEM, OPERATION, type Driver, type OperationId, type OperationKind } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
-import type { Subject } from '../operations/torture-world.ts';
+import type { TortureSubject } from '../operations/torture-world.ts';
 import { instanceBuild } from './build.ts';
 import { createInstances } from './create.ts';
 import { deleteInstances, instanceDelete } from './delete.ts';
@@ -92,7 +92,7 @@ interface Asking {
 function onRack(rack: Rack): void {
   const { name, kind, ground, ids = BOTH, start, faults = () => undefined, done, cancelled = [] } = rack;
   let outside = new Outside(ground, faults);
-  const subject: Subject = {
+  const subject: TortureSubject = {
     name,
     models: MODELS,
     kind,

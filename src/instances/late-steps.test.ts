@@ -83,7 +83,7 @@ describe('a delete is faster than', () => {
     const world = await World.of();
     const operation = await world.create();
     const item = itemOf(world.fleet, operation);
-    const made = kindOf(world.fleet, operation).overdue?.(world.fleet, item, world.nowMs);
+    const made = kindOf(world.fleet, operation).onDeadline?.(world.fleet, item, world.nowMs);
     const failed = { state: 'failed', step: 'build', reason: { code: 'deadline-passed' } } as const;
     await afterDelete(world, () => [record(item, failed, made)]);
   });

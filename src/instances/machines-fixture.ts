@@ -135,7 +135,9 @@ export class Machines {
         decide: (fleet): Decision<unknown> => {
           const now = fleet.get(ITEM, id);
           const awaited = now?.revision === item.revision && kind?.task?.(fleet, item) !== undefined;
-          const step = awaited ? kind.answered?.(fleet, item, { task: taskId(item), ...performed }, nowMs) : undefined;
+          const step = awaited
+            ? kind.handleTaskAnswer?.(fleet, item, { task: taskId(item), ...performed }, nowMs)
+            : undefined;
           return step === undefined ? { kind: 'accept', changes: [], answer: 'stale' } : recordStep(fleet, step, nowMs);
         },
       });

@@ -13,7 +13,7 @@ import {
   type Claim,
   type PoolKey,
 } from '../network/index.ts';
-import { expecting, record, type RecordStep } from '../operations/index.ts';
+import { expectUnchanged, record, type RecordStep } from '../operations/index.ts';
 import { buildFailed, buildWentWell } from '../scheduler/index.ts';
 import { keptPromises } from './build-steps.ts';
 import { FAULTS, withFault, type Failed } from './faults.ts';
@@ -150,7 +150,7 @@ function claimsThere({ fleet, instance, nowMs }: MoveLook, promised?: Claim['add
 /** It runs at its target and nothing of it is left at the source: the move is over. */
 export function arrived(look: MoveLook, changes: readonly Change[] = []): RecordStep {
   const { item, instance } = look;
-  const expects = [expecting(INSTANCE, instance)];
+  const expects = [expectUnchanged(INSTANCE, instance)];
   const all = [...arrival(look), ...changes];
   return record(item, { state: 'done', step: item.doc.step, host: null }, { changes: all, expects });
 }

@@ -3,7 +3,7 @@
 // never handed an instance. A back end that holds one binding per port is bound to the source again when a try comes to nothing.
 import { put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
-import { wait, type ActionOutcome, type Next, type RecordStep } from '../operations/index.ts';
+import { wait, type ActionOutcome, type PlannedStep, type RecordStep } from '../operations/index.ts';
 import { boundPorts } from './build-orders.ts';
 import { faultNamed, type Failed } from './faults.ts';
 import { faultThere } from './move-arrival.ts';
@@ -17,7 +17,7 @@ import { switchOverOf } from './switch-over.ts';
 const CALLS_MAX = 5;
 const AGAIN_MS = 5000;
 
-function act({ item }: MoveLook, order: object): readonly Next[] {
+function act({ item }: MoveLook, order: object): readonly PlannedStep[] {
   const { step, attempt } = item.doc;
   const args = order as Readonly<Record<string, unknown>>;
   const action = { driver: 'network', item: item.id, step, attempt, args };
@@ -37,16 +37,16 @@ function targetOrder({ fleet, instance }: MoveLook, when: 'before' | 'after'): o
   return { ...bindOrder(fleet, at, outsidePorts(fleet, portsOf(fleet, instance.doc))), op };
 }
 
-export function bindTarget(look: MoveLook): readonly Next[] {
+export function bindTarget(look: MoveLook): readonly PlannedStep[] {
   return isTooEarly(look) ? [] : act(look, targetOrder(look, 'before'));
 }
 
-export function switchOver(look: MoveLook): readonly Next[] {
+export function switchOver(look: MoveLook): readonly PlannedStep[] {
   return isTooEarly(look) ? [] : act(look, targetOrder(look, 'after'));
 }
 
 /** What a try that came to nothing left at the back end: an inactive binding at its target, or the ports bound there. */
-export function unbindTarget(look: MoveLook): readonly Next[] {
+export function unbindTarget(look: MoveLook): readonly PlannedStep[] {
   const { fleet, instance } = look;
   if (isTooEarly(look)) return [];
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
@@ -57,7 +57,7 @@ export function unbindTarget(look: MoveLook): readonly Next[] {
   return act(look, bindOrder(fleet, { instance: source, host: instance.doc.host ?? '', pools }, outside));
 }
 
-export function unbindSource(look: MoveLook): readonly Next[] {
+export function unbindSource(look: MoveLook): readonly PlannedStep[] {
   const { fleet, instance } = look;
   if (isTooEarly(look)) return [];
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));

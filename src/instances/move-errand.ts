@@ -3,7 +3,7 @@
 import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
-import { expecting, fail, record, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { expectUnchanged, fail, record, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { found } from './build-steps.ts';
 import { cleaningOf, holdingOf } from './clean.ts';
 import { INSTANCE, MOVE_TRIES_MAX, type Instance, type Move } from './model.ts';
@@ -81,7 +81,7 @@ export function onward(
 ): RecordStep {
   const { step, host, changes = [] } = next;
   const progress = { state: 'running' as const, step, attempt: item.doc.attempt + 1, host };
-  return record(item, progress, { changes, expects: [expecting(INSTANCE, instance)] });
+  return record(item, progress, { changes, expects: [expectUnchanged(INSTANCE, instance)] });
 }
 
 /** Reasons are part of their item, which stays small. */
@@ -96,7 +96,7 @@ export function ended(
   const { code, message } = fault;
   const reason = { code, instance: instance.id, message: message.slice(0, REASON_MESSAGE_MAX) };
   const progress = { state: 'failed' as const, step: item.doc.step, reason, host: null };
-  return record(item, progress, { changes, expects: [expecting(INSTANCE, instance)] });
+  return record(item, progress, { changes, expects: [expectUnchanged(INSTANCE, instance)] });
 }
 
 /** The instance with what a step changed of it. */

@@ -3,10 +3,10 @@
 import { idOf } from '../fleet/index.ts';
 import {
   decideLater,
-  expecting,
+  expectUnchanged,
   record,
   wait,
-  type Next,
+  type PlannedStep,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -67,15 +67,15 @@ export const instanceMove: OperationKind = {
 
   observe: (fleet, item, outcome, nowMs) => observedMove(fleet, item, outcome, nowMs),
   task: (fleet, item) => moveTask(fleet, item),
-  answered: (fleet, item, answer, nowMs) => answeredMove(fleet, item, answer, nowMs),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredMove(fleet, item, answer, nowMs),
 
-  overdue: (fleet, item, nowMs) => {
+  onDeadline: (fleet, item, nowMs) => {
     const instance = movingBy(item, fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)));
     if (instance?.doc.state !== 'moving') return { changes: [], expects: [] };
-    return { changes: tooLate({ fleet, item, instance, nowMs }), expects: [expecting(INSTANCE, instance)] };
+    return { changes: tooLate({ fleet, item, instance, nowMs }), expects: [expectUnchanged(INSTANCE, instance)] };
   },
 
-  wakes: (fleet, change) => [
+  itemsToWake: (fleet, change) => [
     ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
     ...itemsOfEvent(fleet, change),
   ],
@@ -89,7 +89,7 @@ function left(item: StoredItem, instance: StoredInstance | undefined): RecordSte
   return over ? record(item, { state: 'done', step: item.doc.step }) : notOurs(item, instance);
 }
 
-function nextStep(look: MoveLook): readonly Next[] {
+function nextStep(look: MoveLook): readonly PlannedStep[] {
   const { item, instance } = look;
   if (instance.doc.state === 'active') return [later(item, scheduledMove)];
   switch (item.doc.step) {
@@ -122,19 +122,19 @@ function nextStep(look: MoveLook): readonly Next[] {
 }
 
 /** Everything that changes documents is decided on the newest state: a delete may have been faster. */
-function later(item: StoredItem, step: (look: MoveLook) => RecordStep): Next {
+function later(item: StoredItem, step: (look: MoveLook) => RecordStep): PlannedStep {
   return decideLater(item, (fleet, nowMs) => [onMoving({ fleet, item: item.id, nowMs }, step)]);
 }
 
 /** A task for a host that was not asked yet, or has to be asked again. */
-function asked({ item, nowMs }: MoveLook): readonly Next[] {
+function asked({ item, nowMs }: MoveLook): readonly PlannedStep[] {
   const { step, state, attempt, retryAtMs = 0 } = item.doc;
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
 /** What follows when one of the two hosts is lost before the source was asked to hand over; undefined while both are there. */
-function whileBothThere(look: MoveLook): readonly Next[] | undefined {
+function whileBothThere(look: MoveLook): readonly PlannedStep[] | undefined {
   const { fleet, item, instance } = look;
   if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, (at) => sourceLost(at))];
   if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return undefined;
@@ -145,7 +145,7 @@ function whileBothThere(look: MoveLook): readonly Next[] | undefined {
  * Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. From one
  * that is off for certain there is none: the target may have the only copy then, and is asked.
  */
-function toMigrate(look: MoveLook): readonly Next[] {
+function toMigrate(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const { from } = instance.doc.move;
   if (isConfirmedGone(fleet, from))
@@ -154,7 +154,7 @@ function toMigrate(look: MoveLook): readonly Next[] {
   return asked(look);
 }
 
-function toAskTarget(look: MoveLook): readonly Next[] {
+function toAskTarget(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   // Both are off: whichever of them has it may have the only copy.
@@ -165,7 +165,7 @@ function toAskTarget(look: MoveLook): readonly Next[] {
     : asked(look);
 }
 
-function toSwitch(look: MoveLook): readonly Next[] {
+function toSwitch(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   if (isConfirmedGone(fleet, host) || !hasRoomThere(look)) return [later(item, targetLost)];
@@ -173,7 +173,7 @@ function toSwitch(look: MoveLook): readonly Next[] {
   return switchOver(look);
 }
 
-function toActivate(look: MoveLook): readonly Next[] {
+function toActivate(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = instance.doc.host ?? '';
   if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
@@ -181,7 +181,7 @@ function toActivate(look: MoveLook): readonly Next[] {
 }
 
 /** A target whose ports are not plugged is left for another, as one that could not bind them. */
-function toPlug(look: MoveLook): readonly Next[] {
+function toPlug(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance, nowMs } = look;
   if (isConfirmedGone(fleet, instance.doc.host ?? '')) return [later(item, targetLost)];
   const waiting = unpluggedAt(look);
@@ -194,7 +194,7 @@ function toPlug(look: MoveLook): readonly Next[] {
 }
 
 /** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
-function toClean(look: MoveLook): readonly Next[] {
+function toClean(look: MoveLook): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   if (!isAway(fleet, instance.doc.move.from)) return asked(look);
   return [later(item, (at) => cleaned(at, swept(at, at.instance.doc.move.from)))];

@@ -2,7 +2,7 @@
 // source lose what it has. What a server that died has not heard is said again when the bind is repeated. A target that does not
 // get them plugged is left for another.
 import { mark } from '../fleet/index.ts';
-import { wait, type Next, type RecordStep } from '../operations/index.ts';
+import { wait, type PlannedStep, type RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
 import { tellsOfPlugs, troubledPorts, type TroubledPort } from './degraded.ts';
 import { withFault, type Failed } from './faults.ts';
@@ -34,7 +34,7 @@ export function waitForPlugs(look: MoveLook, calls: number): RecordStep {
 export function bindOnceMore(
   { fleet, item, instance, nowMs }: MoveLook,
   waiting: readonly TroubledPort[],
-): readonly Next[] {
+): readonly PlannedStep[] {
   const bound = waiting.flatMap(({ port, trouble }) => (trouble === 'not-plugged' ? [port] : []));
   if (nowMs < (item.doc.retryAtMs ?? 0) || bound.length === 0) return [];
   const errand = towards(instance);

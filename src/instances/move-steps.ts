@@ -2,7 +2,7 @@
 // comes to nothing. Until then the instance has its host, its ports and its claim as before.
 import { mark, runTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
-import { withinOf, type RecordStep } from '../operations/index.ts';
+import { siteLimitOf, type RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
 import { troubledPorts, troublesText } from './degraded.ts';
 import { FAULTS, mayRetry, withFault, type Failed } from './faults.ts';
@@ -69,7 +69,7 @@ function placeElsewhere({ fleet, item, instance, nowMs }: MoveLook): Placement {
   return runTrial(fleet, (trial) => {
     // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
     trial.add(claimGone(trial, id));
-    return place(trial, { ...ask, within: withinOf(fleet, item.doc), excludedHosts: [from, origin] });
+    return place(trial, { ...ask, within: siteLimitOf(fleet, item.doc), excludedHosts: [from, origin] });
   });
 }
 

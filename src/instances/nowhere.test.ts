@@ -1,7 +1,7 @@
 // What is said of each instance that has no place to go, before anybody starts a move.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { allSteps, findHost, HOST, type Evacuating } from '../hosts/index.ts';
+import { runAllSteps, findHost, HOST, type PlannedEvacuation } from '../hosts/index.ts';
 import { schedulerModel } from '../scheduler/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from './instances-fixture.ts';
@@ -19,16 +19,16 @@ function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
 const ALONE: Group = { name: 'g', project: 'default', policy: 'affinity', changedBy: 'test', changedAtMs: 0 };
 
 /** As a preview plans it: with the hosts leaving. */
-function planned(fleet: FleetReader, hosts: readonly string[], explained: number): readonly Evacuating[] {
+function planned(fleet: FleetReader, hosts: readonly string[], explained: number): readonly PlannedEvacuation[] {
   return runTrial(fleet, (trial) => {
     for (const id of hosts) {
       const host = findHost(trial, id);
       if (host !== undefined) trial.add([put(HOST, host.id, { ...host.doc, state: 'draining' })]);
     }
     const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(trial, host) }));
-    const steps = instanceEvacuator.planSteps?.(trial, leavers, { nowMs: 1, explained });
+    const steps = instanceEvacuator.planInSteps?.(trial, leavers, { nowMs: 1, explained });
     if (steps === undefined) throw new Error('instances are planned in steps');
-    return allSteps(steps);
+    return runAllSteps(steps);
   });
 }
 

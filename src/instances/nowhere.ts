@@ -1,7 +1,7 @@
 // Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
 // addresses. A look at every host is shared by all that need the same, and made in steps.
 import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
-import type { Evacuating, Leavers } from '../hosts/index.ts';
+import type { PlannedEvacuation, LeavingTenants } from '../hosts/index.ts';
 import { CLAIM, claimId, segmentOfPool } from '../network/index.ts';
 import {
   groupTallyOf,
@@ -20,7 +20,7 @@ const NO_VALID_HOST = 'no-valid-host';
 const MESSAGE_MAX = 1000;
 
 /** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
-export function nowhere(id: string, { host, within }: Pick<Leavers, 'host' | 'within'>): Reason {
+export function nowhere(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
   const where = within === undefined ? '' : ` of site ${within}`;
   const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
   return { code: NO_VALID_HOST, instance: id, message };
@@ -42,7 +42,7 @@ export function heldTogether(fleet: FleetReader, { id, doc }: StoredInstance, ho
 function leavingRequest(
   fleet: FleetReader,
   { id, doc }: StoredInstance,
-  { host, within }: Pick<Leavers, 'host' | 'within'>,
+  { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
 ): ScheduleRequest {
   const instance = anew(doc);
   const how = { role: 'move', by: 'evacuator', nowMs: 0 } as const;
@@ -59,14 +59,14 @@ interface Explaining {
 /** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
 export function* explainNowhere(
   trial: Trial,
-  planned: readonly Evacuating[],
+  planned: readonly PlannedEvacuation[],
   { most, within }: Explaining,
-): Generator<undefined, readonly Evacuating[]> {
+): Generator<undefined, readonly PlannedEvacuation[]> {
   const reports = new Map<string, ScheduleReport>();
   const explained = [...planned];
   let left = most;
   for (let at = 0; at < planned.length && left > 0; at += 1) {
-    const one = planned[at] as Evacuating;
+    const one = planned[at] as PlannedEvacuation;
     if (one.evacuation.kind !== 'wait' || one.evacuation.reason.code !== NO_VALID_HOST) continue;
     const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
     if (instance === undefined) continue;

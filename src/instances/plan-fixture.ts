@@ -2,7 +2,7 @@
 // that it has for its host.
 import { idOf, type Change } from '../fleet/index.ts';
 import type { NetworkOrder } from '../network/index.ts';
-import { ITEM, OPERATION, type Next, type RecordStep } from '../operations/index.ts';
+import { ITEM, OPERATION, type PlannedStep, type RecordStep } from '../operations/index.ts';
 import type { World } from './instances-fixture.ts';
 import { KINDS } from './reference-fixture.ts';
 
@@ -19,7 +19,7 @@ export function planned(world: World, operation: string, instance: string): stri
   return [...nexts.flatMap((next) => rendered(world, next)), ...asked];
 }
 
-function rendered({ fleet, nowMs }: World, next: Next): string[] {
+function rendered({ fleet, nowMs }: World, next: PlannedStep): string[] {
   switch (next.kind) {
     case 'act':
       return [`act: ${ordered(next.action.args as unknown as NetworkOrder)}`];

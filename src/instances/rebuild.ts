@@ -2,7 +2,7 @@
 // host has is held from the start: should it come back, nothing of that name is placed there, and its copy is destroyed only
 // once the successor runs. A rebuild that finds no place leaves the instance as it was.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { builtElsewhere, findHost } from '../hosts/index.ts';
+import { markUntrustedAfterRebuild, findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../operations/index.ts';
@@ -36,7 +36,7 @@ export function rebuildInstances(
     title: (what) => `rebuild ${what} elsewhere`,
     step: 'schedule',
   });
-  const marks = hostsOf(instances).flatMap((host) => builtElsewhere(fleet, host, command));
+  const marks = hostsOf(instances).flatMap((host) => markUntrustedAfterRebuild(fleet, host, command));
   return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...marks, ...began], { operation });
 }
 

@@ -1,7 +1,7 @@
 // The operation `instance-release`: what a build held whose deadline has passed is given back. Its host destroys what it has, ports
 // that were made are deleted, users' ports are handed back, and the claim is dropped. The instance stays in error and says why.
 import type { Change, FleetReader } from '../fleet/index.ts';
-import { newOperation, record, type Next, type OperationId, type OperationKind } from '../operations/index.ts';
+import { newOperation, record, type PlannedStep, type OperationId, type OperationKind } from '../operations/index.ts';
 import { itemsOfHost, NO_DEADLINE_MS } from './clean.ts';
 import {
   answeredDestroy,
@@ -27,7 +27,7 @@ export const instanceRelease: OperationKind = {
   rollback: { kind: 'none', because: 'the build has failed; delete the instance and create it again' },
 
   plan: (fleet, _operation, items, nowMs) =>
-    items.flatMap((item): readonly Next[] => {
+    items.flatMap((item): readonly PlannedStep[] => {
       const instance = instanceOf(fleet, item);
       const { step } = item.doc;
       // A delete gives back what is left.
@@ -39,8 +39,8 @@ export const instanceRelease: OperationKind = {
 
   observe: (fleet, item, outcome, nowMs) => observedRelease(fleet, item, { outcome, nowMs, finish }),
   task: (fleet, item) => destroyTask(fleet, item),
-  answered: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
-  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
+  itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
 const finish: Finish = (fleet, _item, { id, doc }, nowMs) => {

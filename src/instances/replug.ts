@@ -5,14 +5,14 @@ import { idOf, mark, put, type Change, type FleetReader, type Reason } from '../
 import { findHost } from '../hosts/index.ts';
 import { bindPorts, nicNeed, PORT, unasked, type PoolKey, type StoredPort } from '../network/index.ts';
 import {
-  againAfterMs,
+  backoffMs,
   decideLater,
-  expecting,
+  expectUnchanged,
   newOperation,
   record,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type RecordStep,
@@ -57,7 +57,7 @@ export const instanceReplug: OperationKind = {
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
 
-  wakes: (fleet, change) => itemsOfEvent(fleet, change),
+  itemsToWake: (fleet, change) => itemsOfEvent(fleet, change),
 };
 
 interface Look {
@@ -76,7 +76,7 @@ function lookAt(fleet: FleetReader, item: StoredItem, nowMs: number): Look | und
   return troubled.length === 0 ? undefined : { fleet, item, instance, troubled, nowMs };
 }
 
-function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly Next[] {
+function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const look = lookAt(fleet, item, nowMs);
   if (look === undefined) return [record(item, { state: 'done', step: item.doc.step })];
   const isEarly = nowMs < (item.doc.retryAtMs ?? 0);
@@ -96,7 +96,7 @@ function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
 function again({ item, instance, nowMs }: Look, why: Reason): RecordStep {
   const { attempt } = item.doc;
   const reason = { ...why, instance: instance.id, host: instance.doc.host };
-  const retryAtMs = nowMs + againAfterMs(attempt);
+  const retryAtMs = nowMs + backoffMs(attempt);
   return record(item, { state: 'waiting', step: 'rebind', reason, retryAtMs, attempt: attempt + 1 });
 }
 
@@ -128,7 +128,7 @@ function rebound(fleet: FleetReader, item: StoredItem, nowMs: number): RecordSte
     ...bound.ports.map(({ id, doc }) => put(PORT, id, doc)),
     ...outside.map(({ id, doc }) => put(PORT, id, { ...doc, serial: doc.serial + 1 })),
   ];
-  const expects = [expecting(INSTANCE, instance)];
+  const expects = [expectUnchanged(INSTANCE, instance)];
   if (outside.length === 0) return record(item, { ...running(item), step: 'plug' }, { changes, expects });
   const orders = outside.map(({ id, doc }) => `${id}:${doc.serial + 1}`);
   const reason = { code: 'ports-bound-again', instance: instance.id, host, orders };
@@ -183,7 +183,7 @@ function asBuilt({ fleet, instance }: Look): StoredInstance & { readonly pools: 
   return { ...instance, pools, doc: { ...doc, attempts: [{ nth: 1, pools, atMs: 0 }] } };
 }
 
-function toBind(look: Look): readonly Next[] {
+function toBind(look: Look): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const ports = ordered(look);
   if (ports === undefined) return [again(look, { code: 'not-connected', fault: 'superseded' })];
@@ -210,7 +210,7 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   if (ports.some((port) => poolAt(fleet, port, look.instance.doc) === undefined))
     return notConnected(look, 'mapping-gone');
   const changes = boundPorts(fleet, asBuilt(look), answers, nowMs);
-  const expects = [expecting(INSTANCE, look.instance), ...ports.map((port) => expecting(PORT, port))];
+  const expects = [expectUnchanged(INSTANCE, look.instance), ...ports.map((port) => expectUnchanged(PORT, port))];
   return record(item, { ...running(item), step: 'plug' }, { changes, expects });
 }
 

@@ -2,7 +2,7 @@
 // certain, and wait longer and longer after a failure.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
+import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
@@ -225,6 +225,6 @@ test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it
   const ids = ['web-1', 'web-2'];
   await world.commit((fleet) => rebuildInstances(fleet, { ids, deadlineMs: HOUR_MS, ...asking(world) }));
   expect(hostOf(world, 'h2').leaving).toMatchObject({ rebuilt: true });
-  await world.commit((fleet) => clearForcedDown(fleet, { id: 'h2', by: 'ann', nowMs: world.nowMs }));
+  await world.commit((fleet) => clearForceDown(fleet, { id: 'h2', by: 'ann', nowMs: world.nowMs }));
   expect(hostOf(world, 'h2').quarantined).toMatchObject({ because: 'vouched-off' });
 });

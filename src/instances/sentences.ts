@@ -1,6 +1,6 @@
 // How builds, moves and deletions explain themselves.
 import type { Reason } from '../fleet/index.ts';
-import { said, saidProblems, type ReasonSentences } from '../operations/index.ts';
+import { formatFact, formatProblems, type ReasonSentences } from '../operations/index.ts';
 import { FAULTS, type FaultCode } from './faults.ts';
 
 type Sentence = ReasonSentences[string];
@@ -11,7 +11,7 @@ type Sentence = ReasonSentences[string];
  */
 const TOLD: Sentence = ({ code, message }) => {
   const meaning = Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode].sentence : undefined;
-  const text = said(message ?? meaning ?? `It failed: ${code}.`);
+  const text = formatFact(message ?? meaning ?? `It failed: ${code}.`);
   if (/^[A-Z]/.test(text)) return text.endsWith('.') ? text : `${text}…`;
   return `${(meaning ?? 'It failed.').slice(0, -1)}: ${text.replace(/[.]$/, '')}.`;
 };
@@ -20,16 +20,16 @@ const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).
 
 /** Whoever binds for the host, this is what has to change before somebody does; a move helps in each case. */
 function hostBindsSentence({ instance, host, because, needs, below }: Reason): string {
-  const begin = `Host ${said(host)} binds the ports of its instances by itself`;
-  const move = `move the instance with "muster instances move ${said(instance)}"`;
-  const left = `not all of instance ${said(instance)} are connected`;
+  const begin = `Host ${formatFact(host)} binds the ports of its instances by itself`;
+  const move = `move the instance with "muster instances move ${formatFact(instance)}"`;
+  const left = `not all of instance ${formatFact(instance)} are connected`;
   switch (because) {
     case 'driver':
       return `${begin} (bindsAt: driver), and ${left}: only its driver can connect them. Look for the cause on that host, or ${move}.`;
     case 'credentials':
       return `${begin} while the servers have no credentials for the network back end, and ${left}. They are bound as soon as the servers have credentials; or ${move}.`;
     case 'agents':
-      return `${begin} until the agents of all hosts have service version ${said(needs)} (below it: ${said(below)}), and ${left}. They are bound as soon as those agents are upgraded; or ${move}.`;
+      return `${begin} until the agents of all hosts have service version ${formatFact(needs)} (below it: ${formatFact(below)}), and ${left}. They are bound as soon as those agents are upgraded; or ${move}.`;
     default:
       return `${begin}, and ${left}. Upgrade the agents of all hosts, or ${move}.`;
   }
@@ -41,80 +41,80 @@ export const instanceSentences: ReasonSentences = {
   'instance-gone': ({ instance }) =>
     instance === undefined
       ? 'The instance is not there any more.'
-      : `Instance ${said(instance)} is not there any more.`,
-  'instance-deleted': ({ instance }) => `Instance ${said(instance)} was deleted meanwhile.`,
+      : `Instance ${formatFact(instance)} is not there any more.`,
+  'instance-deleted': ({ instance }) => `Instance ${formatFact(instance)} was deleted meanwhile.`,
   'no-valid-host': TOLD,
   'attempts-exhausted': TOLD,
   'given-up': TOLD,
   'host-removed': TOLD,
   'ports-not-plugged': ({ instance }) =>
-    `The network has not reported every port of instance ${said(instance)} as plugged.`,
+    `The network has not reported every port of instance ${formatFact(instance)} as plugged.`,
   'instance-degraded': ({ instance, host, trouble }) =>
-    `Instance ${said(instance)} runs on host ${said(host)} and is degraded: ${said(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${said(instance)}" says why it was not yet. If it has to be connected now, move it with "muster instances move ${said(instance)}".`,
+    `Instance ${formatFact(instance)} runs on host ${formatFact(host)} and is degraded: ${formatFact(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${formatFact(instance)}" says why it was not yet. If it has to be connected now, move it with "muster instances move ${formatFact(instance)}".`,
   'moved-and-degraded': ({ instance, from, host, trouble }) =>
-    `Instance ${said(instance)} was moved off host ${said(from)} to host ${said(host)}, and is not connected there: ${said(trouble)}. It does not count as moved until it is; "muster instances show ${said(instance)}" says what is tried.`,
+    `Instance ${formatFact(instance)} was moved off host ${formatFact(from)} to host ${formatFact(host)}, and is not connected there: ${formatFact(trouble)}. It does not count as moved until it is; "muster instances show ${formatFact(instance)}" says what is tried.`,
   'not-connected': ({ instance, host, fault, message }) =>
-    `The ports of instance ${said(instance)} could not be connected to host ${said(host)} (${said(fault)})${message === undefined ? '' : `: ${said(message).replace(/[.]$/, '')}`}. It is tried again, less and less often.`,
+    `The ports of instance ${formatFact(instance)} could not be connected to host ${formatFact(host)} (${formatFact(fault)})${message === undefined ? '' : `: ${formatFact(message).replace(/[.]$/, '')}`}. It is tried again, less and less often.`,
   'ports-bound-again': ({ instance, host }) =>
-    `The ports of instance ${said(instance)} are being bound to host ${said(host)} again.`,
+    `The ports of instance ${formatFact(instance)} are being bound to host ${formatFact(host)} again.`,
   'host-binds': (reason) => hostBindsSentence(reason),
   'released-by-host': () => 'The host has destroyed the instance and released its ports.',
   'too-few': TOLD,
   'back-end-unavailable': (reason, explain) =>
     reason['message'] === undefined
-      ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${said(reason['text'])})`}. It is asked again.`
+      ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
       : TOLD(reason, explain),
   'host-not-heard': ({ host, instance }) =>
-    `Host ${said(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${said(instance)}`} is destroyed as soon as it is heard again.`,
+    `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
   'only-copy': ({ host, instance }) =>
-    `Host ${said(host)} may have the only copy of instance ${said(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${said(instance)}") or is deleted.`,
+    `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
-    `Host ${said(host)} is not heard, and may still run instance ${said(instance)}. If it is off, say so with "muster hosts force-down ${said(host)}".`,
+    `Host ${formatFact(host)} is not heard, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'host-forced-down': ({ host, instance }) =>
-    `Host ${said(host)} was forced down: nothing is done there for instance ${said(instance)}. Build it elsewhere with "muster instances rebuild ${said(instance)}"; if the host is on after all, say so with "muster hosts force-up ${said(host)}".`,
+    `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts force-up ${formatFact(host)}".`,
   'not-destroyed': ({ instance, host, problems }) =>
     host === undefined
-      ? `What a host has of instance ${said(instance)} could not be destroyed: ${saidProblems(problems)}. It is tried again.`
-      : `Host ${said(host)} could not destroy what it has of instance ${said(instance)}: ${saidProblems(problems)}. It is asked again.`,
+      ? `What a host has of instance ${formatFact(instance)} could not be destroyed: ${formatProblems(problems)}. It is tried again.`
+      : `Host ${formatFact(host)} could not destroy what it has of instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
   'other-work-ends-first': ({ instance }) =>
-    `Something else is under way for instance ${said(instance)}; it ends first.`,
+    `Something else is under way for instance ${formatFact(instance)}; it ends first.`,
   'others-without-ports': ({ instance }) =>
-    `Instances of one request are placed together, and the ports of ${said(instance)} are not there yet.`,
+    `Instances of one request are placed together, and the ports of ${formatFact(instance)} are not there yet.`,
   'ports-not-released': ({ instance, ports }) =>
-    `The network back end has not released these ports of instance ${said(instance)}: ${said(ports)}. It is asked again.`,
+    `The network back end has not released these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'ports-not-unbound': ({ instance, ports }) =>
-    `The network back end has not unbound these ports of instance ${said(instance)}: ${said(ports)}. It is asked again.`,
+    `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'move-superseded': ({ instance }) =>
-    `Instance ${said(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
+    `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
   'source-not-heard': ({ instance, host }) =>
-    `Host ${said(host)}, which is to hand instance ${said(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${said(host)}".`,
+    `Host ${formatFact(host)}, which is to hand instance ${formatFact(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'target-not-heard': ({ instance, host }) =>
-    `Host ${said(host)}, which instance ${said(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
   'target-unasked': ({ instance, host, from }) =>
-    `Host ${said(from)} was forced down while it handed instance ${said(instance)} over. Host ${said(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${said(host)}".`,
+    `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
   'source-lost': TOLD,
   'target-lost': TOLD,
   'instance-lost': TOLD,
   'not-migrated': ({ instance, host, problems }) =>
-    `Host ${said(host)} could not hand instance ${said(instance)} over, and does not run it any more: ${saidProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not hand instance ${formatFact(instance)} over, and does not run it any more: ${formatProblems(problems)}. It is asked again.`,
   'not-activated': ({ instance, host, problems }) =>
-    `Host ${said(host)} could not take over instance ${said(instance)}: ${saidProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not take over instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
   'not-bound': ({ instance, host, fault }) =>
-    `The ports of instance ${said(instance)} could not be bound to host ${said(host)}, where it is now (${said(fault)}). It is tried again.`,
+    `The ports of instance ${formatFact(instance)} could not be bound to host ${formatFact(host)}, where it is now (${formatFact(fault)}). It is tried again.`,
   'target-not-bound': ({ instance, host, from, fault }) =>
-    `The network back end has not bound the ports of instance ${said(instance)} to host ${said(host)} (${said(fault)}). It is asked again; until then the instance runs on host ${said(from)} as before.`,
+    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} (${formatFact(fault)}). It is asked again; until then the instance runs on host ${formatFact(from)} as before.`,
   'not-bound-again': ({ instance, host, fault }) =>
-    `The network back end has not bound the ports of instance ${said(instance)} to host ${said(host)} again, which it did not leave (${said(fault)}). It is asked again.`,
+    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} again, which it did not leave (${formatFact(fault)}). It is asked again.`,
   'binding-left': ({ instance, host, at, fault }) =>
-    `The network back end has not deleted the binding of the ports of instance ${said(instance)} at host ${said(host)} (${said(fault)}). It is asked again; the instance runs on host ${said(at)}.`,
+    `The network back end has not deleted the binding of the ports of instance ${formatFact(instance)} at host ${formatFact(host)} (${formatFact(fault)}). It is asked again; the instance runs on host ${formatFact(at)}.`,
   'move-failed': ({ instance, message }) =>
-    `Instance ${said(instance)} could not be moved: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+    `Instance ${formatFact(instance)} could not be moved: ${formatFact(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'rebuild-failed': ({ instance, message }) =>
-    `Instance ${said(instance)} could not be built elsewhere: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+    `Instance ${formatFact(instance)} could not be built elsewhere: ${formatFact(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'held-together': ({ instance, host, group, others }) =>
-    `Instance ${said(instance)} must be on one host with the ${said(others)} ${others === 1 ? 'other' : 'others'} of server group ${said(group)} (affinity), and all of them are on host ${said(host)}: none may leave it first. Shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
+    `Instance ${formatFact(instance)} must be on one host with the ${formatFact(others)} ${others === 1 ? 'other' : 'others'} of server group ${formatFact(group)} (affinity), and all of them are on host ${formatFact(host)}: none may leave it first. Shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
   'group-limit': ({ instance, group, limit }) =>
-    `Instance ${said(instance)} waits: no more than ${said(limit)} of server group ${said(group)} move at once.`,
+    `Instance ${formatFact(instance)} waits: no more than ${formatFact(limit)} of server group ${formatFact(group)} move at once.`,
   'instance-in-error': ({ instance }) =>
-    `Instance ${said(instance)} is in error. "muster instances show ${said(instance)}" says why; delete it, or repair what is wrong.`,
+    `Instance ${formatFact(instance)} is in error. "muster instances show ${formatFact(instance)}" says why; delete it, or repair what is wrong.`,
 };

@@ -4,14 +4,14 @@ import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
 import {
-  againAfterMs,
+  backoffMs,
   decideLater,
-  expecting,
+  expectUnchanged,
   fail,
   record,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -52,22 +52,22 @@ export const instanceShelve: OperationKind = {
     return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'leave' } };
   },
 
-  answered: (fleet, item, answer, nowMs) => {
+  handleTaskAnswer: (fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return destroyed(fleet, item, nowMs);
     const { target, host } = item.doc;
     const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
-    return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
+    return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   },
 
   // The host has destroyed its copy: whatever the back end says, the instance is on the shelf and can be unshelved. What is still
   // bound there is bound anew under a higher serial then.
-  overdue: (fleet, item, nowMs) => {
+  onDeadline: (fleet, item, nowMs) => {
     const { instance } = found(fleet, item.id);
     if (instance?.doc.state !== 'shelving' || item.doc.step !== 'unbind') return { changes: [], expects: [] };
     return shelved(fleet, item, instance, nowMs);
   },
 
-  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+  itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
 /** Somebody else has the instance now. */
@@ -78,7 +78,12 @@ function leftShelving(item: StoredItem, instance: StoredInstance | undefined): R
   return record(item, { state: 'done', step });
 }
 
-function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+function toDestroy(
+  fleet: FleetReader,
+  item: StoredItem,
+  instance: StoredInstance,
+  nowMs: number,
+): readonly PlannedStep[] {
   const { host = '', state, attempt, retryAtMs = 0 } = item.doc;
   if (isConfirmedGone(fleet, host)) return [decideLater(item, (at, atMs) => [hostGone(at, item, atMs)])];
   if (findHost(fleet, host)?.doc.connection.state !== 'up')
@@ -104,7 +109,12 @@ function destroyed(fleet: FleetReader, item: StoredItem, nowMs: number): RecordS
     : shelved(fleet, item, instance, nowMs);
 }
 
-function toUnbind(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+function toUnbind(
+  fleet: FleetReader,
+  item: StoredItem,
+  instance: StoredInstance,
+  nowMs: number,
+): readonly PlannedStep[] {
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
   if (outside.length === 0) return [shelved(fleet, item, instance, nowMs)];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -125,7 +135,7 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   if (left?.length === 0 || hosts) return shelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
-  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
+  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 
@@ -139,6 +149,6 @@ function shelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
     ...claimGone(fleet, instance.id),
     ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: SHELVER, nowMs }))),
   ];
-  const expects = [expecting(INSTANCE, instance), ...bound.map((port) => expecting(PORT, port))];
+  const expects = [expectUnchanged(INSTANCE, instance), ...bound.map((port) => expectUnchanged(PORT, port))];
   return record(item, { state: 'done', step: item.doc.step, host: null }, { changes, expects });
 }

@@ -1,6 +1,6 @@
 // GET /api/v1/hosts/:id/tenants: who sees what.
 import { describe, expect, test } from 'vitest';
-import type { Answer, Caller, Refused, World as RouteWorld } from '../access/index.ts';
+import type { Answer, Caller, RefusalAnswer, RouteContext as RouteWorld } from '../access/index.ts';
 import { findHost, type Evacuator } from '../hosts/index.ts';
 import { explainer } from '../operations/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
@@ -17,9 +17,9 @@ async function ask(
   const [route] = tenantRoutes({ evacuators: [evacuator], explain: explainer([instanceSentences]) });
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
   const submit: RouteWorld['submit'] = (_, request) => world.journal.submit({ ...request, by: 'test' });
-  const sightOf: RouteWorld['sightOf'] = () => undefined;
-  const given = { journal: world.journal, clock: world.clock, submit, sightOf };
-  const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
+  const redactorFor: RouteWorld['redactorFor'] = () => undefined;
+  const given = { journal: world.journal, clock: world.clock, submit, redactorFor };
+  const answered = (await route?.handle(call as never, given as never)) as Answer | RefusalAnswer;
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }
 
@@ -52,7 +52,7 @@ describe('the tenants of a host', () => {
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
-      *planSteps(trial, leavers, how) {
+      *planInSteps(trial, leavers, how) {
         planned.push(findHost(trial, 'h2')?.doc.state);
         yield;
         return instanceEvacuator.plan(trial, leavers, how.nowMs);

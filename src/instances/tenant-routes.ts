@@ -3,23 +3,23 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   permits,
   read,
-  refused,
-  seesSite,
+  refusalAnswer,
+  canSeeSite,
   type Caller,
   type Route,
-  type Sight,
+  type Redactor,
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import {
   findHost,
   HOST,
   planInSlices,
-  planTogetherSteps,
+  planBatchInSteps,
   unknownHost,
-  type Evacuating,
+  type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
   type Slices,
@@ -63,9 +63,9 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
       plansOnFleet: true,
       access: 'viewer',
       scope: 'site',
-      elsewhere: 'forward',
+      onFollower: 'forward',
       params: BY_ID,
-      query: closed({
+      query: strictObject({
         limit: Type.Optional(
           Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `at most ${LIMIT_MAX}, else ${LIMIT_DEFAULT}` }),
         ),
@@ -77,13 +77,13 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
         const made = await planInSlices(world, authority, function* livingSteps(slices): Steps<object | Refusal> {
           const { fleet } = slices;
           const host = findHost(fleet, id);
-          if (host === undefined || !seesSite(caller, host.doc.site)) return unknownHost(id);
+          if (host === undefined || !canSeeSite(caller, host.doc.site)) return unknownHost(id);
           const { count, tenants } = yield* livingOn(slices, host, { evacuators, limit, within: caller.site, nowMs });
-          const showing = { caller, explain, sight: world.sightOf(caller, fleet) };
+          const showing = { caller, explain, sight: world.redactorFor(caller, fleet) };
           return { host: id, count, tenants: tenants.map((one) => shown(one, showing)) };
         });
-        if ('code' in made) return refused(made);
-        return 'code' in made.plan ? refused(made.plan) : answer(made.plan);
+        if ('code' in made) return refusalAnswer(made);
+        return 'code' in made.plan ? refusalAnswer(made.plan) : answer(made.plan);
       },
     }),
   ];
@@ -91,7 +91,7 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
 
 interface Living {
   readonly count: number;
-  readonly tenants: readonly Evacuating[];
+  readonly tenants: readonly PlannedEvacuation[];
 }
 
 interface Planning {
@@ -106,12 +106,12 @@ interface Planning {
 function* livingOn(slices: Slices, host: StoredHost, { evacuators, limit, within, nowMs }: Planning): Steps<Living> {
   let count = 0;
   // As a scale-in finds it: nothing leaves a host that stays.
-  const planned = yield* planTogetherSteps(slices, evacuators, {
+  const planned = yield* planBatchInSteps(slices, evacuators, {
     hosts: [host],
     within: () => within,
     nowMs,
     explained: limit,
-    listed: (evacuator, fleet, id) => {
+    tenantsOf: (evacuator, fleet, id) => {
       const here = evacuator.inventory(fleet, id);
       const first = here.slice(0, Math.max(0, limit - count));
       count += here.length;
@@ -124,12 +124,12 @@ function* livingOn(slices: Slices, host: StoredHost, { evacuators, limit, within
 interface Showing {
   readonly caller: Caller;
   readonly explain: Explain;
-  readonly sight: Sight | undefined;
+  readonly sight: Redactor | undefined;
 }
 
 /** What comes from another site is counted and not named before it is here. */
-function shown({ tenant, evacuation }: Evacuating, showing: Showing): object {
-  const id = showing.sight?.text(tenant.id) ?? tenant.id;
+function shown({ tenant, evacuation }: PlannedEvacuation, showing: Showing): object {
+  const id = showing.sight?.redactText(tenant.id) ?? tenant.id;
   return { kind: tenant.kind, id, evacuation: shownEvacuation(evacuation, showing) };
 }
 
@@ -137,9 +137,9 @@ function shown({ tenant, evacuation }: Evacuating, showing: Showing): object {
 function shownEvacuation(evacuation: Evacuation, { caller, explain, sight }: Showing): object {
   if (evacuation.kind === 'ends') return evacuation;
   if (evacuation.kind === 'wait') {
-    const reason = sight?.reason(evacuation.reason) ?? evacuation.reason;
+    const reason = sight?.redactReason(evacuation.reason) ?? evacuation.reason;
     return { kind: 'wait', reason, sentence: explain(reason) };
   }
   const { to, ...rest } = evacuation;
-  return permits(caller, 'operator') && sight?.sees(HOST.name, to) !== false ? { ...rest, to } : rest;
+  return permits(caller, 'operator') && sight?.canSee(HOST.name, to) !== false ? { ...rest, to } : rest;
 }

@@ -1,7 +1,7 @@
 // How flavors, server groups and instances are shown. An instance that found no host is shown with the reasons in words, so
 // that the API, the command line and the history say the same.
 import { Type, type Static } from 'typebox';
-import { viewOf, type Sight, type View } from '../access/index.ts';
+import { defineRepresentation, type Redactor, type Representation } from '../access/index.ts';
 import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
 import { backEndSentences, PORT, PORT_VIEW } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
@@ -23,12 +23,12 @@ import {
 import { instanceSentences } from './sentences.ts';
 
 /** Flavors and groups belong to the whole fleet. */
-export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({
+export const FLAVOR_VIEW = defineRepresentation<'flavor', Flavor>({
   kind: FLAVOR,
   projectOf: () => true,
   fields: FLAVOR_SCHEMA.properties,
 });
-export const GROUP_VIEW = viewOf<'group', Group>({
+export const GROUP_VIEW = defineRepresentation<'group', Group>({
   kind: GROUP,
   projectOf: (doc) => doc.project,
   fields: GROUP_SCHEMA.properties,
@@ -50,12 +50,12 @@ export const Report = Type.Object({
   stages: Type.Array(Stage),
 });
 
-export const INSTANCE_VIEW: View<'instance', Instance> = viewOf<'instance', Instance>({
+export const INSTANCE_VIEW: Representation<'instance', Instance> = defineRepresentation<'instance', Instance>({
   kind: INSTANCE,
   siteOf: siteOfInstance,
   projectOf: (doc) => doc.project,
-  limit: limitInstance,
-  show: (doc) => {
+  redact: limitInstance,
+  toJson: (doc) => {
     const report = doc.fault?.report;
     if (report === undefined) return doc;
     return { ...doc, fault: { ...doc.fault, report: explainedReport(report) } };
@@ -107,8 +107,8 @@ export const SHOWN_INSTANCE = Type.Object({
 });
 
 /** The instance, and whether it is degraded. Nearly all are not: they cost a look at their ports. */
-export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Sight): string {
-  const text = INSTANCE_VIEW.text(stored, sight);
+export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
+  const text = INSTANCE_VIEW.toJsonText(stored, sight);
   const degraded = shownDegraded(fleet, stored, sight);
   return degraded === undefined ? text : `${text.slice(0, -1)},"degraded":${JSON.stringify(degraded)}}`;
 }
@@ -118,9 +118,9 @@ const explain = explainer([backEndSentences, instanceSentences]);
 function shownDegraded(
   fleet: FleetReader,
   stored: Stored<'instance', Instance>,
-  sight: Sight | undefined,
+  sight: Redactor | undefined,
 ): Static<typeof Degraded> | undefined {
-  const limited = (reason: Reason): Reason => sight?.reason(reason) ?? reason;
+  const limited = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
   if (troubled.length === 0) return undefined;
   const reason = degradedReason(stored, troubled);
@@ -130,7 +130,7 @@ function shownDegraded(
     code: reason.code,
     message: explain(limited(reason)),
     sinceMs: Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
-    ...(replug !== undefined && { operation: sight?.text(replug.operation) ?? replug.operation }),
+    ...(replug !== undefined && { operation: sight?.redactText(replug.operation) ?? replug.operation }),
     ...(last !== undefined && { lastTry: explain(limited(last)) }),
     ports: troubled.map(({ port: { id, doc }, trouble }) => ({
       port: id,
@@ -142,9 +142,9 @@ function shownDegraded(
 }
 
 /** The instance with its ports, in the order of its NICs. */
-export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Sight): string {
+export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
-  const shown = ports.map((port) => PORT_VIEW.text(port, sight)).join(',');
+  const shown = ports.map((port) => PORT_VIEW.toJsonText(port, sight)).join(',');
   return `${instanceText(stored, fleet, sight).slice(0, -1)},"ports":[${shown}]}`;
 }
 

@@ -1,6 +1,6 @@
 // Whether a server has the keys of its control plane. The first lease holder writes down which keys it has; one with later keys of the
 // same line writes those down; one with others has the wrong file, and an alarm says so. Also which journals this one continues.
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { alarmId, clearAlarm, raiseAlarm } from '../alarms/index.ts';
 import { put, type FleetReader } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
@@ -24,19 +24,19 @@ export function compareKeys(recorded: KeyIds | undefined, own: OwnKeys): KeyAgre
 
 const ALARM_ID = alarmId('keys-differ', 'control-plane');
 
-export interface Recorder {
+export interface RecordKeys {
   readonly own: OwnKeys;
   readonly journalId: string;
   readonly nowMs: number;
 }
 
-export function recordKeys(fleet: FleetReader, { own, journalId, nowMs }: Recorder): Decision<KeyAgreement> {
+export function recordKeys(fleet: FleetReader, { own, journalId, nowMs }: RecordKeys): Decision<KeyAgreement> {
   const recorded = findKeyIds(fleet);
   const agreement = compareKeys(recorded, own);
   const alarm =
     agreement === 'different'
-      ? raised(fleet, ALARM_ID, { severity: 'critical', reason: { code: 'keys-differ' }, sinceMs: nowMs })
-      : cleared(fleet, ALARM_ID);
+      ? raiseAlarm(fleet, ALARM_ID, { severity: 'critical', reason: { code: 'keys-differ' }, sinceMs: nowMs })
+      : clearAlarm(fleet, ALARM_ID);
   const { serial, signing, authorities } = agreement === 'different' && recorded !== undefined ? recorded : own;
   const journals = continueJournals(recorded?.journals ?? [], journalId);
   if (agreement !== 'none-recorded' && agreement !== 'later' && journals === recorded?.journals)

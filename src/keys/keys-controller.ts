@@ -10,16 +10,16 @@ export interface KeysControllerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly keys: { ids(): OwnKeys };
-  readonly lookMs?: number;
+  readonly intervalMs?: number;
 }
 
-const LOOK_MS = 5000;
+const INTERVAL_MS = 5000;
 /** Until the first holder has written down its keys, a server without any could make its own; and after a backup was restored agents wait for it. */
 const NOT_RECORDED_MS = 250;
 
 export class KeysController {
   readonly #options: KeysControllerOptions;
-  #last: KeyAgreement | undefined;
+  #lastAgreement: KeyAgreement | undefined;
   /** What was last written down, and in which epoch: nothing is committed to say the same again. */
   #recorded = '';
 
@@ -28,10 +28,10 @@ export class KeysController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = INTERVAL_MS } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(this.#isRecorded() ? lookMs : NOT_RECORDED_MS, signal);
+      await this.reconcile();
+      await clock.sleep(this.#isRecorded() ? intervalMs : NOT_RECORDED_MS, signal);
     }
   }
 
@@ -40,16 +40,16 @@ export class KeysController {
     return findKeyIds(journal.fleet)?.journals[0] === journal.journalId;
   }
 
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, log, keys } = this.#options;
     const own = keys.ids();
     const agreement = compareKeys(findKeyIds(journal.fleet), own);
-    if (agreement === 'different' && this.#last !== 'different')
+    if (agreement === 'different' && this.#lastAgreement !== 'different')
       log.error(
         { serial: own.serial, signing: own.signing[0] },
         'this server has other keys than its control plane: agents will not believe it. Copy control-plane-keys.json from another server',
       );
-    this.#last = agreement;
+    this.#lastAgreement = agreement;
     const saying = `${journal.fence?.epoch} ${JSON.stringify(own)}`;
     if (journal.fence === undefined || saying === this.#recorded) return;
     const before = findKeyIds(journal.fleet)?.journals[0];

@@ -1,4 +1,4 @@
-import { hidden, serviceKey, type Module } from '../composition/index.ts';
+import { hideKind, serviceKey, type Module } from '../composition/index.ts';
 import { keySentences, type OwnKeys } from './decide.ts';
 import { KeysController } from './keys-controller.ts';
 import { CONTROL_PLANE_KEYS, keysModel } from './model.ts';
@@ -10,6 +10,6 @@ export const keysModule: Module = {
   name: 'keys',
   models: () => [keysModel],
   sentences: [keySentences],
-  hiddenKinds: [hidden(CONTROL_PLANE_KEYS)],
+  hiddenKinds: [hideKind(CONTROL_PLANE_KEYS)],
   controllers: (runtime) => [new KeysController({ ...runtime.environment, keys: runtime.get(OWN_KEYS) })],
 };

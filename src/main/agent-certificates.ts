@@ -1,18 +1,18 @@
 // What a server does about certificates of agents: issues them and checks those that are shown, as its operator wants it.
 import { Gauge, type Registry } from 'prom-client';
-import { CertificateCheck, CertificateIssuer, type CertificateOf } from '../agent/runtime.ts';
+import { CertificateCheck, CertificateIssuer, type CertificateStatusOf } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
 import { findHost } from '../hosts/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** `optional`: a certificate that is shown has to fit, none is fine. `required`: agents without one are refused. */
-export type AgentCertificates = 'off' | 'optional' | 'required';
+export type AgentCertificatePolicy = 'off' | 'optional' | 'required';
 
-interface Handling {
+interface AgentCertificateHandling {
   readonly issuer?: CertificateIssuer;
   readonly check?: NonNullable<ServerOptions['checkPeer']>;
-  readonly certificateOf?: CertificateOf;
+  readonly certificateStatusOf?: CertificateStatusOf;
   readonly clients?: NonNullable<NonNullable<ServerOptions['tls']>['clients']>;
 }
 
@@ -23,19 +23,19 @@ export interface AgentCertificateParts {
 }
 
 /** Undefined is for a server without TLS: there is nothing that a certificate could be shown over. */
-export function agentCertificatesOf(
-  wanted: AgentCertificates | undefined,
+export function setUpAgentCertificates(
+  wanted: AgentCertificatePolicy | undefined,
   { keys, clock, journal, registry }: AgentCertificateParts & { readonly clock: Clock },
-): Handling {
+): AgentCertificateHandling {
   if (wanted === undefined || wanted === 'off') return {};
   const check = new CertificateCheck(wanted, () => keys.authorities());
   registry.registerMetric(countStates(check, journal, clock));
   return {
-    issuer: new CertificateIssuer(() => keys.issuing(), clock),
+    issuer: new CertificateIssuer(() => keys.issuingKeys(), clock),
     check: (peer, nowMs) => check.check(peer, nowMs),
-    certificateOf: (host, nowMs) => check.standing(host, nowMs),
+    certificateStatusOf: (host, nowMs) => check.statusOf(host, nowMs),
     // All authorities of Muster have the same name, so it stays right when they are rotated.
-    clients: { authority: keys.issuing().authority.certificate },
+    clients: { authority: keys.issuingKeys().authority.certificate },
   };
 }
 

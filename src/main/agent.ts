@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import {
-  agentTasksTakeTime,
+  DEMO_TASK_DURATIONS,
   FileDisk,
   parseFingerprint,
-  SimulatedDriver,
+  NodeDriver,
   startAgent,
   transportTo,
   type Fingerprint,
@@ -18,11 +18,11 @@ import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
-import { ovsMachine } from './ovs-machine.ts';
+import { createOvsNode } from './ovs-machine.ts';
 import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
-import { CannotStart } from './start-failure.ts';
-import { stopSignal, untilStopped } from './until-stopped.ts';
+import { StartFailure } from './start-failure.ts';
+import { listenForStop, runUntilStopped } from './until-stopped.ts';
 
 /** As the command line hands them in. */
 export interface AgentProgramOptions {
@@ -51,41 +51,41 @@ export interface AgentProgramOptions {
  * An agent has little garbage and the cores of its machine are for what runs there: threads that help to collect it cost more than
  * they help. Said here, since whoever starts the program has no reason to know of it.
  */
-const COLLECTS_ALONE = '--no-parallel-scavenge';
+const SINGLE_THREADED_GC = '--no-parallel-scavenge';
 
-export async function agent(options: AgentProgramOptions): Promise<number> {
-  setFlagsFromString(COLLECTS_ALONE);
-  const stop = stopSignal((text) => process.stderr.write(text));
+export async function runAgent(options: AgentProgramOptions): Promise<number> {
+  setFlagsFromString(SINGLE_THREADED_GC);
+  const stop = listenForStop((text) => process.stderr.write(text));
   const log = programLog(options.logLevel);
-  let machine: Machine | undefined;
+  let machine: NodeHandle | undefined;
   try {
     writePrivateFilesOnly();
     // The agent makes the folder itself when it has something to keep.
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
-    machine = machineFor(options, log);
-    const servers = serversOf(
+    machine = createNode(options, log);
+    const servers = parseServers(
       options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER,
       options.insecure === true,
     );
     const running = startAgent({
       servers,
-      pins: pinsOf(options.serverFingerprint ?? [], servers),
+      pins: parsePins(options.serverFingerprint ?? [], servers),
       insecure: options.insecure === true,
       name: options.host,
-      joinToken: () => joinToken(options.joinTokenFile),
+      joinToken: () => readJoinToken(options.joinTokenFile),
       folder: options.state,
       driver: machine.driver,
-      ...versionOf(options),
+      ...parseServiceVersion(options),
       clock: realClock,
       ids: realIds(),
       random: Math.random,
       log,
       ca: options.ca === undefined ? undefined : await readFile(options.ca, 'utf8'),
     });
-    await untilStopped({ ended: running.ended, stop: () => running.stop() }, stop);
+    await runUntilStopped({ ended: running.ended, stop: () => running.stop() }, stop);
     return 0;
   } catch (error) {
-    if (error instanceof CannotStart) writeSentence(process.stderr, `${error.message}\n`);
+    if (error instanceof StartFailure) writeSentence(process.stderr, `${error.message}\n`);
     else log.fatal({ err: error }, 'the agent cannot go on');
     return 1;
   } finally {
@@ -93,37 +93,37 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
   }
 }
 
-function serversOf(text: string, insecure: boolean): string[] {
+function parseServers(text: string, insecure: boolean): string[] {
   const servers = text.split(',').map((server) => server.trim());
   const wrong = servers.find((server) => !URL.canParse(server));
   if (wrong !== undefined)
-    throw new CannotStart(`"${wrong}" is not the address of a server, such as ${DEFAULT_SERVER}.`);
+    throw new StartFailure(`"${wrong}" is not the address of a server, such as ${DEFAULT_SERVER}.`);
   const plain = servers.find((server) => transportTo(server) === 'http');
   if (plain !== undefined && !insecure)
-    throw new CannotStart(
+    throw new StartFailure(
       `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or insist with --insecure.`,
     );
   return servers;
 }
 
 /** A server that is pinned shows a certificate: the secret must not go out by plain HTTP because of a mistyped address. */
-function pinsOf(texts: readonly string[], servers: readonly string[]): Fingerprint[] {
+function parsePins(texts: readonly string[], servers: readonly string[]): Fingerprint[] {
   const plain = servers.find((server) => transportTo(server) !== 'https');
   if (texts.length > 0 && plain !== undefined)
-    throw new CannotStart(
+    throw new StartFailure(
       `--server-fingerprint is for servers with a certificate, and ${plain} is not one: use https.`,
     );
   return texts.map((text) => {
     const pin = parseFingerprint(text);
     if (pin !== undefined) return pin;
-    throw new CannotStart(
+    throw new StartFailure(
       `"${text}" is not a fingerprint. Write sha256: and 64 hexadecimal digits, as the log of the server and "muster keys show --tls-cert" do.`,
     );
   });
 }
 
 /** Read whenever it is needed: the file may have been replaced by one that is still good. */
-async function joinToken(file: string | undefined): Promise<string | undefined> {
+async function readJoinToken(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return process.env['MUSTER_JOIN_TOKEN'];
   try {
     return (await readFile(file, 'utf8')).trim();
@@ -133,33 +133,35 @@ async function joinToken(file: string | undefined): Promise<string | undefined> 
   }
 }
 
-interface Machine {
-  readonly driver: SimulatedDriver;
+interface NodeHandle {
+  readonly driver: NodeDriver;
   close(): Promise<void>;
 }
 
 /** What its instances are is pretended, or namespaces; its switch is real where one is named. */
-function machineFor(options: AgentProgramOptions, log: Log): Machine {
+function createNode(options: AgentProgramOptions, log: Log): NodeHandle {
   const { simulate, state, host = resolve(state), ovs } = options;
   const disk = new FileDisk(state);
-  const machine = { clock: realClock, durations: agentTasksTakeTime, disk };
+  const machine = { clock: realClock, durations: DEMO_TASK_DURATIONS, disk };
   if (ovs !== undefined && simulate === true) {
-    throw new CannotStart('Say --ovs or --simulate, not both: the switch is a real one, or it is pretended.');
+    throw new StartFailure('Say --ovs or --simulate, not both: the switch is a real one, or it is pretended.');
   }
-  if (ovs !== undefined) return ovsMachine({ ...options, database: ovs }, { ...machine, log });
+  if (ovs !== undefined) return createOvsNode({ ...options, database: ovs }, { ...machine, log });
   if (simulate !== true) {
-    throw new CannotStart('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');
+    throw new StartFailure('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');
   }
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
-  return { driver: new SimulatedDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
+  return { driver: new NodeDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
 }
 
 /** An agent that says it knows more than it does would be asked for it. */
-function versionOf({ serviceVersion }: AgentProgramOptions): { readonly serviceVersion?: number } {
+function parseServiceVersion({ serviceVersion }: AgentProgramOptions): { readonly serviceVersion?: number } {
   if (serviceVersion === undefined) return {};
   if (serviceVersion > CURRENT_SERVICE_VERSION) {
-    throw new CannotStart(`This agent knows service versions up to ${CURRENT_SERVICE_VERSION}, not ${serviceVersion}.`);
+    throw new StartFailure(
+      `This agent knows service versions up to ${CURRENT_SERVICE_VERSION}, not ${serviceVersion}.`,
+    );
   }
   return { serviceVersion };
 }

@@ -28,7 +28,7 @@ type CommitLine = readonly [
   ...[revision: number, id: string, atMs: number, by: string, why: string | null, operation: string | null],
   ...[changes: string, hash: string | null],
 ];
-type Line =
+type BackupLine =
   | Header
   | { readonly resource: ResourceLine }
   | { readonly commit: CommitLine }
@@ -129,7 +129,7 @@ class LineFile {
     } else this.#into = file;
   }
 
-  async write(line: Line): Promise<void> {
+  async write(line: BackupLine): Promise<void> {
     const text = `${JSON.stringify(line)}\n`;
     this.#hash.update(text);
     if (this.#into.write(text)) return;
@@ -171,7 +171,7 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
   let [resources, commits] = [0, 0];
   let isHeaded = false;
   for await (const text of linesOf(path)) {
-    const line = parsed(path, text);
+    const line = parseLine(path, text);
     if ('end' in line) {
       await pages.flush();
       const sha256 = hash.digest('hex');
@@ -196,16 +196,16 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
   throw new BackupDamaged(`${path} is not whole: its end is missing`);
 }
 
-function headOf(path: string, line: Line): DumpHead {
+function headOf(path: string, line: BackupLine): DumpHead {
   if (!('muster' in line)) throw new BackupDamaged(`${path} is not a backup of Muster`);
   if (line.format === FORMAT) return line.head;
   throw new BackupDamaged(`${path} has format ${line.format}, and this program knows ${FORMAT}: run another Muster`);
 }
 
-function parsed(path: string, text: string): Line {
+function parseLine(path: string, text: string): BackupLine {
   try {
     const line: unknown = JSON.parse(text);
-    if (typeof line === 'object' && line !== null) return line as Line;
+    if (typeof line === 'object' && line !== null) return line as BackupLine;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

@@ -6,7 +6,7 @@ import { ADMIN_TOKEN_FILE } from '../api/runtime.ts';
 import type { Store } from '../journal/index.ts';
 import { AUDIT_FOLDER } from './data-folder.ts';
 import { KEY_FILE } from './key-file.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 import { WITNESS_FILE } from './witness.ts';
 
 /** What is written only once a fleet was begun. `demo` holds the agents of a demonstration, `agent-` files are those of one. */
@@ -22,7 +22,7 @@ const FIRST_START_FILE = 'first-start';
 const REMAINS = /^muster\.db-(?:wal|shm)$/;
 
 /** Files of an earlier fleet in a data folder. */
-export function tracesIn(dataFolder: string): readonly string[] {
+export function findTraces(dataFolder: string): readonly string[] {
   const names = readdirSync(dataFolder);
   const traces = [...AFTER_FIRST_COMMIT, ...(names.includes(FIRST_START_FILE) ? [] : BEFORE_FIRST_COMMIT)];
   // What is replaced as a whole is written beside its name first, with something added to it.
@@ -30,16 +30,16 @@ export function tracesIn(dataFolder: string): readonly string[] {
 }
 
 /** Before the database is opened, which would make it: refuses a folder in which it is missing or empty. */
-export function demandDatabase(dataFolder: string, path: string): readonly string[] {
-  const traces = tracesIn(dataFolder);
+export function requireDatabase(dataFolder: string, path: string): readonly string[] {
+  const traces = findTraces(dataFolder);
   const found = [...traces, ...readdirSync(dataFolder).filter((name) => REMAINS.test(name))];
   if (found.length === 0) return traces;
-  if (!existsSync(path)) throw lost(`The database ${path} is missing`, dataFolder, found);
-  if (statSync(path).size === 0) throw lost(`The database ${path} is empty`, dataFolder, found);
+  if (!existsSync(path)) throw refuseLostStore(`The database ${path} is missing`, dataFolder, found);
+  if (statSync(path).size === 0) throw refuseLostStore(`The database ${path} is empty`, dataFolder, found);
   return traces;
 }
 
-interface Begun {
+interface FleetTraces {
   readonly dataFolder: string;
   readonly name: string;
   readonly traces: readonly string[];
@@ -49,7 +49,7 @@ interface Begun {
  * Refuses a store in which nothing was ever committed, beside files of a fleet that was begun. Closes it then. Else it notes that
  * a first start is under way, if it is one.
  */
-export async function demandBegun(store: Store, { dataFolder, name, traces }: Begun): Promise<void> {
+export async function requireFleet(store: Store, { dataFolder, name, traces }: FleetTraces): Promise<void> {
   const answer = await store.read({ revision: 0 }, 1);
   if (answer.kind !== 'commits' || answer.head > 0) {
     endFirstStart(dataFolder);
@@ -57,7 +57,7 @@ export async function demandBegun(store: Store, { dataFolder, name, traces }: Be
   }
   if (traces.length > 0) {
     await store.close();
-    throw lost(`The store ${name} has no fleet`, dataFolder, traces);
+    throw refuseLostStore(`The store ${name} has no fleet`, dataFolder, traces);
   }
   writeFileSync(join(dataFolder, FIRST_START_FILE), '', { mode: 0o600 });
 }
@@ -67,10 +67,10 @@ export function endFirstStart(dataFolder: string): void {
   rmSync(join(dataFolder, FIRST_START_FILE), { force: true });
 }
 
-function lost(what: string, dataFolder: string, traces: readonly string[]): CannotStart {
+function refuseLostStore(what: string, dataFolder: string, traces: readonly string[]): StartFailure {
   const files = traces.map((name) => `"${name}"`).join(', ');
   const keys = traces.includes(KEY_FILE) ? ` Keys for a new fleet belong into a folder of their own (--keys).` : '';
-  return new CannotStart(
+  return new StartFailure(
     `${what}, but the data folder ${dataFolder} has ${files} of a fleet that was begun before. No new fleet is begun in its ` +
       `place. Bring the store back, or restore a backup with "muster restore FILE"; to begin anew, move these files away or ` +
       `name another folder with --data.${keys}`,

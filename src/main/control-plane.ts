@@ -2,10 +2,10 @@
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { clockJumped, damagedFile, divergedHistory } from '../alarms/index.ts';
+import { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding } from '../alarms/index.ts';
 import { IntegrityController } from '../alarms/runtime.ts';
 import { AGENT_CERTIFICATES, AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../agent/module.ts';
-import type { Desk } from '../agent/runtime.ts';
+import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { provide, Runtime } from '../composition/index.ts';
 import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
@@ -15,7 +15,7 @@ import { OWN_KEYS } from '../keys/module.ts';
 import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
 import { LeaseController } from '../operations/runtime.ts';
-import { agentCertificatesOf, type AgentCertificates } from './agent-certificates.ts';
+import { setUpAgentCertificates, type AgentCertificatePolicy } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
@@ -23,15 +23,15 @@ import { AUDIT_FOLDER } from './data-folder.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import type { KeyRing } from './key-ring.ts';
-import { keyRingOf, proofsOf, vouchingOf } from './vouching.ts';
-import { listenAddress } from './listen-address.ts';
+import { openKeyRing, createProofHooks, createStatementIssuer } from './vouching.ts';
+import { parseListenAddress } from './listen-address.ts';
 import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';
 import { PROGRAM } from './modules.ts';
 import { readNetworkCredentials } from './network-credentials.ts';
-import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
+import { StartFailure, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
-import { findJumpAtStart, trustedTime } from './trusted-time.ts';
+import { findJumpAtStart, createTrustedTime } from './trusted-time.ts';
 import { Witness } from './witness.ts';
 
 export interface ControlPlaneOptions {
@@ -42,7 +42,7 @@ export interface ControlPlaneOptions {
   readonly advertise?: string;
   readonly tls?: CertificatePaths;
   /** Whether agents get certificates, and whether they need them; without TLS they neither get nor need any. */
-  readonly agentCertificates?: AgentCertificates;
+  readonly agentCertificates?: AgentCertificatePolicy;
   /** Where the keys of the control plane are; the data folder when nothing is said. */
   readonly keys?: string;
   readonly insecure: boolean;
@@ -60,11 +60,11 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly url: string;
   readonly journal: Journal;
-  readonly desk: Desk;
+  readonly gateway: AgentGateway;
   readonly simulatedNetwork: SimulatedNetwork;
   readonly tokenFile: string;
   /** Rejects when a part fails in a way that it does not recover from. */
-  readonly broken: Promise<never>;
+  readonly failed: Promise<never>;
   /** Reads the certificate anew and shows it to those who connect from now on. Without TLS it only says so. */
   reloadCertificate(): void;
   /** Takes nothing new, answers what was begun, hands the lease back, closes the store. */
@@ -81,7 +81,7 @@ const clock = realClock;
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const open = await openStore(options.store, options.dataFolder);
   try {
-    return await startOn(open, options);
+    return await startServer(open, options);
   } catch (error) {
     await open.close();
     throw cannotOpenStore(open.name, error) ?? error;
@@ -89,10 +89,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 /** The journal with its witness, and the controller that puts on record what they notice. */
-async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
+async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptions) {
   const { dataFolder, log, acceptLoss } = options;
   const metrics = new Metrics();
-  const counted = (code: string): void => metrics.countIntegrityFinding(code);
+  const onReported = (code: string): void => metrics.countIntegrityFinding(code);
   const witness = new Witness(dataFolder);
   const noticed: { integrity?: IntegrityController } = {};
   const { journal, accepted } = await openJournal({
@@ -102,39 +102,39 @@ async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
       onPosition: (position) => witness.record(open.store.journalId, position),
       onDiverged: (divergence) => {
         witness.hold();
-        noticed.integrity?.report(divergedHistory(divergence));
+        noticed.integrity?.report(historyDivergedFinding(divergence));
       },
       onListenerError: (err) => log.error({ err }, 'a listener to the journal failed'),
     },
   });
-  const recorded = (): void => witness.release(journal.journalId, journal.position);
-  const integrity = new IntegrityController({ journal, clock, log, recorded, counted });
+  const onRecorded = (): void => witness.release(journal.journalId, journal.position);
+  const integrity = new IntegrityController({ journal, clock, log, onRecorded, onReported });
   noticed.integrity = integrity;
   const checkInBackground = open.check((findings) => {
-    if (findings.length > 0) integrity.report(damagedFile(findings));
+    if (findings.length > 0) integrity.report(storeDamagedFinding(findings));
   });
   const jump = await findJumpAtStart(open.store, clock.nowMs());
-  if (jump !== undefined) integrity.report(clockJumped(nameOf(options), jump));
+  if (jump !== undefined) integrity.report(clockJumpedFinding(nameOf(options), jump));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
-  if (accepted.length === 0) recorded();
+  if (accepted.length === 0) onRecorded();
   return { journal, integrity, witness, metrics, checkInBackground };
 }
 
-async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
+async function startServer(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const { journal, integrity, witness, metrics, checkInBackground } = await openChecked(open, options);
+  const { journal, integrity, witness, metrics, checkInBackground } = await openJournalAndWitness(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController; url?: string } = {};
   const certificate = options.tls && certificateToStartWith(options.tls);
-  const keys = keyRingOf(journal, options.keys ?? dataFolder, log);
-  const certificates = agentCertificatesOf(certificate && options.agentCertificates, {
+  const keys = openKeyRing(journal, options.keys ?? dataFolder, log);
+  const certificates = setUpAgentCertificates(certificate && options.agentCertificates, {
     ...{ keys, clock, journal, registry: metrics.registry },
   });
   const isSecure = certificate !== undefined;
   const runtime = runtimeOf({ journal, integrity, metrics, keys, certificates, isSecure, deciding }, options);
-  const desk = runtime.get(AGENT_GATEWAY);
+  const gateway = runtime.get(AGENT_GATEWAY);
   const server = createServer({
-    ...proofsOf(desk),
+    ...createProofHooks(gateway),
     ...surfaceOf(runtime),
     ...serverOptions(options, certificate, certificates),
     journal,
@@ -143,12 +143,12 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     metrics,
     log,
   });
-  const url = await listening(server, options);
+  const url = await startListening(server, options);
   const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
   deciding.lease = lease;
   deciding.url = url;
   const reloader = reloaderOf(server, certificate, options);
-  const parts = new Parts(
+  const parts = new RunnerGroups(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
     [...runtime.controllers(), integrity],
@@ -162,7 +162,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   try {
     await Promise.race([
       prepareFirstStart({ journal, clock, ids, lease, dataFolder, newAdminToken, log, signal }),
-      parts.broken,
+      parts.failed,
     ]);
   } catch (error) {
     await stop();
@@ -177,7 +177,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   };
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
   const simulatedNetwork = runtime.get(SIMULATED_NETWORK);
-  return { url, journal, desk, simulatedNetwork, tokenFile, broken: parts.broken, reloadCertificate, stop };
+  return { url, journal, gateway, simulatedNetwork, tokenFile, failed: parts.failed, reloadCertificate, stop };
 }
 
 /** How operators know this server, before it listens. */
@@ -190,7 +190,7 @@ interface RuntimeParts {
   readonly integrity: IntegrityController;
   readonly metrics: Metrics;
   readonly keys: KeyRing;
-  readonly certificates: ReturnType<typeof agentCertificatesOf>;
+  readonly certificates: ReturnType<typeof setUpAgentCertificates>;
   readonly isSecure: boolean;
   readonly deciding: { readonly lease?: LeaseController; readonly url?: string };
 }
@@ -203,25 +203,27 @@ function runtimeOf(
   const credentials = readNetworkCredentials(options.networkCredentials);
   return new Runtime(PROGRAM, { journal, clock, ids, log: options.log }, [
     provide(BACK_END_CREDENTIALS, () => credentials),
-    provide(TRUSTED_TIME, () => trustedTime({ journal, integrity, readClocks, server: nameOf(options) })),
+    provide(TRUSTED_TIME, () => createTrustedTime({ journal, integrity, readClocks, server: nameOf(options) })),
     provide(OWN_KEYS, () => keys),
     provide(HEARTBEAT_LISTENER, countHeartbeats(metrics)),
     provide(AGENT_CERTIFICATES, () => certificates),
     provide(GATEWAY_OPTIONS, () => ({
       hash: hashSecret,
       holder: () => deciding.lease?.holder(),
-      vouching: vouchingOf({ journal, keys, isSecure, deciding }),
+      statements: createStatementIssuer({ journal, keys, isSecure, deciding }),
     })),
   ]);
 }
 
-function countHeartbeats(metrics: Metrics): (runtime: Runtime) => { heard(host: string, isUp: boolean): void } {
+function countHeartbeats(
+  metrics: Metrics,
+): (runtime: Runtime) => { recordHeartbeat(host: string, isUp: boolean): void } {
   return (runtime) => {
     const liveness = runtime.get(LIVENESS_CONTROLLER);
     return {
-      heard: (host, isUp) => {
+      recordHeartbeat: (host, isUp) => {
         metrics.countHeartbeat();
-        liveness.heard(host, isUp);
+        liveness.recordHeartbeat(host, isUp);
       },
     };
   };
@@ -230,7 +232,7 @@ function countHeartbeats(metrics: Metrics): (runtime: Runtime) => { heard(host: 
 function serverOptions(
   options: ControlPlaneOptions,
   certificate: Certificate | undefined,
-  { check, clients }: ReturnType<typeof agentCertificatesOf>,
+  { check, clients }: ReturnType<typeof setUpAgentCertificates>,
 ) {
   const { insecure, advertise, version, dataFolder } = options;
   return {
@@ -247,7 +249,7 @@ function serverOptions(
 
 function certificateToStartWith(paths: CertificatePaths): Certificate {
   const read = readCertificate(paths);
-  if (read.kind === 'unusable') throw new CannotStart(read.reason);
+  if (read.kind === 'unusable') throw new StartFailure(read.reason);
   return read.certificate;
 }
 
@@ -261,33 +263,33 @@ function reloaderOf(
   return new CertificateReloader({ paths, served, serve, clock, log, registry: server.metrics.registry });
 }
 
-async function listening(server: Server, { listen }: ControlPlaneOptions): Promise<string> {
-  const address = listenAddress(listen);
+async function startListening(server: Server, { listen }: ControlPlaneOptions): Promise<string> {
+  const address = parseListenAddress(listen);
   try {
     return await server.listen(address);
   } catch (error) {
     await server.close();
     const insecure = (error as { readonly code?: unknown }).code === 'insecure-listen';
-    throw insecure ? new CannotStart(sentence((error as Error).message)) : cannotListen(listen, error);
+    throw insecure ? new StartFailure(capitalize((error as Error).message)) : cannotListen(listen, error);
   }
 }
 
-function sentence(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Runs the parts of a server and stops them one group after the other, the last one first. */
-class Parts {
-  readonly broken: Promise<never>;
+class RunnerGroups {
+  readonly failed: Promise<never>;
   readonly #groups: { readonly over: AbortController; readonly ended: Promise<unknown> }[];
 
   constructor(...groups: readonly (readonly Runner[])[]) {
     let fail: (error: unknown) => void;
-    this.broken = new Promise<never>((_, reject) => {
+    this.failed = new Promise<never>((_, reject) => {
       fail = reject;
     });
     // Whoever waits for it hears of it; before anybody does, it must not end the process.
-    this.broken.catch(() => undefined);
+    this.failed.catch(() => undefined);
     this.#groups = groups.map((runners) => {
       const over = new AbortController();
       const run = (runner: Runner): Promise<void> => runner.run(over.signal).catch((error: unknown) => fail(error));

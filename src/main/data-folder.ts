@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, w
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { checkPrivateFolder } from './private-folder.ts';
-import { CannotStart, cannotOpenFolder } from './start-failure.ts';
+import { StartFailure, cannotOpenFolder } from './start-failure.ts';
 
 export interface LockedFolder {
   readonly path: string;
@@ -24,7 +24,7 @@ export function prepareFolder(path: string): void {
     checkPrivateFolder(path, '--data');
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw error instanceof CannotStart ? error : cannotOpenFolder(path, error);
+    throw error instanceof StartFailure ? error : cannotOpenFolder(path, error);
   }
 }
 
@@ -44,7 +44,7 @@ export function lockFolder(path: string): LockedFolder {
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     if (!isBusy(error)) throw cannotOpenFolder(path, error);
-    throw new CannotStart(
+    throw new StartFailure(
       `The data folder ${path} is used by another Muster server${ownerOf(path)}. Stop it, or name another folder with --data.`,
       { cause: error },
     );

@@ -23,12 +23,12 @@ const ROUTER = { name: 'edge', subnets: ['lan'], externalNetwork: EXTERNAL };
 /** Of the routed network: one per site, on the physical network that its hosts report. */
 const SEGMENTS = [FIRST_SITE, DEMO_SITE.name].map((site, at) => ({ name: `routed-${site}`, site, octet: 20 + at }));
 
-interface Made {
+interface ChangeAuthor {
   readonly changedBy: string;
   readonly changedAtMs: number;
 }
 
-export function demoCatalogue(fleet: FleetReader, changed: Made): Change[] {
+export function demoCatalogue(fleet: FleetReader, changed: ChangeAuthor): Change[] {
   const wanted = [...flavors(changed), ...networks(changed), ...segments(changed), ...subnets(changed)];
   const missing = wanted.filter(
     ({ kind, id }) => fleet.get({ name: kind, check: () => undefined }, id as never) === undefined,
@@ -40,7 +40,7 @@ export function demoCatalogue(fleet: FleetReader, changed: Made): Change[] {
 function router(
   fleet: FleetReader,
   missing: readonly Change[],
-  { changedBy: by, changedAtMs: nowMs }: Made,
+  { changedBy: by, changedAtMs: nowMs }: ChangeAuthor,
 ): readonly Change[] {
   return runTrial(fleet, (trial) => {
     trial.add(missing);
@@ -50,14 +50,14 @@ function router(
   });
 }
 
-function flavors(changed: Made): Change[] {
+function flavors(changed: ChangeAuthor): Change[] {
   return FLAVORS.map((size) => {
     const flavor: Flavor = { ...size, requiredTraits: [], forbiddenTraits: [], ...changed };
     return put(FLAVOR, idOf(FLAVOR, size.name), flavor);
   });
 }
 
-function networks(changed: Made): Change[] {
+function networks(changed: ChangeAuthor): Change[] {
   return NETWORKS.map((name) => {
     const external = name === EXTERNAL;
     const facts = { backEnd: 'embedded', shared: !external, external, portSecurity: true } as const;
@@ -66,7 +66,7 @@ function networks(changed: Made): Change[] {
   });
 }
 
-function segments(changed: Made): Change[] {
+function segments(changed: ChangeAuthor): Change[] {
   return SEGMENTS.map(({ name, site }) => {
     const segment: Segment = {
       name,
@@ -80,7 +80,7 @@ function segments(changed: Made): Change[] {
   });
 }
 
-function subnets(changed: Made): Change[] {
+function subnets(changed: ChangeAuthor): Change[] {
   const routed = SEGMENTS.map(({ name, octet }) =>
     subnet(name, `10.${octet}`, { network: 'routed', segment: name }, changed),
   );
@@ -91,7 +91,12 @@ function subnets(changed: Made): Change[] {
   ];
 }
 
-function subnet(name: string, prefix: string, on: Pick<Subnet, 'network' | 'segment' | 'dhcp'>, changed: Made): Change {
+function subnet(
+  name: string,
+  prefix: string,
+  on: Pick<Subnet, 'network' | 'segment' | 'dhcp'>,
+  changed: ChangeAuthor,
+): Change {
   const pools = [{ first: `${prefix}.0.2`, last: `${prefix}.255.254` }];
   const form = { cidr: `${prefix}.0.0/16`, version: 4 as const, gateway: `${prefix}.0.1`, pools };
   return put(SUBNET, idOf(SUBNET, name), { name, ...on, ...form, ...changed });

@@ -1,7 +1,7 @@
 // The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also
 // those that people join by hand. What the agents keep is in the data folder: after a restart they are who they were.
 import { join } from 'node:path';
-import { agentTasksTakeTime, FileDisk, InProcessLink, SimulatedFleet, spawnFailures } from '../agent/runtime.ts';
+import { DEMO_TASK_DURATIONS, FileDisk, InProcessLink, SimulatedFleet, spawnFaults } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { idOf, type AppliedChange } from '../fleet/index.ts';
@@ -45,15 +45,15 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     hash: hashSecret,
     by: BY,
     random: Math.random,
-    link: new InProcessLink((server) => (server === plane.url ? plane.desk : undefined)),
+    link: new InProcessLink((server) => (server === plane.url ? plane.gateway : undefined)),
     servers: [plane.url],
     spreadMs: hosts * SPREAD_MS_PER_HOST,
     diskOf,
-    machineOf: (host) => ({
+    driverOptionsOf: (host) => ({
       switch: switchOf(host, diskOf(host)),
-      durations: agentTasksTakeTime,
+      durations: DEMO_TASK_DURATIONS,
       network: plane.simulatedNetwork.hostSide,
-      trouble: spawnFailures(plane.simulatedNetwork),
+      faultFor: spawnFaults(plane.simulatedNetwork),
     }),
   });
   const boots = new Set<NodeJS.Timeout>();
@@ -80,8 +80,8 @@ function followHosts(applied: readonly AppliedChange[], fleet: SimulatedFleet, b
   for (const { kind, before, after } of applied) {
     if (kind !== HOST.name) continue;
     const id = (after ?? before)?.id ?? '';
-    if (!isThere(after)) void fleet.agents.stop(id);
-    else if (!isThere(before)) {
+    if (!isInFleet(after)) void fleet.agents.stop(id);
+    else if (!isInFleet(before)) {
       const boot = setTimeout(() => {
         boots.delete(boot);
         fleet.agents.start(id);
@@ -92,7 +92,7 @@ function followHosts(applied: readonly AppliedChange[], fleet: SimulatedFleet, b
 }
 
 /** A removed host that is joined again is started again. */
-function isThere(host: AppliedChange['after']): boolean {
+function isInFleet(host: AppliedChange['after']): boolean {
   return host !== undefined && (host.doc as Host).state !== 'removed';
 }
 

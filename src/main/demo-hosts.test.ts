@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { demoHosts } from './demo-hosts.ts';
 import { newsIn } from './demo-news.ts';
-import { listenAddress } from './listen-address.ts';
+import { parseListenAddress } from './listen-address.ts';
 import { PROGRAM } from './modules.ts';
 
 describe('the demonstration', () => {
@@ -46,9 +46,9 @@ describe('addresses to listen on', () => {
     [':7070', '127.0.0.1', 7070],
     ['[::1]:80', '::1', 80],
     ['muster.example.org:0', 'muster.example.org', 0],
-  ])('%s', (text, host, port) => expect(listenAddress(text)).toEqual({ host, port }));
+  ])('%s', (text, host, port) => expect(parseListenAddress(text)).toEqual({ host, port }));
 
   test.each(['', 'somewhere', '127.0.0.1', '1:2:3', '127.0.0.1:70000', '[::1]'])('%j is refused', (text) => {
-    expect(() => listenAddress(text)).toThrow('is not an address to listen on');
+    expect(() => parseListenAddress(text)).toThrow('is not an address to listen on');
   });
 });

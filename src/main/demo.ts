@@ -11,7 +11,7 @@ import { runServer, type ServeOptions } from './serve.ts';
 const DEFAULT_URL = 'http://127.0.0.1:7070';
 const DEFAULT_DATA = './data';
 
-export function demo(options: ServeOptions, version: string): Promise<number> {
+export function runDemo(options: ServeOptions, version: string): Promise<number> {
   return runServer(options, version, (plane) => {
     writeSentence(process.stdout, banner(plane, options, version));
     plane.journal.onCommit((commit, applied) => {

@@ -15,7 +15,7 @@ import { networkModel, TRANSPORT_ZONE } from '../network/index.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { prepareFirstStart } from './first-start.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 const LEASE_MS = 10_000;
 
@@ -150,6 +150,6 @@ describe('a fleet that the server which decides has not begun', () => {
 test('a new admin token is refused by a server that does not decide, with the one to start', async () => {
   const { pair } = fleetOfServers();
   const { other } = await pair();
-  await expect(other.begin(true)).rejects.toThrow(CannotStart);
+  await expect(other.begin(true)).rejects.toThrow(StartFailure);
   await expect(other.begin(true)).rejects.toThrow('and that is test://one. Start that one with --new-admin-token.');
 });

@@ -8,9 +8,9 @@ import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, t
 import { createTransportZone } from '../network/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
 import { endFirstStart } from './begun-before.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
-export interface FirstStart {
+export interface FirstStartOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -22,17 +22,17 @@ export interface FirstStart {
 }
 
 const LOOK_MS = 20;
-const BEGIN_AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 /** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
-export async function prepareFirstStart(start: FirstStart): Promise<void> {
+export async function prepareFirstStart(start: FirstStartOptions): Promise<void> {
   const { journal, clock, ids, lease, dataFolder, newAdminToken, log, signal } = start;
-  whenBegun(journal, () => endFirstStart(dataFolder));
+  onFirstCommit(journal, () => endFirstStart(dataFolder));
   while (lease.holder() === undefined && !signal.aborted) await clock.sleep(LOOK_MS, signal);
   if (journal.fence === undefined) {
     const holder = lease.holder()?.url;
-    if (newAdminToken && holder !== undefined) throw new CannotStart(notHere(holder));
-    void beginIfItFallsToUs(start);
+    if (newAdminToken && holder !== undefined) throw new StartFailure(describeOtherLeader(holder));
+    void beginWhenDeciding(start);
     return;
   }
   try {
@@ -46,7 +46,7 @@ export async function prepareFirstStart(start: FirstStart): Promise<void> {
 }
 
 /** Another server may begin the fleet, later than this one has started. */
-function whenBegun(journal: Journal, work: () => void): void {
+function onFirstCommit(journal: Journal, work: () => void): void {
   if (journal.fleet.revision > 0) {
     work();
     return;
@@ -58,7 +58,7 @@ function whenBegun(journal: Journal, work: () => void): void {
 }
 
 /** The one that decides may die before it has begun the fleet: whoever decides next does it then. */
-async function beginIfItFallsToUs({ journal, clock, ids, dataFolder, log, signal }: FirstStart): Promise<void> {
+async function beginWhenDeciding({ journal, clock, ids, dataFolder, log, signal }: FirstStartOptions): Promise<void> {
   while (!signal.aborted && !(journal.fleet.revision > 0 && hasAdmin(journal.fleet, clock.nowMs()))) {
     try {
       if (journal.fence !== undefined) {
@@ -70,11 +70,11 @@ async function beginIfItFallsToUs({ journal, clock, ids, dataFolder, log, signal
       // Tried again until somebody has done it.
       log.warn({ err: error }, 'the fleet is not begun yet');
     }
-    await clock.sleep(BEGIN_AGAIN_MS, signal);
+    await clock.sleep(RETRY_MS, signal);
   }
 }
 
-function notHere(holder: string): string {
+function describeOtherLeader(holder: string): string {
   return `Only the server that decides makes tokens, and that is ${holder}. Start that one with --new-admin-token.`;
 }
 
@@ -84,11 +84,12 @@ async function beginFleet(journal: Journal, nowMs: number): Promise<void> {
   await journal.submit({
     by: 'first start',
     why: 'an empty fleet has one site, and one zone for the tunnels of its hosts',
-    decide: (fleet): Decision<unknown> => (fleet.count(SITE) > 0 ? accept([], undefined) : begun(fleet, nowMs)),
+    decide: (fleet): Decision<unknown> =>
+      fleet.count(SITE) > 0 ? accept([], undefined) : decideFirstDocuments(fleet, nowMs),
   });
 }
 
-function begun(fleet: FleetReader, nowMs: number): Decision<unknown> {
+function decideFirstDocuments(fleet: FleetReader, nowMs: number): Decision<unknown> {
   const by = 'first start';
   const site = createSite(fleet, { name: FIRST_SITE, description: 'the first site', by, nowMs });
   // A fleet grows into it: what every host has to know of every other would grow with its square.

@@ -15,7 +15,7 @@ const POOL_BYTES = CHANCE_BYTES * 128;
 const SECRET_BYTES = 32;
 
 export function realIds(nowMs: () => number = Date.now): Ids {
-  const draw = drawing();
+  const draw = createRandomPool();
   let lastMs = 0;
   let time = '';
   let chance = 0;
@@ -39,7 +39,7 @@ export function realIds(nowMs: () => number = Date.now): Ids {
   };
 }
 
-function drawing(): () => number {
+function createRandomPool(): () => number {
   let pool = randomBytes(POOL_BYTES);
   let at = 0;
   return () => {

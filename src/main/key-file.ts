@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { newCertificateAuthority } from '../agent/runtime.ts';
 import { compileChecker } from '../fleet/index.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 export const KEY_FILE = 'control-plane-keys.json';
 
@@ -73,7 +73,7 @@ export function rotateKeys(keys: ControlPlaneKeys, nowMs: number, overlapMs: num
 }
 
 /** Those that are in force, the current one first. */
-export function inForce<K extends { readonly retiresAtMs?: number }>(keys: readonly K[], nowMs: number): K[] {
+export function keysInForce<K extends { readonly retiresAtMs?: number }>(keys: readonly K[], nowMs: number): K[] {
   return keys.filter(({ retiresAtMs }) => retiresAtMs === undefined || retiresAtMs > nowMs);
 }
 
@@ -95,7 +95,7 @@ function newId(prefix: string): string {
   return `${prefix}-${randomBytes(8).toString('hex')}`;
 }
 
-/** Undefined when there is no such file. Throws `CannotStart` when it cannot be used as it is. */
+/** Undefined when there is no such file. Throws `StartFailure` when it cannot be used as it is. */
 export function readKeys(folder: string): ControlPlaneKeys | undefined {
   const path = keyFileIn(folder);
   let text: string;
@@ -104,16 +104,16 @@ export function readKeys(folder: string): ControlPlaneKeys | undefined {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    if (error instanceof CannotStart) throw error;
-    throw new CannotStart(`The keys in ${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    if (error instanceof StartFailure) throw error;
+    throw new StartFailure(`The keys in ${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-  const keys = parsed(text);
+  const keys = parseKeys(text);
   if (keys === undefined)
-    throw new CannotStart(`${path} does not hold the keys of a control plane. Copy it again from another server.`);
+    throw new StartFailure(`${path} does not hold the keys of a control plane. Copy it again from another server.`);
   return keys;
 }
 
-function parsed(text: string): ControlPlaneKeys | undefined {
+function parseKeys(text: string): ControlPlaneKeys | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return check(value).length === 0 ? (value as ControlPlaneKeys) : undefined;
@@ -128,13 +128,13 @@ const OTHERS = 0o077;
 /** Whoever can read this file can speak for the control plane. */
 function refuseLooseModes(folder: string, path: string): void {
   const file = lstatSync(path);
-  if (!file.isFile()) throw new CannotStart(`${path} is not a plain file. Put the keys there themselves, not a link.`);
+  if (!file.isFile()) throw new StartFailure(`${path} is not a plain file. Put the keys there themselves, not a link.`);
   for (const [what, { mode }, wanted] of [
     [folder, statSync(folder), '700'],
     [path, file, '600'],
   ] as const) {
     if ((mode & OTHERS) !== 0)
-      throw new CannotStart(
+      throw new StartFailure(
         `${what} is open to other users (mode ${(mode & 0o777).toString(8)}), and it holds keys. Close it with: chmod ${wanted} ${what}`,
       );
   }

@@ -12,8 +12,8 @@ import {
 } from '../agent/runtime.ts';
 import type { Clock } from '../journal/index.ts';
 import type { KeyIds, OwnKeys } from '../keys/index.ts';
-import { inForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
-import { CannotStart } from './start-failure.ts';
+import { keysInForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
+import { StartFailure } from './start-failure.ts';
 
 export interface KeyRingOptions {
   readonly folder: string;
@@ -25,7 +25,7 @@ export interface KeyRingOptions {
 
 const POLL_MS = 5000;
 
-interface Loaded {
+interface LoadedKeys {
   readonly text: string;
   readonly keys: ControlPlaneKeys;
   readonly signing: readonly (SigningKey & { readonly retiresAtMs?: number })[];
@@ -38,7 +38,7 @@ interface Loaded {
 
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  #loaded: Loaded;
+  #loaded: LoadedKeys;
   #issuing: { readonly id: string; readonly authority: IssuingKeys['authority'] } | undefined;
   #signer: { readonly of: string; readonly signer: Signer } | undefined;
 
@@ -53,7 +53,7 @@ export class KeyRing {
 
   /** Signs with every key that is in force now, so that agents which know only the one before believe it, too. */
   signer(): Signer {
-    const keys = inForce(this.#loaded.signing, this.#options.clock.nowMs());
+    const keys = keysInForce(this.#loaded.signing, this.#options.clock.nowMs());
     const of = keys.map(({ id }) => id).join();
     if (this.#signer?.of === of) return this.#signer.signer;
     const { serial } = this.#loaded.keys;
@@ -63,9 +63,9 @@ export class KeyRing {
   }
 
   /** What certificates of agents are issued with: the current authority, and all that are in force. */
-  issuing(): IssuingKeys {
+  issuingKeys(): IssuingKeys {
     const { serial, authorities } = this.#loaded.keys;
-    const all = inForce(authorities, this.#options.clock.nowMs());
+    const all = keysInForce(authorities, this.#options.clock.nowMs());
     const [current] = all;
     if (current === undefined) throw new Error('no authority is in force');
     const { id, certificate, privateKey } = current;
@@ -75,14 +75,14 @@ export class KeyRing {
 
   /** By which certificates of agents are checked. */
   authorities(): readonly X509Certificate[] {
-    return inForce(this.#loaded.authorities, this.#options.clock.nowMs()).map(({ certificate }) => certificate);
+    return keysInForce(this.#loaded.authorities, this.#options.clock.nowMs()).map(({ certificate }) => certificate);
   }
 
   ids(): OwnKeys {
     const { serial, signing, authorities, replacesLost } = this.#loaded.keys;
     const nowMs = this.#options.clock.nowMs();
     const idsOf = (keys: readonly { readonly id: string; readonly retiresAtMs?: number }[]): string[] =>
-      inForce(keys, nowMs).map(({ id }) => id);
+      keysInForce(keys, nowMs).map(({ id }) => id);
     return {
       ...{ serial, signing: idsOf(signing), authorities: idsOf(authorities) },
       ...(replacesLost === true && { replacesLost }),
@@ -105,7 +105,7 @@ export class KeyRing {
       this.#signer = undefined;
       log.info({ serial: keys.serial, file: keyFileIn(folder) }, 'keys were read anew');
     } catch (error) {
-      if (!(error instanceof CannotStart)) throw error;
+      if (!(error instanceof StartFailure)) throw error;
       log.error({ reason: error.message }, 'the keys cannot be read anew; those before are still in use');
     }
   }
@@ -115,7 +115,7 @@ function firstKeys({ folder, clock, log, recorded }: KeyRingOptions): ControlPla
   const found = readKeys(folder);
   if (found !== undefined) return found;
   if (recorded !== undefined)
-    throw new CannotStart(
+    throw new StartFailure(
       `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from where you keep your secrets, or name its folder with --keys. If they are lost: muster keys create --keys ${folder}`,
     );
   const made = newKeys(clock.nowMs());
@@ -124,7 +124,7 @@ function firstKeys({ folder, clock, log, recorded }: KeyRingOptions): ControlPla
   return made;
 }
 
-function load(keys: ControlPlaneKeys): Loaded {
+function load(keys: ControlPlaneKeys): LoadedKeys {
   try {
     return {
       text: JSON.stringify(keys),
@@ -133,8 +133,11 @@ function load(keys: ControlPlaneKeys): Loaded {
       authorities: keys.authorities.map((one) => ({ ...one, certificate: new X509Certificate(one.certificate) })),
     };
   } catch (error) {
-    throw new CannotStart(`${(error as Error).message}: a key of this control plane is damaged. Copy the file again.`, {
-      cause: error,
-    });
+    throw new StartFailure(
+      `${(error as Error).message}: a key of this control plane is damaged. Copy the file again.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

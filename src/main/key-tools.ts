@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fingerprintsOf } from '../agent/runtime.ts';
 import { EXIT, Failure, type KeysSummary } from '../cli/index.ts';
 import {
-  inForce,
+  keysInForce,
   keyFileIn,
   readKeys,
   replaceLostKeys,
@@ -12,10 +12,10 @@ import {
   writeKeys,
   type ControlPlaneKeys,
 } from './key-file.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 export function showKeyFile(folder: string, tlsCert?: string): KeysSummary {
-  const keys = shown(folder, found(folder), Date.now());
+  const keys = toKeysShown(folder, requireKeys(folder), Date.now());
   return tlsCert === undefined ? keys : { ...keys, server: serverIn(tlsCert) };
 }
 
@@ -32,9 +32,9 @@ function serverIn(file: string): NonNullable<KeysSummary['server']> {
 
 export function rotateKeyFile(folder: string, overlapMs: number): KeysSummary {
   const nowMs = Date.now();
-  const rotated = rotateKeys(found(folder), nowMs, overlapMs);
+  const rotated = rotateKeys(requireKeys(folder), nowMs, overlapMs);
   writeKeys(folder, rotated);
-  return shown(folder, rotated, nowMs);
+  return toKeysShown(folder, rotated, nowMs);
 }
 
 /** Never over keys that are there: agents trust those. */
@@ -51,15 +51,15 @@ export function createKeyFile(folder: string): KeysSummary {
   } catch (error) {
     throw new Failure(EXIT.refused, `The keys cannot be written to ${folder}: ${(error as Error).message}`);
   }
-  return shown(folder, made, nowMs);
+  return toKeysShown(folder, made, nowMs);
 }
 
-function found(folder: string): ControlPlaneKeys {
+function requireKeys(folder: string): ControlPlaneKeys {
   let keys: ControlPlaneKeys | undefined;
   try {
     keys = readKeys(folder);
   } catch (error) {
-    if (!(error instanceof CannotStart)) throw error;
+    if (!(error instanceof StartFailure)) throw error;
     throw new Failure(EXIT.refused, error.message);
   }
   if (keys !== undefined) return keys;
@@ -69,7 +69,7 @@ function found(folder: string): ControlPlaneKeys {
   );
 }
 
-function shown(folder: string, { serial, signing, authorities }: ControlPlaneKeys, nowMs: number): KeysSummary {
+function toKeysShown(folder: string, { serial, signing, authorities }: ControlPlaneKeys, nowMs: number): KeysSummary {
   type Key = ControlPlaneKeys['signing'][number];
   const row = (use: KeysSummary['keys'][number]['use']) => (key: Key) => ({
     id: key.id,
@@ -81,8 +81,8 @@ function shown(folder: string, { serial, signing, authorities }: ControlPlaneKey
     file: keyFileIn(folder),
     serial,
     keys: [
-      ...inForce(signing, nowMs).map(row('signing')),
-      ...inForce(authorities, nowMs).map(row('agent certificates')),
+      ...keysInForce(signing, nowMs).map(row('signing')),
+      ...keysInForce(authorities, nowMs).map(row('agent certificates')),
     ],
   };
 }

@@ -1,5 +1,5 @@
 // `--listen` as people write it: host:port, [v6]:port, :port or a port alone.
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -9,11 +9,11 @@ export interface ListenAddress {
 const LOOPBACK = '127.0.0.1';
 const PORT_MAX = 65_535;
 
-export function listenAddress(text: string): ListenAddress {
+export function parseListenAddress(text: string): ListenAddress {
   const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:]*)):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > PORT_MAX) {
-    throw new CannotStart(`"${text}" is not an address to listen on. Write it like 127.0.0.1:7070 or [::1]:7070.`);
+    throw new StartFailure(`"${text}" is not an address to listen on. Write it like 127.0.0.1:7070 or [::1]:7070.`);
   }
   return { host: bracketed ?? (plain === undefined || plain === '' ? LOOPBACK : plain), port };
 }

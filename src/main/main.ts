@@ -19,8 +19,8 @@ async function run(): Promise<number> {
     version,
     starters: {
       serve: async (options) => (await import('./serve.ts')).serve(options as never, version),
-      demo: async (options) => (await import('./demo.ts')).demo(options as never, version),
-      agent: async (options) => (await import('./agent.ts')).agent(options as never),
+      demo: async (options) => (await import('./demo.ts')).runDemo(options as never, version),
+      agent: async (options) => (await import('./agent.ts')).runAgent(options as never),
     },
     stores: {
       verify: async (asked) => (await stores()).verify(asked),

@@ -4,7 +4,7 @@ import type { StoreKeys, StoreKeysPlace } from '../cli/index.ts';
 import type { DumpSink, FindDocument } from '../journal/runtime.ts';
 import { KEYS_RESOURCE, parseKeyIds, type KeyIds } from '../keys/index.ts';
 import { KEY_FILE, keyFileIn, readKeys } from './key-file.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 const [KIND, ID] = KEYS_RESOURCE;
 
@@ -54,7 +54,7 @@ function stateOf({ signing, serial }: StoreKeys, folder: string): StoreKeysPlace
     const isSameLine = there.serial >= serial && there.signing.some(({ id }) => id === signing[0]);
     return isSameLine ? 'in-place' : 'different';
   } catch (error) {
-    if (error instanceof CannotStart) return 'unreadable';
+    if (error instanceof StartFailure) return 'unreadable';
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // The credentials of network back ends, from the file that the operator names. They stay in the memory of this process.
 import { readFileSync } from 'node:fs';
 import { parseCredentials, type Credentials } from '../network/index.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 export function readNetworkCredentials(path: string | undefined): Credentials {
   if (path === undefined) return new Map();
@@ -9,11 +9,11 @@ export function readNetworkCredentials(path: string | undefined): Credentials {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new CannotStart(`--network-credentials ${path} cannot be read: ${(error as Error).message}`, {
+    throw new StartFailure(`--network-credentials ${path} cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
   const read = parseCredentials(text);
-  if ('problems' in read) throw new CannotStart(`--network-credentials ${path}: ${read.problems.join('; ')}.`);
+  if ('problems' in read) throw new StartFailure(`--network-credentials ${path}: ${read.problems.join('; ')}.`);
   return read;
 }

@@ -1,6 +1,6 @@
 // muster dataplane diff and trace: what is on the switch of this machine, beside what the last view of its agent says. Nothing is
 // changed, and no server is asked.
-import { Memory, FileDisk, DiskFailed } from '../agent/runtime.ts';
+import { AgentStateStore, FileDisk, DiskFailed } from '../agent/runtime.ts';
 import { EXIT, Failure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
 import {
   annotateTrace,
@@ -15,10 +15,10 @@ import {
   EMPTY_COMPILE_RESULT,
 } from '../dataplane/index.ts';
 import type { OvsSwitch } from '../dataplane/runtime.ts';
-import { NotRunning, openSwitch } from './ovs-machine.ts';
-import { CannotStart } from './start-failure.ts';
+import { SwitchNotRunning, openSwitch } from './ovs-machine.ts';
+import { StartFailure } from './start-failure.ts';
 
-interface Wanted {
+interface DesiredSwitch {
   readonly host: string;
   readonly compiled: ReturnType<typeof compile>;
   /** The interfaces of the instances in the view. */
@@ -26,25 +26,25 @@ interface Wanted {
 }
 
 export const compareSwitch: NodeTools['compareSwitch'] = async (asked) => {
-  const { host, compiled, explained } = await wantedIn(asked.state);
-  return onSwitch(asked, async (ovs) => {
+  const { host, compiled, explained } = await readDesiredSwitch(asked.state);
+  return withSwitch(asked, async (ovs) => {
     const [read, interfaces] = [await ovs.read(), await ovs.interfaces()];
     return { host, ...compareContents(compiled, read, findStrayPorts({ interfaces, flows: read.flows }, explained)) };
   });
 };
 
 export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
-  const { compiled } = await wantedIn(asked.state);
-  return annotateTrace(await onSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
+  const { compiled } = await readDesiredSwitch(asked.state);
+  return annotateTrace(await withSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
 };
 
 /** What the agent goes by: its last view, or nothing at all once it was told to leave. */
-async function wantedIn(folder: string): Promise<Wanted> {
+async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
   const problems: string[] = [];
   const say = (_facts: object, message: string): void => void problems.push(message);
-  const memory = new Memory(new FileDisk(folder), { info: say, warn: say, error: say });
+  const memory = new AgentStateStore(new FileDisk(folder), { info: say, warn: say, error: say });
   try {
-    const [taken, { leaving, left }] = [await memory.view(), await memory.identity()];
+    const [taken, { leaving, left }] = [await memory.readView(), await memory.readIdentity()];
     if (taken === undefined) {
       const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`;
       throw new Failure(
@@ -66,14 +66,14 @@ async function wantedIn(folder: string): Promise<Wanted> {
   }
 }
 
-async function onSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
+async function withSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
   let ovs: OvsSwitch | undefined;
   try {
     ovs = openSwitch({ ...asked, database: asked.ovs, readOnly: true });
     return await work(ovs);
   } catch (error) {
-    if (error instanceof CannotStart) {
-      const code = error instanceof NotRunning ? EXIT.unreachable : EXIT.usage;
+    if (error instanceof StartFailure) {
+      const code = error instanceof SwitchNotRunning ? EXIT.unreachable : EXIT.usage;
       throw new Failure(code, error.message, { cause: error });
     }
     if (error instanceof SwitchRefused) {

@@ -4,10 +4,10 @@ import type { IntegrityFinding } from '../alarms/index.ts';
 import { findKeyIds } from '../keys/index.ts';
 import { Journal, StoreDamaged, type JournalOptions } from '../journal/index.ts';
 import type { OpenStore } from './open-store.ts';
-import { CannotStart } from './start-failure.ts';
-import type { Finding, Witness } from './witness.ts';
+import { StartFailure } from './start-failure.ts';
+import type { WitnessFinding, Witness } from './witness.ts';
 
-export interface OpenJournal {
+export interface OpenJournalOptions {
   readonly open: OpenStore;
   readonly witness: Witness;
   readonly log: Logger;
@@ -16,20 +16,20 @@ export interface OpenJournal {
   readonly journal: Omit<JournalOptions, 'store'>;
 }
 
-export interface Opened {
+export interface OpenedJournal {
   readonly journal: Journal;
   /** What was accepted, to be put on record. */
   readonly accepted: readonly IntegrityFinding[];
 }
 
-export async function openJournal(options: OpenJournal): Promise<Opened> {
+export async function openJournal(options: OpenJournalOptions): Promise<OpenedJournal> {
   const { open, acceptLoss } = options;
   const journal = new Journal({ ...options.journal, store: open.store });
-  const repaired = await openRepaired(journal, options);
+  const repaired = await openOrRepair(journal, options);
   const lost = await examineWitness(journal, options);
   const accepted = [...repaired, ...lost];
   if (acceptLoss !== undefined && accepted.length === 0) {
-    throw new CannotStart(
+    throw new StartFailure(
       `--accept-loss ${acceptLoss} was given, but nothing is lost: the store is at revision ${journal.fleet.revision}. ` +
         `Start without it.`,
     );
@@ -37,7 +37,10 @@ export async function openJournal(options: OpenJournal): Promise<Opened> {
   return { journal, accepted };
 }
 
-async function openRepaired(journal: Journal, { open, log, acceptLoss }: OpenJournal): Promise<IntegrityFinding[]> {
+async function openOrRepair(
+  journal: Journal,
+  { open, log, acceptLoss }: OpenJournalOptions,
+): Promise<IntegrityFinding[]> {
   try {
     await journal.open();
     return [];
@@ -49,13 +52,13 @@ async function openRepaired(journal: Journal, { open, log, acceptLoss }: OpenJou
     const notes = await open.repair();
     for (const note of notes) log.warn({ note }, 'repaired');
     await journal.open();
-    return [acceptedLoss(head, { detail: shortened([message, ...notes].join('; ')) })];
+    return [lossAcceptedFinding(head, { detail: truncate([message, ...notes].join('; ')) })];
   }
 }
 
 async function examineWitness(
   journal: Journal,
-  { witness, open, log, acceptLoss }: OpenJournal,
+  { witness, open, log, acceptLoss }: OpenJournalOptions,
 ): Promise<IntegrityFinding[]> {
   const finding = await witness.examine(open.store, journal.fleet.revision);
   if (finding.kind === 'nothing-known' && finding.why !== undefined) log.warn({ why: finding.why }, 'no witness');
@@ -71,7 +74,7 @@ async function examineWitness(
     );
   }
   log.error({ seen, head, fallsBackTo }, 'the store has lost commits, which was accepted');
-  return [acceptedLoss(fallsBackTo, { lostTo: seen })];
+  return [lossAcceptedFinding(fallsBackTo, { lostTo: seen })];
 }
 
 /**
@@ -80,8 +83,8 @@ async function examineWitness(
  */
 function judgeOtherJournal(
   journal: Journal,
-  { journalId, seen, head }: Extract<Finding, { kind: 'other-journal' }>,
-  { open, log, acceptLoss }: Pick<OpenJournal, 'open' | 'log' | 'acceptLoss'>,
+  { journalId, seen, head }: Extract<WitnessFinding, { kind: 'other-journal' }>,
+  { open, log, acceptLoss }: Pick<OpenJournalOptions, 'open' | 'log' | 'acceptLoss'>,
 ): IntegrityFinding[] {
   if (findKeyIds(journal.fleet)?.journals.includes(journalId) === true) {
     log.info({ journalId, seen }, 'a backup of the journal that this data folder was used with was restored');
@@ -92,10 +95,10 @@ function judgeOtherJournal(
     `revision ${seen} of the journal ${journalId} was acknowledged here. Was the database of another fleet put in its place?`;
   if (acceptLoss !== head) throw refusal(what, head);
   log.error({ journalId, seen, head }, 'the store is of another fleet than this data folder, which was accepted');
-  return [acceptedLoss(head, { detail: what })];
+  return [lossAcceptedFinding(head, { detail: what })];
 }
 
-function acceptedLoss(revision: number, facts: Readonly<Record<string, string | number>>): IntegrityFinding {
+function lossAcceptedFinding(revision: number, facts: Readonly<Record<string, string | number>>): IntegrityFinding {
   const place = String(revision);
   return { code: 'loss-accepted', place, facts: { ...facts, revision, place } };
 }
@@ -103,12 +106,12 @@ function acceptedLoss(revision: number, facts: Readonly<Record<string, string | 
 /** An alarm is a document, and those do not grow. */
 const DETAIL_MAX = 2000;
 
-function shortened(text: string): string {
+function truncate(text: string): string {
   return text.length <= DETAIL_MAX ? text : `${text.slice(0, DETAIL_MAX)}…`;
 }
 
-function refusal(what: string, revision: number): CannotStart {
-  return new CannotStart(
+function refusal(what: string, revision: number): StartFailure {
+  return new StartFailure(
     `${what} Bring the right database back, or restore a backup ("muster restore"). To go on with what is there, and accept ` +
       `that the rest is lost, start once with --accept-loss ${revision}.`,
   );

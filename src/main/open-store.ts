@@ -12,8 +12,8 @@ import {
 } from '../journal/runtime.ts';
 import { DECIDING_LEASE } from '../operations/runtime.ts';
 import { lockFolder, prepareFolder } from './data-folder.ts';
-import { demandBegun, demandDatabase, tracesIn } from './begun-before.ts';
-import { CannotStart, cannotOpenStore } from './start-failure.ts';
+import { requireFleet, requireDatabase, findTraces } from './begun-before.ts';
+import { StartFailure, cannotOpenStore } from './start-failure.ts';
 
 export interface OpenStore {
   /** For sentences: without a password. */
@@ -31,7 +31,7 @@ export const DATABASE_FILE = 'muster.db';
 export async function openStore(wanted: string, dataFolder: string): Promise<OpenStore> {
   if (wanted === 'sqlite') return openEmbedded(dataFolder);
   if (/^postgres(?:ql)?:\/\//.test(wanted)) return openShared(wanted, dataFolder);
-  throw new CannotStart(
+  throw new StartFailure(
     `"${wanted}" is not a store. Say sqlite, or give a URL like postgres://user@host/database, with several hosts as a,b,c.`,
   );
 }
@@ -40,10 +40,10 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
   const folder = lockFolder(dataFolder);
   const path = join(dataFolder, DATABASE_FILE);
   try {
-    const traces = demandDatabase(dataFolder, path);
-    const store = await opened(path, () => openSqliteStore({ path }));
-    await demandBegun(store, { dataFolder, name: path, traces });
-    await takeOverFromTheDead(store);
+    const traces = requireDatabase(dataFolder, path);
+    const store = await openOrFail(path, () => openSqliteStore({ path }));
+    await requireFleet(store, { dataFolder, name: path, traces });
+    await releaseStaleLease(store);
     return {
       name: path,
       store,
@@ -61,7 +61,7 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
 }
 
 /** The folder is this process's alone, so a lease that is still good belongs to a process that was killed. */
-async function takeOverFromTheDead(store: Store): Promise<void> {
+async function releaseStaleLease(store: Store): Promise<void> {
   const lease = await store.readLease(DECIDING_LEASE);
   if (lease !== undefined && lease.expiresInMs > 0) await store.releaseLease(DECIDING_LEASE, lease.epoch);
 }
@@ -70,16 +70,16 @@ async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   // Only for the first admin token: several servers may share it.
   prepareFolder(dataFolder);
   const parsed = parsePostgresUrl(url, process.env);
-  if (parsed.kind === 'refused') throw new CannotStart(`The URL of the store cannot be used: ${parsed.detail}.`);
+  if (parsed.kind === 'refused') throw new StartFailure(`The URL of the store cannot be used: ${parsed.detail}.`);
   const name = describePostgresUrl(parsed.url);
   // Before the store is looked at: another server that begins it now writes its traces after its first commit.
-  const traces = tracesIn(dataFolder);
-  const store = await opened(name, () => openPostgresStore({ connectionString: url }));
-  await demandBegun(store, { dataFolder, name, traces });
+  const traces = findTraces(dataFolder);
+  const store = await openOrFail(name, () => openPostgresStore({ connectionString: url }));
+  await requireFleet(store, { dataFolder, name, traces });
   return { name, store, repair: () => repairPostgres(url), check: () => () => undefined, close: () => store.close() };
 }
 
-async function opened(name: string, open: () => Promise<Store>): Promise<Store> {
+async function openOrFail(name: string, open: () => Promise<Store>): Promise<Store> {
   try {
     return await open();
   } catch (error) {

@@ -3,14 +3,20 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Namespaces, PacketDesk, SimulatedDriver, type Performed, type SimulatedMachine } from '../agent/runtime.ts';
+import {
+  NamespaceRuntime,
+  PacketResponder,
+  NodeDriver,
+  type TaskResult,
+  type NodeDriverOptions,
+} from '../agent/runtime.ts';
 import { SwitchDown } from '../dataplane/index.ts';
 import { BadAddress, OvsSwitch, parseAddress } from '../dataplane/runtime.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
-export interface OvsMachineOptions {
+export interface OvsNodeOptions {
   readonly database: string;
   readonly ovsOpenflow?: string;
   readonly ovsControl?: string;
@@ -22,35 +28,35 @@ export interface OvsMachineOptions {
 
 const run = promisify(execFile);
 
-export function ovsMachine(
-  options: OvsMachineOptions,
-  { log, ...machine }: SimulatedMachine & { readonly log: Log },
-): { readonly driver: SimulatedDriver; close(): Promise<void> } {
+export function createOvsNode(
+  options: OvsNodeOptions,
+  { log, ...machine }: NodeDriverOptions & { readonly log: Log },
+): { readonly driver: NodeDriver; close(): Promise<void> } {
   const { netns } = options;
   const ovs = openSwitch(options);
   const namespaces =
     netns === undefined
       ? undefined
-      : new Namespaces({ hostNamespace: netns, run: runCommand, clock: realClock, plugs: ovs });
-  const packets = new PacketDesk({ wire: ovs, clock: realClock, log });
-  const driver = new SimulatedDriver({
+      : new NamespaceRuntime({ hostNamespace: netns, run: runCommand, clock: realClock, plugs: ovs });
+  const responder = new PacketResponder({ packets: ovs, clock: realClock, log });
+  const driver = new NodeDriver({
     ...machine,
     facts: { driver: 'open-vswitch' },
-    tasks: { preflight: () => preflight(ovs) },
+    taskHandlers: { preflight: () => preflight(ovs) },
     switch: ovs,
-    packets,
+    responder,
     // What is real takes the time that it takes.
     ...(namespaces !== undefined && {
       durations: {},
-      realise: (instances) => namespaces.bring(instances),
-      learn: (subnets) => namespaces.learn(subnets),
+      materialize: (instances) => namespaces.reconcile(instances),
+      onSubnets: (subnets) => namespaces.updateSubnets(subnets),
     }),
   });
   return { driver, close: () => ovs.close() };
 }
 
 /** A host whose switch does not answer would be given instances that reach nobody. */
-async function preflight(ovs: OvsSwitch): Promise<Performed> {
+async function preflight(ovs: OvsSwitch): Promise<TaskResult> {
   try {
     await ovs.identity();
     return { outcome: 'done' };
@@ -61,15 +67,15 @@ async function preflight(ovs: OvsSwitch): Promise<Performed> {
 }
 
 /** Nothing is wrong with what was asked for; the switch is not there. */
-export class NotRunning extends CannotStart {}
+export class SwitchNotRunning extends StartFailure {}
 
 /** `readOnly`: nothing on it is changed, not even to set it up. */
-export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonly readOnly?: boolean }): OvsSwitch {
+export function openSwitch(options: Omit<OvsNodeOptions, 'netns'> & { readonly readOnly?: boolean }): OvsSwitch {
   const { database, bridge, external, datapath, readOnly = false } = options;
   const plan = { bridge, external, datapath, readOnly };
   try {
     const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
-    const control = options.ovsControl ?? controlBeside(database);
+    const control = options.ovsControl ?? controlSocketFinder(database);
     const daemonCheck =
       options.ovsControl === undefined ? { isDaemonGone: () => isDaemonGone(folderOf(database)) } : {};
     return new OvsSwitch({
@@ -82,7 +88,7 @@ export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonl
       random: Math.random,
     });
   } catch (error) {
-    if (error instanceof BadAddress) throw new CannotStart(`${error.message}.`, { cause: error });
+    if (error instanceof BadAddress) throw new StartFailure(`${error.message}.`, { cause: error });
     throw error;
   }
 }
@@ -94,25 +100,25 @@ async function runCommand([program = '', ...args]: readonly string[]): Promise<s
 function folderOf(database: string): string {
   const { kind } = parseAddress(database);
   if (kind === 'tcp') {
-    throw new CannotStart(`With a database at "${database}", say --ovs-openflow and --ovs-control as well.`);
+    throw new StartFailure(`With a database at "${database}", say --ovs-openflow and --ovs-control as well.`);
   }
   return dirname(database.slice('unix:'.length));
 }
 
 /** As the daemon names it by itself, after its process: another one each time that it is started. */
-function controlBeside(database: string): () => string {
-  const find = (): string => `unix:${controlIn(folderOf(database))}`;
+function controlSocketFinder(database: string): () => string {
+  const find = (): string => `unix:${findControlSocket(folderOf(database))}`;
   find();
   return find;
 }
 
-function controlIn(folder: string): string {
+function findControlSocket(folder: string): string {
   const file = join(folder, 'ovs-vswitchd.pid');
   try {
     return join(folder, `ovs-vswitchd.${readFileSync(file, 'utf8').trim()}.ctl`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new NotRunning(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
+    throw new SwitchNotRunning(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
   }
 }
 

@@ -2,7 +2,7 @@
 // what was planted as a link is refused before anything in it is opened; modes of files that are ours are tightened.
 import { chmodSync, lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -41,7 +41,7 @@ export function checkPrivateFolder(folder: string, option: '--data' | '--state')
 /** systemd's DynamicUser= reaches a state folder through a link that root has made: root may do anything anyway. */
 function refuseLink(path: string, uid: number, option: string): void {
   if (uid !== ROOT && lstatSync(path).uid === ROOT) return;
-  throw new CannotStart(
+  throw new StartFailure(
     `${path} is a symbolic link: whoever made it decides where secrets are written. ` +
       `Name the folder itself, with ${option} ${realPathOf(path)}, or remove the link.`,
   );
@@ -54,9 +54,9 @@ function refuseOtherOwner(
 ): void {
   if (stats.uid === ours.uid) return;
   const recursive = ours.isFolder ? '-R ' : '';
-  throw new CannotStart(
+  throw new StartFailure(
     `${path} belongs to user ${stats.uid}, and this program runs as user ${ours.uid}. ` +
-      `Run it as user ${stats.uid}, or give it the ${ours.isFolder ? 'folder' : 'file'}: chown ${recursive}${ours.uid} ${quoted(path)}`,
+      `Run it as user ${stats.uid}, or give it the ${ours.isFolder ? 'folder' : 'file'}: chown ${recursive}${ours.uid} ${quoteForShell(path)}`,
   );
 }
 
@@ -68,9 +68,9 @@ function tightenFolder(path: string, { mode }: Stats): void {
     return;
   }
   const may = (mode & OTHERS_WRITE) === 0 ? 'read' : 'write to';
-  throw new CannotStart(
+  throw new StartFailure(
     `Other users of this machine may ${may} ${path} (mode ${octal(mode)}), which holds tokens and the journal. ` +
-      `Look whether anything in it is not yours, then: chmod 700 ${quoted(path)}`,
+      `Look whether anything in it is not yours, then: chmod 700 ${quoteForShell(path)}`,
   );
 }
 
@@ -80,7 +80,7 @@ function checkEntry(path: string, uid: number): void {
   if (stats === undefined) return;
   if (!stats.isFile() && !stats.isDirectory()) {
     const what = stats.isSymbolicLink() ? `a symbolic link to ${realPathOf(path)}` : 'not a file';
-    throw new CannotStart(
+    throw new StartFailure(
       `${path} is ${what}, and Muster makes no such thing: it may have been planted. Find out who made it, then remove it.`,
     );
   }
@@ -91,7 +91,7 @@ function checkEntry(path: string, uid: number): void {
 
 function realPathOf(path: string): string {
   try {
-    return quoted(realpathSync(path));
+    return quoteForShell(realpathSync(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'nothing';
     throw error;
@@ -103,6 +103,6 @@ function octal(mode: number): string {
 }
 
 /** To be pasted into a shell. */
-function quoted(path: string): string {
+function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

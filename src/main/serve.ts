@@ -1,13 +1,13 @@
 // muster serve: one control plane server, until it is stopped.
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { AgentCertificates } from './agent-certificates.ts';
+import type { AgentCertificatePolicy } from './agent-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
-import { listenAddress } from './listen-address.ts';
+import { parseListenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
-import { CannotStart, fullDisk } from './start-failure.ts';
-import { isOnTerminal, stopSignal, untilStopped } from './until-stopped.ts';
+import { StartFailure, diskFullFailure } from './start-failure.ts';
+import { isOnTerminal, listenForStop, runUntilStopped } from './until-stopped.ts';
 
 /** As the command line hands them in. */
 export interface ServeOptions {
@@ -18,7 +18,7 @@ export interface ServeOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly keys?: string;
-  readonly agentCertificates: AgentCertificates;
+  readonly agentCertificates: AgentCertificatePolicy;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
   /** A revision, as text. */
@@ -46,20 +46,20 @@ export async function runServer(
 ): Promise<number> {
   const started: { plane?: ControlPlane } = {};
   const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
-  const stop = stopSignal((text) => process.stderr.write(text), reload);
+  const stop = listenForStop((text) => process.stderr.write(text), reload);
   writePrivateFilesOnly();
   const log = programLog(options.logLevel);
   try {
     const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
     started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
-    const running = await withDemo(plane, options, log);
+    const running = await startDemoAgents(plane, options, log);
     await tell(plane);
-    await untilStopped({ ended: running.broken, stop: () => running.stop() }, stop);
+    await runUntilStopped({ ended: running.failed, stop: () => running.stop() }, stop);
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;
   } catch (error) {
-    const understood = error instanceof CannotStart ? error : fullDisk(options.data, error);
+    const understood = error instanceof StartFailure ? error : diskFullFailure(options.data, error);
     if (understood !== undefined) writeSentence(process.stderr, `${understood.message}\n`);
     else log.fatal({ err: error }, 'stopped by a fault of the program');
     return 1;
@@ -69,16 +69,16 @@ export async function runServer(
 function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal'> {
   const { tlsCert, tlsKey, advertise, networkCredentials } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new CannotStart('TLS needs both --tls-cert and --tls-key.');
+    throw new StartFailure('TLS needs both --tls-cert and --tls-key.');
   }
   if (options.agentCertificates === 'required' && tlsCert === undefined) {
-    throw new CannotStart('Agents show certificates over TLS only: --agent-certificates required needs --tls-cert.');
+    throw new StartFailure('Agents show certificates over TLS only: --agent-certificates required needs --tls-cert.');
   }
   if (advertise !== undefined && !URL.canParse(advertise)) {
-    throw new CannotStart(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
+    throw new StartFailure(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
   }
   const store = options.store ?? process.env['MUSTER_STORE'] ?? 'sqlite';
-  demandAddress(options, store);
+  requireReachableAddress(options, store);
   return {
     dataFolder: options.data,
     listen: options.listen,
@@ -96,13 +96,13 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
 }
 
 /** Servers that share a store send writes to each other: "everywhere" is no address to send to. */
-function demandAddress({ listen, advertise }: ServeOptions, store: string): void {
-  const { host } = listenAddress(listen);
+function requireReachableAddress({ listen, advertise }: ServeOptions, store: string): void {
+  const { host } = parseListenAddress(listen);
   if (store === 'sqlite' || advertise !== undefined || (host !== '0.0.0.0' && host !== '::')) return;
-  throw new CannotStart(`Other servers cannot reach this one at ${host}. Name its own address with --advertise.`);
+  throw new StartFailure(`Other servers cannot reach this one at ${host}. Name its own address with --advertise.`);
 }
 
-async function withDemo(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {
+async function startDemoAgents(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {
   const isEmpty = options.demo === '0' || options.demo === 'none';
   if (isEmpty && options.simulatedAgents !== true) return plane;
   const { startDemoFleet } = await import('./demo-fleet.ts');

@@ -2,14 +2,14 @@
 import { StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 
 /** Nothing was started, and this is why. */
-export class CannotStart extends Error {
+export class StartFailure extends Error {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super(message, options);
     this.name = 'CannotStart';
   }
 }
 
-export function cannotOpenFolder(folder: string, error: unknown): CannotStart {
+export function cannotOpenFolder(folder: string, error: unknown): StartFailure {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
     code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
@@ -22,7 +22,7 @@ export function cannotOpenFolder(folder: string, error: unknown): CannotStart {
             ? 'the disk is full'
             : message;
   const toDo = why === 'the disk is full' ? 'Make room there' : 'Make it writable';
-  return new CannotStart(`The data folder ${folder} cannot be used: ${why}. ${toDo}, or name another with --data.`, {
+  return new StartFailure(`The data folder ${folder} cannot be used: ${why}. ${toDo}, or name another with --data.`, {
     cause: error,
   });
 }
@@ -33,11 +33,11 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /** Any file of a start may be the first that finds no room. Undefined for anything else. */
-export function fullDisk(folder: string, error: unknown): CannotStart | undefined {
+export function diskFullFailure(folder: string, error: unknown): StartFailure | undefined {
   return isDiskFull(error) ? cannotOpenFolder(folder, error) : undefined;
 }
 
-export function cannotListen(listen: string, error: unknown): CannotStart {
+export function cannotListen(listen: string, error: unknown): StartFailure {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
     code === 'EADDRINUSE'
@@ -47,13 +47,13 @@ export function cannotListen(listen: string, error: unknown): CannotStart {
         : code === 'EACCES'
           ? 'ports below 1024 need more rights'
           : message;
-  return new CannotStart(`Cannot listen on ${listen}: ${why}.`, { cause: error });
+  return new StartFailure(`Cannot listen on ${listen}: ${why}.`, { cause: error });
 }
 
 /** Undefined for a bug, which is to be seen as it is. */
-export function cannotOpenStore(store: string, error: unknown): CannotStart | undefined {
+export function cannotOpenStore(store: string, error: unknown): StartFailure | undefined {
   if (error instanceof StoreUnusable || error instanceof StoreUnavailable) {
-    return new CannotStart(`The store ${store} cannot be used: ${error.message}.`, { cause: error });
+    return new StartFailure(`The store ${store} cannot be used: ${error.message}.`, { cause: error });
   }
   return undefined;
 }

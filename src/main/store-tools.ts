@@ -22,29 +22,28 @@ import { BackupDamaged, readBackup, writeBackup } from './backup-file.ts';
 import { lockFolder } from './data-folder.ts';
 import { KeyNames, locateKeys } from './named-keys.ts';
 import { DATABASE_FILE } from './open-store.ts';
-import { CannotStart } from './start-failure.ts';
+import { StartFailure } from './start-failure.ts';
 
 export function storeTools(version: string, nowMs: () => number): StoreTools {
   return {
     verify: (asked) =>
-      explained(async () => {
+      explainFailures(async () => {
         const { file } = asked;
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const sink = withProgress(together(read.verifier, read.keys), asked.progress);
-        const digest = file === undefined ? await dumped(asked, sink) : (await readBackup(file, sink)).sha256;
-        return shown(read, digest);
+        const sink = withProgress(fanOut(read.verifier, read.keys), asked.progress);
+        const digest = file === undefined ? await dumpStore(asked, sink) : (await readBackup(file, sink)).sha256;
+        return summarize(read, digest);
       }),
     backup: (asked) =>
-      explained(async () => {
+      explainFailures(async () => {
         if (existsSync(asked.file)) throw new Failure(EXIT.usage, `${asked.file} exists already. Name another file.`);
         const options = { path: asked.file, version, nowMs: nowMs() };
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const all = (sink: DumpSink): DumpSink =>
-          withProgress(together(read.verifier, read.keys, sink), asked.progress);
+        const all = (sink: DumpSink): DumpSink => withProgress(fanOut(read.verifier, read.keys, sink), asked.progress);
         const written = await withReader(asked, (reader) => writeBackup((sink) => reader.dump(all(sink)), options));
-        return { file: asked.file, ...shown(read, written.sha256) };
+        return { file: asked.file, ...summarize(read, written.sha256) };
       }),
-    restore: (asked) => explained(() => restore(asked)),
+    restore: (asked) => explainFailures(() => restore(asked)),
   };
 }
 
@@ -53,8 +52,8 @@ async function restore(
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
   const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
   // To its end, before anything is written: what is not whole is not begun with.
-  const { sha256: digest } = await readBackup(asked.file, together(read.verifier, read.keys));
-  const { damage, keys, revision, documents, commits } = shown(read, digest);
+  const { sha256: digest } = await readBackup(asked.file, fanOut(read.verifier, read.keys));
+  const { damage, keys, revision, documents, commits } = summarize(read, digest);
   if (damage.length > 0) throw new Failure(EXIT.refused, `${asked.file} is damaged: ${damage.join('; ')}.`);
   return withTarget(asked, async (target) => {
     await target.begin(digest);
@@ -76,12 +75,12 @@ async function restore(
   });
 }
 
-interface Read {
+interface DumpInspection {
   readonly verifier: Verifier;
   readonly keys: KeyNames;
 }
 
-function shown({ verifier, keys: { found: keys } }: Read, digest: string | undefined) {
+function summarize({ verifier, keys: { found: keys } }: DumpInspection, digest: string | undefined) {
   const { damage, ...verified } = verifier.finish();
   return {
     ...verified,
@@ -92,7 +91,7 @@ function shown({ verifier, keys: { found: keys } }: Read, digest: string | undef
   };
 }
 
-function together(...sinks: readonly DumpSink[]): DumpSink {
+function fanOut(...sinks: readonly DumpSink[]): DumpSink {
   return {
     head: async (head, find) => {
       for (const sink of sinks) await sink.head(head, find);
@@ -125,7 +124,7 @@ function withProgress(sink: DumpSink, progress: ((done: number, all: number) => 
   };
 }
 
-async function dumped(asked: StoreToolOptions, sink: DumpSink): Promise<undefined> {
+async function dumpStore(asked: StoreToolOptions, sink: DumpSink): Promise<undefined> {
   await withReader(asked, (reader) => reader.dump(sink));
 }
 
@@ -179,15 +178,15 @@ function isShared(store: string | undefined): store is string {
   return store !== undefined && store !== 'sqlite';
 }
 
-async function explained<T>(work: () => Promise<T>): Promise<T> {
+async function explainFailures<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof StoreUnavailable) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });
     if (error instanceof StoreUnusable || error instanceof BackupDamaged) {
-      throw new Failure(EXIT.refused, sentence(error.message), { cause: error });
+      throw new Failure(EXIT.refused, capitalize(error.message), { cause: error });
     }
-    if (error instanceof CannotStart) throw new Failure(EXIT.refused, error.message, { cause: error });
+    if (error instanceof StartFailure) throw new Failure(EXIT.refused, error.message, { cause: error });
     const { code, message, path } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && path !== undefined)
       throw new Failure(EXIT.refused, `There is no ${path}. Check the path.`, { cause: error });
@@ -197,6 +196,6 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function sentence(text: string): string {
+function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ALARM, alarmId, clockJumped, raised, type IntegrityFinding } from '../alarms/index.ts';
+import { ALARM, alarmId, clockJumpedFinding, raiseAlarm, type IntegrityFinding } from '../alarms/index.ts';
 import { Fleet, remove } from '../fleet/index.ts';
 import type { Store, TextChange } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { steadyTime } from './clock.ts';
 import { PROGRAM } from './modules.ts';
-import { findJumpAtStart, trustedTime } from './trusted-time.ts';
+import { findJumpAtStart, createTrustedTime } from './trusted-time.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const START_MS = 1_790_000_000_000;
@@ -28,7 +28,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
     hasPending: () => isDoubted,
   };
   const readClocks = () => ({ ...clocks });
-  const trusted = trustedTime({ journal: { fleet }, integrity, readClocks, server: 'm1:7070' });
+  const trusted = createTrustedTime({ journal: { fleet }, integrity, readClocks, server: 'm1:7070' });
   const pass = (wallMs: number): number | undefined => {
     clocks.wallMs += wallMs;
     clocks.monotonicMs += 60_000;
@@ -50,11 +50,11 @@ test('the clock of a server is doubted while the alarm of any server stands: who
   fleet.finishLoad(0);
   const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
   const integrity = { report: () => undefined, hasPending: () => false };
-  const trusted = trustedTime({ journal: { fleet }, integrity, readClocks, server: 'm2:7070' });
+  const trusted = createTrustedTime({ journal: { fleet }, integrity, readClocks, server: 'm2:7070' });
   expect(trusted()).toBe(START_MS);
-  const { code, place, facts } = clockJumped('m1:7070', 'it went ahead');
+  const { code, place, facts } = clockJumpedFinding('m1:7070', 'it went ahead');
   const alarm = { severity: 'critical' as const, reason: { ...facts, code }, sinceMs: START_MS };
-  fleet.apply(1, raised(fleet, alarmId(code, place), alarm));
+  fleet.apply(1, raiseAlarm(fleet, alarmId(code, place), alarm));
   expect(trusted()).toBeUndefined();
   fleet.apply(2, [remove(ALARM, alarmId(code, place))]);
   expect(trusted()).toBe(START_MS);

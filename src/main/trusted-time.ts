@@ -1,6 +1,6 @@
 // By which time something may be forgotten: by none while the clock is in doubt. A clock that jumped is reported, and stays in doubt until
 // an operator has confirmed it. It must never be the steady time of the process: that stays ahead after a clock was set back.
-import { clockJumped, isClockDoubted, type IntegrityFinding } from '../alarms/index.ts';
+import { clockJumpedFinding, isClockDoubted, type IntegrityFinding } from '../alarms/index.ts';
 import type { Journal, Store } from '../journal/index.ts';
 import {
   ClockWatch,
@@ -10,7 +10,7 @@ import {
   type ClockReading,
 } from '../journal/runtime.ts';
 
-export interface TrustedTime {
+export interface TrustedTimeOptions {
   readonly journal: Pick<Journal, 'fleet'>;
   readonly integrity: {
     report(finding: IntegrityFinding): void;
@@ -22,12 +22,17 @@ export interface TrustedTime {
 }
 
 /** Asked each time before something is forgotten: a jump is noticed at the latest then. */
-export function trustedTime({ journal, integrity, readClocks, server }: TrustedTime): () => number | undefined {
+export function createTrustedTime({
+  journal,
+  integrity,
+  readClocks,
+  server,
+}: TrustedTimeOptions): () => number | undefined {
   const watch = new ClockWatch(readClocks());
   return () => {
     const now = readClocks();
     const jump = watch.compare(now);
-    if (jump !== undefined) integrity.report(clockJumped(server, describeJump(jump)));
+    if (jump !== undefined) integrity.report(clockJumpedFinding(server, describeJump(jump)));
     const isDoubted = integrity.hasPending('clock-jumped') || isClockDoubted(journal.fleet);
     return isDoubted ? undefined : now.wallMs;
   };

@@ -18,7 +18,7 @@ export function isOnTerminal(): boolean {
  * Asked for before anything is started, so that Ctrl-C counts from the beginning. `onHangUp` is what SIGHUP does instead of
  * stopping the program.
  */
-export function stopSignal(say: (text: string) => void, onHangUp?: () => void): AbortSignal {
+export function listenForStop(say: (text: string) => void, onHangUp?: () => void): AbortSignal {
   const asked = new AbortController();
   const onSignal = (): void => {
     if (asked.signal.aborted) {
@@ -35,7 +35,7 @@ export function stopSignal(say: (text: string) => void, onHangUp?: () => void): 
 }
 
 /** Runs on until it is stopped. A clean stop is what was asked for: its code is 0. */
-export async function untilStopped(running: Running, signal: AbortSignal): Promise<void> {
+export async function runUntilStopped(running: Running, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

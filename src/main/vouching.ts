@@ -1,17 +1,17 @@
 // How a server proves to agents that it speaks for its control plane: its keys, and what it signs with them.
 import type { Logger } from 'pino';
-import { Vouching, type Desk } from '../agent/runtime.ts';
+import { StatementIssuer, type AgentGateway } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
 import type { Journal, Lease } from '../journal/index.ts';
 import { findKeyIds, findPredecessors } from '../keys/index.ts';
 import { realClock } from './clock.ts';
 import { KeyRing } from './key-ring.ts';
 
-export function keyRingOf(journal: Journal, folder: string, log: Logger): KeyRing {
+export function openKeyRing(journal: Journal, folder: string, log: Logger): KeyRing {
   return new KeyRing({ folder, clock: realClock, log, recorded: findKeyIds(journal.fleet) });
 }
 
-interface VouchingParts {
+interface StatementIssuerInputs {
   readonly journal: Journal;
   readonly keys: KeyRing;
   /** Agents know this server by its certificate. */
@@ -20,10 +20,10 @@ interface VouchingParts {
   readonly deciding: { readonly url?: string; readonly lease?: { holder(): Lease | undefined } };
 }
 
-export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts): Vouching {
+export function createStatementIssuer({ journal, keys, isSecure, deciding }: StatementIssuerInputs): StatementIssuer {
   // Those that have held the lease while this server was there, and itself. Any other is vouched for when it holds the lease.
   const servers = new Set<string>();
-  return new Vouching({
+  return new StatementIssuer({
     journalId: () => journal.journalId,
     succeeds: () => findPredecessors(journal.fleet, journal.journalId),
     signer: () => keys.signer(),
@@ -36,10 +36,12 @@ export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts)
 }
 
 /** What the API adds to answers that agents act on. */
-export function proofsOf(desk: Desk): Pick<ServerOptions, 'onRevokedCredential' | 'signHolder' | 'signRefusal'> {
+export function createProofHooks(
+  desk: AgentGateway,
+): Pick<ServerOptions, 'onRevokedCredential' | 'signHolder' | 'signRefusal'> {
   return {
     onRevokedCredential: (host, token) => desk.refuseRevoked(host, token),
-    signHolder: ({ url, epoch }) => desk.vouching.holder(url, epoch),
-    signRefusal: (credential, code) => desk.vouching.refusal(credential, code),
+    signHolder: ({ url, epoch }) => desk.statements.signHolder(url, epoch),
+    signRefusal: (credential, code) => desk.statements.signCredentialRefusal(credential, code),
   };
 }

@@ -10,14 +10,14 @@ export const WITNESS_FILE = 'witness';
 /** Always as long, so that a shorter text leaves nothing of a longer one behind; one sector. */
 const RECORD_BYTES = 256;
 
-interface Testimony {
+interface WitnessRecord {
   readonly journalId: string;
   readonly revision: number;
   readonly hash?: string;
 }
 
 /** What the witness says of a store. */
-export type Finding =
+export type WitnessFinding =
   | { readonly kind: 'consistent' }
   /** There is no testimony, or it cannot be read. */
   | { readonly kind: 'nothing-known'; readonly why?: string }
@@ -37,7 +37,7 @@ export class Witness {
   }
 
   /** Compares a store with what was seen last. */
-  async examine(store: Store, head: number): Promise<Finding> {
+  async examine(store: Store, head: number): Promise<WitnessFinding> {
     const testimony = this.#read();
     if (testimony === undefined) return { kind: 'nothing-known' };
     if (testimony === 'unreadable') return { kind: 'nothing-known', why: `${this.#path} cannot be read` };
@@ -74,9 +74,9 @@ export class Witness {
     this.#file = undefined;
   }
 
-  #read(): Testimony | 'unreadable' | undefined {
+  #read(): WitnessRecord | 'unreadable' | undefined {
     try {
-      return JSON.parse(readFileSync(this.#path, 'utf8')) as Testimony;
+      return JSON.parse(readFileSync(this.#path, 'utf8')) as WitnessRecord;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       if (error instanceof SyntaxError) return 'unreadable';

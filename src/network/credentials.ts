@@ -2,7 +2,7 @@
 // complaint about the file.
 import { Type } from 'typebox';
 import { parseDocument } from 'yaml';
-import { ALARM, alarmId, cleared, raised } from '../alarms/index.ts';
+import { ALARM, alarmId, clearAlarm, raiseAlarm } from '../alarms/index.ts';
 import { compileChecker, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { CAPABILITIES } from './back-end.ts';
 import { BACK_ENDS, type BackEndName } from './model.ts';
@@ -121,9 +121,9 @@ const ALARM_ID = alarmId(ALARM_CODE, 'fleet');
 
 /** One warning, however many builds took the old path because of it; it goes when the credentials are there. */
 export function missingCredentialsAlarm(fleet: FleetReader, missing: boolean, nowMs: number): Change[] {
-  if (!missing) return cleared(fleet, ALARM_ID);
+  if (!missing) return clearAlarm(fleet, ALARM_ID);
   const reason: Reason = { code: ALARM_CODE, backEnds: withCredentials() };
-  return raised(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
+  return raiseAlarm(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
 }
 
 /** Whether the last build that asked for them found none. */

@@ -1,6 +1,15 @@
 // The HTTP surface of network events: back ends say what happened to ports, people read what was said.
 import { Type } from 'typebox';
-import { answer, closed, ID, listRoute, viewOf, write, type Listing, type Route } from '../access/index.ts';
+import {
+  answer,
+  strictObject,
+  ID,
+  listRoute,
+  defineRepresentation,
+  write,
+  type Listing,
+  type Route,
+} from '../access/index.ts';
 import {
   EVENT_NAMES,
   EVENT_SCHEMA,
@@ -13,7 +22,7 @@ import {
 /** A back end that has more to say says it in several requests. */
 const BATCH_MAX = 100;
 
-const NEWS = closed({
+const NEWS = strictObject({
   port: ID,
   name: Type.Enum(EVENT_NAMES),
   serial: Type.Integer({ minimum: 1, description: 'of the binding that it is about' }),
@@ -32,22 +41,22 @@ const TOLD = Type.Object({
   message: Type.Optional(Type.String()),
 });
 
-export const NETWORK_EVENT_VIEW = viewOf<'network-event', NetworkEvent>({
+export const NETWORK_EVENT_VIEW = defineRepresentation<'network-event', NetworkEvent>({
   kind: NETWORK_EVENT,
   fields: EVENT_SCHEMA.properties,
 });
 
 const LISTING: Listing<'network-event', NetworkEvent> = {
-  view: NETWORK_EVENT_VIEW,
+  representation: NETWORK_EVENT_VIEW,
   filters: {
-    port: { schema: ID, of: (doc) => [doc.port], index: EVENTS_BY_PORT },
-    instance: { schema: ID, of: (doc) => [doc.instance] },
-    name: { schema: Type.Enum(EVENT_NAMES), of: (doc) => [doc.name] },
+    port: { schema: ID, valuesOf: (doc) => [doc.port], index: EVENTS_BY_PORT },
+    instance: { schema: ID, valuesOf: (doc) => [doc.instance] },
+    name: { schema: Type.Enum(EVENT_NAMES), valuesOf: (doc) => [doc.name] },
   },
   sorts: { atMs: (doc) => doc.atMs, serial: (doc) => doc.serial },
 };
 
-const EVENTS = { path: '/api/v1/network-events', what: 'events', tag: 'network events' };
+const EVENTS = { path: '/api/v1/network-events', plural: 'events', tag: 'network events' };
 
 export const networkEventRoutes: readonly Route[] = [
   listRoute(EVENTS, { listing: LISTING, about: 'List what network back ends said of ports' }),
@@ -59,7 +68,7 @@ export const networkEventRoutes: readonly Route[] = [
       'Tell what happened to ports. Events may come early, twice and in any order. ' +
       'One of a port that is not known is refused in the answer while the others are taken; when none can be taken, the request is refused',
     access: 'operator',
-    body: closed({ events: Type.Array(NEWS, { minItems: 1, maxItems: BATCH_MAX }) }),
+    body: strictObject({ events: Type.Array(NEWS, { minItems: 1, maxItems: BATCH_MAX }) }),
     answers: {
       200: { about: 'what became of each event, in their order', schema: Type.Object({ events: Type.Array(TOLD) }) },
     },

@@ -2,15 +2,15 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   deleteRoute,
   denyOtherProject,
   ID,
   permits,
-  projectAsked,
+  requestedProject,
   readRoutes,
-  refused,
-  resourceAfter,
+  refusalAnswer,
+  renderCommitted,
   write,
   type Listing,
   type Resource,
@@ -38,23 +38,23 @@ import { FLOATING_ADDRESS_VIEW } from './views.ts';
 const PATH = '/api/v1/floating-addresses';
 const FLOATING: Resource<'floating-address', FloatingAddress> = {
   path: PATH,
-  what: 'floating addresses',
-  one: 'floating address',
+  plural: 'floating addresses',
+  singular: 'floating address',
   tag: 'floating-addresses',
-  view: FLOATING_ADDRESS_VIEW,
+  representation: FLOATING_ADDRESS_VIEW,
 };
 const { project } = FLOATING_ADDRESS_SCHEMA.properties;
 const PORT_IP = Type.Unsafe<string>({ ...IP, description: 'which address of the port, if it has more than one' });
 
 const LISTING: Listing<'floating-address', FloatingAddress> = {
-  view: FLOATING_ADDRESS_VIEW,
+  representation: FLOATING_ADDRESS_VIEW,
   filters: {
-    project: { schema: project, of: (doc) => [doc.project] },
-    network: { schema: ID, of: (doc) => [doc.network], index: FLOATING_ADDRESSES_BY_NETWORK },
-    router: { schema: ID, of: (doc) => [doc.inside?.router], index: FLOATING_ADDRESSES_BY_ROUTER },
-    port: { schema: ID, of: (doc) => [doc.inside?.port], index: FLOATING_ADDRESSES_BY_PORT },
-    address: { schema: IP, of: (doc) => [doc.outside.ip] },
-    associated: { schema: Type.Boolean(), of: (doc) => [doc.inside !== undefined] },
+    project: { schema: project, valuesOf: (doc) => [doc.project] },
+    network: { schema: ID, valuesOf: (doc) => [doc.network], index: FLOATING_ADDRESSES_BY_NETWORK },
+    router: { schema: ID, valuesOf: (doc) => [doc.inside?.router], index: FLOATING_ADDRESSES_BY_ROUTER },
+    port: { schema: ID, valuesOf: (doc) => [doc.inside?.port], index: FLOATING_ADDRESSES_BY_PORT },
+    address: { schema: IP, valuesOf: (doc) => [doc.outside.ip] },
+    associated: { schema: Type.Boolean(), valuesOf: (doc) => [doc.inside !== undefined] },
   },
   sorts: { network: (doc) => doc.network, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
 };
@@ -66,7 +66,7 @@ const create = write({
   about: 'Take an address of an external network, and let it lead to a port if one is named',
   access: 'operator',
   forProjects: true,
-  body: closed({
+  body: strictObject({
     network: ID,
     project: Type.Optional(project),
     ip: Type.Optional(Type.Unsafe<string>({ ...IP, description: 'this address; else the lowest that is free' })),
@@ -77,13 +77,14 @@ const create = write({
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('floating');
     const other = denyOtherProject(caller, body.project);
-    if (other !== undefined) return refused(other);
-    const who = { admin: permits(caller, 'admin'), by: caller.name, ...projectAsked(caller, body.project) };
+    if (other !== undefined) return refusalAnswer(other);
+    const who = { admin: permits(caller, 'admin'), by: caller.name, ...requestedProject(caller, body.project) };
     const command = { ...body, id, portId: ids.next('port'), nowMs: clock.nowMs(), ...who };
     return {
       why: `create floating address ${id}`,
       decide: (fleet) => createFloatingAddress(fleet, command),
-      answer: (_, after) => resourceAfter(FLOATING_ADDRESS_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+      answer: (_, after) =>
+        renderCommitted(FLOATING_ADDRESS_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
 });
@@ -98,7 +99,7 @@ function turning(
     target: { view: FLOATING_ADDRESS_VIEW, id },
     why,
     decide,
-    answer: (_, after) => resourceAfter(FLOATING_ADDRESS_VIEW, after, { id }),
+    answer: (_, after) => renderCommitted(FLOATING_ADDRESS_VIEW, after, { id }),
   };
 }
 
@@ -110,7 +111,7 @@ const associate = write({
   access: 'operator',
   forProjects: true,
   params: BY_ID,
-  body: closed({ port: ID, portIp: Type.Optional(PORT_IP) }),
+  body: strictObject({ port: ID, portIp: Type.Optional(PORT_IP) }),
   answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
   handle: ({ params, body, caller }, { clock }) => {
     const isBound = caller.project !== undefined;

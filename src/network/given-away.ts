@@ -1,14 +1,14 @@
 // A back end outside the journal may give an address to a port before the journal has heard that another one lost it: its
 // word counts. Whoever writes down its answer takes the address from whoever still shows it, in the same commit.
 import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { expecting, type Expected } from '../operations/index.ts';
+import { expectUnchanged, type ExpectedRevision } from '../operations/index.ts';
 import { PORT, type Port, type PortId } from './model.ts';
 import { stockOf } from './stock.ts';
 
 export interface GivenAway {
   readonly changes: readonly Change[];
   /** The other ports as they were read: one that is gone by then must not come back. */
-  readonly expects: readonly Expected[];
+  readonly expects: readonly ExpectedRevision[];
 }
 
 /** What others lose to these ports, as a back end has answered for them. Nothing, in nearly all cases. */
@@ -28,6 +28,6 @@ export function givenAway(
     changes: stored.map(({ id, doc }) =>
       put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isGiven(one)) }),
     ),
-    expects: stored.map((port) => expecting(PORT, port)),
+    expects: stored.map((port) => expectUnchanged(PORT, port)),
   };
 }

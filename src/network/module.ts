@@ -1,5 +1,5 @@
 // Everything that networks bring to the program.
-import { contribute, hidden, provide, provideController, type Module } from '../composition/index.ts';
+import { contribute, hideKind, provide, provideController, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { backEndSentences } from './back-end-sentences.ts';
 import { CLAIM } from './claim.ts';
@@ -48,7 +48,7 @@ export const networkModule: Module = {
     TRANSPORT_ZONE_VIEW,
     NETWORK_EVENT_VIEW,
   ],
-  hiddenKinds: [hidden(CLAIM), hidden(TUNNEL_KEY)],
+  hiddenKinds: [hideKind(CLAIM), hideKind(TUNNEL_KEY)],
   services: [
     provideController(NETWORK_EVENTS, ({ environment }) => new NetworkEventsController(environment)),
     provide(SIMULATED_NETWORK, (runtime) => {

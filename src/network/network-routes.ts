@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   editRoute,
@@ -11,7 +11,7 @@ import {
   optionalFields,
   read,
   readRoutes,
-  refused,
+  refusalAnswer,
   type Listing,
   type Resource,
   type Route,
@@ -24,19 +24,19 @@ import { NETWORK_VIEW } from './views.ts';
 
 const NETWORKS: Resource<'network', Network> = {
   path: '/api/v1/networks',
-  what: 'networks',
-  one: 'network',
-  view: NETWORK_VIEW,
+  plural: 'networks',
+  singular: 'network',
+  representation: NETWORK_VIEW,
 };
 const { name, project } = NETWORK_SCHEMA.properties;
 
 const LISTING: Listing<'network', Network> = {
-  view: NETWORK_VIEW,
+  representation: NETWORK_VIEW,
   filters: {
-    project: { schema: project, of: (doc) => [doc.project], index: NETWORKS_BY_USER },
-    shared: { schema: Type.Boolean(), of: (doc) => [doc.shared] },
-    external: { schema: Type.Boolean(), of: (doc) => [doc.external] },
-    backEnd: { schema: Type.Enum(BACK_ENDS), of: (doc) => [doc.backEnd] },
+    project: { schema: project, valuesOf: (doc) => [doc.project], index: NETWORKS_BY_USER },
+    shared: { schema: Type.Boolean(), valuesOf: (doc) => [doc.shared] },
+    external: { schema: Type.Boolean(), valuesOf: (doc) => [doc.external] },
+    backEnd: { schema: Type.Enum(BACK_ENDS), valuesOf: (doc) => [doc.backEnd] },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
@@ -45,7 +45,7 @@ const LISTING: Listing<'network', Network> = {
 const create = createRoute(NETWORKS, {
   about: 'Create a network; subnets give it addresses, segments tell where it is',
   access: 'operator',
-  body: closed({
+  body: strictObject({
     name,
     project: Type.Optional(project),
     backEnd: Type.Optional(Type.Enum(BACK_ENDS)),
@@ -57,7 +57,7 @@ const create = createRoute(NETWORKS, {
 const edit = editRoute(NETWORKS, {
   about: 'Edit a network; only the fields given change, null takes one away, and ports that are there stay as they are',
   access: 'operator',
-  body: closed(
+  body: strictObject(
     {
       ...optionalFields(NETWORK_FACTS),
       qosPolicy: Type.Optional(Type.Union([NETWORK_FACTS.qosPolicy, Type.Null()])),
@@ -78,7 +78,9 @@ const stock = read({
   answers: { 200: { about: 'the stock', schema: STOCK_ANSWER } },
   handle: ({ params }, { journal: { fleet } }) => {
     const network = findNetwork(fleet, params.id);
-    return network === undefined ? refused(noSuch('network', params.id)) : answer(stockOfNetwork(fleet, network.id));
+    return network === undefined
+      ? refusalAnswer(noSuch('network', params.id))
+      : answer(stockOfNetwork(fleet, network.id));
   },
 });
 

@@ -3,17 +3,17 @@
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
-  againAfterMs,
-  expecting,
+  backoffMs,
+  expectUnchanged,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
   OPERATION,
   record,
-  said,
+  formatFact,
   targetKey,
   wait,
   type ActionOutcome,
-  type Next,
+  type PlannedStep,
   type OperationId,
   type OperationKind,
   type ReasonSentences,
@@ -100,7 +100,7 @@ export const portDelete: OperationKind = {
   },
 };
 
-function toRelease(fleet: FleetReader, item: StoredItem, { id, doc }: StoredPort): Next {
+function toRelease(fleet: FleetReader, item: StoredItem, { id, doc }: StoredPort): PlannedStep {
   const order: EndOrder = {
     op: 'release',
     backEnd: findNetwork(fleet, doc.network)?.doc.backEnd ?? 'embedded',
@@ -116,17 +116,17 @@ function observed(item: StoredItem, port: StoredPort, outcome: ActionOutcome, no
   const answers = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts?.['ports'] : undefined;
   const answer = (answers as readonly PortAnswer[] | undefined)?.[0]?.outcome;
   if (answer === 'ok' || answer === 'not-found') {
-    const made = { changes: [remove(PORT, port.id)], expects: [expecting(PORT, port)] };
+    const made = { changes: [remove(PORT, port.id)], expects: [expectUnchanged(PORT, port)] };
     return record(item, { state: 'done', step: 'release' }, made);
   }
   const reason = unasked(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
-  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
+  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 
 export const portSentences: ReasonSentences = {
   'port-not-deleted': ({ port, answer }) =>
     answer === 'none'
-      ? `The network back end has not said whether it deleted port ${said(port)}; it is asked again.`
-      : `The network back end did not delete port ${said(port)} (${said(answer)}); it is asked again.`,
+      ? `The network back end has not said whether it deleted port ${formatFact(port)}; it is asked again.`
+      : `The network back end did not delete port ${formatFact(port)} (${formatFact(answer)}); it is asked again.`,
 };

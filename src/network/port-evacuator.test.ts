@@ -51,7 +51,7 @@ describe('ports that keep a host', () => {
       { kind: 'port', id: 'y' },
     ]);
     expect(found(fleet, 'h2')).toEqual([]);
-    expect(portEvacuator.underWay(fleet, 'h1')).toBe(0);
+    expect(portEvacuator.countLeaving(fleet, 'h1')).toBe(0);
   });
 
   test('wait for somebody, and say for what', () => {

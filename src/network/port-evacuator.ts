@@ -1,8 +1,8 @@
 // Ports that are bound to a host and that no instance there has: nobody moves them, so they keep the host until somebody looks
 // after them. Ports of instances go with their instances and are not told of here.
 import { put, type FleetReader } from '../fleet/index.ts';
-import type { Evacuating, Evacuator } from '../hosts/index.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import type { PlannedEvacuation, Evacuator } from '../hosts/index.ts';
+import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { unboundPort } from './bind.ts';
 import { CLAIM, claimId } from './claim.ts';
 import { PORT, PORTS_BY_HOST } from './model.ts';
@@ -21,11 +21,11 @@ function isOfInstanceAt(fleet: FleetReader, { doc: { instance } }: StoredPort, h
 export const portEvacuator: Evacuator = {
   name: 'ports',
   inventory: (fleet, host) => strays(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
-  restsOn: [PORTS_BY_HOST],
-  underWay: () => 0,
+  dependsOn: [PORTS_BY_HOST],
+  countLeaving: () => 0,
   plan: (_fleet, leavers) =>
     leavers.flatMap(({ host, tenants }) =>
-      tenants.map((tenant): Evacuating => {
+      tenants.map((tenant): PlannedEvacuation => {
         const reason = { code: 'port-bound', port: tenant.id, host };
         return { host, tenant, evacuation: { kind: 'wait', reason } };
       }),
@@ -37,5 +37,5 @@ export const portEvacuator: Evacuator = {
 
 export const portEvacuatorSentences: ReasonSentences = {
   'port-bound': ({ port, host }) =>
-    `Port ${said(port)} is bound to host ${said(host)}, and no instance there has it. See whose it is with "muster ports show ${said(port)}" and delete it, or what it is attached to.`,
+    `Port ${formatFact(port)} is bound to host ${formatFact(host)}, and no instance there has it. See whose it is with "muster ports show ${formatFact(port)}" and delete it, or what it is attached to.`,
 };

@@ -2,16 +2,16 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   denyOtherProject,
   editRoute,
   HOST_REF,
   ID,
   permits,
-  projectAsked,
+  requestedProject,
   readRoutes,
-  refused,
-  resourceAfter,
+  refusalAnswer,
+  renderCommitted,
   write,
   type Listing,
   type Resource,
@@ -24,23 +24,28 @@ import { ADDRESSES_MAX, IP, PORT_SCHEMA, PORTS_BY_INSTANCE, PORTS_BY_NETWORK, ty
 import { deletePort } from './port-delete.ts';
 import { PORT_VIEW } from './views.ts';
 
-const PORTS: Resource<'port', Port> = { path: '/api/v1/ports', what: 'ports', one: 'port', view: PORT_VIEW };
+const PORTS: Resource<'port', Port> = {
+  path: '/api/v1/ports',
+  plural: 'ports',
+  singular: 'port',
+  representation: PORT_VIEW,
+};
 const { name, mac, project, createdBy, state, portSecurity, securityGroups, qosPolicy, dnsName, pciRequest } =
   PORT_SCHEMA.properties;
 const { minBandwidthKbps } = PORT_SCHEMA.properties;
 
 const LISTING: Listing<'port', Port> = {
-  view: PORT_VIEW,
+  representation: PORT_VIEW,
   filters: {
-    network: { schema: ID, of: (doc) => [doc.network], index: PORTS_BY_NETWORK },
-    instance: { schema: ID, of: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
-    host: { schema: HOST_REF, of: (doc) => [doc.binding?.host], names: 'host' },
-    project: { schema: ID, of: (doc) => [doc.project] },
-    createdBy: { schema: createdBy, of: (doc) => [doc.createdBy] },
-    state: { schema: state, of: (doc) => [doc.state] },
-    attached: { schema: Type.Boolean(), of: (doc) => [doc.instance !== undefined] },
-    mac: { schema: mac, of: (doc) => [doc.mac] },
-    address: { schema: IP, of: (doc) => doc.addresses.map(({ ip }) => ip) },
+    network: { schema: ID, valuesOf: (doc) => [doc.network], index: PORTS_BY_NETWORK },
+    instance: { schema: ID, valuesOf: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
+    host: { schema: HOST_REF, valuesOf: (doc) => [doc.binding?.host], names: 'host' },
+    project: { schema: ID, valuesOf: (doc) => [doc.project] },
+    createdBy: { schema: createdBy, valuesOf: (doc) => [doc.createdBy] },
+    state: { schema: state, valuesOf: (doc) => [doc.state] },
+    attached: { schema: Type.Boolean(), valuesOf: (doc) => [doc.instance !== undefined] },
+    mac: { schema: mac, valuesOf: (doc) => [doc.mac] },
+    address: { schema: IP, valuesOf: (doc) => doc.addresses.map(({ ip }) => ip) },
   },
   sorts: {
     name: (doc) => doc.name ?? '',
@@ -57,13 +62,13 @@ const create = write({
   about: 'Create a port; how it gets its addresses follows from its network and from what is asked',
   access: 'operator',
   forProjects: true,
-  body: closed({
+  body: strictObject({
     network: ID,
     project: Type.Optional(project),
     name,
     mac: Type.Optional(mac),
     fixedIps: Type.Optional(
-      Type.Array(closed({ ip: Type.Optional(IP), subnet: Type.Optional(ID) }), {
+      Type.Array(strictObject({ ip: Type.Optional(IP), subnet: Type.Optional(ID) }), {
         maxItems: ADDRESSES_MAX,
         description: 'addresses, or subnets to have one of; an empty list for a port that never has an address',
       }),
@@ -79,13 +84,13 @@ const create = write({
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('port');
     const other = denyOtherProject(caller, body.project);
-    if (other !== undefined) return refused(other);
-    const who = { by: caller.name, admin: permits(caller, 'admin'), ...projectAsked(caller, body.project) };
+    if (other !== undefined) return refusalAnswer(other);
+    const who = { by: caller.name, admin: permits(caller, 'admin'), ...requestedProject(caller, body.project) };
     const command = { ...body, ...who, id, nowMs: clock.nowMs() };
     return {
       why: `create port ${id}`,
       decide: (fleet) => createPort(fleet, command),
-      answer: (_, after) => resourceAfter(PORT_VIEW, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
+      answer: (_, after) => renderCommitted(PORT_VIEW, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
     };
   },
 });
@@ -94,7 +99,7 @@ const edit = editRoute(PORTS, {
   about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null takes one away',
   access: 'operator',
   forProjects: true,
-  body: closed(
+  body: strictObject(
     {
       name: Type.Optional(Type.Union([name, Type.Null()])),
       securityGroups: Type.Optional(securityGroups),
@@ -128,9 +133,9 @@ const end = write({
       target: { view: PORT_VIEW, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
-      answer: ({ port, operation: begun }, { sight }) =>
+      answer: ({ port, operation: begun }, { redactor }) =>
         begun === undefined
-          ? { kind: 'answer', status: 200, text: PORT_VIEW.text(port, sight) }
+          ? { kind: 'answer', status: 200, text: PORT_VIEW.toJsonText(port, redactor) }
           : {
               kind: 'answer',
               status: 202,

@@ -2,14 +2,14 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   deleteRoute,
   listRoute,
   noSuch,
   read,
-  refused,
-  resourceAfter,
-  seen,
+  refusalAnswer,
+  renderCommitted,
+  findVisible,
   write,
   type Listing,
   type Resource,
@@ -21,10 +21,15 @@ import { PROJECT } from './model.ts';
 import { QUOTA_LIMITS, usageOf, type Quota } from './quota.ts';
 import { QUOTA_VIEW } from './views.ts';
 
-const QUOTAS: Resource<'quota', Quota> = { path: '/api/v1/quotas', what: 'quotas', one: 'quota', view: QUOTA_VIEW };
+const QUOTAS: Resource<'quota', Quota> = {
+  path: '/api/v1/quotas',
+  plural: 'quotas',
+  singular: 'quota',
+  representation: QUOTA_VIEW,
+};
 
 const LISTING: Listing<'quota', Quota> = {
-  view: QUOTA_VIEW,
+  representation: QUOTA_VIEW,
   filters: {},
   sorts: { project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
   text: withUsage,
@@ -37,7 +42,7 @@ const USED = Type.Object(
 
 /** A limit says little without what is used of it. */
 function withUsage(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
-  return `${QUOTA_VIEW.text(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
+  return `${QUOTA_VIEW.toJsonText(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
 }
 
 const ONE = Type.Object({ ...QUOTA_VIEW.schema.properties, used: USED });
@@ -59,8 +64,8 @@ const get = read({
   params: BY_ID,
   answers: { 200: { about: 'the quota', schema: ONE } },
   handle: ({ params, caller }, { journal: { fleet } }) => {
-    const stored = seen(fleet, QUOTA_VIEW, { caller, id: params.id });
-    if (stored === undefined) return refused(noSuch('quota', params.id));
+    const stored = findVisible(fleet, QUOTA_VIEW, { caller, id: params.id });
+    if (stored === undefined) return refusalAnswer(noSuch('quota', params.id));
     // What is used changes without the quota: the tag is good for If-Match, and nobody is told that nothing has changed.
     return {
       kind: 'answer',
@@ -77,8 +82,8 @@ const set = write({
   tag: 'quotas',
   about: 'Set what a project may have at most; what is left out is not limited',
   access: 'admin',
-  params: closed({ id: Type.Unsafe<string>({ ...PROJECT, description: 'the project' }) }),
-  body: closed(QUOTA_LIMITS),
+  params: strictObject({ id: Type.Unsafe<string>({ ...PROJECT, description: 'the project' }) }),
+  body: strictObject(QUOTA_LIMITS),
   answers: { 200: { about: 'the quota', schema: QUOTA_VIEW.schema } },
   handle: ({ params, body, caller }, { clock }) => {
     const command = { project: params.id, limits: body, by: caller.name, nowMs: clock.nowMs() };
@@ -86,7 +91,7 @@ const set = write({
       target: { view: QUOTA_VIEW, id: params.id, optional: true },
       why: `set quota of ${params.id}`,
       decide: (fleet) => setQuota(fleet, command),
-      answer: (_, after) => resourceAfter(QUOTA_VIEW, after, params),
+      answer: (_, after) => renderCommitted(QUOTA_VIEW, after, params),
     };
   },
 });

@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   deleteRoute,
   ID,
   permits,
   readRoutes,
-  resourceAfter,
+  renderCommitted,
   write,
   type Listing,
   type Resource,
@@ -25,17 +25,22 @@ import {
 import { ROUTER_VIEW } from './views.ts';
 
 const PATH = '/api/v1/routers';
-const ROUTERS: Resource<'router', Router> = { path: PATH, what: 'routers', one: 'router', view: ROUTER_VIEW };
+const ROUTERS: Resource<'router', Router> = {
+  path: PATH,
+  plural: 'routers',
+  singular: 'router',
+  representation: ROUTER_VIEW,
+};
 const { name, project } = ROUTER_SCHEMA.properties;
 const SUBNETS = Type.Array(ID, { maxItems: SUBNETS_MAX, uniqueItems: true });
 const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its address outside; else the lowest that is free' });
 
 const LISTING: Listing<'router', Router> = {
-  view: ROUTER_VIEW,
+  representation: ROUTER_VIEW,
   filters: {
-    project: { schema: project, of: (doc) => [doc.project] },
-    subnet: { schema: ID, of: (doc) => doc.subnets, index: ROUTERS_BY_SUBNET },
-    externalNetwork: { schema: ID, of: (doc) => [doc.externalNetwork], index: ROUTERS_BY_EXTERNAL_NETWORK },
+    project: { schema: project, valuesOf: (doc) => [doc.project] },
+    subnet: { schema: ID, valuesOf: (doc) => doc.subnets, index: ROUTERS_BY_SUBNET },
+    externalNetwork: { schema: ID, valuesOf: (doc) => [doc.externalNetwork], index: ROUTERS_BY_EXTERNAL_NETWORK },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
@@ -47,7 +52,7 @@ const create = write({
   tag: 'routers',
   about: 'Create a router; with an external network its subnets reach outside from one address',
   access: 'operator',
-  body: closed({
+  body: strictObject({
     name,
     project: Type.Optional(project),
     subnets: Type.Optional(SUBNETS),
@@ -61,7 +66,7 @@ const create = write({
     return {
       why: `create router ${body.name}`,
       decide: (fleet) => createRouter(fleet, command),
-      answer: ({ id }, after) => resourceAfter(ROUTER_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+      answer: ({ id }, after) => renderCommitted(ROUTER_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
 });
@@ -73,7 +78,7 @@ const edit = write({
   about: 'Put subnets behind a router or take them away, set or clear (null) its external network, change its address',
   access: 'operator',
   params: BY_ID,
-  body: closed(
+  body: strictObject(
     {
       addSubnets: Type.Optional(SUBNETS),
       removeSubnets: Type.Optional(SUBNETS),
@@ -90,7 +95,7 @@ const edit = write({
       target: { view: ROUTER_VIEW, id: params.id },
       why: `edit ${Object.keys(body).join(', ')}`,
       decide: (fleet) => editRouter(fleet, command),
-      answer: (_, after) => resourceAfter(ROUTER_VIEW, after, params),
+      answer: (_, after) => renderCommitted(ROUTER_VIEW, after, params),
     };
   },
 });

@@ -3,15 +3,15 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   ID,
   noSuch,
   read,
   readRoutes,
-  refused,
-  seesSite,
+  refusalAnswer,
+  canSeeSite,
   type Listing,
   type Resource,
   type Route,
@@ -27,18 +27,18 @@ import { SEGMENT_VIEW } from './views.ts';
 
 const SEGMENTS: Resource<'segment', Segment> = {
   path: '/api/v1/segments',
-  what: 'segments',
-  one: 'segment',
-  view: SEGMENT_VIEW,
+  plural: 'segments',
+  singular: 'segment',
+  representation: SEGMENT_VIEW,
 };
 const { name, type, physicalNetwork, segmentationId, dynamic } = SEGMENT_SCHEMA.properties;
 
 const LISTING: Listing<'segment', Segment> = {
-  view: SEGMENT_VIEW,
+  representation: SEGMENT_VIEW,
   filters: {
-    network: { schema: ID, of: (doc) => [doc.network], index: SEGMENTS_BY_NETWORK },
-    type: { schema: Type.Enum(SEGMENT_TYPES), of: (doc) => [doc.type] },
-    physicalNetwork: { schema: Type.String({ maxLength: 100 }), of: (doc) => [doc.physicalNetwork] },
+    network: { schema: ID, valuesOf: (doc) => [doc.network], index: SEGMENTS_BY_NETWORK },
+    type: { schema: Type.Enum(SEGMENT_TYPES), valuesOf: (doc) => [doc.type] },
+    physicalNetwork: { schema: Type.String({ maxLength: 100 }), valuesOf: (doc) => [doc.physicalNetwork] },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, network: (doc) => doc.network },
@@ -47,7 +47,7 @@ const LISTING: Listing<'segment', Segment> = {
 const create = createRoute(SEGMENTS, {
   about: 'Create a segment of a network; the hosts that report its physical network reach it from then on',
   access: 'operator',
-  body: closed({ name, network: ID, type, physicalNetwork, segmentationId, dynamic: Type.Optional(dynamic) }),
+  body: strictObject({ name, network: ID, type, physicalNetwork, segmentationId, dynamic: Type.Optional(dynamic) }),
   decide: (fleet, body, { by, nowMs }) => createSegment(fleet, { ...body, by, nowMs }),
 });
 
@@ -61,7 +61,7 @@ const stock = read({
   answers: { 200: { about: 'the stock', schema: STOCK_ANSWER } },
   handle: ({ params }, { journal: { fleet } }) => {
     const segment = fleet.get(SEGMENT, idOf(SEGMENT, params.id));
-    if (segment === undefined) return refused(noSuch('segment', params.id));
+    if (segment === undefined) return refusalAnswer(noSuch('segment', params.id));
     return answer(stockAnswer(fleet, segment.doc.network, [segmentPool(segment.id)]));
   },
 });
@@ -92,7 +92,7 @@ const ofHost = read({
   },
   handle: ({ params, caller }, { journal: { fleet } }) => {
     const host = findHost(fleet, params.id);
-    if (host === undefined || !seesSite(caller, host.doc.site)) return refused(noSuch('host', params.id));
+    if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(noSuch('host', params.id));
     return answer({ host: host.id, items: segmentsOfHost(fleet, host.doc), revision: fleet.revision });
   },
 });

@@ -1,6 +1,6 @@
 // The simulated network over HTTP, at the level of its handlers: what is armed strikes, what happened is told.
 import { describe, expect, test } from 'vitest';
-import type { Answered, Call, Route, World } from '../access/index.ts';
+import type { HandlerResult, Call, Route, RouteContext } from '../access/index.ts';
 import { networkEventRoutes } from './event-routes.ts';
 import { simulatedNetworkRoutes } from './simulated-routes.ts';
 import { outcomes, world } from './simulated-network-fixture.ts';
@@ -10,17 +10,17 @@ const ROOT = '/api/v1/simulated-network';
 function surface() {
   const simulated = world();
   const routes = simulatedNetworkRoutes(simulated.network);
-  const call = async (method: string, path: string, input: Partial<Call> = {}): Promise<Answered> => {
+  const call = async (method: string, path: string, input: Partial<Call> = {}): Promise<HandlerResult> => {
     const route = routes.find((one) => one.method === method && one.path === `${ROOT}/${path}`);
     if (route?.kind !== 'read') throw new Error(`there is no ${method} ${path}`);
-    return route.handle({ params: {}, query: {}, body: {}, ...input } as Call, {} as World);
+    return route.handle({ params: {}, query: {}, body: {}, ...input } as Call, {} as RouteContext);
   };
   return { ...simulated, routes, call };
 }
 
 describe('the simulated network over HTTP', () => {
   test('only-administrators-reach-it-and-only-at-the-deciding-server', () => {
-    const faces = surface().routes.map(({ access, elsewhere }: Route) => ({ access, elsewhere }));
+    const faces = surface().routes.map(({ access, onFollower }: Route) => ({ access, elsewhere: onFollower }));
     expect(faces).toHaveLength(6);
     expect(new Set(faces.map((face) => JSON.stringify(face)))).toEqual(
       new Set(['{"access":"admin","elsewhere":"forward"}']),

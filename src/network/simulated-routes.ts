@@ -1,7 +1,16 @@
 // The HTTP surface of the simulated back end: arm faults, switch its events, read its calls. It lives in the deciding server,
 // so other servers pass these requests on to it.
 import { Type } from 'typebox';
-import { answer, closed, HOST_REF, ID, read, refused, type Route, type RouteFace } from '../access/index.ts';
+import {
+  answer,
+  strictObject,
+  HOST_REF,
+  ID,
+  read,
+  refusalAnswer,
+  type Route,
+  type RouteFields,
+} from '../access/index.ts';
 import type { SimulatedNetwork } from './simulated-network-driver.ts';
 import { FAULT_OUTCOMES, SIMULATED_OPS } from './simulated-faults.ts';
 
@@ -9,7 +18,7 @@ const CALLS_PAGE = 1000;
 const DELAY_MAX_MS = 600_000;
 const TIMES_MAX = 1_000_000;
 
-const FACE = { tag: 'simulated network', access: 'admin', elsewhere: 'forward' } satisfies Partial<RouteFace>;
+const FACE = { tag: 'simulated network', access: 'admin', onFollower: 'forward' } satisfies Partial<RouteFields>;
 
 const WHERE = {
   op: Type.Enum(SIMULATED_OPS),
@@ -22,7 +31,7 @@ const WHERE = {
   }),
 };
 
-const NEW_FAULT = closed({
+const NEW_FAULT = strictObject({
   ...WHERE,
   delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS })),
   times: Type.Optional(
@@ -45,7 +54,7 @@ const CALL = Type.Object({
   result: Type.Optional(Type.String({ description: 'absent while it is under way' })),
 });
 
-const EVENTS = closed({ enabled: Type.Boolean() });
+const EVENTS = strictObject({ enabled: Type.Boolean() });
 
 export function simulatedNetworkRoutes(network: SimulatedNetwork): Route[] {
   return [...faultRoutes(network), callsRoute(network), ...eventsRoutes(network)];
@@ -72,7 +81,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
       answers: { 201: { about: 'the armed fault', schema: FAULT } },
       handle: ({ body }) => {
         const armed = faults.arm(body);
-        return armed.kind === 'refuse' ? refused(armed.refusal) : answer(armed.answer, 201);
+        return armed.kind === 'refuse' ? refusalAnswer(armed.refusal) : answer(armed.answer, 201);
       },
     }),
     read({
@@ -95,7 +104,7 @@ function callsRoute({ calls }: SimulatedNetwork): Route {
     method: 'GET',
     path: '/api/v1/simulated-network/calls',
     about: 'List the calls that reached the simulated network, the oldest first; the last 10,000 are kept',
-    query: closed({
+    query: strictObject({
       after: Type.Optional(Type.Integer({ minimum: 0, description: 'only calls with a higher `nth`' })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: CALLS_PAGE })),
       instance: Type.Optional(ID),

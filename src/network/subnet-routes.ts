@@ -1,7 +1,7 @@
 // The HTTP surface of subnets.
 import { Type } from 'typebox';
 import {
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   editRoute,
@@ -17,9 +17,9 @@ import { SUBNET_VIEW } from './views.ts';
 
 const SUBNETS: Resource<'subnet', Subnet> = {
   path: '/api/v1/subnets',
-  what: 'subnets',
-  one: 'subnet',
-  view: SUBNET_VIEW,
+  plural: 'subnets',
+  singular: 'subnet',
+  representation: SUBNET_VIEW,
 };
 const { name, version, cidr, pools } = SUBNET_SCHEMA.properties;
 
@@ -31,12 +31,12 @@ const FORM = {
 };
 
 const LISTING: Listing<'subnet', Subnet> = {
-  view: SUBNET_VIEW,
+  representation: SUBNET_VIEW,
   filters: {
-    network: { schema: ID, of: (doc) => [doc.network], index: SUBNETS_BY_NETWORK },
-    segment: { schema: ID, of: (doc) => [doc.segment] },
-    version: { schema: version, of: (doc) => [doc.version] },
-    dhcp: { schema: Type.Boolean(), of: (doc) => [doc.dhcp === true] },
+    network: { schema: ID, valuesOf: (doc) => [doc.network], index: SUBNETS_BY_NETWORK },
+    segment: { schema: ID, valuesOf: (doc) => [doc.segment] },
+    version: { schema: version, valuesOf: (doc) => [doc.version] },
+    dhcp: { schema: Type.Boolean(), valuesOf: (doc) => [doc.dhcp === true] },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, network: (doc) => doc.network },
@@ -46,7 +46,7 @@ const create = createRoute(SUBNETS, {
   about:
     'Create a subnet; unless said otherwise the first address is the gateway (null for none) and the pools are all the others',
   access: 'operator',
-  body: closed({ name, network: ID, cidr, ...FORM }),
+  body: strictObject({ name, network: ID, cidr, ...FORM }),
   decide: (fleet, body, { by, nowMs }) => createSubnet(fleet, { ...body, by, nowMs }),
 });
 
@@ -54,7 +54,7 @@ const edit = editRoute(SUBNETS, {
   about:
     'Edit the pools, the gateway and DHCP of a subnet, or set the segment of a network with one subnet and one segment',
   access: 'operator',
-  body: closed(FORM, { minProperties: 1 }),
+  body: strictObject(FORM, { minProperties: 1 }),
   decide: (fleet, command, { by, nowMs }) => editSubnet(fleet, { ...command, by, nowMs }),
 });
 

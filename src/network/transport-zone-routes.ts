@@ -1,7 +1,7 @@
 // The HTTP surface of transport zones: the hosts of one have tunnels with each other.
 import { Type } from 'typebox';
 import {
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   editRoute,
@@ -16,16 +16,16 @@ import { TRANSPORT_ZONE_VIEW } from './views.ts';
 
 const ZONES: Resource<'transport-zone', TransportZone> = {
   path: '/api/v1/transport-zones',
-  what: 'transport zones',
-  one: 'transport zone',
+  plural: 'transport zones',
+  singular: 'transport zone',
   tag: 'transport-zones',
-  view: TRANSPORT_ZONE_VIEW,
+  representation: TRANSPORT_ZONE_VIEW,
 };
 const { name, mesh } = TRANSPORT_ZONE_SCHEMA.properties;
 
 const LISTING: Listing<'transport-zone', TransportZone> = {
-  view: TRANSPORT_ZONE_VIEW,
-  filters: { mesh: { schema: mesh, of: (doc) => [doc.mesh] } },
+  representation: TRANSPORT_ZONE_VIEW,
+  filters: { mesh: { schema: mesh, valuesOf: (doc) => [doc.mesh] } },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, changedAtMs: (doc) => doc.changedAtMs },
 };
@@ -35,14 +35,14 @@ export const transportZoneRoutes: readonly Route[] = [
   createRoute(ZONES, {
     about: 'Create a transport zone; hosts that have named it before it was there are in it at once',
     access: 'operator',
-    body: closed({ name, mesh: Type.Optional(mesh) }),
+    body: strictObject({ name, mesh: Type.Optional(mesh) }),
     decide: (fleet, body, { by, nowMs }) => createTransportZone(fleet, { ...body, by, nowMs }),
   }),
   editRoute(ZONES, {
     about:
       'Edit which of its hosts a host has tunnels with: all of them, or those that it has something in common with',
     access: 'operator',
-    body: closed({ mesh }),
+    body: strictObject({ mesh }),
     decide: (fleet, command, { by, nowMs }) => editTransportZone(fleet, { ...command, by, nowMs }),
   }),
   deleteRoute(ZONES, {

@@ -1,6 +1,6 @@
 // How networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones are shown. Ports are shown as they are: nothing of them is a secret.
 import { Type } from 'typebox';
-import { viewOf, type Sight } from '../access/index.ts';
+import { defineRepresentation, type Redactor } from '../access/index.ts';
 import { findHost } from '../hosts/index.ts';
 import {
   NETWORK,
@@ -31,13 +31,16 @@ import {
 } from './router-model.ts';
 
 /** These belong to the whole fleet: no site-bound caller sees them. */
-export const NETWORK_VIEW = viewOf<'network', Network>({
+export const NETWORK_VIEW = defineRepresentation<'network', Network>({
   kind: NETWORK,
   projectOf: ({ shared, project }) => (shared ? true : project),
   fields: NETWORK_SCHEMA.properties,
 });
-export const SEGMENT_VIEW = viewOf<'segment', Segment>({ kind: SEGMENT, fields: SEGMENT_SCHEMA.properties });
-export const SUBNET_VIEW = viewOf<'subnet', Subnet>({
+export const SEGMENT_VIEW = defineRepresentation<'segment', Segment>({
+  kind: SEGMENT,
+  fields: SEGMENT_SCHEMA.properties,
+});
+export const SUBNET_VIEW = defineRepresentation<'subnet', Subnet>({
   kind: SUBNET,
   projectOf: (doc, _, fleet) => {
     const network = findNetwork(fleet, doc.network)?.doc;
@@ -45,63 +48,63 @@ export const SUBNET_VIEW = viewOf<'subnet', Subnet>({
   },
   fields: SUBNET_SCHEMA.properties,
 });
-export const QUOTA_VIEW = viewOf<'quota', Quota>({
+export const QUOTA_VIEW = defineRepresentation<'quota', Quota>({
   kind: QUOTA,
   projectOf: (doc) => doc.project,
   fields: QUOTA_SCHEMA.properties,
 });
 
 /** An administrator may have put what is another project's behind a router, or before it. */
-function limitRouter(doc: Router, sight: Sight): Router {
+function limitRouter(doc: Router, sight: Redactor): Router {
   const { subnets, externalNetwork } = doc;
   return {
     ...doc,
-    subnets: subnets.map((subnet) => sight.text(subnet)),
-    ...(externalNetwork !== undefined && { externalNetwork: sight.text(externalNetwork) }),
+    subnets: subnets.map((subnet) => sight.redactText(subnet)),
+    ...(externalNetwork !== undefined && { externalNetwork: sight.redactText(externalNetwork) }),
   };
 }
 
-export const ROUTER_VIEW = viewOf<'router', Router>({
+export const ROUTER_VIEW = defineRepresentation<'router', Router>({
   kind: ROUTER,
   projectOf: (doc) => doc.project,
-  limit: limitRouter,
+  redact: limitRouter,
   fields: ROUTER_SCHEMA.properties,
 });
 
 /** The router that it leads through may be another project's, on a network that is shared. */
-function limitFloatingAddress(doc: FloatingAddress, sight: Sight): FloatingAddress {
+function limitFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAddress {
   const { inside } = doc;
   return {
     ...doc,
-    network: sight.text(doc.network),
-    ...(inside !== undefined && { inside: { ...inside, router: sight.text(inside.router) } }),
+    network: sight.redactText(doc.network),
+    ...(inside !== undefined && { inside: { ...inside, router: sight.redactText(inside.router) } }),
   };
 }
 
-export const FLOATING_ADDRESS_VIEW = viewOf<'floating-address', FloatingAddress>({
+export const FLOATING_ADDRESS_VIEW = defineRepresentation<'floating-address', FloatingAddress>({
   kind: FLOATING_ADDRESS,
   projectOf: (doc) => doc.project,
-  limit: limitFloatingAddress,
+  redact: limitFloatingAddress,
   fields: FLOATING_ADDRESS_SCHEMA.properties,
 });
-export const TRANSPORT_ZONE_VIEW = viewOf<'transport-zone', TransportZone>({
+export const TRANSPORT_ZONE_VIEW = defineRepresentation<'transport-zone', TransportZone>({
   kind: TRANSPORT_ZONE,
   fields: TRANSPORT_ZONE_SCHEMA.properties,
 });
 
 /** Where a port is bound is for those to know who see the host. */
-function limitPort(doc: Port, sight: Sight): Port {
+function limitPort(doc: Port, sight: Redactor): Port {
   const { binding } = doc;
-  return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.text(binding.host) } };
+  return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.redactText(binding.host) } };
 }
 
 /** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
-export const PORT_VIEW = viewOf<'port', Port>({
+export const PORT_VIEW = defineRepresentation<'port', Port>({
   kind: PORT,
   siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
   projectOf: (doc) => doc.project,
-  limit: limitPort,
-  show: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
+  redact: limitPort,
+  toJson: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
   fields: {
     ...PORT_SCHEMA.properties,
     attached: Type.Boolean({ description: 'an instance has it' }),

@@ -1,21 +1,23 @@
 // Room for actions: each driver has its own, and who waits has its turn in order.
 import { expect, test } from 'vitest';
-import { ActionRoom } from './action-room.ts';
+import { DriverConcurrency } from './action-room.ts';
 import type { OperationId } from './model.ts';
 
 const operation = 'op-1' as OperationId;
 
-function filled(driver: string, count: number, max?: number): { room: ActionRoom; entered: number } {
-  const room = new ActionRoom();
+function filled(driver: string, count: number, max?: number): { room: DriverConcurrency; entered: number } {
+  const room = new DriverConcurrency();
   const by = { driver, operation, ...(max !== undefined && { max }) };
-  const entered = Array.from({ length: count }, (_, at) => room.enter(`${driver}-${at}`, by)).filter(Boolean).length;
+  const entered = Array.from({ length: count }, (_, at) => room.tryAcquire(`${driver}-${at}`, by)).filter(
+    Boolean,
+  ).length;
   return { room, entered };
 }
 
 test('a-driver-that-is-full-does-not-keep-the-others', () => {
   const { room, entered } = filled('views', 100);
   expect(entered).toBe(64);
-  expect(room.enter('x', { driver: 'switch', operation })).toBe(true);
+  expect(room.tryAcquire('x', { driver: 'switch', operation })).toBe(true);
 });
 
 test('a-driver-that-bears-more-has-more-room', () => {
@@ -24,9 +26,9 @@ test('a-driver-that-bears-more-has-more-room', () => {
 
 test('whoever-waited-longest-has-the-next-turn, once', () => {
   const { room } = filled('views', 3, 1);
-  expect(room.leave('views-0', 1)).toEqual([['views-1', operation]]);
-  expect(room.enter('views-1', { driver: 'views', operation, max: 1 })).toBe(true);
-  expect(room.leave('views-1', 1)).toEqual([['views-2', operation]]);
+  expect(room.release('views-0', 1)).toEqual([['views-1', operation]]);
+  expect(room.tryAcquire('views-1', { driver: 'views', operation, max: 1 })).toBe(true);
+  expect(room.release('views-1', 1)).toEqual([['views-2', operation]]);
   expect(room.busy.size).toBe(0);
 });
 
@@ -39,6 +41,6 @@ test('who-waits-is-queued-until-there-is-room, though it was not called', () => 
     false,
   ]);
   // The one whose turn it is does not want it any more.
-  room.leave('views-0', 1);
+  room.release('views-0', 1);
   expect(room.queued.has('views-2')).toBe(false);
 });

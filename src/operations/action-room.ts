@@ -5,7 +5,7 @@ import type { OperationId } from './model.ts';
 /** More would only queue inside the driver. */
 const AT_ONCE_MAX = 64;
 
-export class ActionRoom {
+export class DriverConcurrency {
   /** Items with an action under way, and by which driver. */
   readonly #drivers = new Map<string, string>();
   readonly #counts = new Map<string, number>();
@@ -21,7 +21,7 @@ export class ActionRoom {
   }
 
   /** Whether there is room; who finds none waits for its turn. */
-  enter(
+  tryAcquire(
     item: string,
     by: { readonly driver: string; readonly operation: OperationId; readonly max?: number },
   ): boolean {
@@ -40,7 +40,7 @@ export class ActionRoom {
   }
 
   /** Answers whose turn it is now: as many as there is room for, since the first may not want it any more. */
-  leave(item: string, max = AT_ONCE_MAX): [item: string, operation: OperationId][] {
+  release(item: string, max = AT_ONCE_MAX): [item: string, operation: OperationId][] {
     const driver = this.#drivers.get(item) ?? '';
     const count = (this.#counts.get(driver) ?? 1) - 1;
     this.#drivers.delete(item);

@@ -3,13 +3,13 @@
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import { ActionRoom } from './action-room.ts';
+import { DriverConcurrency } from './action-room.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
   ActionOutcome,
   DecideStep,
   Driver,
-  Next,
+  PlannedStep,
   OperationKind,
   RecordStep,
   StoredItem,
@@ -27,7 +27,7 @@ import {
   type Item,
   type OperationId,
 } from './model.ts';
-import { planOperation, type Due, type Finish } from './plan.ts';
+import { planOperation, type DueOperation, type Finish } from './plan.ts';
 
 export interface OperationsOptions {
   readonly journal: Journal;
@@ -46,15 +46,15 @@ const JUMP_MIN_MS = 5000;
 
 const JUMP_RETRY_MS = 1000;
 
-type ActStep = Next & { readonly kind: 'act' };
+type ActStep = PlannedStep & { readonly kind: 'act' };
 
 export class OperationsController {
   readonly #options: OperationsOptions;
   readonly #scanMs: number;
-  readonly #wakers: readonly NonNullable<OperationKind['wakes']>[];
+  readonly #wakers: readonly NonNullable<OperationKind['itemsToWake']>[];
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
-  readonly #room = new ActionRoom();
+  readonly #concurrency = new DriverConcurrency();
   /** Items whose driver knows of a newer epoch: this server hears of it soon, and asking at once would only repeat it. */
   readonly #stale = new Set<string>();
   #scanAtMs = 0;
@@ -65,7 +65,7 @@ export class OperationsController {
   constructor(options: OperationsOptions) {
     this.#options = options;
     this.#scanMs = options.scanMs ?? SCAN_MS;
-    this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.wakes?.bind(kind) ?? []);
+    this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.itemsToWake?.bind(kind) ?? []);
   }
 
   /** Works until `signal` is aborted. */
@@ -87,7 +87,7 @@ export class OperationsController {
   /** Looks at everything that is due once, and records what can be recorded. */
   async pass(): Promise<void> {
     const { journal, clock } = this.#options;
-    if (!(await this.#followJump())) return;
+    if (!(await this.#compensateClockJump())) return;
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
     if (journal.fence === undefined) return;
@@ -98,7 +98,7 @@ export class OperationsController {
    * A clock that is set ahead makes no deadline pass: before anything is judged by it, everything unfinished gets the difference. Answers
    * whether that is done; what is not written is tried again.
    */
-  async #followJump(): Promise<boolean> {
+  async #compensateClockJump(): Promise<boolean> {
     const { journal, clock, log } = this.#options;
     const jumpedMs = clock.jumpedMs?.() ?? 0;
     const byMs = jumpedMs - this.#followedMs;
@@ -115,7 +115,7 @@ export class OperationsController {
     return true;
   }
 
-  #takeDue(fleet: FleetReader, nowMs: number): Due[] {
+  #takeDue(fleet: FleetReader, nowMs: number): DueOperation[] {
     const woken = new Map(this.#woken);
     this.#woken.clear();
     if (nowMs >= this.#scanAtMs) {
@@ -123,15 +123,15 @@ export class OperationsController {
       this.#stale.clear();
       return [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')].map((operation) => ({ operation, items: 'all' }));
     }
-    return [...woken].flatMap(([id, items]): Due[] => {
+    return [...woken].flatMap(([id, items]): DueOperation[] => {
       const operation = fleet.get(OPERATION, id);
       if (operation === undefined || !isUnfinished(operation.doc)) return [];
-      return [{ operation, items: items === 'all' ? 'all' : present(fleet, items) }];
+      return [{ operation, items: items === 'all' ? 'all' : findOpenItems(fleet, items) }];
     });
   }
 
   /** Undefined when there is nothing to do, as for most that are looked at: a promise for each would be most of the work. */
-  #advance(due: Due, nowMs: number): Promise<void> | undefined {
+  #advance(due: DueOperation, nowMs: number): Promise<void> | undefined {
     const { journal, kinds, log } = this.#options;
     const kind = kinds.get(due.operation.doc.kind);
     if (kind === undefined) {
@@ -141,9 +141,9 @@ export class OperationsController {
       );
       return undefined;
     }
-    let steps: readonly (Next | Finish)[];
+    let steps: readonly (PlannedStep | Finish)[];
     try {
-      const { busy, queued } = this.#room;
+      const { busy, queued } = this.#concurrency;
       steps = planOperation(journal.fleet, kind, { ...due, busy, queued }, nowMs);
     } catch (error) {
       // A bug in the kind's plan: the operation stops where it is and says so.
@@ -152,7 +152,11 @@ export class OperationsController {
     return steps.length === 0 ? undefined : this.#takeAll(due.operation, kind, steps);
   }
 
-  async #takeAll(operation: StoredOperation, kind: OperationKind, steps: readonly (Next | Finish)[]): Promise<void> {
+  async #takeAll(
+    operation: StoredOperation,
+    kind: OperationKind,
+    steps: readonly (PlannedStep | Finish)[],
+  ): Promise<void> {
     try {
       await Promise.all(steps.map((step) => this.#take(operation, kind, step)));
     } catch (error) {
@@ -161,10 +165,10 @@ export class OperationsController {
     }
   }
 
-  async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
+  async #take(operation: StoredOperation, kind: OperationKind, step: PlannedStep | Finish): Promise<void> {
     if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
     else if (step.kind === 'act') this.#start(operation, kind, step);
-    else if (!this.#room.busy.has(step.item)) {
+    else if (!this.#concurrency.busy.has(step.item)) {
       await (step.kind === 'decide' ? this.#decide(operation, step) : this.#record(operation, step));
     }
   }
@@ -173,40 +177,40 @@ export class OperationsController {
     const nowMs = this.#options.clock.nowMs();
     const decide: DecideStep['decide'] = (fleet, atMs) => {
       const steps = step.decide(fleet, atMs);
-      for (const { progress } of steps) this.#lookAgainAt(progress.retryAtMs, nowMs);
+      for (const { progress } of steps) this.#scheduleScan(progress.retryAtMs, nowMs);
       return steps;
     };
     await this.#commit(operation, (fleet) => decideSteps(fleet, { ...step, decide }, nowMs));
   }
 
-  #lookAgainAt(retryAtMs: number | undefined, nowMs: number): void {
+  #scheduleScan(retryAtMs: number | undefined, nowMs: number): void {
     if (retryAtMs !== undefined) this.#scanAtMs = Math.min(this.#scanAtMs, Math.max(retryAtMs, nowMs + 1));
   }
 
   async #record(operation: StoredOperation, step: RecordStep): Promise<void> {
     const nowMs = this.#options.clock.nowMs();
-    this.#lookAgainAt(step.progress.retryAtMs, nowMs);
+    this.#scheduleScan(step.progress.retryAtMs, nowMs);
     await this.#commit(operation, (fleet) => recordStep(fleet, step, nowMs));
   }
 
   #start(operation: StoredOperation, kind: OperationKind, step: ActStep): void {
-    if (this.#room.busy.has(step.item) || this.#stale.has(step.item)) return;
+    if (this.#concurrency.busy.has(step.item) || this.#stale.has(step.item)) return;
     const { driver } = step.action;
-    if (!this.#room.enter(step.item, { driver, operation: operation.id, ...this.#limitOf(driver) })) {
+    if (!this.#concurrency.tryAcquire(step.item, { driver, operation: operation.id, ...this.#limitOf(driver) })) {
       mark('engine-no-room');
       return;
     }
-    void this.#carryOutInRoom(operation, kind, step);
+    void this.#carryOutAndRelease(operation, kind, step);
   }
 
   #limitOf(driver: string): { readonly max?: number } {
-    const max = this.#options.drivers.get(driver)?.atOnceMax;
+    const max = this.#options.drivers.get(driver)?.maxConcurrent;
     return max === undefined ? {} : { max };
   }
 
-  async #carryOutInRoom(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<void> {
+  async #carryOutAndRelease(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<void> {
     const again = await this.#carryOut(operation, kind, step);
-    const next = this.#room.leave(step.item, this.#limitOf(step.action.driver).max);
+    const next = this.#concurrency.release(step.item, this.#limitOf(step.action.driver).max);
     if (again) this.#wakeItem(operation.id, step.item);
     for (const [item, of] of next) this.#wakeItem(of, item);
   }
@@ -221,7 +225,7 @@ export class OperationsController {
       if (driver === undefined) throw new Error(`no driver "${step.action.driver}"`);
       const { deadlineAtMs } = operation.doc;
       const fence = { leaseEpoch, operation: operation.id, deadlineAtMs };
-      const outcome = await this.#untilDeadline(driver.carryOut(step.action, fence), deadlineAtMs);
+      const outcome = await this.#raceDeadline(driver.carryOut(step.action, fence), deadlineAtMs);
       if (outcome.kind === 'stale') {
         this.#stale.add(step.item);
         return false;
@@ -247,7 +251,7 @@ export class OperationsController {
   }
 
   /** A driver that never answers does not keep its item for ever: at the deadline nobody waits for it any more. */
-  async #untilDeadline(answer: Promise<ActionOutcome>, deadlineAtMs: number): Promise<ActionOutcome> {
+  async #raceDeadline(answer: Promise<ActionOutcome>, deadlineAtMs: number): Promise<ActionOutcome> {
     const { clock } = this.#options;
     const answered = new AbortController();
     const patience = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + 1, answered.signal);
@@ -333,7 +337,7 @@ export class OperationsController {
   }
 }
 
-function present(fleet: FleetReader, items: ReadonlySet<string>): StoredItem[] {
+function findOpenItems(fleet: FleetReader, items: ReadonlySet<string>): StoredItem[] {
   return [...items]
     .sort()
     .map((id) => fleet.get(ITEM, idOf(ITEM, id)))

@@ -42,7 +42,7 @@ class TestClock implements Clock {
     this.#nowMs += ms;
     this.#jumpedMs += ms;
     this.#sleepers = this.#sleepers.map(({ at, wake }) => ({ at: at + ms, wake }));
-    await settled();
+    await flushMicrotasks();
   }
   /** A second at a time: leases are renewed as often. */
   async pass(ms: number): Promise<void> {
@@ -52,11 +52,11 @@ class TestClock implements Clock {
     this.#nowMs += ms;
     for (const { wake } of this.#sleepers.filter(({ at }) => at <= this.#nowMs)) wake();
     this.#sleepers = this.#sleepers.filter(({ at }) => at > this.#nowMs);
-    await settled();
+    await flushMicrotasks();
   }
 }
 
-export async function settled(): Promise<void> {
+export async function flushMicrotasks(): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
 }
 
@@ -112,7 +112,7 @@ export async function leading(server: TestWorld['server']): Promise<TestServer &
   const one = server('s1');
   const stop = new AbortController();
   void one.lease.run(stop.signal);
-  await settled();
+  await flushMicrotasks();
   return { ...one, stop };
 }
 

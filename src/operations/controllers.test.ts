@@ -1,7 +1,7 @@
 // The engine as a shell: what wakes it, what it survives, what it never does.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
-import { leading, makeReady, OP, settled, start, whenReady, world } from './controllers-fixture.ts';
+import { leading, makeReady, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
 import { cancelOperation, newOperation } from './decide.ts';
 import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { ITEM, OPERATION } from './model.ts';
@@ -12,10 +12,10 @@ describe('the engine', () => {
     const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false);
-    await settled();
+    await flushMicrotasks();
     expect(journal.fleet.get(ITEM, idOf(ITEM, 'op-1.a'))?.doc.reason).toEqual({ code: 'not-ready' });
     await makeReady(journal);
-    await settled();
+    await flushMicrotasks();
     expect(clock.nowMs()).toBe(0);
     expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
     stop.abort();
@@ -37,7 +37,7 @@ describe('the engine', () => {
     const { journal, engine, stop } = await leading(server);
     await start(journal, false, 60_000);
     void engine.run(stop.signal);
-    await settled();
+    await flushMicrotasks();
     const operation = () => journal.fleet.get(OPERATION, OP)?.doc;
     await clock.setAhead(3_600_000);
     await clock.pass(5000);
@@ -72,7 +72,7 @@ describe('the engine', () => {
     const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, true);
-    await settled();
+    await flushMicrotasks();
     expect(journal.fleet.get(OPERATION, OP)?.doc).toMatchObject({
       stopped: true,
       reason: { code: 'internal-error', detail: 'boom' },
@@ -107,7 +107,7 @@ describe('actions', () => {
       by: 'test',
       decide: () => ({ kind: 'accept', changes: newOperation(operation), answer: null }),
     });
-    await settled();
+    await flushMicrotasks();
     return { journal, clock, stop: () => stop.abort() };
   }
 
@@ -127,7 +127,7 @@ describe('actions', () => {
     expect(underWay).toBe(64);
     while (waiting.length > 0) {
       waiting.shift()?.();
-      await settled();
+      await flushMicrotasks();
     }
     expect({ most, calls }).toEqual({ most: 64, calls: ITEMS });
     expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
@@ -154,7 +154,7 @@ describe('actions', () => {
     expect(planned).toBe(before);
     while (waiting.length > 0) {
       waiting.shift()?.();
-      await settled();
+      await flushMicrotasks();
     }
     expect(planned).toBeLessThanOrEqual(3 * ITEMS);
     expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
@@ -170,7 +170,7 @@ describe('actions', () => {
       },
     });
     const before = calls;
-    await settled();
+    await flushMicrotasks();
     expect(calls).toBe(before);
     expect(before).toBeLessThanOrEqual(2 * ITEMS);
     await clock.pass(5000);
@@ -192,10 +192,10 @@ describe('a fault of the program', () => {
     const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false);
-    await settled();
+    await flushMicrotasks();
     const kinds = new Map([[broken.name, broken]]);
     await journal.submit({ by: 'test', decide: (fleet) => cancelOperation(fleet, { id: OP, kinds, nowMs: 0 }) });
-    await settled();
+    await flushMicrotasks();
     const { revision } = journal.fleet;
     for (let round = 0; round < 5; round += 1) await clock.pass(5000);
     expect(journal.fleet.revision).toBe(revision);

@@ -11,7 +11,15 @@ import {
   type Refusal,
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredItem, StoredOperation } from './kind.ts';
+import type {
+  DecideStep,
+  ExpectedRevision,
+  OperationKind,
+  Progress,
+  RecordStep,
+  StoredItem,
+  StoredOperation,
+} from './kind.ts';
 import {
   isUnfinished,
   ITEM,
@@ -82,12 +90,12 @@ function putItem(operation: OperationId, { key, target, host, step, state, reaso
 export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number): Decision<'recorded' | 'stale'> {
   const item = fleet.get(ITEM, next.item);
   const operation = item && fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
-  if (item === undefined || operation === undefined || item.revision !== next.expected) return stale();
-  if (!mayRecord(operation.doc, next.progress, nowMs) || !next.expects.every((one) => holds(fleet, one)))
-    return stale();
-  if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return stale();
+  if (item === undefined || operation === undefined || item.revision !== next.expected) return staleStep();
+  if (!canRecord(operation.doc, next.progress, nowMs) || !next.expects.every((one) => isUnchanged(fleet, one)))
+    return staleStep();
+  if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return staleStep();
   if (repeatsWait(item.doc, next, nowMs)) return accept([], 'recorded');
-  return accept([put(ITEM, item.id, progressed(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
+  return accept([put(ITEM, item.id, applyProgress(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
 }
 
 /**
@@ -111,7 +119,7 @@ function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: numbe
 
 /** Decides steps on the newest state and records all of them; one that is stale makes all of them so. */
 export function decideSteps(fleet: FleetReader, next: DecideStep, nowMs: number): Decision<'recorded' | 'stale'> {
-  if (fleet.get(ITEM, next.item)?.revision !== next.expected) return stale();
+  if (fleet.get(ITEM, next.item)?.revision !== next.expected) return staleStep();
   const changes: Change[] = [];
   for (const step of next.decide(fleet, nowMs)) {
     const recorded = recordStep(fleet, step, nowMs);
@@ -128,25 +136,25 @@ export function extendDeadlines(fleet: FleetReader, byMs: number): Decision<null
   return accept(changes, null);
 }
 
-function stale(): Decision<'stale'> {
+function staleStep(): Decision<'stale'> {
   mark('engine-stale-step');
   return accept([], 'stale');
 }
 
 /** After the deadline, and while cancelling, a step may only close its item. */
-function mayRecord(operation: Operation, progress: Progress, nowMs: number): boolean {
+function canRecord(operation: Operation, progress: Progress, nowMs: number): boolean {
   if (operation.state === 'cancelling') return progress.state === 'cancelled';
   if (operation.state !== 'running' || progress.state === 'cancelled') return false;
   if (nowMs > operation.deadlineAtMs) mark('engine-deadline-passed');
   return nowMs <= operation.deadlineAtMs || progress.state === 'failed';
 }
 
-function holds(fleet: FleetReader, expected: Expected): boolean {
+function isUnchanged(fleet: FleetReader, expected: ExpectedRevision): boolean {
   const stored = fleet.get({ name: expected.kind, check: () => undefined }, expected.id as never);
   return stored?.revision === expected.revision;
 }
 
-function progressed(item: Item, progress: Progress, nowMs: number): Item {
+function applyProgress(item: Item, progress: Progress, nowMs: number): Item {
   const { reason: _, retryAtMs: __, host: hostBefore, ...rest } = item;
   const { state, step, reason, retryAtMs, attempt, host = hostBefore } = progress;
   return {
@@ -162,7 +170,7 @@ function progressed(item: Item, progress: Progress, nowMs: number): Item {
 }
 
 export function finishOperation(fleet: FleetReader, { operation, doc }: Finish): Decision<'recorded' | 'stale'> {
-  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return stale();
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return staleStep();
   return accept([put(OPERATION, operation.id, doc)], 'recorded');
 }
 
@@ -172,9 +180,9 @@ export function stopOperation(
   operation: StoredOperation,
   detail: string,
 ): Decision<'recorded' | 'stale'> {
-  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return stale();
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return staleStep();
   // Saying it again would wake the operation, and it would fail again: once is enough.
-  if (operation.doc.stopped === true) return stale();
+  if (operation.doc.stopped === true) return staleStep();
   const reason = { code: 'internal-error', detail };
   return accept([put(OPERATION, operation.id, { ...operation.doc, stopped: true, reason })], 'recorded');
 }
@@ -193,7 +201,7 @@ export function cancelOperation(fleet: FleetReader, command: OperationCommand): 
   const { state, kind: name } = operation.doc;
   const kind = command.kinds.get(name);
   const meaning = kind?.cancel;
-  if (meaning?.kind !== 'does') return refuse(notMeant('cancelled', operation, meaning?.because));
+  if (meaning?.kind !== 'does') return refuse(notSupported('cancelled', operation, meaning?.because));
   const underWay = state === 'cancelling' && operation.doc.stopped !== true;
   if (underWay || state === 'cancelled') return accept([], operation);
   if (!OPERATION_TRANSITIONS[state].includes('cancelling')) return refuse(wrongState('cancelled', operation));
@@ -201,7 +209,7 @@ export function cancelOperation(fleet: FleetReader, command: OperationCommand): 
   const doc: Operation = { ...rest, state: 'cancelling' };
   const needsUndo = (item: StoredItem): boolean => kind?.needsUndo?.(fleet, item) ?? true;
   const items = failedItems(fleet, operation).map((item) =>
-    needsUndo(item) ? reopened(item, command.nowMs) : closed(item, command.nowMs),
+    needsUndo(item) ? reopenItem(item, command.nowMs) : cancelItem(item, command.nowMs),
   );
   return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
 }
@@ -211,7 +219,7 @@ export function retryOperation(fleet: FleetReader, command: OperationCommand): D
   const operation = fleet.get(OPERATION, idOf(OPERATION, command.id));
   if (operation === undefined) return refuse(unknownOperation(command.id));
   const meaning = command.kinds.get(operation.doc.kind)?.retry;
-  if (meaning?.kind !== 'does') return refuse(notMeant('retried', operation, meaning?.because));
+  if (meaning?.kind !== 'does') return refuse(notSupported('retried', operation, meaning?.because));
   const { state, deadlineMs } = operation.doc;
   const stopped = state === 'running' && operation.doc.stopped === true;
   if (isUnfinished(operation.doc) && !stopped) return accept([], operation);
@@ -220,7 +228,7 @@ export function retryOperation(fleet: FleetReader, command: OperationCommand): D
   const { nowMs, site } = command;
   const within = site === undefined ? {} : { within: site };
   const doc: Operation = { ...rest, ...within, state: 'running', deadlineAtMs: nowMs + deadlineMs };
-  const items = failedItems(fleet, operation).map((item) => reopened(item, nowMs));
+  const items = failedItems(fleet, operation).map((item) => reopenItem(item, nowMs));
   return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
 }
 
@@ -228,13 +236,13 @@ function failedItems(fleet: FleetReader, operation: StoredOperation): StoredItem
   return [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((item) => item.doc.state === 'failed');
 }
 
-function reopened(item: StoredItem, nowMs: number): Change {
+function reopenItem(item: StoredItem, nowMs: number): Change {
   const { reason: _, retryAtMs: __, ...rest } = item.doc;
   return put(ITEM, item.id, { ...rest, state: 'pending', attempt: item.doc.attempt + 1, sinceMs: nowMs });
 }
 
 /** Cancelled without being opened: somebody else may work on its target by now. */
-function closed(item: StoredItem, nowMs: number): Change {
+function cancelItem(item: StoredItem, nowMs: number): Change {
   const { reason: _, retryAtMs: __, ...rest } = item.doc;
   return put(ITEM, item.id, { ...rest, state: 'cancelled', sinceMs: nowMs });
 }
@@ -249,7 +257,7 @@ function wrongState(verb: string, { id, doc }: StoredOperation): Refusal {
   return { kind: 'conflict', code: 'wrong-state', message, facts: { operation: id, state: doc.state } };
 }
 
-function notMeant(verb: string, { id, doc }: StoredOperation, because: string | undefined): Refusal {
+function notSupported(verb: string, { id, doc }: StoredOperation, because: string | undefined): Refusal {
   const message = `A ${doc.kind} operation cannot be ${verb}: ${because ?? 'this server does not know its kind'}.`;
   return { kind: 'conflict', code: 'not-supported', message, facts: { operation: id } };
 }

@@ -1,6 +1,6 @@
 export type { NewItem } from './decide.ts';
 export { cancelOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
-export { decideLater, expecting, fail, itemOfTask, record, taskId, wait } from './kind.ts';
+export { decideLater, expectUnchanged, fail, itemOfTask, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
 export type { Log } from './log.ts';
 export {
@@ -13,9 +13,9 @@ export {
   OPERATION,
   operationsModel,
   targetKey,
-  withinOf,
+  siteLimitOf,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
-export { againAfterMs } from './pace.ts';
-export { explainer, operationSentences, said, saidProblems } from './reason.ts';
+export { backoffMs } from './pace.ts';
+export { explainer, operationSentences, formatFact, formatProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';

@@ -7,7 +7,7 @@ export type StoredOperation = Stored<'operation', Operation>;
 export type StoredItem = Stored<'item', Item>;
 
 /** A document as the plan read it. If it is another by now, the step is not taken and is planned again. */
-export interface Expected {
+export interface ExpectedRevision {
   readonly kind: string;
   readonly id: string;
   readonly revision: number;
@@ -49,11 +49,11 @@ export type ActionOutcome =
 /** Carries out one action. Repeating it is a no-op. A driver never decides. */
 export interface Driver {
   /** How many actions it has under way at most, when it bears more than others: one that only waits. */
-  readonly atOnceMax?: number;
+  readonly maxConcurrent?: number;
   carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome>;
 }
 
-export type Next =
+export type PlannedStep =
   /** Commits the item's progress together with the changes that the step made. */
   | {
       readonly kind: 'record';
@@ -61,7 +61,7 @@ export type Next =
       readonly expected: number;
       readonly progress: Progress;
       readonly changes: readonly Change[];
-      readonly expects: readonly Expected[];
+      readonly expects: readonly ExpectedRevision[];
     }
   | { readonly kind: 'act'; readonly item: ItemId; readonly expected: number; readonly action: Action }
   /**
@@ -75,8 +75,8 @@ export type Next =
       readonly decide: (fleet: FleetReader, nowMs: number) => readonly RecordStep[];
     };
 
-export type DecideStep = Extract<Next, { kind: 'decide' }>;
-export type RecordStep = Extract<Next, { kind: 'record' }>;
+export type DecideStep = Extract<PlannedStep, { kind: 'decide' }>;
+export type RecordStep = Extract<PlannedStep, { kind: 'record' }>;
 
 /** A task for an agent, as it stands in the host's view. */
 export interface Task {
@@ -94,18 +94,23 @@ export interface TaskAnswer {
 }
 
 /** What a word means for this kind; `none` says why there is no such thing. */
-export type Meaning =
+export type CommandSupport =
   { readonly kind: 'does'; readonly what: string } | { readonly kind: 'none'; readonly because: string };
 
 export interface OperationKind {
   readonly name: string;
   /** The steps in their order, for people. */
   readonly steps: readonly string[];
-  readonly cancel: Meaning;
-  readonly retry: Meaning;
-  readonly rollback: Meaning;
+  readonly cancel: CommandSupport;
+  readonly retry: CommandSupport;
+  readonly rollback: CommandSupport;
   /** The next step of each of these open items. An item without one is left as it is. */
-  plan(fleet: FleetReader, operation: StoredOperation, items: readonly StoredItem[], nowMs: number): readonly Next[];
+  plan(
+    fleet: FleetReader,
+    operation: StoredOperation,
+    items: readonly StoredItem[],
+    nowMs: number,
+  ): readonly PlannedStep[];
   /** What a driver's answer means. */
   observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
   /** What has to be taken back when an item is cancelled, with the documents that were read for it. */
@@ -113,13 +118,13 @@ export interface OperationKind {
   /** Whether a failed item that is cancelled has something to take back; it has when nothing is said. */
   needsUndo?(fleet: FleetReader, item: StoredItem): boolean;
   /** What is written down when the deadline passes over an item: how things stand. Nothing is done to the world any more. */
-  overdue?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
+  onDeadline?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Items that should be looked at because of this change, beside those whose target it is. */
-  wakes?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
+  itemsToWake?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
   /** The task that the item has for its host's agent. */
   task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
   /** What the agent's answer means. */
-  answered?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
+  handleTaskAnswer?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
 }
 
 /** A step that commits. */
@@ -156,7 +161,7 @@ export function fail(item: StoredItem, reason: Reason): RecordStep {
   return record(item, { state: 'failed', step: item.doc.step, reason });
 }
 
-export function expecting(kind: { readonly name: string }, stored: Stored): Expected {
+export function expectUnchanged(kind: { readonly name: string }, stored: Stored): ExpectedRevision {
   return { kind: kind.name, id: stored.id, revision: stored.revision };
 }
 

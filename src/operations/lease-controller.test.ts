@@ -1,7 +1,7 @@
 // The lease keeper as a shell: who decides, who succeeds, and when a holder steps down.
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../journal/index.ts';
-import { leading, OP, settled, start, whenReady, world } from './controllers-fixture.ts';
+import { leading, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
 import { OPERATION } from './model.ts';
 
 describe('the lease', () => {
@@ -10,9 +10,9 @@ describe('the lease', () => {
     const [one, other] = [server('s1'), server('s2')];
     const stop = new AbortController();
     void one.lease.run(stop.signal);
-    await settled();
+    await flushMicrotasks();
     void other.lease.run(stop.signal);
-    await settled();
+    await flushMicrotasks();
     expect(one.journal.fence).toEqual({ lease: 'fleet', epoch: 1, holder: 's1' });
     expect(other.journal.fence).toBeUndefined();
     expect(other.lease.holder()).toMatchObject({ holder: 's1', url: 'http://s1' });
@@ -24,10 +24,10 @@ describe('the lease', () => {
     const [one, other] = [server('s1'), server('s2')];
     const [stopOne, stopOther] = [new AbortController(), new AbortController()];
     void one.lease.run(stopOne.signal);
-    await settled();
+    await flushMicrotasks();
     void other.lease.run(stopOther.signal);
     stopOne.abort();
-    await settled();
+    await flushMicrotasks();
     await clock.pass(3000);
     expect(other.journal.fence).toEqual({ lease: 'fleet', epoch: 2, holder: 's2' });
     stopOther.abort();
@@ -50,9 +50,9 @@ describe('the lease', () => {
     const [one, other] = [server('s1'), server('s2')];
     const stop = new AbortController();
     void one.lease.run(stop.signal);
-    await settled();
+    await flushMicrotasks();
     void other.lease.run(stop.signal);
-    await settled();
+    await flushMicrotasks();
     // It does not notice: it still believes that it decides.
     Object.assign(one.store, { renewLease: () => new Promise(() => undefined) });
     await one.store.close();

@@ -50,7 +50,7 @@ export class LeaseController {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedMs = this.#options.clock.nowMs();
-      await this.#once();
+      await this.#acquireOrRenew();
       await this.#pause(startedMs, signal);
     }
     await this.#release();
@@ -77,7 +77,7 @@ export class LeaseController {
     return Math.min(this.#renewMs, Math.max(0, this.#held.untilMs - this.#options.clock.nowMs()));
   }
 
-  async #once(): Promise<void> {
+  async #acquireOrRenew(): Promise<void> {
     const { journal, clock } = this.#options;
     const startedMs = clock.nowMs();
     if (this.#held !== undefined && (journal.fence === undefined || startedMs >= this.#held.untilMs))
@@ -108,15 +108,15 @@ export class LeaseController {
       const patient = clock.sleep(patienceMs, patience.signal).then(() => clock.turn());
       const answer = await Promise.race([asked, patient]);
       if (answer !== undefined) {
-        this.#outage.back(clock.nowMs());
+        this.#outage.logRecovery(clock.nowMs());
         return answer;
       }
       asked.catch(() => undefined);
-      this.#outage.away(clock.nowMs());
+      this.#outage.logOutage(clock.nowMs());
       if (held !== undefined) this.#lose('could not be renewed in time');
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      this.#outage.away(clock.nowMs(), error);
+      this.#outage.logOutage(clock.nowMs(), error);
       if (held !== undefined && clock.nowMs() >= held.untilMs) this.#lose('could not be renewed in time');
     } finally {
       patience.abort();

@@ -265,10 +265,10 @@ export const operationsModel: Model = {
 };
 
 /** The site that what an item moves must stay in; undefined when it may leave its site. */
-export function withinOf(fleet: FleetReader, item: Item): string | undefined {
+export function siteLimitOf(fleet: FleetReader, item: Item): string | undefined {
   return fleet.get(OPERATION, item.operation as OperationId)?.doc.within;
 }
 
-export function sameReason(one: Reason | undefined, other: Reason | undefined): boolean {
+export function isSameReason(one: Reason | undefined, other: Reason | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -2,7 +2,7 @@ import { provideController, serviceKey, type DocumentMetric, type Module } from 
 import { OperationsController } from './controller.ts';
 import { ITEM, OPERATION, operationsModel, type Operation } from './model.ts';
 import { operationSentences } from './reason.ts';
-import { operationRoutes, operationViews } from './routes.ts';
+import { operationRoutes, operationRepresentations } from './routes.ts';
 
 export const OPERATIONS_CONTROLLER = serviceKey<OperationsController>('operations');
 
@@ -19,7 +19,7 @@ export const operationsModule: Module = {
   models: () => [operationsModel],
   sentences: [operationSentences],
   representations: ({ explain }) => {
-    const { operation, item } = operationViews(explain);
+    const { operation, item } = operationRepresentations(explain);
     return [operation, item];
   },
   metrics: [OPERATIONS_METRIC],
@@ -35,7 +35,7 @@ export const operationsModule: Module = {
   ],
   routes: ({ composition }) =>
     operationRoutes({
-      views: { operation: composition.representationOf(OPERATION), item: composition.representationOf(ITEM) },
+      representations: { operation: composition.representationOf(OPERATION), item: composition.representationOf(ITEM) },
       kinds: composition.operationKinds,
     }),
 };

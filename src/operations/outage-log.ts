@@ -13,7 +13,7 @@ export class OutageLog {
   }
 
   /** It did not answer, or with this error. */
-  away(nowMs: number, error?: Error): void {
+  logOutage(nowMs: number, error?: Error): void {
     if (this.#away === undefined) {
       this.#log.warn(error === undefined ? {} : { err: error }, 'the store does not answer for the lease');
       this.#away = { sinceMs: nowMs, loggedMs: nowMs };
@@ -26,7 +26,7 @@ export class OutageLog {
     this.#log.warn(facts, 'the store still does not answer for the lease');
   }
 
-  back(nowMs: number): void {
+  logRecovery(nowMs: number): void {
     if (this.#away === undefined) return;
     this.#log.info({ awayMs: nowMs - this.#away.sinceMs }, 'the store answers for the lease again');
     this.#away = undefined;

@@ -4,6 +4,6 @@ const FIRST_MS = 2000;
 const LONGEST_MS = 60_000;
 
 /** `attempt` counts from 1. */
-export function againAfterMs(attempt: number): number {
+export function backoffMs(attempt: number): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Fleet, idOf, put, Registry, schemaKind, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { cancelOperation, finishOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
-import { itemOfTask, record, taskId, wait, type Next, type OperationKind, type StoredItem } from './kind.ts';
+import { itemOfTask, record, taskId, wait, type PlannedStep, type OperationKind, type StoredItem } from './kind.ts';
 import {
   countsOf,
   ITEM,
@@ -55,7 +55,7 @@ function apply(fleet: Fleet, decision: Decision<unknown>): readonly Change[] {
 const operationOf = (fleet: Fleet): Operation => fleet.get(OPERATION, OP)?.doc as Operation;
 const itemsOf = (fleet: Fleet): StoredItem[] => [...fleet.find(ITEMS_BY_OPERATION, OP)];
 
-function step(fleet: Fleet, nowMs: number): readonly (Next | Finish)[] {
+function step(fleet: Fleet, nowMs: number): readonly (PlannedStep | Finish)[] {
   const operation = fleet.get(OPERATION, OP);
   if (operation === undefined) throw new Error('no operation');
   const steps = planOperation(fleet, kind, { operation, items: 'all' }, nowMs);
@@ -67,7 +67,7 @@ function step(fleet: Fleet, nowMs: number): readonly (Next | Finish)[] {
 }
 
 /** A plan as prose: what a reader of a failing test wants to see. */
-const told = (steps: readonly (Next | Finish)[]): string[] =>
+const told = (steps: readonly (PlannedStep | Finish)[]): string[] =>
   steps.map((next) =>
     next.kind === 'record'
       ? `${next.item} ${next.progress.state} ${next.progress.reason?.code ?? ''}`.trim()

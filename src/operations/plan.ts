@@ -1,14 +1,14 @@
 // What is to be done for an operation now: its kind's steps while it runs, undoing while it is cancelled, and its end.
 // After the deadline nothing is done but to say so.
 import type { FleetReader } from '../fleet/index.ts';
-import { record, type Next, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
+import { record, type PlannedStep, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
 import {
   countsOf,
   failedItem,
   hasOpenItem,
   isOpen,
   ITEMS_BY_OPERATION,
-  sameReason,
+  isSameReason,
   type Counts,
   type Item,
   type Operation,
@@ -20,7 +20,7 @@ export interface Finish {
   readonly doc: Operation;
 }
 
-export interface Due {
+export interface DueOperation {
   readonly operation: StoredOperation;
   /** The items to look at: `all`, or those that something happened to. */
   readonly items: 'all' | readonly StoredItem[];
@@ -33,9 +33,9 @@ export interface Due {
 export function planOperation(
   fleet: FleetReader,
   kind: OperationKind,
-  due: Due,
+  due: DueOperation,
   nowMs: number,
-): readonly (Next | Finish)[] {
+): readonly (PlannedStep | Finish)[] {
   const { operation } = due;
   const looked = due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items;
   const open = looked.filter((item) => isOpen(item.doc));
@@ -44,30 +44,30 @@ export function planOperation(
   if (finish !== undefined) return [finish];
   const items = open.filter((item) => due.busy?.has(item.id) !== true);
   if (operation.doc.state === 'cancelling') {
-    return operation.doc.stopped === true ? [] : items.map((item) => cancelled(fleet, kind, item, nowMs));
+    return operation.doc.stopped === true ? [] : items.map((item) => planCancel(fleet, kind, item, nowMs));
   }
-  if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(fleet, kind, item, nowMs));
+  if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => planDeadlineFailure(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
   const called = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
   const planned = kind.plan(fleet, operation, called, nowMs);
   if (planned.length === 0) return planned;
   const byId = new Map(called.map((item) => [item.id, item.doc]));
-  return planned.filter((next) => !isSame(byId.get(next.item), next));
+  return planned.filter((next) => !isSameWait(byId.get(next.item), next));
 }
 
-function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
+function planCancel(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): PlannedStep {
   return record(item, { state: 'cancelled', step: item.doc.step }, kind.undo?.(fleet, item, nowMs) ?? {});
 }
 
-function overdue(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
+function planDeadlineFailure(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): PlannedStep {
   // The facts of the wait stay: its sentence is told in full.
   const wait = item.doc.reason;
   const reason = { ...wait, ...(wait !== undefined && { waitedFor: wait.code }), code: 'deadline-passed' };
-  return record(item, { state: 'failed', step: item.doc.step, reason }, kind.overdue?.(fleet, item, nowMs) ?? {});
+  return record(item, { state: 'failed', step: item.doc.step, reason }, kind.onDeadline?.(fleet, item, nowMs) ?? {});
 }
 
 /** A wait that says again what the item says already is no news. */
-function isSame(item: Item | undefined, next: Next): boolean {
+function isSameWait(item: Item | undefined, next: PlannedStep): boolean {
   if (next.kind !== 'record' || next.changes.length > 0) return false;
   const { progress } = next;
   return (
@@ -75,7 +75,7 @@ function isSame(item: Item | undefined, next: Next): boolean {
     item.state === progress.state &&
     item.step === progress.step &&
     item.attempt === (progress.attempt ?? item.attempt) &&
-    sameReason(item.reason, progress.reason)
+    isSameReason(item.reason, progress.reason)
   );
 }
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   HOST_MARK,
   HOST_REF,
   ID,
@@ -12,18 +12,18 @@ import {
   listRoute,
   noSuch,
   read,
-  refused,
-  resourceAfter,
+  refusalAnswer,
+  renderCommitted,
   scansFleet,
-  seen,
-  viewOf,
+  findVisible,
+  defineRepresentation,
   write,
   type Filter,
   type HostMark,
   type Listing,
   type Route,
-  type Sight,
-  type View,
+  type Redactor,
+  type Representation,
 } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
@@ -48,23 +48,23 @@ const Counts = Type.Object(Object.fromEntries(ITEM_STATES.map((state) => [state,
 const Reason = Type.Object({ code: Type.String() });
 const Sentence = Type.Optional(Type.String({ description: 'the reason, for a person' }));
 
-export interface OperationViews {
-  readonly operation: View<'operation', Operation>;
-  readonly item: View<'item', Item>;
+export interface OperationRepresentations {
+  readonly operation: Representation<'operation', Operation>;
+  readonly item: Representation<'item', Item>;
 }
 
-export function operationViews(explain: Explain): OperationViews {
-  const operation = viewOf<'operation', Operation>({
+export function operationRepresentations(explain: Explain): OperationRepresentations {
+  const operation = defineRepresentation<'operation', Operation>({
     kind: OPERATION,
     siteOf: (doc) => doc.site,
     projectOf: (doc) => doc.project,
-    limit: (doc, sight) => ({
+    redact: (doc, sight) => ({
       ...doc,
-      title: sight.textBy(doc.title, doc.by),
-      ...(doc.why !== undefined && { why: sight.textBy(doc.why, doc.by) }),
-      ...(doc.reason !== undefined && { reason: sight.reason(doc.reason) }),
+      title: sight.redactTextBy(doc.title, doc.by),
+      ...(doc.why !== undefined && { why: sight.redactTextBy(doc.why, doc.by) }),
+      ...(doc.reason !== undefined && { reason: sight.redactReason(doc.reason) }),
     }),
-    show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    toJson: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
     fields: {
       kind: Type.String(),
       title: Type.String(),
@@ -84,19 +84,19 @@ export function operationViews(explain: Explain): OperationViews {
       stopped: Type.Optional(Type.Boolean()),
     },
   });
-  const item = viewOf<'item', Item>({
+  const item = defineRepresentation<'item', Item>({
     kind: ITEM,
     siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
     projectOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
-    limit: (doc, sight) => {
+    redact: (doc, sight) => {
       const { host, reason, ...rest } = doc;
       return {
         ...rest,
-        ...(host !== undefined && { host: sight.text(host) }),
-        ...(reason !== undefined && { reason: sight.reason(reason) }),
+        ...(host !== undefined && { host: sight.redactText(host) }),
+        ...(reason !== undefined && { reason: sight.redactReason(reason) }),
       };
     },
-    show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    toJson: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
     fields: {
       operation: Type.String(),
       target: Type.Object({ kind: Type.String(), id: Type.String() }),
@@ -114,54 +114,54 @@ export function operationViews(explain: Explain): OperationViews {
 }
 
 export interface OperationRoutes {
-  readonly views: OperationViews;
+  readonly representations: OperationRepresentations;
   readonly kinds: ReadonlyMap<string, OperationKind>;
 }
 
-export function operationRoutes({ views, kinds }: OperationRoutes): Route[] {
+export function operationRoutes({ representations, kinds }: OperationRoutes): Route[] {
   return [
-    listOperations(views),
-    getOperation(views),
-    listItemsOf(views),
-    listItems(views),
+    listOperations(representations),
+    getOperation(representations),
+    listItemsOf(representations),
+    listItems(representations),
     command(
-      { views, kinds },
+      { representations, kinds },
       { verb: 'cancel', about: 'Cancel an operation: what it means depends on its kind', decide: cancelOperation },
     ),
     command(
-      { views, kinds },
+      { representations, kinds },
       { verb: 'retry', about: 'Try the failed items of an operation again', decide: retryOperation },
     ),
   ];
 }
 
 /** The operation with its counters: kept in it once it has ended, counted while it runs. */
-function withCounts(
-  view: View<'operation', Operation>,
+function renderWithCounts(
+  view: Representation<'operation', Operation>,
   stored: StoredOperation,
-  { fleet, sight }: { readonly fleet: FleetReader; readonly sight: Sight | undefined },
+  { fleet, sight }: { readonly fleet: FleetReader; readonly sight: Redactor | undefined },
 ): string {
-  const text = view.text(stored, sight);
+  const text = view.toJsonText(stored, sight);
   if (stored.doc.counts !== undefined) return text;
   return `${text.slice(0, -1)},"counts":${JSON.stringify(countsOf(fleet, stored.id))}}`;
 }
 
-function listOperations({ operation: view }: OperationViews): Route {
+function listOperations({ operation: representation }: OperationRepresentations): Route {
   const listing: Listing<'operation', Operation> = {
-    view,
+    representation,
     filters: {
-      state: { schema: Type.Enum(OPERATION_STATES), of: (doc) => [doc.state] },
-      kind: { schema: ID, of: (doc) => [doc.kind] },
-      site: { schema: ID, of: (doc) => [doc.site] },
-      by: { schema: Type.String({ maxLength: 200 }), of: (doc) => [doc.by] },
+      state: { schema: Type.Enum(OPERATION_STATES), valuesOf: (doc) => [doc.state] },
+      kind: { schema: ID, valuesOf: (doc) => [doc.kind] },
+      site: { schema: ID, valuesOf: (doc) => [doc.site] },
+      by: { schema: Type.String({ maxLength: 200 }), valuesOf: (doc) => [doc.by] },
     },
     sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
-    text: (stored, fleet, sight) => withCounts(view, stored, { fleet, sight }),
+    text: (stored, fleet, sight) => renderWithCounts(representation, stored, { fleet, sight }),
   };
-  return listRoute({ path: '/api/v1/operations', what: 'operations' }, { listing, scope: 'site', forProjects: true });
+  return listRoute({ path: '/api/v1/operations', plural: 'operations' }, { listing, scope: 'site', forProjects: true });
 }
 
-function getOperation({ operation: view }: OperationViews): Route {
+function getOperation({ operation: view }: OperationRepresentations): Route {
   return read({
     method: 'GET',
     path: '/api/v1/operations/:id',
@@ -172,22 +172,22 @@ function getOperation({ operation: view }: OperationViews): Route {
     forProjects: true,
     params: BY_ID,
     answers: { 200: { about: 'the operation', schema: view.schema } },
-    handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
-      const stored = seen(fleet, view, { caller, id: params.id });
-      if (stored === undefined) return refused(noSuch('operation', params.id));
-      const text = withCounts(view, stored, { fleet, sight: sightOf(caller, fleet) });
+    handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
+      const stored = findVisible(fleet, view, { caller, id: params.id });
+      if (stored === undefined) return refusalAnswer(noSuch('operation', params.id));
+      const text = renderWithCounts(view, stored, { fleet, sight: redactorFor(caller, fleet) });
       return { kind: 'answer', status: 200, text, etag: stored.revision };
     },
   });
 }
 
-function itemListing({ item: view }: OperationViews): Listing<'item', Item> {
+function itemListing({ item: representation }: OperationRepresentations): Listing<'item', Item> {
   return {
-    view,
+    representation,
     filters: {
-      state: { schema: Type.Enum(ITEM_STATES), of: (doc) => [doc.state] },
-      host: { schema: HOST_REF, of: (doc) => [doc.host], names: 'host' },
-      operation: { schema: ID, of: (doc) => [doc.operation], index: ITEMS_BY_OPERATION },
+      state: { schema: Type.Enum(ITEM_STATES), valuesOf: (doc) => [doc.state] },
+      host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], names: 'host' },
+      operation: { schema: ID, valuesOf: (doc) => [doc.operation], index: ITEMS_BY_OPERATION },
     },
     sorts: { state: (doc) => doc.state, sinceMs: (doc) => doc.sinceMs },
   };
@@ -202,19 +202,19 @@ const BY_TARGET: Filter<Item> = {
     [HOST_MARK]: 'kind/id' satisfies HostMark,
     description: 'only open items that work on this resource, such as host/compute-1',
   }),
-  of: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : []),
+  valuesOf: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : []),
   index: OPEN_ITEMS_BY_TARGET,
 };
 
-function listItems(views: OperationViews): Route {
+function listItems(views: OperationRepresentations): Route {
   const { filters, ...rest } = itemListing(views);
   const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
   const about = 'List the items of all operations, such as what is under way for one resource';
-  const items = { path: '/api/v1/operation-items', what: 'items', tag: 'operations' };
+  const items = { path: '/api/v1/operation-items', plural: 'items', tag: 'operations' };
   return listRoute(items, { listing, about, scope: 'site', forProjects: true });
 }
 
-function listItemsOf(views: OperationViews): Route {
+function listItemsOf(views: OperationRepresentations): Route {
   const listing = itemListing(views);
   const { operation: _, ...query } = listQuery(listing).properties;
   return read({
@@ -226,28 +226,28 @@ function listItemsOf(views: OperationViews): Route {
     scope: 'site',
     forProjects: true,
     params: BY_ID,
-    query: closed(query),
+    query: strictObject(query),
     // Those of one operation are found by its index; anything else that is asked for sifts them.
     scansFleet: ({ query: asked, caller }) =>
       scansFleet(listing, { query: { ...(asked as object), operation: 'one' }, caller }),
     answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
-    handle: (call, { journal, sightOf }) => {
+    handle: (call, { journal, redactorFor }) => {
       const { id } = call.params;
-      if (seen(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
-        return refused(noSuch('operation', id));
+      if (findVisible(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
+        return refusalAnswer(noSuch('operation', id));
       const asked = { ...call, query: { ...call.query, operation: id } };
-      return listResources(journal.fleet, listing, asked, sightOf(call.caller, journal.fleet));
+      return listResources(journal.fleet, listing, asked, redactorFor(call.caller, journal.fleet));
     },
   });
 }
 
-interface Verb {
+interface OperationCommandRoute {
   readonly verb: string;
   readonly about: string;
   readonly decide: (fleet: FleetReader, command: OperationCommand) => Decision<StoredOperation>;
 }
 
-function command({ views, kinds }: OperationRoutes, { verb, about, decide }: Verb): Route {
+function command({ representations, kinds }: OperationRoutes, { verb, about, decide }: OperationCommandRoute): Route {
   return write({
     method: 'POST',
     path: `/api/v1/operations/:id/${verb}`,
@@ -256,16 +256,16 @@ function command({ views, kinds }: OperationRoutes, { verb, about, decide }: Ver
     access: 'operator',
     scope: 'site',
     params: BY_ID,
-    body: closed({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }),
-    answers: { 200: { about: 'the operation', schema: views.operation.schema } },
+    body: strictObject({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }),
+    answers: { 200: { about: 'the operation', schema: representations.operation.schema } },
     handle: ({ params, body, caller: { site } }, { clock }) => {
       const nowMs = clock.nowMs();
       return {
-        target: { view: views.operation, id: params.id },
+        target: { view: representations.operation, id: params.id },
         why: body.reason ?? verb,
         operation: params.id,
         decide: (fleet) => decide(fleet, { id: params.id, kinds, nowMs, site }),
-        answer: (_, after) => resourceAfter(views.operation, after, params),
+        answer: (_, after) => renderCommitted(representations.operation, after, params),
       };
     },
   });

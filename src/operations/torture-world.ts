@@ -8,7 +8,7 @@ import type { Driver, OperationKind } from './kind.ts';
 import { operationsModel, type OperationId } from './model.ts';
 
 /** An operation kind on the rack: how it starts, what the rest of the world does meanwhile, what must be true after. */
-export interface Subject {
+export interface TortureSubject {
   readonly name: string;
   readonly models: readonly Model[];
   readonly kind: OperationKind;
@@ -52,7 +52,7 @@ const NEVER = new Promise<never>(() => undefined);
 
 export class TortureWorld {
   readonly clock = new ManualClock();
-  readonly subject: Subject;
+  readonly subject: TortureSubject;
   readonly violations: string[] = [];
   readonly #disk = new MemoryDisk({ journalId: 'torture', nowMs: () => this.clock.nowMs() });
   readonly #fault: Fault;
@@ -63,7 +63,7 @@ export class TortureWorld {
   #ids = 0;
   #died: () => void = () => undefined;
 
-  constructor(subject: Subject, fault: Fault) {
+  constructor(subject: TortureSubject, fault: Fault) {
     this.subject = subject;
     this.#fault = fault;
     this.#drivers = subject.drivers?.() ?? new Map<string, Driver>();

@@ -6,7 +6,7 @@ import { accept } from '../journal/index.ts';
 import { newOperation } from './decide.ts';
 import { fail, record, wait, type Driver, type OperationKind } from './kind.ts';
 import { torture } from './torture.ts';
-import type { Subject } from './torture-world.ts';
+import type { TortureSubject } from './torture-world.ts';
 
 const LAMP = schemaKind('lamp', Type.Object({ lit: Type.Boolean() }, { additionalProperties: false }));
 
@@ -48,7 +48,7 @@ const light: OperationKind = {
 
 const lamps = ['red', 'green', 'blue'];
 
-const subject: Subject = {
+const subject: TortureSubject = {
   name: 'light (a driver outside the journal)',
   models: [{ kinds: [LAMP] }],
   kind: light,

@@ -6,7 +6,7 @@ import type { Journal } from '../journal/index.ts';
 import { cancelOperation } from './decide.ts';
 import type { Driver, OperationKind } from './kind.ts';
 import { countsOf, isUnfinished, OPERATION } from './model.ts';
-import { TortureWorld, type Fault, type Subject } from './torture-world.ts';
+import { TortureWorld, type Fault, type TortureSubject } from './torture-world.ts';
 
 const OPERATION_ID = idOf(OPERATION, 'op-torture');
 /** Far more ticks than any kind needs: an operation that is not done by then hangs. */
@@ -26,7 +26,7 @@ interface Ended {
   readonly crashed: boolean;
 }
 
-export function torture(subject: Subject): void {
+export function torture(subject: TortureSubject): void {
   describe(`torture: ${subject.name}`, () => {
     test('runs to its end undisturbed', async () => {
       const ended = await run(subject, { fault: { kind: 'none' } });
@@ -69,7 +69,7 @@ export function torture(subject: Subject): void {
 }
 
 /** Every action is carried out twice in a row: the second time must be a no-op. */
-function twiceDriven({ drivers }: Subject): Pick<Subject, 'drivers'> {
+function twiceDriven({ drivers }: TortureSubject): Pick<TortureSubject, 'drivers'> {
   if (drivers === undefined) return {};
   const twice = (driver: Driver): Driver => ({
     carryOut: async (action, fence) => {
@@ -80,7 +80,11 @@ function twiceDriven({ drivers }: Subject): Pick<Subject, 'drivers'> {
   return { drivers: () => new Map([...drivers()].map(([name, driver]) => [name, twice(driver)])) };
 }
 
-async function atEachPortCall(subject: Subject, faultAt: (at: number) => Fault, crashes: boolean): Promise<void> {
+async function atEachPortCall(
+  subject: TortureSubject,
+  faultAt: (at: number) => Fault,
+  crashes: boolean,
+): Promise<void> {
   const plain = await run(subject, { fault: { kind: 'none' } });
   expect(plain.world.portCalls).toBeGreaterThan(2);
   for (let at = 1; at <= plain.world.portCalls; at += 1) {
@@ -90,14 +94,14 @@ async function atEachPortCall(subject: Subject, faultAt: (at: number) => Fault, 
   }
 }
 
-function expectDone(subject: Subject, { state, fleet, world }: Ended): void {
+function expectDone(subject: TortureSubject, { state, fleet, world }: Ended): void {
   expect(state).toBe('succeeded');
   expect(subject.wrongWhenDone(fleet)).toEqual([]);
   expect(countsOf(fleet, OPERATION_ID)).toMatchObject({ pending: 0, running: 0, waiting: 0, failed: 0 });
   expect(world.violations).toEqual([]);
 }
 
-async function run(subject: Subject, { fault, cancelAfter }: Run): Promise<Ended> {
+async function run(subject: TortureSubject, { fault, cancelAfter }: Run): Promise<Ended> {
   const world = new TortureWorld(subject, fault);
   let server = await world.incarnate();
   let crashed = false;

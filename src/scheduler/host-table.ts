@@ -1,6 +1,6 @@
 // The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
 // so that counting in and out again leaves no trace.
-import { excludedBy, type Host } from '../hosts/index.ts';
+import { findExclusion, type Host } from '../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Claim } from '../network/index.ts';
@@ -33,7 +33,7 @@ export function standingOf(host: Host): Standing {
   if (forcedDown !== undefined) return 'forced-down';
   if (disabled !== undefined) return 'disabled';
   if (connection.state !== 'up') return 'not-up';
-  if (excludedBy(host, 'instances') !== undefined) return 'degraded';
+  if (findExclusion(host, 'instances') !== undefined) return 'degraded';
   if (quarantined !== undefined) return 'quarantined';
   if (state === 'active') return 'schedulable';
   return state === 'joining' || state === 'recovering' ? state : 'leaving';

@@ -1,6 +1,6 @@
 // What this room registers with the fleet, and what must never be untrue of claims.
 import { idOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
-import { excludedBy, HOST } from '../hosts/index.ts';
+import { findExclusion, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { HOST_INDEX, hostIndexOf } from './host-index.ts';
@@ -82,7 +82,7 @@ const notWhereItFails: Invariant = {
       if (after === undefined || after.host === before?.host) return [];
       const { instance, host } = after;
       if (changes.some((other) => other.before?.instance === instance && other.before.host === host)) return [];
-      const condition = excludedBy(fleet.get(HOST, idOf(HOST, host))?.doc ?? {}, 'instances');
+      const condition = findExclusion(fleet.get(HOST, idOf(HOST, host))?.doc ?? {}, 'instances');
       return condition === undefined ? [] : [`instance ${instance} on ${host}, whose ${condition.type} fails`];
     });
   },

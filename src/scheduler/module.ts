@@ -1,4 +1,4 @@
-import { hidden, type Module } from '../composition/index.ts';
+import { hideKind, type Module } from '../composition/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { schedulerModel } from './model.ts';
 import { SCHEDULER } from './settings.ts';
@@ -7,5 +7,5 @@ export const schedulerModule: Module = {
   name: 'scheduler',
   models: () => [schedulerModel],
   settings: [SCHEDULER],
-  hiddenKinds: [hidden(BUILD_FAILURES)],
+  hiddenKinds: [hideKind(BUILD_FAILURES)],
 };

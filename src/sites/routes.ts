@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import {
   BY_ID,
-  closed,
+  strictObject,
   createRoute,
   deleteRoute,
   readRoutes,
-  resourceAfter,
-  viewOf,
+  renderCommitted,
+  defineRepresentation,
   write,
   type Listing,
   type Resource,
@@ -18,7 +18,7 @@ import { NAME, SITE, type Site, type SiteUse } from './model.ts';
 
 const DESCRIPTION = Type.String({ maxLength: 500 });
 
-export const SITE_VIEW = viewOf<'site', Site>({
+export const SITE_REPRESENTATION = defineRepresentation<'site', Site>({
   kind: SITE,
   siteOf: (_, id) => id,
   fields: {
@@ -30,18 +30,23 @@ export const SITE_VIEW = viewOf<'site', Site>({
 });
 
 const LISTING: Listing<'site', Site> = {
-  view: SITE_VIEW,
+  representation: SITE_REPRESENTATION,
   filters: {},
   nameIsId: true,
   sorts: { name: (doc) => doc.name },
 };
-const SITES: Resource<'site', Site> = { path: '/api/v1/sites', what: 'sites', one: 'site', view: SITE_VIEW };
+const SITES: Resource<'site', Site> = {
+  path: '/api/v1/sites',
+  plural: 'sites',
+  singular: 'site',
+  representation: SITE_REPRESENTATION,
+};
 
 export function siteRoutes(uses: readonly SiteUse[]): Route[] {
   return [
     ...readRoutes(SITES, { listing: LISTING, scope: 'site' }),
-    create,
-    describe,
+    createSiteRoute,
+    describeSiteRoute,
     deleteRoute(SITES, {
       about: 'Delete a site that holds nothing any more',
       access: 'admin',
@@ -50,29 +55,29 @@ export function siteRoutes(uses: readonly SiteUse[]): Route[] {
   ];
 }
 
-const create = createRoute(SITES, {
+const createSiteRoute = createRoute(SITES, {
   about: 'Create a site',
   access: 'admin',
-  body: closed({ name: NAME, description: Type.Optional(DESCRIPTION) }),
+  body: strictObject({ name: NAME, description: Type.Optional(DESCRIPTION) }),
   decide: (fleet, body, { by, nowMs }) => createSite(fleet, { ...body, by, nowMs }),
 });
 
-const describe = write({
+const describeSiteRoute = write({
   method: 'PATCH',
   path: `${SITES.path}/:id`,
   tag: 'sites',
   about: 'Describe a site; without a description the old one goes',
   access: 'admin',
   params: BY_ID,
-  body: closed({ description: Type.Optional(DESCRIPTION) }),
-  answers: { 200: { about: 'the site', schema: SITE_VIEW.schema } },
+  body: strictObject({ description: Type.Optional(DESCRIPTION) }),
+  answers: { 200: { about: 'the site', schema: SITE_REPRESENTATION.schema } },
   handle: ({ params, body, caller }, { clock }) => {
     const command = { name: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: SITE_VIEW, id: params.id },
+      target: { view: SITE_REPRESENTATION, id: params.id },
       why: `describe site ${params.id}`,
       decide: (fleet) => describeSite(fleet, command),
-      answer: (_, after) => resourceAfter(SITE_VIEW, after, params),
+      answer: (_, after) => renderCommitted(SITE_REPRESENTATION, after, params),
     };
   },
 });

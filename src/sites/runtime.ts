@@ -1,1 +1,1 @@
-export { SITE_VIEW } from './routes.ts';
+export { SITE_REPRESENTATION } from './routes.ts';

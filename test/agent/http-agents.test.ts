@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/plane-fixture.ts';
-import { runSimulatedAgents, SimulatedDriver, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
+import { runSimulatedAgents, NodeDriver, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
@@ -34,22 +34,24 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const joinToken = await plane.joinToken('c1');
-  const driver = new SimulatedDriver({ clock: realClock });
+  const driver = new NodeDriver({ clock: realClock });
   // It knows only the server that does not decide.
   const base = { servers: [urls[1]!], folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const first = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   await expect.poll(() => plane.host('c1')?.state, LONG).toBe('active');
   await expect.poll(() => first.status(), LONG).toMatchObject({ host: 'c1', server: urls[0], away: false });
   // With what is true now, not with what it was told before it was in service.
-  const { desk, journal } = plane.leader;
-  await expect.poll(() => desk.isInLine('c1', journal.fleet.revision), LONG).toBe(true);
+  const { gateway, journal } = plane.leader;
+  await expect.poll(() => gateway.hasConverged('c1', journal.fleet.revision), LONG).toBe(true);
   await first.stop();
   expect((await readdir(folder)).sort()).toEqual(['agent-answers.json', 'agent-identity.json', 'agent-view.json']);
-  const { changes } = driver;
+  const { changeCount } = driver;
   const second = startAgent({ ...base, joinToken: () => Promise.resolve(undefined) });
-  await expect.poll(() => second.status().applied !== undefined && !second.status().away, LONG).toBe(true);
+  await expect
+    .poll(() => second.status().applied !== undefined && !second.status().isServerUnreachable, LONG)
+    .toBe(true);
   await plane.edit('c1', { zone: 'other' });
-  await expect.poll(() => driver.changes, LONG).toBe(changes + 1);
+  await expect.poll(() => driver.changeCount, LONG).toBe(changeCount + 1);
   await second.stop();
 });
 
@@ -61,7 +63,7 @@ test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async 
   const joinToken = await plane.joinToken('c1');
   const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
-  const driver = Object.assign(new SimulatedDriver({ clock: realClock }), {
+  const driver = Object.assign(new NodeDriver({ clock: realClock }), {
     conditions: async () => [{ type: 'switch' as const, code: 'unreachable', message: 'no answer' }],
   });
   const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
@@ -134,10 +136,10 @@ test('a-simulated-fleet-joins-by-host-join-and-shows-a-silent-host', async () =>
   expect(await fleet.join([{ name: 'd1' }])).toMatchObject({ code: 'host-exists' });
   await expect.poll(() => hosts.every(({ name }) => plane.host(name)?.state === 'active'), LONG).toBe(true);
   await fleet.agents.stop('d2');
-  const lastHeard = plane.leader.liveness.lastHeardMs('d2');
-  await expect.poll(() => plane.leader.liveness.lastHeardMs('d1')! > lastHeard! + 500, LONG).toBe(true);
-  expect(plane.leader.liveness.lastHeardMs('d2')).toBe(lastHeard);
+  const lastHeard = plane.leader.liveness.lastHeartbeatMs('d2');
+  await expect.poll(() => plane.leader.liveness.lastHeartbeatMs('d1')! > lastHeard! + 500, LONG).toBe(true);
+  expect(plane.leader.liveness.lastHeartbeatMs('d2')).toBe(lastHeard);
   fleet.agents.start('d2');
-  await expect.poll(() => plane.leader.liveness.lastHeardMs('d2')! > lastHeard!, LONG).toBe(true);
+  await expect.poll(() => plane.leader.liveness.lastHeartbeatMs('d2')! > lastHeard!, LONG).toBe(true);
   expect(plane.tokens('d2').filter(({ doc }) => doc.role === 'join')).toHaveLength(1);
 });

@@ -1,18 +1,18 @@
 // What every link does, whatever it is made of. The world behind it has two servers, of which the first decides, and one
 // registered host.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { revokedToken, secretText } from '../../src/access/index.ts';
+import { revokeTokenChange, secretText } from '../../src/access/index.ts';
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { anyWhy } from '../../src/election/why-fixture.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { DEPOSIT_MAX } from '../../src/agent/messages.ts';
-import type { Plane } from '../../src/agent/plane-fixture.ts';
-import { LinkDown, type Link, type Reply } from '../../src/agent/ports.ts';
+import type { TestControlPlane } from '../../src/agent/plane-fixture.ts';
+import { LinkDown, type AgentLink, type Reply } from '../../src/agent/ports.ts';
 
 export interface LinkFixture {
-  readonly plane: Plane;
-  readonly link: Link;
+  readonly plane: TestControlPlane;
+  readonly link: AgentLink;
   /** Addresses of the server that decides, of one that does not, and of none. */
   readonly holder: string;
   readonly other: string;
@@ -100,8 +100,8 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
-      expect(plane.leader.desk.wordOf('c1')).toEqual({ applied: 'digest', report });
-      expect(plane.leader.liveness.lastHeardMs('c1')).toBeDefined();
+      expect(plane.leader.gateway.reportOf('c1')).toEqual({ applied: 'digest', report });
+      expect(plane.leader.liveness.lastHeartbeatMs('c1')).toBeDefined();
     });
 
     test('says-with-every-heartbeat-what-else-the-server-takes', async () => {
@@ -154,7 +154,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
         await plane.edit('c1', { state });
       await plane.commit(() =>
         accept(
-          plane.tokens('c1').map((token) => revokedToken(token, 'test', 1)),
+          plane.tokens('c1').map((token) => revokeTokenChange(token, 'test', 1)),
           null,
         ),
       );
@@ -189,7 +189,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const { link, plane, session } = await joined();
       const have = await viewOf(link, session);
       const waiting = link.view(session, have, signal);
-      await expect.poll(() => plane.leader.desk.waiting).toBe(1);
+      await expect.poll(() => plane.leader.gateway.waiterCount).toBe(1);
       await plane.edit('c1', { zone: 'other' });
       expect(answerOf(await waiting)).toMatchObject({ kind: 'view', view: { parts: { self: { zone: 'other' } } } });
     });
@@ -198,7 +198,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const { link, plane, session } = await joined();
       const stopping = new AbortController();
       const waiting = link.view(session, await viewOf(link, session), stopping.signal);
-      await expect.poll(() => plane.leader.desk.waiting).toBe(1);
+      await expect.poll(() => plane.leader.gateway.waiterCount).toBe(1);
       stopping.abort();
       await expect(waiting).rejects.toThrow(LinkDown);
       await expect(link.view(session, {}, stopping.signal)).rejects.toThrow(LinkDown);
@@ -289,13 +289,13 @@ function answerOf<A>(reply: Reply<A>): A {
   return reply.answer;
 }
 
-async function viewOf(link: Link, session: Joined['session']): Promise<{ digest: string; leaseEpoch: number }> {
+async function viewOf(link: AgentLink, session: Joined['session']): Promise<{ digest: string; leaseEpoch: number }> {
   const answer = answerOf(await link.view(session, {}, AbortSignal.timeout(60_000)));
   if (answer.kind !== 'view') throw new Error('no view');
   return { digest: answer.view.digest, leaseEpoch: answer.view.stamp.leaseEpoch };
 }
 
-function followers(plane: Plane): number[] {
+function followers(plane: TestControlPlane): number[] {
   return [...plane.reachable.values()].map(({ journal }) => journal.fleet.revision);
 }
 

@@ -1,14 +1,14 @@
 // One contract, both links: within the process, and over real HTTP to real servers.
 import { expect } from 'vitest';
 import { HttpLink } from '../../src/agent/http-link.ts';
-import { Plane } from '../../src/agent/plane-fixture.ts';
+import { TestControlPlane } from '../../src/agent/plane-fixture.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { freePort } from '../free-port.ts';
 import { HttpPlane } from './http-plane.ts';
 import { linkContract } from './link-contract.ts';
 
 linkContract('in-process', async () => {
-  const plane = new Plane(realClock);
+  const plane = new TestControlPlane(realClock);
   await plane.start('s1');
   await expect.poll(() => plane.hasLeader).toBe(true);
   await plane.start('s2');

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { guarded, IDEMPOTENCY, resourceAfter, type Write } from '../../src/access/index.ts';
+import { guardWrite, IDEMPOTENCY, renderCommitted, type Write } from '../../src/access/index.ts';
 import { Fleet, idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { accept, Journal } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
@@ -15,7 +15,7 @@ import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { SITE } from '../../src/sites/index.ts';
-import { SITE_VIEW } from '../../src/sites/runtime.ts';
+import { SITE_REPRESENTATION } from '../../src/sites/runtime.ts';
 
 const COST_MAX_BYTES = 300;
 const WRITES = 500;
@@ -28,22 +28,23 @@ function writeOf(nth: number): Write {
   const id = idOf(SITE, `site-${nth}`);
   const write: Write<null> = {
     decide: () => accept([put(SITE, id, { name: id, changedBy: 'test', changedAtMs: NOW_MS })], null),
-    answer: (_, after) => resourceAfter(SITE_VIEW, after, { id, status: 201, location: `/api/v1/sites/${id}` }),
+    answer: (_, after) =>
+      renderCommitted(SITE_REPRESENTATION, after, { id, status: 201, location: `/api/v1/sites/${id}` }),
   };
   return write as Write;
 }
 
-function decisionOf(nth: number, withKey: boolean): ReturnType<typeof guarded> {
+function decisionOf(nth: number, withKey: boolean): ReturnType<typeof guardWrite> {
   const key = {
     id: digest(nth, 16),
-    of: digest(nth, 12),
+    requestDigest: digest(nth, 12),
     former: { id: digest(nth, 64), request: digest(nth, 64) },
     path: '/api/v1/sites',
     nowMs: NOW_MS,
   };
   const caller = { name: 'test', role: 'admin' as const };
-  const guard = { caller, idempotency: withKey ? key : undefined, sightOf: () => undefined };
-  return guarded(writeOf(nth), guard);
+  const guard = { caller, idempotency: withKey ? key : undefined, redactorFor: () => undefined };
+  return guardWrite(writeOf(nth), guard);
 }
 
 const TABLES = ['commit_log', 'resource', 'touched'];

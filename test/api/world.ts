@@ -85,7 +85,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
   const heard: string[] = [];
   const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
-    provide(HEARTBEAT_LISTENER, () => ({ heard: (host) => void heard.push(host) })),
+    provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void heard.push(host) })),
     provide(GATEWAY_OPTIONS, () => ({ hash: hashSecret, holder: () => undefined })),
     provide(BACK_END_CREDENTIALS, () => new Map()),
   ]);

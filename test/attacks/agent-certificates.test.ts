@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { newCertificateKey, requestCertificate } from '../../src/agent/agent-certificate.ts';
+import { newCertificateKey, createCertificateRequest } from '../../src/agent/agent-certificate.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
 import { forgeCertificate, selfMadeAuthority, TlsPlane, type JoinedHost } from './tls-plane.ts';
 
@@ -36,16 +36,17 @@ describe('a join with a certificate request', () => {
     expect(optional.hostIn(renewed.body as never)).toBe('c1');
   });
 
-  const good = (): string => requestCertificate(newCertificateKey().privateKey, 'c4');
+  const good = (): string => createCertificateRequest(newCertificateKey().privateKey, 'c4');
   const damaged = (text: string): string => {
     const lines = text.split('\n');
     const body = Buffer.from(lines.slice(1, -2).join(''), 'base64');
     body[body.length - 3]! ^= 0xff;
     return [lines[0], body.toString('base64'), lines.at(-2), ''].join('\n');
   };
-  const rsa = (): string => requestCertificate(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'c4');
+  const rsa = (): string =>
+    createCertificateRequest(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'c4');
   const otherCurve = (): string =>
-    requestCertificate(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, 'c4');
+    createCertificateRequest(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, 'c4');
 
   test.each<[string, () => string, number, string]>([
     ['no-pem', () => 'nothing', 422, 'malformed-certificate-request'],

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { HttpLink } from '../../src/agent/http-link.ts';
 import { verifyEd25519 } from '../../src/agent/ed25519.ts';
 import type { Agent } from '../../src/agent/agent.ts';
-import { Rack } from '../../src/agent/agent-fixture.ts';
+import { TestHost } from '../../src/agent/agent-fixture.ts';
 import { ed25519Signer } from '../../src/agent/signer-fixture.ts';
 import { signStatement, type Statement } from '../../src/agent/statement.ts';
 import { LinkDown } from '../../src/agent/ports.ts';
@@ -62,7 +62,7 @@ const problem = (response: ServerResponse, status: number, body: object): void =
 interface Joined {
   readonly plane: HttpPlane;
   readonly url: string;
-  readonly rack: Rack;
+  readonly rack: TestHost;
   /** Starts the agent anew, with these servers. */
   restart(...servers: string[]): Promise<Agent>;
 }
@@ -74,7 +74,7 @@ async function joined(): Promise<Joined> {
   await vi.waitFor(() => expect(plane.hasLeader).toBe(true), 20_000);
   await plane.register('c1');
   const token = await plane.joinToken('c1');
-  const rack = new Rack(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
+  const rack = new TestHost(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
   const link = new HttpLink();
   ends.push(async () => {
     await rack.stop();
@@ -166,7 +166,7 @@ test('a-word-that-the-control-plane-has-signed-counts-over-plain-http', async ()
     const host = findHost(fleet, 'c1')!;
     return accept([put(HOST, host.id, { ...host.doc, state: 'removed' })], null);
   });
-  await vi.waitFor(() => expect(agent.status().unwelcome?.code).toBe('host-removed'), 20_000);
+  await vi.waitFor(() => expect(agent.status().refusal?.code).toBe('host-removed'), 20_000);
   await vi.waitFor(async () => expect(await rack.disk.read('identity')).toContain('"left":true'), 20_000);
 });
 

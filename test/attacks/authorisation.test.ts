@@ -152,7 +152,7 @@ describe('a read whose body is kept back', () => {
     },
   );
 
-  const forwarded = readsWithBody.filter(({ elsewhere }) => elsewhere === 'forward');
+  const forwarded = readsWithBody.filter(({ onFollower }) => onFollower === 'forward');
   test.each(forwarded.map((route) => [keyOf(route), route] as const))(
     'never: a made-up token is let in because its server begins to decide: %s',
     async (_, route) => {

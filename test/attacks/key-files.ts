@@ -2,13 +2,16 @@
 import { createPrivateKey } from 'node:crypto';
 import { publicKeyOf, signText } from '../../src/agent/ed25519.ts';
 import type { Signer } from '../../src/agent/statement.ts';
-import { inForce, type ControlPlaneKeys } from '../../src/main/key-file.ts';
+import { keysInForce, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 
 export function signerOf({ serial, signing }: ControlPlaneKeys, nowMs: number): Signer {
-  const keys = inForce(signing, nowMs).map(({ id, privateKey }) => ({ id, privateKey: createPrivateKey(privateKey) }));
+  const keys = keysInForce(signing, nowMs).map(({ id, privateKey }) => ({
+    id,
+    privateKey: createPrivateKey(privateKey),
+  }));
   return { serial, keys: keys.map(publicKeyOf), sign: (text) => signText(keys, text) };
 }
 
 export function authoritiesOf({ authorities }: ControlPlaneKeys, nowMs: number): ControlPlaneKeys['authorities'] {
-  return inForce(authorities, nowMs);
+  return keysInForce(authorities, nowMs);
 }

@@ -3,37 +3,41 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { authoritiesOf, signerOf } from './key-files.ts';
-import { isHolderVouchedFor, learnTrust, trustAtJoin } from '../../src/agent/trust.ts';
+import { isHolderSigned, updateTrust, trustAtJoin } from '../../src/agent/trust.ts';
 import { verifyEd25519 } from '../../src/agent/ed25519.ts';
-import { signStatement, type Signed, type Signer } from '../../src/agent/statement.ts';
-import { Vouching } from '../../src/agent/vouching.ts';
+import { signStatement, type SignedText, type Signer } from '../../src/agent/statement.ts';
+import { StatementIssuer } from '../../src/agent/vouching.ts';
 import { KEY_FILE, newKeys, rotateKeys } from '../../src/main/key-file.ts';
 import { newFolder, run, startServer } from '../cli/muster.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
 describe('a rotation', () => {
-  const saying = (signer: Signer): Signed =>
-    new Vouching({ journalId: () => 'j', signer: () => signer, servers: () => ['https://m1'] }).controlPlane()!;
+  const saying = (signer: Signer): SignedText =>
+    new StatementIssuer({
+      journalId: () => 'j',
+      signer: () => signer,
+      servers: () => ['https://m1'],
+    }).signControlPlane()!;
   const link = { isAuthenticated: false, verify: verifyEd25519 };
   const first = newKeys(0);
   const second = rotateKeys(first, DAY_MS, 7 * DAY_MS);
 
   test('is-learnt-over-plain-http-by-agents-that-know-the-key-before', () => {
     const known = trustAtJoin(saying(signerOf(first, 0)))!;
-    const learnt = learnTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    const learnt = updateTrust(known, saying(signerOf(second, DAY_MS)), link)!;
     expect(learnt).toMatchObject({ serial: 2, keys: [{ id: second.signing[0]?.id }, { id: first.signing[0]?.id }] });
-    const after = learnTrust(learnt, saying(signerOf(second, 9 * DAY_MS)), link)!;
+    const after = updateTrust(learnt, saying(signerOf(second, 9 * DAY_MS)), link)!;
     expect(after.keys.map(({ id }) => id)).toEqual([second.signing[0]?.id]);
   });
 
   test('leaves-no-moment-in-which-a-server-is-not-believed', () => {
     const known = trustAtJoin(saying(signerOf(first, 0)))!;
-    const learnt = learnTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    const learnt = updateTrust(known, saying(signerOf(second, DAY_MS)), link)!;
     const vouched = (keys: typeof first, trust: typeof known): boolean => {
       const statement = { kind: 'holder' as const, journalId: 'j', url: 'https://m2', leaseEpoch: 3 };
       const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
-      return isHolderVouchedFor(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
+      return isHolderSigned(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
     };
     // Whether the server has the new keys or not, and whether the agent has heard of them or not.
     for (const keys of [first, second]) for (const trust of [known, learnt]) expect(vouched(keys, trust)).toBe(true);
@@ -43,42 +47,42 @@ describe('a rotation', () => {
 
   test('by-somebody-else-or-from-before-is-not-learnt', () => {
     const known = trustAtJoin(saying(signerOf(second, DAY_MS)))!;
-    expect(learnTrust(known, saying(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
-    expect(learnTrust(known, saying(signerOf(first, 0)), link)).toBe(known);
-    expect(learnTrust(undefined, saying(signerOf(first, 0)), link)).toBeUndefined();
+    expect(updateTrust(known, saying(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
+    expect(updateTrust(known, saying(signerOf(first, 0)), link)).toBe(known);
+    expect(updateTrust(undefined, saying(signerOf(first, 0)), link)).toBeUndefined();
     // A link that authenticates the server is as good as a key.
     const secure = { ...link, isAuthenticated: true };
-    expect(learnTrust(undefined, saying(signerOf(first, 0)), secure)).toMatchObject({ serial: 1 });
+    expect(updateTrust(undefined, saying(signerOf(first, 0)), secure)).toMatchObject({ serial: 1 });
   });
 });
 
 describe('a journal that a backup was restored into', () => {
   const keys = newKeys(0);
   const link = { isAuthenticated: false, verify: verifyEd25519 };
-  const saying = (journalId: string, succeeds: readonly string[] = [], of = keys): Signed =>
-    new Vouching({
+  const saying = (journalId: string, succeeds: readonly string[] = [], of = keys): SignedText =>
+    new StatementIssuer({
       journalId: () => journalId,
       signer: () => signerOf(of, 0),
       succeeds: () => succeeds,
-    }).controlPlane()!;
+    }).signControlPlane()!;
   const known = trustAtJoin(saying('j1'))!;
 
   test('is-followed-when-the-control-plane-says-that-it-continues-the-known-one', () => {
-    expect(learnTrust(known, saying('j3', ['j2', 'j1']), link)).toMatchObject({ journalId: 'j3' });
+    expect(updateTrust(known, saying('j3', ['j2', 'j1']), link)).toMatchObject({ journalId: 'j3' });
   });
 
-  test.each<[string, Signed]>([
+  test.each<[string, SignedText]>([
     ['continues-none', saying('j3')],
     ['continues-another', saying('j3', ['j2'])],
     ['is-named-by-somebody-else', saying('j3', ['j1'], newKeys(0))],
   ])('is-not-followed-when-it-%s', (_name, signed) => {
-    expect(learnTrust(known, signed, link)).toBe(known);
+    expect(updateTrust(known, signed, link)).toBe(known);
   });
 
   test('is-never-left-for-the-one-before', () => {
-    const restored = learnTrust(known, saying('j2', ['j1']), link)!;
-    expect(learnTrust(restored, saying('j1'), link)).toBe(restored);
-    expect(learnTrust(restored, saying('j1'), { ...link, isAuthenticated: true })).toBe(restored);
+    const restored = updateTrust(known, saying('j2', ['j1']), link)!;
+    expect(updateTrust(restored, saying('j1'), link)).toBe(restored);
+    expect(updateTrust(restored, saying('j1'), { ...link, isAuthenticated: true })).toBe(restored);
   });
 });
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { isKeyOf } from '../../src/agent/agent-certificate.ts';
-import { SimulatedDriver, startAgent } from '../../src/agent/runtime.ts';
-import type { HeldCertificate } from '../../src/agent/memory.ts';
+import { NodeDriver, startAgent } from '../../src/agent/runtime.ts';
+import type { StoredCertificate } from '../../src/agent/memory.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { newFolder, run, start, type Started } from '../cli/muster.ts';
@@ -25,8 +25,8 @@ const WAIT = { timeout: 60_000, interval: 100 };
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** What an agent has on disk; it always belongs together. */
-function readStoredCertificate(state: string): HeldCertificate & { readonly issuer: string } {
-  const held = JSON.parse(readFileSync(join(state, 'agent-certificate.json'), 'utf8')) as HeldCertificate;
+function readStoredCertificate(state: string): StoredCertificate & { readonly issuer: string } {
+  const held = JSON.parse(readFileSync(join(state, 'agent-certificate.json'), 'utf8')) as StoredCertificate;
   const certificate = new X509Certificate(held.certificate);
   expect(isKeyOf(certificate, held.key)).toBe(true);
   return { ...held, issuer: certificate.issuer };
@@ -39,7 +39,7 @@ function runAgent(servers: readonly string[], token: string) {
     servers,
     joinToken: () => Promise.resolve(token),
     folder: state,
-    driver: new SimulatedDriver({ clock: realClock }),
+    driver: new NodeDriver({ clock: realClock }),
     clock: realClock,
     ids: realIds(),
     random: () => 0,
@@ -71,9 +71,9 @@ test('a-rotation-of-the-authority-interrupts-nobody-and-everybody-has-a-new-cert
   server.child.kill('SIGHUP');
   await vi.waitFor(() => {
     for (const { agent } of agents) {
-      const { unwelcome, away, certificate } = agent.status();
+      const { refusal, isServerUnreachable, certificate } = agent.status();
       // At no moment is any of them refused.
-      if (unwelcome !== undefined || away) throw new Error(`interrupted: ${unwelcome?.code}`);
+      if (refusal !== undefined || isServerUnreachable) throw new Error(`interrupted: ${refusal?.code}`);
       expect(certificate?.serial).toBe(2);
     }
   }, WAIT);

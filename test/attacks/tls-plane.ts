@@ -10,13 +10,13 @@ import {
   certifyHost,
   newCertificateAuthority,
   newCertificateKey,
-  publicKeyInRequest,
+  verifyCertificateRequest,
   readAgentCertificate,
   readAuthority,
-  requestCertificate,
+  createCertificateRequest,
   type CertificateAuthority,
 } from '../../src/agent/agent-certificate.ts';
-import type { Issued, Joined } from '../../src/agent/messages.ts';
+import type { IssuedCertificate, JoinResponse } from '../../src/agent/messages.ts';
 import type { KeyPair } from '../../src/agent/ports.ts';
 import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
@@ -39,7 +39,7 @@ export interface Shown {
 
 export interface JoinedHost {
   readonly credential: string;
-  readonly joined: Joined;
+  readonly joined: JoinResponse;
   /** Absent when the server issued none. */
   readonly pair: KeyPair | undefined;
 }
@@ -113,10 +113,10 @@ export class TlsPlane {
     const secret = randomBytes(32).toString('base64url');
     const { status, body } = await this.ask('POST', '/api/v1/agent/join', {
       secret: token ?? (await this.joinToken(host)),
-      body: { secret, certificateRequest: requestCertificate(key.privateKey, name) },
+      body: { secret, certificateRequest: createCertificateRequest(key.privateKey, name) },
     });
     if (status !== 200) throw new Error(`not joined: ${JSON.stringify(body)}`);
-    const joined = body as unknown as Joined;
+    const joined = body as unknown as JoinResponse;
     const pair = joined.certificate && { key: key.pem, certificate: joined.certificate.certificate };
     return { credential: secretText(joined.token, secret), joined, pair };
   }
@@ -128,7 +128,7 @@ export class TlsPlane {
 
   renew(credential: string, pair: KeyPair | undefined): Promise<Answer> {
     const { privateKey } = newCertificateKey();
-    const body = { certificateRequest: requestCertificate(privateKey, 'anything') };
+    const body = { certificateRequest: createCertificateRequest(privateKey, 'anything') };
     return this.ask('POST', '/api/v1/agent/certificate', { secret: credential, pair, body });
   }
 
@@ -143,7 +143,7 @@ export class TlsPlane {
   }
 
   /** Whom the server's authorities say that a certificate is for. */
-  hostIn(issued: Issued | undefined): string | undefined {
+  hostIn(issued: IssuedCertificate | undefined): string | undefined {
     const authorities = this.readKeys().authorities.map(({ certificate }) => new X509Certificate(certificate));
     return issued && readAgentCertificate(new X509Certificate(issued.certificate), authorities)?.host;
   }
@@ -166,7 +166,7 @@ export function forgeCertificate(
 ): KeyPair {
   const key = newCertificateKey();
   const { nowMs = Date.now(), toMs = nowMs + 3_600_000 } = times;
-  const spki = publicKeyInRequest(requestCertificate(key.privateKey, host));
+  const spki = verifyCertificateRequest(createCertificateRequest(key.privateKey, host));
   return { key: key.pem, certificate: certifyHost(spki, authority, { host, nowMs, toMs }) };
 }
 

@@ -31,7 +31,8 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
   return { plane, stop };
 }
 
-const haveAllReported = ({ desk }: ControlPlane): boolean => HOSTS.every((host) => desk.wordOf(host) !== undefined);
+const haveAllReported = ({ gateway }: ControlPlane): boolean =>
+  HOSTS.every((host) => gateway.reportOf(host) !== undefined);
 const patience = { timeout: 30_000, interval: 50 };
 
 test('every host is joined once, and heard again after a restart with the credential it had', async () => {

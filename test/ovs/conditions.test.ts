@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ALARM } from '../../src/alarms/index.ts';
-import { Rack } from '../../src/agent/agent-fixture.ts';
-import { Plane } from '../../src/agent/plane-fixture.ts';
-import { SimulatedDriver } from '../../src/agent/runtime.ts';
+import { TestHost } from '../../src/agent/agent-fixture.ts';
+import { TestControlPlane } from '../../src/agent/plane-fixture.ts';
+import { NodeDriver } from '../../src/agent/runtime.ts';
 import { interfaceOf } from '../../src/dataplane/index.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -104,15 +104,15 @@ ovsSuite('a switch that is out of control', () => {
     await ovs.close();
   });
 
-  const driverOf = (): SimulatedDriver => new SimulatedDriver({ clock: realClock, switch: ovs });
+  const driverOf = (): NodeDriver => new NodeDriver({ clock: realClock, switch: ovs });
 
   test('scale-in-cond-1: its host is degraded while the agent lives, forwards on, and is well again by itself', async () => {
-    const plane = new Plane(realClock);
+    const plane = new TestControlPlane(realClock);
     await plane.start('s1');
     await waitUntil('somebody decides', () => plane.hasLeader);
     await plane.register('c1');
     const token = await plane.joinToken('c1');
-    const rack = new Rack(plane, { name: 'c1', joinToken: () => Promise.resolve(token), machine: { switch: ovs } });
+    const rack = new TestHost(plane, { name: 'c1', joinToken: () => Promise.resolve(token), machine: { switch: ovs } });
     rack.start();
     try {
       await waitUntil('it is in service', () => plane.host('c1')?.state === 'active');

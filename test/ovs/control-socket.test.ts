@@ -2,7 +2,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { NotRunning, openSwitch } from '../../src/main/ovs-machine.ts';
+import { SwitchNotRunning, openSwitch } from '../../src/main/ovs-machine.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';
 
@@ -23,7 +23,7 @@ ovsSuite('control-socket', () => {
   }
 
   test('without-a-daemon-that-is-said-at-once', () => {
-    expect(open).toThrow(NotRunning);
+    expect(open).toThrow(SwitchNotRunning);
     expect(open).toThrow(`There is no ${pidFile()}: is ovs-vswitchd running? Else say --ovs-control.`);
   });
 

@@ -2,7 +2,7 @@
 // folder of an agent beside it and no server.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FileDisk, Memory } from '../../src/agent/runtime.ts';
+import { FileDisk, AgentStateStore } from '../../src/agent/runtime.ts';
 import { compile, diff } from '../../src/dataplane/index.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
 import { C2, nat, subnetService, view } from '../../src/dataplane/dataplane-fixture.ts';
@@ -23,12 +23,15 @@ const FROM_PORT = `in_port=${PORT},icmp,dl_src=fa:16:3e:00:00:01`;
 const done = { code: 0, err: '' };
 
 /** As an agent keeps it. */
-async function keepView(folder: string, { host, peers, networks, services, ports }: DataplaneView): Promise<Memory> {
+async function keepView(
+  folder: string,
+  { host, peers, networks, services, ports }: DataplaneView,
+): Promise<AgentStateStore> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const memory = new Memory(new FileDisk(folder), log);
+  const memory = new AgentStateStore(new FileDisk(folder), log);
   const parts = { self: {}, peers, networks, services, instances: [{ ports }] };
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
-  await memory.keepView({ token: 't', view: { host, stamp, digest: 'd', parts, tasks: [] } });
+  await memory.writeView({ token: 't', view: { host, stamp, digest: 'd', parts, tasks: [] } });
   return memory;
 }
 
@@ -156,12 +159,12 @@ ovsSuite('muster dataplane on a compute node', () => {
 
   test('of-a-host-that-was-told-to-leave-everything-is-too-much', async () => {
     const memory = await keepView(state, WANTED);
-    await memory.keepIdentity({ leaving: 'task-1' });
+    await memory.writeIdentity({ leaving: 'task-1' });
     const found = await difference();
     expect(found).toMatch(/^Too much\n(?: {2}.*\n)+\nStrays: /);
     // What is still plugged in belongs to nothing any more.
     expect(found).toMatch(/\n {2}port interface\/mp\w+\n\n.*0 flows wanted\.\n$/);
-    await memory.keepIdentity({});
+    await memory.writeIdentity({});
   });
 
   test('without-a-view-or-a-switch-it-says-so', async () => {

@@ -99,7 +99,7 @@ ovsSuite('heartbeats between switches', () => {
     // What is sent by the port for all tunnels arrives by it.
     await labHost('c3').ofctl('add-flow', 'br-int', 'priority=40000,in_port="muster-tun",tun_id=0x77,actions=drop');
     const sent = `set_field:0x77->tun_id,set_field:${addressOf('c3')}->tun_dst,output:"muster-tun"`;
-    await switchOf('c1').send([{ actions: sent, data: new Uint8Array(60).fill(2) }]);
+    await switchOf('c1').sendPackets([{ actions: sent, data: new Uint8Array(60).fill(2) }]);
     await until('it arrives', async () =>
       (await labHost('c3').ofctl('dump-flows', 'br-int', 'tun_id=0x77')).includes('n_packets=1'),
     );

@@ -1,30 +1,30 @@
 // The RESTCONF surface (RFC 8040) for tools that speak to the SDN controllers which this program replaces. JSON only.
 import { Type } from 'typebox';
 import {
-  closed,
+  strictObject,
   HOST_MARK,
   jsonPieces,
   NOT_PREPARED,
   read,
-  refused,
+  refusalAnswer,
   write,
   type Answer,
-  type Answered,
+  type HandlerResult,
   type HostMark,
   type Route,
-  type Sight,
+  type Redactor,
 } from '../../access/index.ts';
 import { idOf, valueOf, type Refusal } from '../../fleet/index.ts';
 import {
   endInSlices,
   recoverHosts,
   SCALE_IN,
-  slicedWrite,
+  preparableWrite,
   startInSlices,
   type Evacuator,
   type ScaleInAnswer,
-  type SlicedVerb,
-  type Slicing,
+  type PreparableDecision,
+  type SlicingContext,
 } from '../../hosts/index.ts';
 import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain } from '../../operations/index.ts';
@@ -96,12 +96,12 @@ function library(): Route[] {
       method: 'GET',
       path: '/restconf/modules/:module',
       about: 'Download a YANG module',
-      params: closed({ module: TEXT }),
+      params: strictObject({ module: TEXT }),
       answers: { 200: { about: 'the module', type: 'application/yang' } },
-      handle: ({ params: { module } }): Answered => {
+      handle: ({ params: { module } }): HandlerResult => {
         const { text, revision } = scaleInModule();
         const known = [`${MODULE}.yang`, `${MODULE}@${revision}.yang`];
-        if (!known.includes(module)) return refused(notFoundRefusal('module', module, known.join(' and ')));
+        if (!known.includes(module)) return refusalAnswer(notFoundRefusal('module', module, known.join(' and ')));
         return { kind: 'answer', status: 200, text, type: 'application/yang' };
       },
     }),
@@ -153,10 +153,11 @@ function topology(): Route[] {
       path: `${path}/topology=:topology`,
       about: 'Show one topology; there is one, ovsdb:1',
       scansFleet: () => true,
-      params: closed({ topology: TEXT }),
+      params: strictObject({ topology: TEXT }),
       answers: ok('the topology'),
       handle: ({ caller, headersOnly, params }, { journal: { fleet } }) => {
-        if (params.topology !== TOPOLOGY_ID) return refused(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
+        if (params.topology !== TOPOLOGY_ID)
+          return refusalAnswer(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
         const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
         return pieces(() => ({ 'network-topology:topology': [topologyOf(hosts)] }));
       },
@@ -166,13 +167,14 @@ function topology(): Route[] {
       method: 'GET',
       path: `${path}/topology=:topology/node=:node`,
       about: 'Show the topology node of a host, by any of its ids',
-      params: closed({ topology: TEXT, node: NODE }),
+      params: strictObject({ topology: TEXT, node: NODE }),
       answers: ok('the node'),
       handle: ({ caller, params }, { journal: { fleet } }) => {
-        if (params.topology !== TOPOLOGY_ID) return refused(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
+        if (params.topology !== TOPOLOGY_ID)
+          return refusalAnswer(notFoundRefusal('topology', params.topology, TOPOLOGY_ID));
         const node = topologyNodeOf(fleet, caller, params.node);
         return node === undefined
-          ? refused(notFoundRefusal('node', params.node))
+          ? refusalAnswer(notFoundRefusal('node', params.node))
           : yang({ 'network-topology:node': [node] });
       },
     }),
@@ -199,12 +201,12 @@ function inventory(): Route[] {
       method: 'GET',
       path: `${path}/node=:node`,
       about: 'Show the inventory node of a host, by any of its ids',
-      params: closed({ node: NODE }),
+      params: strictObject({ node: NODE }),
       answers: ok('the node'),
       handle: ({ caller, params: { node: id } }, { journal: { fleet } }) => {
         const node = inventoryNodeOf(fleet, caller, id);
         return node === undefined
-          ? refused(notFoundRefusal('node', id))
+          ? refusalAnswer(notFoundRefusal('node', id))
           : yang({ 'opendaylight-inventory:node': [node] });
       },
     }),
@@ -222,19 +224,19 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
     body: inputSchema(rpc),
     answers: ok('a result for every host'),
     handle: ({ body, caller, authority }, world) => {
-      const { clock, ids, sightOf } = world;
+      const { clock, ids, redactorFor } = world;
       const hosts = requestedNodes(body);
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
-      return slicedWrite(VERBS[rpc]({ world, authority, evacuators }, command), (decide) => ({
+      return preparableWrite(VERBS[rpc]({ world, authority, evacuators }, command), (decide) => ({
         why: rpc,
         operation,
         decide: (fleet) => {
           const decision = decide(fleet);
           if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
-          return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, sightOf(caller, fleet))));
+          return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, redactorFor(caller, fleet))));
         },
-        answer: (made: ScaleInAnswer, { sight }) => yang(outputOf(made, limitExplain(explain, sight))),
+        answer: (made: ScaleInAnswer, { redactor }) => yang(outputOf(made, limitExplain(explain, redactor))),
       }));
     },
   });
@@ -243,9 +245,9 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
 /** What a caller wrote for a host that was not found is its own word: it is told the same whether another site has it or not. */
 const OWN_WORDS: readonly string[] = ['unknown-host', 'ambiguous-host'];
 
-function limitExplain(explain: Explain, sight: Sight | undefined): Explain {
+function limitExplain(explain: Explain, sight: Redactor | undefined): Explain {
   if (sight === undefined) return explain;
-  return (reason) => explain(OWN_WORDS.includes(reason.code) ? reason : sight.reason(reason));
+  return (reason) => explain(OWN_WORDS.includes(reason.code) ? reason : sight.redactReason(reason));
 }
 
 const ABOUT: Readonly<Record<Rpc, string>> = {
@@ -263,7 +265,7 @@ interface Command {
   readonly nowMs: number;
 }
 
-const VERBS: Readonly<Record<Rpc, (slicing: Slicing, command: Command) => SlicedVerb>> = {
+const VERBS: Readonly<Record<Rpc, (slicing: SlicingContext, command: Command) => PreparableDecision>> = {
   'scalein-computes-start': (slicing, command) =>
     startInSlices(slicing, (fleet) => {
       const { restconfDrain: drain, drainDeadlineMs: deadlineMs } = valueOf(fleet, SCALE_IN);

@@ -3,7 +3,7 @@
 import { Type, type TSchema } from 'typebox';
 import type { Refusal } from '../../fleet/index.ts';
 import type { HostResult, ScaleInAnswer } from '../../hosts/index.ts';
-import { said, type Explain, type ReasonSentences } from '../../operations/index.ts';
+import { formatFact, type Explain, type ReasonSentences } from '../../operations/index.ts';
 import { MODULE, type Rpc } from './library.ts';
 
 const LEAF_OF: Readonly<Record<Rpc, string>> = {
@@ -40,7 +40,7 @@ export function requestedNodes(body: unknown): readonly string[] {
 const SENTENCES: ReasonSentences = {
   'still-connected': ({ host, connection }) => {
     const heard = connection === 'suspect' ? 'was heard a moment ago and may still be' : 'is still';
-    return `Host ${said(host)} ${heard} connected. Stop its agent, wait until the host is down, and ask again.`;
+    return `Host ${formatFact(host)} ${heard} connected. Stop its agent, wait until the host is down, and ask again.`;
   },
 };
 

@@ -1,6 +1,6 @@
 // Hosts as topology and inventory have them: a node for each integration bridge, with the external ids of the bridge. It is
 // made from the fleet when it is asked for: the fleet is the truth, what a switch carries is only its picture.
-import { LazyList, seesSite, type Caller } from '../../access/index.ts';
+import { LazyList, canSeeSite, type Caller } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { HOST, isTombstoned, resolveHost, type Host, type StoredHost } from '../../hosts/index.ts';
 
@@ -36,7 +36,7 @@ function topologyNode({ doc }: StoredHost): object {
 
 function* visibleHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
   for (const host of fleet.all(HOST)) {
-    if (host.doc.state !== 'removed' && seesSite(caller, host.doc.site)) yield host;
+    if (host.doc.state !== 'removed' && canSeeSite(caller, host.doc.site)) yield host;
   }
 }
 

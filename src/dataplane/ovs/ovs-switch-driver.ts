@@ -111,7 +111,7 @@ export class OvsSwitch implements Switch {
     return this.#openFlow.onPacketIn(listener);
   }
 
-  async send(packets: readonly PacketOut[]): Promise<void> {
+  async sendPackets(packets: readonly PacketOut[]): Promise<void> {
     await mapDaemonFailure(async () => {
       await this.#open();
       await this.#openFlow.sendPackets(packets);
@@ -221,7 +221,7 @@ export class OvsSwitch implements Switch {
     const missing = connections.filter((one) => !known.has(connectionKey(one)));
     const packets = missing.flatMap((one) => conntrackPacketOut(zone, one) ?? []);
     for (let at = 0; at < packets.length; at += CONNTRACK_PACKETS_AT_ONCE)
-      await this.send(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
+      await this.sendPackets(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
     const now = missing.length === 0 ? known : byKey(await this.listConnections(zone));
     const imported = missing.filter((one) => {
       const there = now.get(connectionKey(one));

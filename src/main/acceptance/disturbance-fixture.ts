@@ -4,18 +4,18 @@ import { HOST } from '../../hosts/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import { CLAIM, PORT } from '../../network/index.ts';
 import { ITEM, isOpen } from '../../operations/index.ts';
-import { fixtureF, type FixtureF } from './reference-fixture.ts';
+import { startFixtureF, type FixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
-export type Point = 'after a commit' | 'before an order' | 'after an order';
+export type DisturbancePoint = 'after a commit' | 'before an order' | 'after an order';
 
 /** Nobody orders anything where the journal is the back end. */
-export function pointsOf({ fixture }: Way): readonly Point[] {
+export function pointsOf({ fixture }: BuildVariant): readonly DisturbancePoint[] {
   return fixture.backEnd === 'simulated' ? ['after a commit', 'before an order', 'after an order'] : ['after a commit'];
 }
 
 /** A way in which a build goes. */
-export interface Way {
+export interface BuildVariant {
   readonly name: string;
   readonly fixture: FixtureF;
   /** What is to go wrong with each build. */
@@ -30,7 +30,7 @@ function versions(version: number): FixtureF['hosts'] {
 const simulated = { backEnd: 'simulated' } as const;
 const spawnFails = { op: 'spawn', outcome: 'spawn-failed' } as const;
 
-export const WAYS: readonly Way[] = [
+export const BUILD_VARIANTS: readonly BuildVariant[] = [
   { name: 'embedded', fixture: {}, ends: 'active' },
   { name: 'embedded, with a host that fails', fixture: {}, faults: [spawnFails], ends: 'active' },
   { name: 'embedded on the old path', fixture: { hosts: versions(1) ?? {} }, ends: 'active' },
@@ -63,22 +63,22 @@ export const WAYS: readonly Way[] = [
   },
 ];
 
-export interface Built {
+export interface DisturbedBuild {
   readonly world: World;
   readonly name: string;
   /** False for the last one, whose build was over before its turn came. */
-  readonly disturbed: boolean;
+  readonly isDisturbed: boolean;
 }
 
 export interface Disturbance {
-  readonly point: Point;
+  readonly point: DisturbancePoint;
   readonly disturb: (world: World, name: string) => void;
-  readonly judge: (built: Built) => Promise<void>;
+  readonly verify: (built: DisturbedBuild) => Promise<void>;
   /** What is disturbed of an instance that is built already; its build when nothing is said. */
-  readonly work?: Work;
+  readonly work?: DisturbedWork;
 }
 
-export interface Work {
+export interface DisturbedWork {
   readonly name: string;
   /** What comes before, undisturbed. */
   readonly prepare?: (world: World, name: string) => Promise<void>;
@@ -86,8 +86,11 @@ export interface Work {
 }
 
 /** Builds one instance after the other, each disturbed one point later, until one is not disturbed. Answers how many were. */
-export async function atEach(way: Way, { point, disturb, judge, work }: Disturbance): Promise<number> {
-  const world = await fixtureF(way.fixture);
+export async function disturbAtEachPoint(
+  way: BuildVariant,
+  { point, disturb, verify, work }: Disturbance,
+): Promise<number> {
+  const world = await startFixtureF(way.fixture);
   for (let nth = 1; ; nth += 1) {
     const name = `web${nth}`;
     await world.userPort(`${name}-user`, 'n');
@@ -98,14 +101,14 @@ export async function atEach(way: Way, { point, disturb, judge, work }: Disturba
     await work?.prepare?.(world, name);
     const { stop, struck } = countdown(world, point, nth, () => disturb(world, name));
     await (work === undefined ? world.create(wanted) : work.begin(world, name));
-    await world.rest();
+    await world.settle();
     stop();
-    await judge({ world, name, disturbed: struck() });
+    await verify({ world, name, isDisturbed: struck() });
     if (!struck()) return nth - 1;
   }
 }
 
-function countdown(world: World, point: Point, nth: number, strike: () => void) {
+function countdown(world: World, point: DisturbancePoint, nth: number, strike: () => void) {
   let left = nth;
   const count = (): void => {
     left -= 1;

@@ -2,7 +2,7 @@
 // the link inside the process with simulated machines, and a simulated network that outlives them all. Time is virtual and moves
 // only when a test lets it; every invariant of every room is checked after every commit.
 import { createToken, newSecret } from '../../access/index.ts';
-import { InProcessLink, SimulatedAgents, spawnFailures, type SimulatedMachine } from '../../agent/runtime.ts';
+import { InProcessLink, SimulatedAgents, spawnFaults, type NodeDriverOptions } from '../../agent/runtime.ts';
 import { verifyFake } from '../../agent/signer-fixture.ts';
 import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../dataplane/index.ts';
@@ -13,16 +13,16 @@ import { MemoryDisk } from '../../journal/runtime.ts';
 import { orderPools } from '../../network/index.ts';
 import { SimulatedNetwork } from '../../network/runtime.ts';
 import { isOpen, ITEM, type Log } from '../../operations/index.ts';
-import { WatchedDriver, WatchedSwitch, type Asked } from './machines-fixture.ts';
+import { WatchedDriver, WatchedSwitch, type PerformedTask } from './machines-fixture.ts';
 import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 
-export interface GroundOptions {
+export interface ControlPlaneHarnessOptions {
   /** What all machines have in common beside what the ground gives them. */
-  readonly machine?: Omit<SimulatedMachine, 'clock'>;
+  readonly machine?: Omit<NodeDriverOptions, 'clock'>;
 }
 
 /** A document as a commit left it; without `doc` it was deleted. */
-export interface Chapter {
+export interface DocumentVersion {
   readonly revision: number;
   readonly kind: string;
   readonly id: string;
@@ -36,7 +36,7 @@ const PATIENCE_MS = 3_600_000;
 /** Within this time everything is looked at that no event told of. */
 const SCAN_MS = 6000;
 
-export class Ground {
+export class ControlPlaneHarness {
   readonly clock = new VirtualClock();
   readonly network = new SimulatedNetwork({
     clock: this.clock,
@@ -48,12 +48,12 @@ export class Ground {
   readonly violations: string[] = [];
   readonly warnings: string[] = [];
   /** What hosts were asked to do, in that order. */
-  readonly asked: Asked[] = [];
-  readonly chapters: Chapter[] = [];
+  readonly performedTasks: PerformedTask[] = [];
+  readonly documentVersions: DocumentVersion[] = [];
   /** Whether the server has those of the network back ends. */
   credentials = true;
   /** Whether hosts have some of their own, as older ones must. */
-  hostsSpeak = true;
+  hostsHaveCredentials = true;
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
   readonly #servers: Server[] = [];
   readonly #onCommit = new Set<(applied: readonly AppliedChange[]) => void>();
@@ -61,23 +61,23 @@ export class Ground {
   readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
   readonly #switches = new Map<string, WatchedSwitch>();
   /** Hosts whose data path is dead: their peers do not hear their tunnels. */
-  readonly unheard = new Set<string>();
+  readonly bfdDown = new Set<string>();
   #count = 0;
-  #told = 0;
-  #looked: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
+  #lastRevision = 0;
+  #openItems: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
 
-  constructor({ machine }: GroundOptions = {}) {
+  constructor({ machine }: ControlPlaneHarnessOptions = {}) {
     const { clock, ids, log } = this;
     const shared = {
       network: this.network.hostSide,
-      trouble: spawnFailures(this.network),
-      peer: (host: string) => this.agents.hypervisorOf(host),
+      trouble: spawnFaults(this.network),
+      peer: (host: string) => this.agents.runtimeOf(host),
       ...machine,
       clock,
     };
     this.agents = new SimulatedAgents({
       verify: verifyFake,
-      link: new InProcessLink(() => (this.server.isAlive ? this.server.desk : undefined)),
+      link: new InProcessLink(() => (this.server.isAlive ? this.server.gateway : undefined)),
       servers: [ADDRESS],
       joinToken: (host) => this.#joinToken(host),
       clock,
@@ -87,7 +87,7 @@ export class Ground {
       driverOf: (host) =>
         new WatchedDriver(
           { ...shared, switch: this.switchOf(host) },
-          { note: (asked) => this.asked.push(asked), speaks: () => this.hostsSpeak },
+          { note: (asked) => this.performedTasks.push(asked), hasCredentials: () => this.hostsHaveCredentials },
         ),
     });
   }
@@ -96,7 +96,7 @@ export class Ground {
     return {
       info: () => undefined,
       warn: (_facts, text) => this.warnings.push(text),
-      error: (facts, text) => this.violations.push(`${text}: ${told(facts)}`),
+      error: (facts, text) => this.violations.push(`${text}: ${describeFacts(facts)}`),
     };
   }
 
@@ -109,23 +109,23 @@ export class Ground {
   switchOf(host: string): WatchedSwitch {
     let found = this.#switches.get(host);
     if (found === undefined) {
-      const changed = (changes: readonly SwitchChange[]): void => {
+      const onChanged = (changes: readonly SwitchChange[]): void => {
         for (const listener of [...this.#onSwitched]) listener(host, changes);
       };
-      found = new WatchedSwitch(host, { clock: this.clock, hears: (peer) => !this.unheard.has(peer), changed });
+      found = new WatchedSwitch(host, { clock: this.clock, isBfdUp: (peer) => !this.bfdDown.has(peer), onChanged });
       this.#switches.set(host, found);
     }
     return found;
   }
 
   /** Told of every change of a switch, once it is in force. */
-  onSwitched(listener: (host: string, changes: readonly SwitchChange[]) => void): () => void {
+  onSwitchChange(listener: (host: string, changes: readonly SwitchChange[]) => void): () => void {
     this.#onSwitched.add(listener);
     return () => this.#onSwitched.delete(listener);
   }
 
   /** A server begins on the disk as it is. It decides as soon as no other does. */
-  async serve(): Promise<Server> {
+  async startServer(): Promise<Server> {
     const { clock, ids, log, network } = this;
     const server = new Server({
       name: this.ids.next('server'),
@@ -135,8 +135,8 @@ export class Ground {
       log,
       network,
       hasCredentials: () => this.credentials,
-      committed: (at, revision, applied) => this.#committed(at, revision, applied),
-      driving: (when) => {
+      onCommit: (at, revision, applied) => this.#committed(at, revision, applied),
+      onOrder: (when) => {
         for (const listener of [...this.#onOrder]) listener(when);
       },
     });
@@ -146,7 +146,7 @@ export class Ground {
   }
 
   get server(): Server {
-    const found = this.#servers.find(({ decides }) => decides) ?? this.#servers.at(-1);
+    const found = this.#servers.find(({ isDeciding }) => isDeciding) ?? this.#servers.at(-1);
     if (found === undefined) throw new Error('there is no server');
     return found;
   }
@@ -162,8 +162,8 @@ export class Ground {
   /** The server ends here, and another takes its place when its lease has run out. Machines and networks go on. */
   async restart(): Promise<void> {
     for (const server of this.#servers) server.die();
-    await this.serve();
-    await this.clock.until('the next server decides', () => this.server.decides);
+    await this.startServer();
+    await this.clock.until('the next server decides', () => this.server.isDeciding);
   }
 
   /** The server dies at the first commit of which this is true, before anybody acts on it; then another takes its place. */
@@ -191,11 +191,11 @@ export class Ground {
         this.violations.push(`${revision}: ${invariant.name}: ${broken}`);
     }
     // Another server, which only follows, has told of it.
-    if (revision <= this.#told) return;
-    this.#told = revision;
+    if (revision <= this.#lastRevision) return;
+    this.#lastRevision = revision;
     for (const { kind, before, after } of applied) {
       const id = (after ?? before)?.id ?? '';
-      this.chapters.push({ revision, kind, id, doc: after?.doc });
+      this.documentVersions.push({ revision, kind, id, doc: after?.doc });
     }
     for (const listener of [...this.#onCommit]) listener(applied);
   }
@@ -232,8 +232,8 @@ export class Ground {
   }
 
   /** A document as it was after each commit that changed it; undefined where it was deleted. */
-  chaptersOf(kind: string, id: string): (Readonly<Record<string, unknown>> | undefined)[] {
-    const own = this.chapters.filter((one) => one.kind === kind && one.id === id);
+  versionsOf(kind: string, id: string): (Readonly<Record<string, unknown>> | undefined)[] {
+    const own = this.documentVersions.filter((one) => one.kind === kind && one.id === id);
     return own.map(({ doc }) => doc as Readonly<Record<string, unknown>> | undefined);
   }
 
@@ -241,9 +241,9 @@ export class Ground {
    * Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. A server
    * that dies meanwhile is followed by another.
    */
-  async rest(): Promise<void> {
+  async settle(): Promise<void> {
     for (let before = -1; before !== this.fleet.revision;) {
-      const isDone = (): boolean => this.server.decides && this.underWay().length === 0;
+      const isDone = (): boolean => this.server.isDeciding && this.openItems().length === 0;
       await this.until('all is at rest', () => !this.server.isAlive || isDone());
       if (this.server.isAlive) {
         before = this.fleet.revision;
@@ -253,13 +253,13 @@ export class Ground {
   }
 
   /** Open items that time brings further, in words. They are other ones only after a commit. */
-  underWay(): readonly string[] {
+  openItems(): readonly string[] {
     const { fleet } = this;
-    if (this.#looked?.fleet === fleet && this.#looked.revision === fleet.revision) return this.#looked.items;
+    if (this.#openItems?.fleet === fleet && this.#openItems.revision === fleet.revision) return this.#openItems.items;
     const items = this.all(ITEM)
       .filter(({ doc }) => isOpen(doc) && (doc.state !== 'waiting' || doc.retryAtMs !== undefined))
       .map(({ id, doc }) => `${id}: ${doc.step} ${doc.state}${doc.host === undefined ? '' : ` at ${doc.host}`}`);
-    this.#looked = { fleet, revision: fleet.revision, items };
+    this.#openItems = { fleet, revision: fleet.revision, items };
     return items;
   }
 
@@ -271,7 +271,7 @@ export class Ground {
   async #joinToken(host: string): Promise<string | undefined> {
     const { nowMs } = this;
     const doc = this.fleet.get(HOST, idOf(HOST, host))?.doc;
-    if (!this.server.decides || doc === undefined || doc.state === 'removed' || isTombstoned(doc)) return undefined;
+    if (!this.server.isDeciding || doc === undefined || doc.state === 'removed' || isTombstoned(doc)) return undefined;
     const made = newSecret({ ids: this.ids, hash: sha256 });
     const face = { id: made.id, hash: made.hash, name: `join/${host}`, role: 'join' as const, host };
     const life = { createdAtMs: nowMs, createdBy: BY, expiresAtMs: nowMs + TOKEN_LIVES_MS };
@@ -280,7 +280,7 @@ export class Ground {
   }
 }
 
-function told(facts: object): string {
+function describeFacts(facts: object): string {
   const { err, ...rest } = facts as { readonly err?: unknown };
   return `${JSON.stringify(rest)} ${err instanceof Error ? (err.stack ?? err.message) : ''}`;
 }

@@ -1,11 +1,11 @@
 // The machines and switches of a test's hosts, with a note of everything that they were asked to do.
-import { SimulatedDriver, type Fence, type LocalDriver, type SimulatedMachine } from '../../agent/runtime.ts';
+import { NodeDriver, type TaskFence, type LocalDriver, type NodeDriverOptions } from '../../agent/runtime.ts';
 import type { SwitchChange } from '../../dataplane/index.ts';
 import { SimulatedSwitch } from '../../dataplane/runtime.ts';
 import type { Clock } from '../../journal/index.ts';
 import type { Task } from '../../operations/index.ts';
 
-export interface Asked {
+export interface PerformedTask {
   readonly host: string;
   readonly task: string;
   readonly instance: string;
@@ -13,43 +13,43 @@ export interface Asked {
 }
 
 export interface Watch {
-  readonly note: (asked: Asked) => void;
+  readonly note: (asked: PerformedTask) => void;
   /** Whether the host has credentials of its own for networks. */
-  readonly speaks: () => boolean;
+  readonly hasCredentials: () => boolean;
 }
 
-export class WatchedDriver extends SimulatedDriver {
+export class WatchedDriver extends NodeDriver {
   readonly #watch: Watch;
-  readonly #mute: SimulatedDriver;
+  readonly #withoutNetwork: NodeDriver;
 
-  constructor(machine: SimulatedMachine, watch: Watch) {
+  constructor(machine: NodeDriverOptions, watch: Watch) {
     super(machine);
     this.#watch = watch;
     const { network: _, switch: __, ...mute } = machine;
-    this.#mute = new SimulatedDriver({ ...mute, hypervisor: this.hypervisor });
+    this.#withoutNetwork = new NodeDriver({ ...mute, runtime: this.runtime });
   }
 
-  override perform(task: Task, fence: Fence): ReturnType<LocalDriver['perform']> {
+  override perform(task: Task, fence: TaskFence): ReturnType<LocalDriver['perform']> {
     const { instance } = task.args;
     if (typeof instance !== 'string') return super.perform(task, fence);
     this.#watch.note({ host: fence.host, task: task.kind, instance, args: task.args });
-    return this.#watch.speaks() ? super.perform(task, fence) : this.#mute.perform(task, fence);
+    return this.#watch.hasCredentials() ? super.perform(task, fence) : this.#withoutNetwork.perform(task, fence);
   }
 }
 
-interface Switching {
+interface WatchedSwitchOptions {
   readonly clock: Clock;
-  readonly hears: (peer: string) => boolean;
+  readonly isBfdUp: (peer: string) => boolean;
   /** Told of every change, once it is in force. */
-  readonly changed: (changes: readonly SwitchChange[]) => void;
+  readonly onChanged: (changes: readonly SwitchChange[]) => void;
 }
 
 export class WatchedSwitch extends SimulatedSwitch {
-  readonly #changed: Switching['changed'];
+  readonly #changed: WatchedSwitchOptions['onChanged'];
 
-  constructor(host: string, { clock, hears: isBfdUp, changed }: Switching) {
+  constructor(host: string, { clock, isBfdUp, onChanged }: WatchedSwitchOptions) {
     super({ host, clock, isBfdUp });
-    this.#changed = changed;
+    this.#changed = onChanged;
   }
 
   override async apply(changes: readonly SwitchChange[]): Promise<void> {

@@ -1,12 +1,12 @@
 // Fixture F of the acceptance list.
 import type { BackEndName } from '../../network/index.ts';
-import type { GroundOptions } from './ground-fixture.ts';
+import type { ControlPlaneHarnessOptions } from './ground-fixture.ts';
 import { World, type HostShape } from './world-fixture.ts';
 
 /** A back end that is part of the journal, and one outside of it. */
 export const BOTH = ['embedded', 'simulated'] as const;
 
-export interface FixtureF extends GroundOptions {
+export interface FixtureF extends ControlPlaneHarnessOptions {
   readonly backEnd?: BackEndName;
   /** What is different of some hosts. */
   readonly hosts?: Readonly<Record<string, HostShape>>;
@@ -19,7 +19,7 @@ export interface FixtureF extends GroundOptions {
  * Hosts h1..h5 with weights that fall, in strict order; a routed network `n`; segment seg0 reaches h2, h4 and h5, segment seg2
  * reaches h3 and h5, h1 is in none.
  */
-export async function fixtureF({ backEnd = 'embedded', hosts = {}, ...options }: FixtureF = {}): Promise<World> {
+export async function startFixtureF({ backEnd = 'embedded', hosts = {}, ...options }: FixtureF = {}): Promise<World> {
   const world = await World.empty(options);
   await world.net('n', { backEnd });
   await world.segment('seg0', 'n');

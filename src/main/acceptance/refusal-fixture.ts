@@ -4,7 +4,7 @@ import type { Refusal } from '../../fleet/index.ts';
 import { World } from './world-fixture.ts';
 
 /** A routed network `n`, a plain one `p`, and what others have. */
-export async function connected(): Promise<World> {
+export async function startConnectedWorld(): Promise<World> {
   const world = await World.empty();
   await world.net('n');
   await world.segment('seg0', 'n');

@@ -5,7 +5,7 @@ import { SERVICE } from '../../election/index.ts';
 import { idOf, put } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import { CLAIM, claimId, PORT } from '../../network/index.ts';
-import { Http } from './scale-in-http-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
 import { areJoined, expectSound, sendsTo, servers, watchSwitches } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, tunnelAddress, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
@@ -13,18 +13,18 @@ interface Status {
   readonly hosts: readonly { readonly host: string; readonly state: string; readonly operation?: string }[];
 }
 
-async function statusOf(http: Http, host: string): Promise<Status['hosts'][number] | undefined> {
+async function statusOf(http: HttpApi, host: string): Promise<Status['hosts'][number] | undefined> {
   const { body } = await http.get('/api/v1/scale-in');
   return (body as Status).hosts.find((one) => one.host === host);
 }
 
 /** Somebody carries an instance over by hand, past every choice that the control plane makes, and writes down where it is. */
-async function carried(world: ScaleInWorld, name: string, host: string): Promise<void> {
+async function moveByHand(world: ScaleInWorld, name: string, host: string): Promise<void> {
   const { host: from = '', nics, ...instance } = world.instance(name);
-  const [claim, machine] = [world.claim(name), world.agents.hypervisorOf(from)?.instance(name)];
+  const [claim, machine] = [world.claim(name), world.agents.runtimeOf(from)?.instance(name)];
   if (claim === undefined || machine === undefined) throw new Error(`${name} is not at ${from}`);
-  world.agents.hypervisorOf(host)?.put(machine);
-  world.agents.hypervisorOf(from)?.remove(name);
+  world.agents.runtimeOf(host)?.put(machine);
+  world.agents.runtimeOf(from)?.remove(name);
   const ports = nics.map(({ port: id }) => {
     const { binding, ...port } = world.port(id);
     const serial = port.serial + 1;
@@ -42,14 +42,14 @@ const cannotMove = { task: 'migrate', problem: 'the memory changes too fast', fa
 describe('a drained host on which something appears', () => {
   test('is-draining-again-and-says-what-it-waits-for, and can be removed only when that is gone', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     await world.place('late', 'b');
     expect(await http.post('/api/v1/scale-in/start', { hosts: ['a'] })).toMatchObject({ status: 202 });
     await world.untilState('drained', 'a');
-    await world.rest();
+    await world.settle();
     const first = await statusOf(http, 'a');
-    world.agents.hypervisorOf('a')?.arm({ ...cannotMove, times: 1000 });
-    await carried(world, 'late', 'a');
+    world.agents.runtimeOf('a')?.arm({ ...cannotMove, times: 1000 });
+    await moveByHand(world, 'late', 'a');
     await world.until('it is draining again', () => world.states('a')[0] === 'draining');
     const { operation = '' } = world.host('a').leaving ?? {};
     await world.until('it says why it waits', () => world.item(operation, 'a').reason?.code === 'move-failed');
@@ -64,14 +64,14 @@ describe('a drained host on which something appears', () => {
     const { status, body } = await http.post('/api/v1/scale-in/end', end);
     expect([status, JSON.stringify(body)]).toEqual([409, expect.stringContaining('"lives-here"')]);
     // What was in its way is over: it is emptied as before, and goes.
-    world.agents.hypervisorOf('a')?.disarm();
+    world.agents.runtimeOf('a')?.disarm();
     await world.untilState('drained', 'a');
-    await world.rest();
+    await world.settle();
     expect(world.instance('late').host).not.toBe('a');
     expect(world.copies('late')).toEqual([world.instance('late').host]);
     expect(await http.post('/api/v1/scale-in/end', end)).toMatchObject({ status: 202 });
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     expectSound(world);
   });
 });
@@ -84,10 +84,10 @@ describe('scale-out', () => {
     ['services are spread anew over all that can do them, without a gap', true, ['a', 'b', 'c']],
   ] as const)('%s', async (_name, rebalance, hosts) => {
     const world = await scaleInWorld({ dhcp: true });
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     for (const [name, host] of Object.entries({ one: 'a', two: 'b', three: 'c' })) await world.place(name, host);
-    await world.rest();
-    expect(SERVICES.map((id) => world.at(id))).toEqual(['a', 'a', 'a']);
+    await world.settle();
+    expect(SERVICES.map((id) => world.designatedHostOf(id))).toEqual(['a', 'a', 'a']);
     const watch = watchSwitches(world, ...SERVICES);
     const spec = { name: 'h', tunnelAddress: tunnelAddress('h'), capacity: { vcpus: 8, memoryMiB: 8192, diskGiB: 9 } };
     const answer = await http.post('/api/v1/scale-out', { hosts: [spec], rebalance, reason: 'more room' });
@@ -96,15 +96,15 @@ describe('scale-out', () => {
     await world.untilState('active', 'h');
     const { operation } = answer.body as { readonly operation: string };
     await world.until('it is done', () => world.operationDoc(operation).state === 'succeeded');
-    await world.rest();
+    await world.settle();
     watch.stop();
-    expect(SERVICES.map((id) => world.at(id) ?? '').toSorted()).toEqual(hosts);
+    expect(SERVICES.map((id) => world.designatedHostOf(id) ?? '').toSorted()).toEqual(hosts);
     for (const { id, doc } of world.all(SERVICE)) expect(servers(world, id)).toEqual([doc.designated?.host]);
     // The new host is joined with all others, and sends to whoever does what it has presence for.
     for (const host of HOSTS) expect(areJoined(world, host, 'h')).toBe(true);
     await world.place('four', 'h');
-    await world.rest();
-    const away = ['nat:edge', 'dhcp:sub'].map((id) => world.at(id) ?? '');
+    await world.settle();
+    const away = ['nat:edge', 'dhcp:sub'].map((id) => world.designatedHostOf(id) ?? '');
     expect(sendsTo(world, 'h')).toEqual([...new Set(away)].toSorted());
     expectSound(world);
   });

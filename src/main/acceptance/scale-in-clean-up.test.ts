@@ -2,23 +2,23 @@
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../election/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
-import { areJoined, expectSound, isBare, servers, sendsTo, traces, tunnels } from './scale-in-switches-fixture.ts';
+import { areJoined, expectSound, isWiped, servers, sendsTo, traces, tunnels } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, shapeOf, tunnelAddress, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
 
-async function drained(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+async function drainHosts(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
   await world.start(hosts);
   await world.untilState('drained', ...hosts);
-  await world.rest();
+  await world.settle();
 }
 
-async function removed(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
-  await drained(world, ...hosts);
+async function removeHosts(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+  await drainHosts(world, ...hosts);
   await world.end(hosts, { disconnect: true });
   await world.untilState('removed', ...hosts);
-  await world.rest();
+  await world.settle();
   for (const host of hosts) await world.agents.stop(host);
 }
 
@@ -40,7 +40,7 @@ describe('preview', () => {
       ['five', 'e'],
     ] as const)
       await world.place(name, host);
-    await world.rest();
+    await world.settle();
     const { revision } = world.fleet;
     const preview = world.preview('a', 'b');
     expect(world.fleet.revision).toBe(revision);
@@ -51,12 +51,12 @@ describe('preview', () => {
     expect(moves.map(({ tenant }) => tenant.id).sort()).toEqual(['one', 'three', 'two']);
     // In any order of names it is the same plan.
     expect(world.preview('b', 'a', 'b').planHash).toBe(preview.planHash);
-    await world.start(['b', 'a'], world.pinned(preview.planHash));
+    await world.start(['b', 'a'], world.pinToPlan(preview.planHash));
     await world.restart();
     await world.untilState('drained', 'a', 'b');
-    await world.rest();
-    expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
-    expect(world.way(ROUTE)).toEqual(['nobody', 'a', 'e']);
+    await world.settle();
+    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
+    expect(world.designationHistoryOf(ROUTE)).toEqual(['nobody', 'a', 'e']);
     // Where instances go is not promised, only that these go and no others do.
     const before = { one: 'a', two: 'a', three: 'b', four: 'd', five: 'e' };
     const gone = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);
@@ -68,14 +68,14 @@ describe('preview', () => {
   test('scale-in-27: a-start-that-is-held-to-an-old-plan-is-refused', async () => {
     const world = await scaleInWorld();
     await world.place('one', 'a');
-    await world.rest();
+    await world.settle();
     const { planHash } = world.preview('a');
     await world.place('two', 'a');
-    await world.rest();
-    const refusal = await world.startRefused(['a'], world.pinned(planHash));
+    await world.settle();
+    const refusal = await world.startRefused(['a'], world.pinToPlan(planHash));
     expect(refusal).toMatchObject({ kind: 'conflict', code: 'plan-changed' });
     expect(world.states('a')).toEqual(['active']);
-    await world.start(['a'], world.pinned(world.preview('a').planHash));
+    await world.start(['a'], world.pinToPlan(world.preview('a').planHash));
     expect(world.states('a')).toEqual(['draining']);
   });
 });
@@ -85,11 +85,11 @@ describe('scale-out', () => {
     const world = await scaleInWorld();
     await world.place('one', 'a');
     await world.hosts({ h: shapeOf('h') });
-    await world.rest();
+    await world.settle();
     for (const host of HOSTS) expect(areJoined(world, host, 'h')).toBe(true);
     await world.place('two', 'h');
     await world.place('three', 'h');
-    await world.rest();
+    await world.settle();
     for (const [name, host] of [
       ['one', 'a'],
       ['two', 'h'],
@@ -101,7 +101,7 @@ describe('scale-out', () => {
       expect(flows.some(({ actions }) => actions.startsWith('output:'))).toBe(true);
     }
     // By itself a new host takes nothing over; it sends to whoever does it.
-    expect(world.at(NAT)).toBe('a');
+    expect(world.designatedHostOf(NAT)).toBe('a');
     expect(sendsTo(world, 'h')).toEqual(['a']);
     expectSound(world);
   });
@@ -113,11 +113,11 @@ describe('a host that is gone', () => {
     await world.place('one', 'a');
     await world.place('two', 'd');
     await world.place('three', 'e');
-    await world.rest();
+    await world.settle();
     const changed: string[] = [];
-    await drained(world, 'a');
+    await drainHosts(world, 'a');
     world.switchOf('f').faults.slowMs = 2000;
-    const stop = world.onSwitched((host, changes) => {
+    const stop = world.onSwitchChange((host, changes) => {
       for (const change of changes) if (host !== 'a') changed.push(`${host} ${JSON.stringify(change)}`);
     });
     await world.end(['a'], { disconnect: true });
@@ -127,11 +127,11 @@ describe('a host that is gone', () => {
       if (world.states('a')[0] === 'removed') left.push(...HOSTS.slice(1).flatMap((host) => traces(world, host, 'a')));
     });
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     stop();
     unhook();
     expect(left).toEqual([]);
-    expect(isBare(world, 'a')).toBe(true);
+    expect(isWiped(world, 'a')).toBe(true);
     for (const host of HOSTS.slice(1)) expect(traces(world, host, 'a')).toEqual([]);
     // Only what names it was removed, and nothing was put: other traffic has lost nothing.
     expect(changed.length).toBeGreaterThan(0);
@@ -143,11 +143,11 @@ describe('a host that is gone', () => {
 
   test('scale-in-29: a-peer-that-cannot-be-told-is-written-down, and cleaned when it is back', async () => {
     const world = await scaleInWorld();
-    await drained(world, 'a');
+    await drainHosts(world, 'a');
     await world.disconnect('g');
     await world.end(['a'], { disconnect: true });
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     expect(traces(world, 'g', 'a')).not.toEqual([]);
     expect(pendingOf(world)).toEqual(['g@a']);
     await world.restart();
@@ -159,11 +159,11 @@ describe('a host that is gone', () => {
 
   test('scale-in-30: admitted-again-with-the-same-tunnel-address-it-is-in-the-full-mesh', async () => {
     const world = await scaleInWorld();
-    await removed(world, 'a');
+    await removeHosts(world, 'a');
     for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).not.toContain('a');
     await world.restart();
     await world.hosts({ a: shapeOf('a') });
-    await world.rest();
+    await world.settle();
     for (const host of HOSTS.slice(1)) {
       expect(areJoined(world, 'a', host)).toBe(true);
       const { contents } = world.switchOf(host);
@@ -177,16 +177,16 @@ describe('transport zones', () => {
   test('scale-in-31: a-zone-that-changes-while-the-host-is-away-is-its-only-one-when-it-is-back', async () => {
     const world = await scaleInWorld({ hosts: { f: { transportZone: 'rack' }, g: { transportZone: 'rack' } } });
     await world.zone('rack');
-    await world.rest();
+    await world.settle();
     expect(tunnels(world, 'a')).toEqual(['b', 'c', 'd', 'e']);
     await world.disconnect('a');
     await world.edit('a', { transportZone: 'rack' });
-    await world.rest();
+    await world.settle();
     for (const host of ['f', 'g']) expect(tunnels(world, host)).toContain('a');
     for (const host of ['b', 'c', 'd', 'e']) expect(tunnels(world, host)).not.toContain('a');
     expect(tunnels(world, 'a')).toEqual(['b', 'c', 'd', 'e']);
     await world.reconnect('a');
-    await world.rest();
+    await world.settle();
     expect(tunnels(world, 'a')).toEqual(['f', 'g']);
     expectSound(world);
   });
@@ -196,12 +196,12 @@ describe('transport zones', () => {
     await world.zone('rack');
     await world.disconnect('g');
     await world.edit('a', { transportZone: 'rack' });
-    await world.rest();
+    await world.settle();
     expect(tunnels(world, 'g')).toContain('a');
-    await drained(world, 'a');
+    await drainHosts(world, 'a');
     await world.end(['a'], { disconnect: true });
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     expect(traces(world, 'g', 'a')).not.toEqual([]);
     expect(pendingOf(world)).toEqual(['g@a']);
     await world.reconnect('g');
@@ -217,7 +217,7 @@ describe('transport zones', () => {
     world.switchOf('h').currentIdentity = { systemId: 'system-h' };
     world.switchOf('h').faults.down = true;
     await world.hosts({ h: shapeOf('h') });
-    await world.rest();
+    await world.settle();
     expect(tunnels(world, 'h')).toEqual([]);
     world.switchOf('h').faults.down = false;
     world.switchOf('h').currentIdentity = bridge;
@@ -230,21 +230,21 @@ describe('transport zones', () => {
     const world = await scaleInWorld();
     await world.edit('a', { transportZone: 'rack' });
     await world.edit('b', { transportZone: 'rack' });
-    await world.rest();
+    await world.settle();
     for (const host of ['a', 'b']) expect(tunnels(world, host)).toEqual([]);
     await world.place('one', 'a');
-    await world.rest();
-    expect(world.at(NAT)).toBeUndefined();
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBeUndefined();
     const definedMs = world.nowMs;
     await world.zone('rack');
     await world.until('they are joined', () => areJoined(world, 'a', 'b') && servers(world, NAT).join() === 'a');
     expect(world.nowMs - definedMs).toBeLessThanOrEqual(60_000);
-    await world.rest();
+    await world.settle();
     expect(tunnels(world, 'a')).toEqual(['b']);
     // Without a zone of its own it is in the default one.
     await world.edit('a', { transportZone: null });
     await world.edit('b', { transportZone: null });
-    await world.rest();
+    await world.settle();
     for (const host of HOSTS.slice(1)) expect(areJoined(world, 'a', host)).toBe(true);
     expect(world.all(SERVICE).map(({ doc }) => doc.designated?.host)).toEqual(['a', 'a']);
     expectSound(world);

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { TrackedConnection } from '../../dataplane/index.ts';
 import { INSTANCE, type Instance } from '../../instances/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
-import { Http } from './scale-in-http-fixture.ts';
-import { expectSound, isBare, sendsTo, servers, watchSwitches, zoneOf } from './scale-in-switches-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
+import { expectSound, isWiped, sendsTo, servers, watchSwitches, zoneOf } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
 const NAT = 'nat:edge';
@@ -16,7 +16,7 @@ const DHCP = 'dhcp:sub';
 async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) {
     await world.place(`on-${host}`, host);
-    await world.rest();
+    await world.settle();
   }
 }
 
@@ -31,7 +31,9 @@ function epochOf(world: ScaleInWorld, service: string): number {
 
 /** When something first was so in the history, by the number of its commit. */
 function firstAt(world: ScaleInWorld, kind: string, isSo: (doc: object, id: string) => boolean): number {
-  const found = world.chapters.find((one) => one.kind === kind && one.doc !== undefined && isSo(one.doc, one.id));
+  const found = world.documentVersions.find(
+    (one) => one.kind === kind && one.doc !== undefined && isSo(one.doc, one.id),
+  );
   return found?.revision ?? Infinity;
 }
 
@@ -45,10 +47,10 @@ describe('a leaving host is not chosen', () => {
     await world.start(['a'], { drain: false });
     await world.restart();
     await world.router('late', ['sub-m']);
-    await world.rest();
+    await world.settle();
     for (const service of ['nat:late', 'subnet-route:sub-m']) {
-      expect(world.at(service)).toBe('d');
-      expect(world.way(service)).toEqual(['d']);
+      expect(world.designatedHostOf(service)).toBe('d');
+      expect(world.designationHistoryOf(service)).toEqual(['d']);
       expect(servers(world, service)).toEqual(['d']);
     }
     expectSound(world);
@@ -57,14 +59,14 @@ describe('a leaving host is not chosen', () => {
   test('scale-in-14: one-move-from-the-leaver-to-the-stayer, never through another leaver', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'b', 'd');
-    expect(world.at(NAT)).toBe('a');
+    expect(world.designatedHostOf(NAT)).toBe('a');
     world.switchOf('d').faults.slowMs = 300;
     const watch = watchSwitches(world, NAT, ROUTE);
     await world.start(['a', 'b']);
     await world.untilState('drained', 'a', 'b');
-    await world.rest();
+    await world.settle();
     watch.stop();
-    for (const service of [NAT, ROUTE]) expect(world.way(service)).toEqual(['nobody', 'a', 'd']);
+    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', 'd']);
     expect(servers(world, NAT)).toEqual(['d']);
     expectSound(world);
   });
@@ -82,8 +84,8 @@ describe('a leaving host is not chosen', () => {
     const late = connection(3);
     leaver.track(zone, [late]);
     await world.untilState('drained', 'a');
-    await world.rest();
-    expect(world.at(NAT)).toBe('d');
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBe('d');
     expect(stayer.trackedConnections(zone)).toEqual([...opened, late]);
     expect(leaver.trackedConnections(zone)).toEqual([]);
     expect(world.operations('hand-over').map(({ doc }) => doc.state)).toEqual(['succeeded']);
@@ -96,13 +98,13 @@ describe('a leaving host is not chosen', () => {
     await world.place('one', 'a');
     await world.place('two', 'a');
     await presentOn(world, 'd');
-    for (const service of services) expect(world.at(service)).toBe('a');
+    for (const service of services) expect(world.designatedHostOf(service)).toBe('a');
     world.switchOf('d').faults.slowMs = 300;
     const watch = watchSwitches(world, ...services);
     await world.start(['a']);
     await world.restartWhen((applied) => applied.some(({ kind }) => kind === SERVICE.name));
     await world.untilState('drained', 'a');
-    await world.rest();
+    await world.settle();
     watch.stop();
     const moving = firstAt(world, INSTANCE.name, (doc) => (doc as Instance).state === 'moving');
     expect(moving).toBeLessThan(Infinity);
@@ -127,14 +129,14 @@ describe('a service that only the leaving host could do', () => {
     const before = world.service(NAT);
     const watch = watchSwitches(world, NAT, ROUTE);
     await world.start(['a'], { drain: false });
-    await world.rest();
+    await world.settle();
     expect(world.service(NAT).designated).toMatchObject({ host: 'a', degraded: true });
     expect(servers(world, NAT)).toEqual(['a']);
     expect(world.states('a')).toEqual(['draining']);
     await world.restart();
     await world.recover(['a']);
     await world.untilState('active', 'a');
-    await world.rest();
+    await world.settle();
     watch.stop();
     expect(world.service(NAT).designated).toEqual(before.designated);
     expect(epochOf(world, NAT)).toBe(before.epoch);
@@ -146,35 +148,35 @@ describe('a service that only the leaving host could do', () => {
     const world = await scaleInWorld({ dhcp: true });
     await presentOn(world, 'a');
     await world.start(['a'], { drain: false });
-    await world.rest();
+    await world.settle();
     await world.remove('on-a');
     await world.untilState('drained', 'a');
     await world.end(['a'], { disconnect: true });
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     for (const service of [NAT, ROUTE, DHCP]) {
       expect(world.service(service)).not.toHaveProperty('designated');
       expect(servers(world, service)).toEqual([]);
     }
-    expect(isBare(world, 'a')).toBe(true);
+    expect(isWiped(world, 'a')).toBe(true);
     for (const host of HOSTS.slice(1)) expect(world.switchOf(host).contents.groups).toEqual([]);
     expectSound(world);
   });
 
   test('scale-in-18: a-service-that-nobody-did-is-elected-by-recover', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     await presentOn(world, 'a');
     expect((await http.patch(`/api/v1/services/${NAT}`, { exclusion: 'hard' })).status).toBe(200);
     const epoch = epochOf(world, NAT);
     await world.start(['a'], { drain: false });
-    await world.rest();
-    expect(world.at(NAT)).toBeUndefined();
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBeUndefined();
     expect(servers(world, NAT)).toEqual([]);
     await world.recover(['a']);
     await world.untilState('active', 'a');
-    await world.rest();
-    expect(world.at(NAT)).toBe('a');
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBe('a');
     expect(epochOf(world, NAT)).toBeGreaterThan(epoch);
     expect(servers(world, NAT)).toEqual(['a']);
     expectSound(world);
@@ -186,19 +188,19 @@ describe('after a move', () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
     await world.start(['a'], { drain: false });
-    await world.until('it has moved', () => world.at(NAT) === 'd');
-    await world.rest();
-    expect(world.at(ROUTE)).toBe('d');
+    await world.until('it has moved', () => world.designatedHostOf(NAT) === 'd');
+    await world.settle();
+    expect(world.designatedHostOf(ROUTE)).toBe('d');
     world.switchOf('a').faults.slowMs = 300;
     const watch = watchSwitches(world, NAT, ROUTE);
     await world.recover(['a'], { failBack });
     await world.restart();
     await world.untilState('active', 'a');
-    await world.rest();
+    await world.settle();
     watch.stop();
     const [host, other] = failBack ? ['a', 'd'] : ['d', 'a'];
     for (const service of [NAT, ROUTE]) {
-      expect(world.at(service)).toBe(host);
+      expect(world.designatedHostOf(service)).toBe(host);
       expect(servers(world, service)).toEqual([host]);
     }
     expect(sendsTo(world, other)).toEqual([host]);
@@ -213,14 +215,14 @@ describe('after a move', () => {
     await presentOn(world, 'd');
     const epoch = epochOf(world, NAT);
     await world.remove('one');
-    await world.rest();
-    expect(world.at(NAT)).toBe('a');
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBe('a');
     expect(epochOf(world, NAT)).toBe(epoch);
     expect(servers(world, NAT)).toEqual(['a']);
     await world.remove('two', 'three');
-    await world.rest();
+    await world.settle();
     for (const service of [NAT, ROUTE]) {
-      expect(world.at(service)).toBe('d');
+      expect(world.designatedHostOf(service)).toBe('d');
       expect(servers(world, service)).toEqual(['d']);
     }
     expectSound(world);
@@ -231,15 +233,15 @@ describe('after a move', () => {
     await presentOn(world, 'a');
     const epoch = epochOf(world, ROUTE);
     await world.remove('on-a');
-    await world.rest();
+    await world.settle();
     for (const service of [NAT, ROUTE]) {
       expect(world.service(service)).not.toHaveProperty('designated');
       expect(servers(world, service)).toEqual([]);
     }
     await world.place('next', 'e');
-    await world.rest();
+    await world.settle();
     for (const service of [NAT, ROUTE]) {
-      expect(world.at(service)).toBe('e');
+      expect(world.designatedHostOf(service)).toBe('e');
       expect(servers(world, service)).toEqual(['e']);
     }
     expect(epochOf(world, ROUTE)).toBeGreaterThan(epoch);
@@ -255,7 +257,7 @@ describe('after a move', () => {
     await world.start(['a'], { drain: false });
     await world.until('d is being built', () => world.service(NAT).handOver?.to === 'd');
     await world.clock.pass(5000);
-    expect(world.at(NAT)).toBe('a');
+    expect(world.designatedHostOf(NAT)).toBe('a');
     expect(servers(world, NAT)).toEqual(['a']);
     await world.agents.stop('d');
     const stoppedMs = world.nowMs;
@@ -264,9 +266,9 @@ describe('after a move', () => {
     // As soon as it is missed, not when the hand-over has had its time.
     expect(world.nowMs - stoppedMs).toBeLessThanOrEqual(60_000);
     expect(servers(world, NAT)).toContain('a');
-    await world.rest();
+    await world.settle();
     watch.stop();
-    for (const service of [NAT, ROUTE]) expect(world.way(service)).toEqual(['nobody', 'a', 'e']);
+    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', 'e']);
     expect(servers(world, NAT)).toEqual(['e']);
     expect(sendsTo(world, 'a')).toEqual(['e']);
     expectSound(world);

@@ -10,7 +10,7 @@ import { PROGRAM } from '../modules.ts';
 import { surfaceOf } from '../surface.ts';
 import type { ScaleInWorld } from './scale-in-world-fixture.ts';
 
-export interface Said {
+export interface HttpAnswer {
   readonly status: number;
   readonly body: unknown;
 }
@@ -21,7 +21,7 @@ interface Open {
 }
 
 /** Asks as an administrator, whichever server decides. */
-export class Http {
+export class HttpApi {
   readonly #world: ScaleInWorld;
   readonly #secret: string;
   #open: Open | undefined;
@@ -31,34 +31,34 @@ export class Http {
     this.#secret = secret;
   }
 
-  static async of(world: ScaleInWorld): Promise<Http> {
+  static async start(world: ScaleInWorld): Promise<HttpApi> {
     const { ids, nowMs } = world;
     const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
     const face = { id, hash, name: 'admin', role: 'admin' as const, createdAtMs: nowMs, createdBy: 'ann' };
     await world.commit((fleet) => createToken(fleet, face));
-    return new Http(world, secret);
+    return new HttpApi(world, secret);
   }
 
-  get(url: string): Promise<Said> {
+  get(url: string): Promise<HttpAnswer> {
     return this.#ask('GET', url);
   }
 
-  post(url: string, body: object): Promise<Said> {
+  post(url: string, body: object): Promise<HttpAnswer> {
     return this.#ask('POST', url, body);
   }
 
-  patch(url: string, body: object): Promise<Said> {
+  patch(url: string, body: object): Promise<HttpAnswer> {
     return this.#ask('PATCH', url, body);
   }
 
   /** One of the three remote procedures, with the names of nodes as it takes them. */
-  rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<Said> {
+  rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<HttpAnswer> {
     const leaf = verb === 'recover' ? 'recover-node-ids' : 'scalein-node-ids';
     const input = nodes === undefined ? {} : { [leaf]: nodes };
     return this.post(`/restconf/operations/scalein-api:scalein-computes-${verb}`, { 'scalein-api:input': input });
   }
 
-  async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<Said> {
+  async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<HttpAnswer> {
     const headers = { authorization: `Bearer ${this.#secret}` };
     const asked = { method, url, headers, ...(body !== undefined && { payload: body }) };
     const answer = await this.#server().app.inject(asked);
@@ -67,11 +67,11 @@ export class Http {
 
   #server(): Server {
     const { server: life, clock, ids, network } = this.#world;
-    const { journal, desk } = life;
+    const { journal, gateway } = life;
     if (this.#open?.journal !== journal) {
       const log = pino({ level: 'silent' });
       const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
-        provide(AGENT_GATEWAY, () => desk),
+        provide(AGENT_GATEWAY, () => gateway),
         provide(SIMULATED_NETWORK, () => network),
         provide(BACK_END_CREDENTIALS, () => ({ has: () => true })),
       ]);

@@ -1,7 +1,7 @@
 // Who does a service when hosts are lost, weighed, upgraded, or when there is nothing left to do; and how the choice is explained.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../election/index.ts';
-import { Http } from './scale-in-http-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
 import { expectSound, sendsTo, servers } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
@@ -24,7 +24,7 @@ const MISSED_MS = 15_000;
 async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) {
     await world.place(`on-${host}`, host);
-    await world.rest();
+    await world.settle();
   }
 }
 
@@ -32,30 +32,30 @@ describe('weights', () => {
   /** Two routers, each with presence on a and on b, elected in one go. */
   async function twoRouters(baseWeight: number): Promise<ScaleInWorld> {
     const world = await scaleInWorld({ hosts: { b: { baseWeight } } });
-    await world.upgrading(true);
+    await world.holdElections(true);
     for (const nth of [1, 2]) {
       await world.net(`m${nth}`);
       await world.subnet(`sub-m${nth}`, `m${nth}`, `10.${nth}.0.0/24`);
       await world.router(`r${nth}`, [`sub-m${nth}`]);
       for (const host of ['a', 'b']) await world.place(`m${nth}-${host}`, host, `m${nth}`);
     }
-    await world.rest();
-    expect(world.at('nat:r1')).toBeUndefined();
-    await world.upgrading(false);
-    await world.rest();
+    await world.settle();
+    expect(world.designatedHostOf('nat:r1')).toBeUndefined();
+    await world.holdElections(false);
+    await world.settle();
     return world;
   }
 
   test('scale-in-23: the-host-with-base-weight-2-gets-both-routers', async () => {
     const world = await twoRouters(2);
-    expect(['nat:r1', 'nat:r2'].map((service) => world.at(service))).toEqual(['b', 'b']);
+    expect(['nat:r1', 'nat:r2'].map((service) => world.designatedHostOf(service))).toEqual(['b', 'b']);
     expect(servers(world, 'nat:r1')).toEqual(['b']);
     expectSound(world);
   });
 
   test('scale-in-23: without-base-weights-each-gets-one', async () => {
     const world = await twoRouters(0);
-    expect(['nat:r1', 'nat:r2'].map((service) => world.at(service))).toEqual(['a', 'b']);
+    expect(['nat:r1', 'nat:r2'].map((service) => world.designatedHostOf(service))).toEqual(['a', 'b']);
     const all = world.all(SERVICE).flatMap(({ doc }) => doc.designated?.host ?? []);
     expect(all.sort()).toEqual(['a', 'a', 'b', 'b']);
     expectSound(world);
@@ -66,30 +66,30 @@ describe('an upgrade', () => {
   test('scale-in-24: nobody-else-is-elected-while-the-flag-is-set', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
-    await world.upgrading(true);
+    await world.holdElections(true);
     await world.disconnect('a');
     await world.restart();
-    await world.rest();
-    expect(world.at(NAT)).toBe('a');
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBe('a');
     // It was only late.
     await world.reconnect('a');
-    await world.upgrading(false);
-    await world.rest();
-    expect(world.way(NAT)).toEqual(['nobody', 'a']);
+    await world.holdElections(false);
+    await world.settle();
+    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a']);
     expectSound(world);
   });
 
   test('scale-in-24: a-host-that-is-missing-when-the-flag-is-cleared-loses-its-services', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
-    await world.upgrading(true);
+    await world.holdElections(true);
     await world.disconnect('a');
-    await world.rest();
+    await world.settle();
     expect(servers(world, NAT)).toEqual(['a']);
-    await world.upgrading(false);
-    await world.rest();
+    await world.holdElections(false);
+    await world.settle();
     for (const [service, host] of TAKEN_OVER) {
-      expect(world.at(service)).toBe(host);
+      expect(world.designatedHostOf(service)).toBe(host);
       expect(world.service(service).why).toMatchObject({ cause: 'host-lost', chosen: host });
       expect(servers(world, service)).toContain(host);
     }
@@ -104,12 +104,12 @@ describe('control of the designated host is lost', () => {
     await presentOn(world, 'a', 'd', 'e');
     const { standby = '', epoch } = world.service(NAT);
     expect(['d', 'e']).toContain(standby);
-    world.unheard.add('a');
-    await world.until('the standby has it', () => world.at(NAT) === standby);
+    world.bfdDown.add('a');
+    await world.until('the standby has it', () => world.designatedHostOf(NAT) === standby);
     expect(world.host('a')?.connection.state).toBe('up');
-    await world.rest();
-    world.unheard.clear();
-    await world.rest();
+    await world.settle();
+    world.bfdDown.clear();
+    await world.settle();
     expect(world.service(NAT)).toMatchObject({ designated: { host: standby }, epoch: epoch + 1 });
     expect(servers(world, NAT)).toEqual([standby]);
     expectSound(world);
@@ -121,7 +121,7 @@ describe('control of the designated host is lost', () => {
     host: string,
     silentMs: number,
   ): Promise<{ cutMs: number; heardMs: number }> {
-    const lastMs = (): number | undefined => world.server.liveness.lastHeardMs(host);
+    const lastMs = (): number | undefined => world.server.liveness.lastHeartbeatMs(host);
     const before = lastMs();
     await world.until('it is heard', () => lastMs() !== before);
     await world.clock.pass(silentMs);
@@ -131,7 +131,7 @@ describe('control of the designated host is lost', () => {
   }
 
   const isTakenOver = (world: ScaleInWorld): boolean =>
-    TAKEN_OVER.every(([service, host]) => world.at(service) === host);
+    TAKEN_OVER.every(([service, host]) => world.designatedHostOf(service) === host);
 
   // Heartbeats come every 5 s: at once after one, between two, just before the next.
   test.each([0, 1, 1234, 3000, 4900])(
@@ -158,9 +158,9 @@ describe('control of the designated host is lost', () => {
     // Its flows stay for as long as nobody reaches it.
     expect(servers(world, NAT)).toContain('a');
     await world.reconnect('a');
-    await world.rest();
+    await world.settle();
     for (const [service, host] of TAKEN_OVER) expect(servers(world, service)).toEqual([host]);
-    expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
     expectSound(world);
   });
 
@@ -181,17 +181,17 @@ describe('control of the designated host is lost', () => {
 
   test('scale-in-25: a-service-may-hold-on-while-peers-hear-its-host', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     await presentOn(world, 'a', 'd');
     expect((await http.patch(`/api/v1/services/${NAT}`, { onControlLoss: 'hold' })).status).toBe(200);
     await world.disconnect('a');
-    await world.rest();
-    expect(world.at(NAT)).toBe('a');
-    expect(world.at(ROUTE)).toBe('d');
+    await world.settle();
+    expect(world.designatedHostOf(NAT)).toBe('a');
+    expect(world.designatedHostOf(ROUTE)).toBe('d');
     // Its data path dies too.
-    world.unheard.add('a');
-    await world.until('it moves', () => world.at(NAT) === 'd');
-    await world.rest();
+    world.bfdDown.add('a');
+    await world.until('it moves', () => world.designatedHostOf(NAT) === 'd');
+    await world.settle();
     expect(servers(world, NAT)).toContain('d');
     expectSound(world);
   });
@@ -205,7 +205,7 @@ describe('nothing is left to do', () => {
     await world.until('it is handed over', () => world.service(NAT).handOver !== undefined);
     await world.removeRouter('edge');
     await world.restart();
-    await world.rest();
+    await world.settle();
     expect(world.all(SERVICE)).toEqual([]);
     const rows = [...world.fleet.registry.kinds.values()].flatMap((kind) =>
       [...world.fleet.all(kind)].flatMap(({ id, doc }) => (isAbout(id, doc) ? [`${kind.name} ${id}`] : [])),
@@ -227,13 +227,13 @@ describe('nothing is left to do', () => {
 describe('why', () => {
   test('scale-in-34: candidates-rejections-and-scores-are-told', async () => {
     const world = await scaleInWorld({ hosts: { e: { baseWeight: -3 }, f: { tunnelAddress: undefined as never } } });
-    const http = await Http.of(world);
-    await world.upgrading(true);
+    const http = await HttpApi.start(world);
+    await world.holdElections(true);
     for (const host of ['a', 'c', 'd', 'e', 'f']) await world.place(`on-${host}`, host);
     await world.start(['a'], { drain: false });
     await world.disconnect('c');
-    await world.upgrading(false);
-    await world.rest();
+    await world.holdElections(false);
+    await world.settle();
     const { status, body } = await http.get(`/api/v1/services/${NAT}/why`);
     expect(status).toBe(200);
     const expected = {

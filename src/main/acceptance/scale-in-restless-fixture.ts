@@ -7,7 +7,7 @@ export type Until = (what: string, isTrue: () => boolean) => Promise<void>;
  * Waits as the world does. Meanwhile the server dies after every so-manieth commit, before anybody acts on it, and another takes
  * its place when its lease has run out.
  */
-export function restless(world: ScaleInWorld, everyNth: number | undefined): Until {
+export function crashEveryNthCommit(world: ScaleInWorld, everyNth: number | undefined): Until {
   let waiting = false;
   let commits = 0;
   if (everyNth !== undefined)
@@ -17,7 +17,7 @@ export function restless(world: ScaleInWorld, everyNth: number | undefined): Unt
       if (commits % everyNth === 0) world.server.die();
     });
   return async (what, isTrue) => {
-    const isOver = (): boolean => world.server.decides && isTrue();
+    const isOver = (): boolean => world.server.isDeciding && isTrue();
     waiting = true;
     await world.until(what, () => !world.server.isAlive || isOver());
     while (!world.server.isAlive) {

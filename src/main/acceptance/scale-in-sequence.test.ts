@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../election/index.ts';
 import { PORT } from '../../network/index.ts';
-import { restless } from './scale-in-restless-fixture.ts';
-import { Http } from './scale-in-http-fixture.ts';
-import { expectSound, isBare, isMarked, sendsTo, servers, traces, tunnels } from './scale-in-switches-fixture.ts';
+import { crashEveryNthCommit } from './scale-in-restless-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
+import { expectSound, isWiped, isMarked, sendsTo, servers, traces, tunnels } from './scale-in-switches-fixture.ts';
 import { scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
 const NAT = 'nat:edge';
@@ -15,11 +15,11 @@ const STAYERS = ['d', 'e', 'f', 'g'];
 const ON = { one: 'a', two: 'a', three: 'b', four: 'c', five: 'd', six: 'e' } as const;
 
 /** Instances on a, b and c, and on two others; a does the services. */
-async function populated(): Promise<ScaleInWorld> {
+async function startPopulated(): Promise<ScaleInWorld> {
   const world = await scaleInWorld({ dhcp: true });
   for (const [name, host] of Object.entries(ON)) await world.place(name, host);
-  await world.rest();
-  expect([NAT, ROUTE, 'dhcp:sub'].map((service) => world.at(service))).toEqual(['a', 'a', 'a']);
+  await world.settle();
+  expect([NAT, ROUTE, 'dhcp:sub'].map((service) => world.designatedHostOf(service))).toEqual(['a', 'a', 'a']);
   return world;
 }
 
@@ -37,12 +37,12 @@ describe.each([
   ['every 13th commit', 13],
 ] as const)('servers die: %s', (_, everyNth) => {
   test('scale-in-sequence: start a b c, a and c empty, b fails, end a c, recover b', async () => {
-    const world = await populated();
-    const http = await Http.of(world);
+    const world = await startPopulated();
+    const http = await HttpApi.start(world);
     const had = addresses(world);
-    const b = world.agents.hypervisorOf('b');
+    const b = world.agents.runtimeOf('b');
     b?.arm({ ...cannotMove, times: 1000 });
-    const until = restless(world, everyNth);
+    const until = crashEveryNthCommit(world, everyNth);
 
     expect(await http.rpc('start', LEAVERS)).toMatchObject({ status: 200 });
     expect(world.states(...LEAVERS)).toEqual(['draining', 'draining', 'draining']);
@@ -60,7 +60,7 @@ describe.each([
     await until('a and c are removed', () => world.states('a', 'c').every((state) => state === 'removed'));
     await until('b is back', () => world.states('b')[0] === 'active');
     b?.disarm();
-    await world.rest();
+    await world.settle();
 
     expect(world.host('b')).not.toHaveProperty('leaving');
     expect(isMarked(world, 'b')).toBe(false);
@@ -81,18 +81,18 @@ describe.each([
     await world.subnet('sub-m', 'm', '10.9.0.0/24');
     await world.router('next', ['sub-m']);
     await world.place('seven', 'b', 'm');
-    await world.rest();
-    expect(world.at('nat:next')).toBe('b');
+    await world.settle();
+    expect(world.designatedHostOf('nat:next')).toBe('b');
     expect(sendsTo(world, 'b')).toEqual(
       [...new Set(world.all(SERVICE).flatMap(({ id }) => elsewhere(world, id)))].sort(),
     );
-    expect(isBare(world, 'b')).toBe(false);
+    expect(isWiped(world, 'b')).toBe(false);
     expectSound(world);
   });
 });
 
 /** Where b sends what a service of network n is to do. A route is told outside, and nobody sends for it. */
 function elsewhere(world: ScaleInWorld, service: string): string[] {
-  const at = world.at(service);
+  const at = world.designatedHostOf(service);
   return at === undefined || at === 'b' || service.startsWith('subnet-route:') ? [] : [at];
 }

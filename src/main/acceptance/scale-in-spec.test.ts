@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../election/index.ts';
 import { identityForms } from '../../hosts/index.ts';
 import { INSTANCE, type Instance } from '../../instances/index.ts';
-import { restless } from './scale-in-restless-fixture.ts';
-import { Http } from './scale-in-http-fixture.ts';
+import { crashEveryNthCommit } from './scale-in-restless-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
 import {
   areJoined,
   expectSound,
-  isBare,
+  isWiped,
   isMarked,
   sendsTo,
   servers,
@@ -25,16 +25,16 @@ const ALL = [NAT, ROUTE, DHCP];
 
 interface Scene {
   readonly world: ScaleInWorld;
-  readonly http: Http;
+  readonly http: HttpApi;
 }
 
 /** An instance on each of these hosts, all in network n. The first host does the services. */
 async function scene(...hosts: readonly string[]): Promise<Scene> {
   const world = await scaleInWorld({ dhcp: true });
-  const http = await Http.of(world);
+  const http = await HttpApi.start(world);
   for (const host of hosts) {
     await world.place(`on-${host}`, host);
-    await world.rest();
+    await world.settle();
   }
   return { world, http };
 }
@@ -46,7 +46,7 @@ async function ask({ http }: Scene, verb: 'start' | 'end' | 'recover', ...hosts:
 /** Takes hosts out, the server dying now and then, until they are removed. */
 async function takeOut(of: Scene, everyNth: number | undefined, ...hosts: readonly string[]): Promise<void> {
   const { world } = of;
-  const until = restless(world, everyNth);
+  const until = crashEveryNthCommit(world, everyNth);
   const are = (state: string) => (): boolean => world.states(...hosts).every((one) => one === state);
   await ask(of, 'start', ...hosts);
   await until('they are empty', are('drained'));
@@ -54,11 +54,11 @@ async function takeOut(of: Scene, everyNth: number | undefined, ...hosts: readon
   await until('they are off', () => hosts.every((host) => world.host(host).connection.state === 'down'));
   await ask(of, 'end', ...hosts);
   await until('they are removed', are('removed'));
-  await world.rest();
+  await world.settle();
 }
 
 /** Once undisturbed, and once with servers that die all along. */
-function dying(everyNth: number) {
+function crashVariants(everyNth: number) {
   return [['no server dies', undefined] as const, [`servers die every ${everyNth} commits`, everyNth] as const];
 }
 
@@ -76,7 +76,7 @@ describe('scale-out', () => {
     await world.restart();
     await world.place('one', 'h');
     await world.place('two', 'h');
-    await world.rest();
+    await world.settle();
     for (const name of ['one', 'two']) expect(delivers(world, 'h', name)).toBe(true);
     for (const host of ['a', 'b']) {
       expect(areJoined(world, 'h', host)).toBe(true);
@@ -89,7 +89,7 @@ describe('scale-out', () => {
 });
 
 describe('scale-in', () => {
-  test.each(dying(4))('spec-scaled-in-flows-are-removed-and-services-go-on (%s)', async (_, everyNth) => {
+  test.each(crashVariants(4))('spec-scaled-in-flows-are-removed-and-services-go-on (%s)', async (_, everyNth) => {
     const of = await scene('a', 'd', 'e');
     const { world } = of;
     const kept = ['on-d', 'on-e'].map((name) => world.addresses(name));
@@ -98,7 +98,7 @@ describe('scale-in', () => {
     await takeOut(of, everyNth, 'a', 'b');
     watch.stop();
     for (const host of HOSTS.slice(2)) for (const gone of ['a', 'b']) expect(traces(world, host, gone)).toEqual([]);
-    for (const service of ALL) expect(['d', 'e']).toContain(world.at(service));
+    for (const service of ALL) expect(['d', 'e']).toContain(world.designatedHostOf(service));
     for (const host of ['d', 'e']) expect(delivers(world, host, `on-${host}`)).toBe(true);
     expect(['on-d', 'on-e'].map((name) => world.addresses(name))).toEqual(kept);
     expect(areJoined(world, 'd', 'e')).toBe(true);
@@ -126,7 +126,7 @@ describe('scale-in', () => {
     }
   });
 
-  test.each(dying(3))('spec-designated-host-leaves-and-its-services-go-on (%s)', async (_, everyNth) => {
+  test.each(crashVariants(3))('spec-designated-host-leaves-and-its-services-go-on (%s)', async (_, everyNth) => {
     const of = await scene('a', 'd', 'e');
     const { world } = of;
     for (const service of ALL) expect(servers(world, service)).toEqual(['a']);
@@ -136,8 +136,8 @@ describe('scale-in', () => {
     await takeOut(of, everyNth, 'a');
     watch.stop();
     for (const service of ALL) {
-      const host = world.at(service) ?? '';
-      expect(world.way(service)).toEqual(['nobody', 'a', host]);
+      const host = world.designatedHostOf(service) ?? '';
+      expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', host]);
       // The flows are programmed anew, there and at those that send to it.
       expect(servers(world, service).filter((one) => one !== 'a')).toEqual([host]);
     }
@@ -169,7 +169,7 @@ describe('new resources while a scale-in is under way', () => {
     await create(2);
     await world.restart();
     await world.until('instances move', () =>
-      world.chapters.some(
+      world.documentVersions.some(
         ({ kind, doc }) => kind === INSTANCE.name && (doc as Instance | undefined)?.state === 'moving',
       ),
     );
@@ -177,12 +177,12 @@ describe('new resources while a scale-in is under way', () => {
     await world.untilState('drained', ...LEAVERS);
     await create(4);
     await world.restart();
-    await world.rest();
+    await world.settle();
     for (const nth of [1, 2, 3, 4]) {
       for (const service of [`nat:late${nth}`, `subnet-route:sub-m${nth}`]) {
-        expect(world.way(service).filter((host) => LEAVERS.includes(host))).toEqual([]);
-        expect(world.at(service)).toBeDefined();
-        expect(servers(world, service)).toEqual([world.at(service)]);
+        expect(world.designationHistoryOf(service).filter((host) => LEAVERS.includes(host))).toEqual([]);
+        expect(world.designatedHostOf(service)).toBeDefined();
+        expect(servers(world, service)).toEqual([world.designatedHostOf(service)]);
       }
     }
     expectSound(world);
@@ -190,16 +190,14 @@ describe('new resources while a scale-in is under way', () => {
 });
 
 describe('recovery', () => {
-  test.each(dying(2))('spec-recovered-host-gets-its-flows (%s)', async (_, everyNth) => {
+  test.each(crashVariants(2))('spec-recovered-host-gets-its-flows (%s)', async (_, everyNth) => {
     // What d does e would take over, before and after.
     const of = await scene('d', 'e', 'a');
     const { world } = of;
     const before = world.switchOf('a').contents;
-    const until = restless(world, everyNth);
+    const until = crashEveryNthCommit(world, everyNth);
     // Its instance cannot leave, and its peers forget nothing of it.
-    world.agents
-      .hypervisorOf('a')
-      ?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
+    world.agents.runtimeOf('a')?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
     await ask(of, 'start', 'a', 'b');
     await until('it is marked', () => isMarked(world, 'a') && isMarked(world, 'b'));
     await until('b is empty', () => world.states('b')[0] === 'drained');
@@ -207,7 +205,7 @@ describe('recovery', () => {
     world.switchOf('a').reset();
     await ask(of, 'recover', 'a', 'b');
     await until('they are back', () => world.states('a', 'b').every((state) => state === 'active'));
-    await world.rest();
+    await world.settle();
     expect(world.switchOf('a').contents).toEqual(before);
     for (const host of HOSTS) if (host !== 'a') expect(areJoined(world, 'a', host)).toBe(true);
     expect(delivers(world, 'a', 'on-a')).toBe(true);
@@ -217,10 +215,10 @@ describe('recovery', () => {
 });
 
 describe('a host that is designated, and the only one with presence', () => {
-  test.each(dying(4))('spec-sole-designated-host-leaves-and-nothing-of-it-stays (%s)', async (_, everyNth) => {
+  test.each(crashVariants(4))('spec-sole-designated-host-leaves-and-nothing-of-it-stays (%s)', async (_, everyNth) => {
     const of = await scene('a');
     const { world } = of;
-    for (const service of ALL) expect(world.at(service)).toBe('a');
+    for (const service of ALL) expect(world.designatedHostOf(service)).toBe('a');
     await world.remove('on-a');
     // The last port goes while the host leaves.
     await takeOut(of, everyNth, 'a');
@@ -239,21 +237,19 @@ describe('a host that is designated, and the only one with presence', () => {
     expect(world.host('a')).toMatchObject({ state: 'removed', switch: world.switchOf('a').currentIdentity });
     // Should it come back, it is wiped before anything else.
     await world.hosts({ a: shapeOf('a') });
-    await world.rest();
+    await world.settle();
     for (const service of ALL) expect(servers(world, service)).toEqual([]);
-    expect(isBare(world, 'a')).toBe(false);
+    expect(isWiped(world, 'a')).toBe(false);
     expectSound(world);
   });
 
-  test.each(dying(2))('spec-sole-designated-host-recovers-with-everything (%s)', async (_, everyNth) => {
+  test.each(crashVariants(2))('spec-sole-designated-host-recovers-with-everything (%s)', async (_, everyNth) => {
     const of = await scene('a');
     const { world } = of;
     const before = new Map(HOSTS.map((host) => [host, world.switchOf(host).contents]));
     const services = world.all(SERVICE).map(({ id, doc }) => [id, doc.designated, doc.epoch]);
-    const until = restless(world, everyNth);
-    world.agents
-      .hypervisorOf('a')
-      ?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
+    const until = crashEveryNthCommit(world, everyNth);
+    world.agents.runtimeOf('a')?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
     const watch = watchSwitches(world, ...ALL);
     await ask(of, 'start', 'a');
     await until('it is marked', () => isMarked(world, 'a'));
@@ -262,7 +258,7 @@ describe('a host that is designated, and the only one with presence', () => {
     );
     await ask(of, 'recover', 'a');
     await until('it is back', () => world.states('a')[0] === 'active');
-    await world.rest();
+    await world.settle();
     watch.stop();
     expect(world.all(SERVICE).map(({ id, doc }) => [id, doc.designated, doc.epoch])).toEqual(services);
     for (const host of HOSTS) expect(world.switchOf(host).contents).toEqual(before.get(host));

@@ -5,8 +5,8 @@ import { TOKEN } from '../../access/index.ts';
 import { ALARM } from '../../alarms/index.ts';
 import { HOST, identityForms, type Host, type HostResult } from '../../hosts/index.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { Http } from './scale-in-http-fixture.ts';
-import { expectSound, isBare, isMarked, servers, traces, tunnels } from './scale-in-switches-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
+import { expectSound, isWiped, isMarked, servers, traces, tunnels } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, shapeOf, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
 function results(hosts: readonly HostResult[]): string[] {
@@ -18,7 +18,7 @@ function resultsIn(facts: Readonly<Record<string, unknown>> | undefined): string
 }
 
 /** What is told of a host in the topology and in the inventory, by each of its ids. */
-async function traceIn(http: Http, ids: readonly string[]): Promise<number[]> {
+async function traceIn(http: HttpApi, ids: readonly string[]): Promise<number[]> {
   const topology = '/restconf/data/network-topology:network-topology/topology=ovsdb%3A1/node=';
   const inventory = '/restconf/data/opendaylight-inventory:nodes/node=';
   const urls = ids.flatMap((id) => [topology, inventory].map((path) => `${path}${encodeURIComponent(id)}`));
@@ -30,7 +30,7 @@ const idsOf = (world: ScaleInWorld, host: string): string[] => [host, ...identit
 describe('a host is known by its switch', () => {
   test('scale-in-1: pending-until-its-bridge-has-a-datapath-id', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     const { datapathId = '', systemId, bridge } = world.switchOf('a').currentIdentity;
     expect(world.host('a').switch).toEqual({ datapathId, systemId, bridge });
     expect(await traceIn(http, idsOf(world, 'a'))).toEqual(Array.from({ length: 10 }, () => 200));
@@ -42,10 +42,10 @@ describe('a host is known by its switch', () => {
     await world.hosts({ h: shapeOf('h') });
     expect(await traceIn(http, ['h'])).toEqual([200, 404]);
     await world.place('one', 'h');
-    await world.rest();
-    expect(world.at('nat:edge')).toBeUndefined();
+    await world.settle();
+    expect(world.designatedHostOf('nat:edge')).toBeUndefined();
     world.switchOf('h').currentIdentity = { systemId: 'system-h', datapathId: 'ffffffffffffffff', bridge: 'b' };
-    await world.until('it is elected', () => world.at('nat:edge') === 'h');
+    await world.until('it is elected', () => world.designatedHostOf('nat:edge') === 'h');
     expect(await traceIn(http, ['openflow:18446744073709551615'])).toEqual([200, 200]);
     // Changed ids change the record.
     world.switchOf('h').currentIdentity = { systemId: 'system-h', datapathId: '00000000000000aa', bridge: 'b' };
@@ -58,17 +58,17 @@ describe('a host is known by its switch', () => {
 describe('start and recover', () => {
   test('scale-in-2: marks-those-that-are-named-and-no-others', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     expect((await http.rpc('start', ['a', 'b', 'a'])).status).toBe(200);
     await world.untilState('drained', 'a', 'b');
-    await world.rest();
+    await world.settle();
     expect(['a', 'b', 'c'].map((host) => isMarked(world, host))).toEqual([true, true, false]);
     const node = (await http.get('/restconf/data/network-topology:network-topology/topology=ovsdb%3A1/node=a')).body;
     const marks = [{ 'bridge-external-id-key': 'tombstoned', 'bridge-external-id-value': 'true' }];
     expect(JSON.stringify(node)).toContain(JSON.stringify(marks).slice(1, -1));
     expect((await http.rpc('recover', ['a'])).status).toBe(200);
     await world.untilState('active', 'a');
-    await world.rest();
+    await world.settle();
     expect(['a', 'b', 'c'].map((host) => isMarked(world, host))).toEqual([false, true, false]);
     expect(world.host('a').leaving).toBeUndefined();
     expectSound(world);
@@ -86,10 +86,10 @@ describe('start and recover', () => {
     expect(results([...ended.hosts, ...recovered.hosts])).toEqual(['a accepted', 'c accepted', 'b accepted']);
     await world.untilState('removed', 'a', 'c');
     await world.untilState('active', 'b');
-    await world.rest();
+    await world.settle();
     for (const host of ['b', 'd', 'e', 'f', 'g'])
       for (const gone of ['a', 'c']) expect(traces(world, host, gone)).toEqual([]);
-    expect(world.at('nat:edge')).toBe('b');
+    expect(world.designatedHostOf('nat:edge')).toBe('b');
     expect(servers(world, 'nat:edge')).toEqual(['b']);
     expectSound(world);
   });
@@ -103,9 +103,9 @@ describe('what is refused', () => {
     expect(refusal.message).toContain('nobody');
     expect(refusal.message).toContain('openflow:1');
     expect(world.states('a', 'b')).toEqual(['active', 'active']);
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     expect((await http.rpc('start', ['a', 'nobody'])).status).toBe(404);
-    await world.rest();
+    await world.settle();
     expect(HOSTS.filter((host) => isMarked(world, host))).toEqual([]);
   });
 
@@ -115,7 +115,7 @@ describe('what is refused', () => {
     await world.start(['b'], { drain: false });
     await world.start(['c']);
     await world.untilState('drained', 'c');
-    await world.rest();
+    await world.settle();
     const refusal = await world.endRefused(['a', 'b', 'c']);
     expect(resultsIn(refusal.facts)).toEqual([
       'a wrong-state in-service',
@@ -143,7 +143,7 @@ describe('what is refused', () => {
 
   test('scale-in-7: a-request-without-names-is-the-callers-mistake', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     const before = world.fleet.revision;
     for (const verb of ['start', 'end', 'recover'] as const) {
       for (const nodes of [[], undefined]) {
@@ -163,10 +163,10 @@ describe('asked again', () => {
     const world = await scaleInWorld();
     await world.place('one', 'a');
     const first = await world.start(['a'], { drain: false });
-    await world.rest();
+    await world.settle();
     const again = async (verb: () => ReturnType<ScaleInWorld['start']>): Promise<void> => {
       const told = (): number[] => [
-        world.chapters.filter(({ kind }) => kind === HOST.name).length,
+        world.documentVersions.filter(({ kind }) => kind === HOST.name).length,
         world.all(OPERATION).length,
       ];
       const before = told();
@@ -180,7 +180,7 @@ describe('asked again', () => {
     const begun = world.operations('scale-in-recover').length;
     await again(() => world.recover(['a']));
     await world.untilState('active', 'a');
-    await world.rest();
+    await world.settle();
     await again(() => world.recover(['a']));
     expect(world.operations('scale-in-recover')).toHaveLength(begun);
     await world.start(['b']);
@@ -189,7 +189,7 @@ describe('asked again', () => {
     const { operation } = await world.end(['b'], { disconnect: true });
     expect(operation).toBe(ended.operation);
     await world.untilState('removed', 'b');
-    await world.rest();
+    await world.settle();
     await again(() => world.end(['b']));
     expect(world.operations('scale-in-end')).toHaveLength(1);
     expectSound(world);
@@ -215,7 +215,7 @@ describe('asked again', () => {
     );
     await world.untilState('removed', 'a', 'b');
     expect(world.operationDoc(ended.operation ?? '')).toMatchObject({ state: 'succeeded' });
-    await world.rest();
+    await world.settle();
     expect(world.copies('one')).toHaveLength(1);
     expectSound(world);
   });
@@ -228,7 +228,7 @@ describe('a switch that shows itself again', () => {
     await world.untilState('drained', 'a');
     await world.disconnect('a');
     await world.reconnect('a');
-    await world.rest();
+    await world.settle();
     expect(world.states('a')).toEqual(['drained']);
     expect(isMarked(world, 'a')).toBe(true);
     // Also when its switch forgot all of it: the store is the truth.
@@ -236,8 +236,8 @@ describe('a switch that shows itself again', () => {
     await world.agents.restart('a');
     await world.until('it is marked again', () => isMarked(world, 'a'));
     await world.place('one', 'b');
-    await world.rest();
-    expect(world.at('nat:edge')).toBe('b');
+    await world.settle();
+    expect(world.designatedHostOf('nat:edge')).toBe('b');
     expectSound(world);
   });
 
@@ -249,7 +249,7 @@ describe('a switch that shows itself again', () => {
     await world.end(['a']);
     await world.untilState('removed', 'a');
     // It never heard of its removal: its switch still has everything.
-    expect(isBare(world, 'a')).toBe(false);
+    expect(isWiped(world, 'a')).toBe(false);
     world.agents.start('a');
     await world.until('somebody is told', () =>
       world.all(ALARM).some(({ doc }) => doc.reason.code === 'removed-host-reports'),
@@ -260,11 +260,11 @@ describe('a switch that shows itself again', () => {
     world.switchOf('h').currentIdentity = world.switchOf('a').currentIdentity;
     await world.hosts({ h: shapeOf('h') });
     await world.until('it is distrusted', () => world.host('h').quarantined !== undefined);
-    await world.rest();
-    expect(isBare(world, 'h')).toBe(true);
+    await world.settle();
+    expect(isWiped(world, 'h')).toBe(true);
     for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).not.toContain('h');
     await world.reAdmit('h');
-    await world.rest();
+    await world.settle();
     for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).toContain('h');
     expectSound(world);
   });
@@ -275,22 +275,22 @@ describe('a switch that shows itself again', () => {
     await world.untilState('drained', 'a');
     await world.end(['a'], { disconnect: true });
     await world.untilState('removed', 'a');
-    expect(isBare(world, 'a')).toBe(true);
+    expect(isWiped(world, 'a')).toBe(true);
     await world.agents.stop('a');
     await world.hosts({ a: shapeOf('a') });
-    await world.rest();
+    await world.settle();
     expect(world.host('a')).toMatchObject({ state: 'active' });
     expect(world.host('a')).not.toHaveProperty('leaving');
     expect(world.host('a')).not.toHaveProperty('readmitted');
     await world.place('one', 'a');
-    await world.rest();
+    await world.settle();
     expect(servers(world, 'nat:edge')).toEqual(['a']);
     expectSound(world);
   });
 
   test('scale-in-12: no-trace-of-a-removed-host-is-left, intended or observed', async () => {
     const world = await scaleInWorld();
-    const http = await Http.of(world);
+    const http = await HttpApi.start(world);
     const ids = idsOf(world, 'a');
     expect(await traceIn(http, ids)).not.toContain(404);
     await world.place('one', 'a');
@@ -301,7 +301,7 @@ describe('a switch that shows itself again', () => {
     await world.disconnect('a');
     expect((await http.rpc('end', ['a'])).status).toBe(200);
     await world.untilState('removed', 'a');
-    await world.rest();
+    await world.settle();
     expect(new Set(await traceIn(http, ids))).toEqual(new Set([404]));
     const topology = await http.get('/restconf/data/network-topology:network-topology');
     const inventory = await http.get('/restconf/data/opendaylight-inventory:nodes');

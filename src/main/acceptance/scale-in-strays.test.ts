@@ -41,14 +41,14 @@ describe('scale-in-strays', () => {
     const world = await scaleInWorld();
     await world.start(['a']);
     await world.untilState('drained', 'a');
-    await world.rest();
+    await world.settle();
     world.switchOf('a').foreignInterfaces.add('tap-late');
     const { operation = '' } = await world.end(['a'], { disconnect: true });
     await world.until('it says what is in the way', () => world.item(operation, 'a').state === 'failed');
     expect(world.item(operation, 'a').reason).toMatchObject({ code: 'strays', names: ['interface/tap-late'] });
     expect(world.host('a')).toMatchObject({ state: 'drained', connection: { state: 'up' } });
     expect(strayed(world, 'a')).toEqual(['interface/tap-late']);
-    await world.rest();
+    await world.settle();
     expectSound(world);
   });
 
@@ -72,7 +72,7 @@ describe('scale-in-strays', () => {
   test('a-copy-of-an-instance-that-the-fleet-does-not-know-is-one, and a port that a foreign flow names', async () => {
     const world = await scaleInWorld();
     const one = { vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], state: 'running' as const, by: 'nobody' };
-    world.agents.hypervisorOf('b')?.put({ id: 'ghost', ...one });
+    world.agents.runtimeOf('b')?.put({ id: 'ghost', ...one });
     const flow = { table: 0, priority: 7, match: 'in_port="tap-x"', actions: 'drop', cookie: '00000000000000aa' };
     world.switchOf('b').applyForeign([{ kind: 'put-flow', flow }]);
     await world.until('it is told', () => strayed(world, 'b').length === 2);
@@ -95,7 +95,7 @@ test('scale-in-cond-1: a switch that stops obeying takes its host out of every c
   expect(world.host('a')).toMatchObject({ connection: { state: 'up' }, degraded: [{ type: 'switch' }] });
   expect(alarms(world)).toEqual(['host-degraded:a']);
   await world.place('one', 'b');
-  await world.rest();
+  await world.settle();
   expect(world.instance('one').host).toBe('b');
   world.switchOf('a').faults.down = false;
   await world.until('it is well', () => world.host('a').degraded === undefined);

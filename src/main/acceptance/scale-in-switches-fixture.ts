@@ -34,15 +34,15 @@ export function isMarked(world: ScaleInWorld, host: string): boolean {
 }
 
 /** Nothing of ours is on it. */
-export function isBare(world: ScaleInWorld, host: string): boolean {
+export function isWiped(world: ScaleInWorld, host: string): boolean {
   const { externalIds } = world.switchOf(host).contents;
   return words(world, host).length === 0 && externalIds['tombstoned'] === undefined;
 }
 
 /** Whose switch answers for a service: outside for the address of a router, or for a subnet, or to DHCP requests. */
 export function servers(world: ScaleInWorld, service: string): string[] {
-  const wanted = answering(world, service);
-  return HOSTS.filter((host) => has(world, host, wanted));
+  const wanted = flowWordsOf(world, service);
+  return HOSTS.filter((host) => hasFlow(world, host, wanted));
 }
 
 /** The zone in which a host's switch tracks what it translates to the address of a router. */
@@ -56,12 +56,12 @@ export function zoneOf(world: ScaleInWorld, host: string, router: string): numbe
 }
 
 /** Those that do it, but for hosts that are cut off. What a standby, or a host that prepares, would do does not count. */
-function takers(world: ScaleInWorld, service: string): string[] {
+function connectedHostsServing(world: ScaleInWorld, service: string): string[] {
   return servers(world, service).filter((host) => world.agents.hosts.includes(host));
 }
 
 /** The words of the flow by which the one host that does a service is known. */
-function answering(world: ScaleInWorld, service: string): string[] {
+function flowWordsOf(world: ScaleInWorld, service: string): string[] {
   const [type, subject = ''] = service.split(':');
   switch (type) {
     case 'nat':
@@ -73,7 +73,7 @@ function answering(world: ScaleInWorld, service: string): string[] {
   }
 }
 
-function has(world: ScaleInWorld, host: string, wanted: readonly string[]): boolean {
+function hasFlow(world: ScaleInWorld, host: string, wanted: readonly string[]): boolean {
   const { flows } = world.switchOf(host).contents;
   return flows.some(({ match, actions }) => wanted.every((word) => `${match} ${actions}`.includes(word)));
 }
@@ -105,7 +105,7 @@ export function areJoined(world: ScaleInWorld, one: string, other: string): bool
 }
 
 /** A switch sends to nobody that it has no tunnel to, and its flows use no group that is not there. */
-function dangling(world: ScaleInWorld, host: string): string[] {
+function danglingReferencesOf(world: ScaleInWorld, host: string): string[] {
   const { flows, groups, tunnels: all } = world.switchOf(host).contents;
   const known = new Set(all.map(({ address }) => address));
   const ids = new Set(groups.map(({ id }) => String(id)));
@@ -121,10 +121,11 @@ function dangling(world: ScaleInWorld, host: string): string[] {
  * are done by somebody at every moment.
  */
 export function watchSwitches(world: ScaleInWorld, ...services: readonly string[]): { readonly stop: () => void } {
-  const stop = world.onSwitched((host) => {
-    for (const what of dangling(world, host)) world.violations.push(`the switch of ${host} points at nothing: ${what}`);
+  const stop = world.onSwitchChange((host) => {
+    for (const what of danglingReferencesOf(world, host))
+      world.violations.push(`the switch of ${host} points at nothing: ${what}`);
     for (const service of services) {
-      if (takers(world, service).length === 0) world.violations.push(`nobody does ${service}`);
+      if (connectedHostsServing(world, service).length === 0) world.violations.push(`nobody does ${service}`);
     }
   });
   return { stop };
@@ -135,7 +136,7 @@ export function expectSound(world: ScaleInWorld): void {
   const all = world.all(HOST).filter(({ doc }) => doc.connection.state === 'up' && doc.quarantined === undefined);
   const gone = world.all(HOST).filter(({ doc }) => doc.state === 'removed');
   for (const { id, doc } of all) {
-    expect(dangling(world, id)).toEqual([]);
+    expect(danglingReferencesOf(world, id)).toEqual([]);
     expect(isMarked(world, id)).toBe(['draining', 'drained', 'finalizing'].includes(doc.state));
     for (const removed of gone) expect(traces(world, id, removed.id)).toEqual([]);
   }

@@ -2,7 +2,7 @@
 // leaving host by its address, peer by peer. Where frames to the ports on it are sent is not of the host: that follows each
 // instance as it moves.
 import { describe, expect, test } from 'vitest';
-import { Http } from './scale-in-http-fixture.ts';
+import { HttpApi } from './scale-in-http-fixture.ts';
 import { traces } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, type ScaleInFixture, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
@@ -20,8 +20,12 @@ interface Touches {
   readonly byPeer: readonly Peer[];
 }
 
-async function previewed(world: ScaleInWorld, hosts: readonly string[], limit = 100): Promise<Record<string, Touches>> {
-  const http = await Http.of(world);
+async function previewTouches(
+  world: ScaleInWorld,
+  hosts: readonly string[],
+  limit = 100,
+): Promise<Record<string, Touches>> {
+  const http = await HttpApi.start(world);
   const { status, body } = await http.post('/api/v1/scale-in/preview', { hosts, limit });
   expect(status).toBe(200);
   const shown = body as { readonly hosts: readonly { readonly host: string; readonly touches: Touches }[] };
@@ -48,7 +52,7 @@ function isOfPorts(line: string): boolean {
   return line.includes('dl_dst=') || line.startsWith('group all ');
 }
 
-async function populated(options: ScaleInFixture): Promise<ScaleInWorld> {
+async function startPopulated(options: ScaleInFixture): Promise<ScaleInWorld> {
   const world = await scaleInWorld({ dhcp: true, ...options });
   for (const [name, host] of Object.entries({ one: 'a', two: 'b', three: 'd', four: 'e', five: 'f' })) {
     await world.place(name, host);
@@ -56,8 +60,8 @@ async function populated(options: ScaleInFixture): Promise<ScaleInWorld> {
   await world.net('lone');
   await world.subnet('sub-lone', 'lone', '10.8.0.0/24');
   await world.place('six', 'g', 'lone');
-  await world.rest();
-  expect(['nat:edge', 'dhcp:sub', 'subnet-route:sub'].map((id) => world.at(id))).toEqual(['a', 'a', 'a']);
+  await world.settle();
+  expect(['nat:edge', 'dhcp:sub', 'subnet-route:sub'].map((id) => world.designatedHostOf(id))).toEqual(['a', 'a', 'a']);
   return world;
 }
 
@@ -67,8 +71,8 @@ describe.each(['full', 'needed'] as const)('with a mesh that is %s', (mesh) => {
     ['several', ['a', 'b', 'g']],
     ['one-that-does-nothing-for-others', ['c']],
   ])('%s: what-is-touched-is-what-names-it', async (_name, leavers) => {
-    const world = await populated({ mesh, hosts: { f: { transportZone: 'far' } } });
-    const touched = await previewed(world, leavers);
+    const world = await startPopulated({ mesh, hosts: { f: { transportZone: 'far' } } });
+    const touched = await previewTouches(world, leavers);
     for (const host of leavers) {
       const { byPeer, services, ...counts } = touched[host] as Touches;
       const expected = named(world, host, leavers);
@@ -86,9 +90,9 @@ function byTheirNames(peers: readonly Peer[]): (string | number)[][] {
 }
 
 test('names-are-bounded-in-all, and counts are not', async () => {
-  const world = await populated({});
-  const all = await previewed(world, ['a', 'c']);
-  const few = await previewed(world, ['a', 'c'], 4);
+  const world = await startPopulated({});
+  const all = await previewTouches(world, ['a', 'c']);
+  const few = await previewTouches(world, ['a', 'c'], 4);
   expect(few['a']?.byPeer.map(({ host, services }) => [host, services.length])).toEqual([
     ['b', 2],
     ['d', 2],

@@ -24,7 +24,7 @@ import {
 import { createRouter, createTransportZone } from '../../network/index.ts';
 import { deleteRouter, type CreateRouter } from '../../network/decisions-fixture.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
-import type { GroundOptions } from './ground-fixture.ts';
+import type { ControlPlaneHarnessOptions } from './ground-fixture.ts';
 import { sha256 } from './server-fixture.ts';
 import { World, type HostShape } from './world-fixture.ts';
 
@@ -35,18 +35,18 @@ const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
 
 export class ScaleInWorld extends World {
   /** Also until the switches of all hosts that are heard are as they should be, where a switch answers at all. */
-  override async rest(): Promise<void> {
-    await super.rest();
-    const isInLine = (host: string): boolean => this.server.desk.isInLine(host, this.fleet.revision);
+  override async settle(): Promise<void> {
+    await super.settle();
+    const hasConverged = (host: string): boolean => this.server.gateway.hasConverged(host, this.fleet.revision);
     const reachable = (): string[] =>
       this.all(HOST).flatMap(({ id, doc }) =>
         doc.connection.state === 'up' && !this.switchOf(id).faults.down ? [id] : [],
       );
-    await this.until('all hosts are in line', () => this.server.decides && reachable().every(isInLine));
+    await this.until('all hosts are in line', () => this.server.isDeciding && reachable().every(hasConverged));
   }
 
   /** What an operator asks with. */
-  #asking() {
+  #command() {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };
   }
 
@@ -72,38 +72,38 @@ export class ScaleInWorld extends World {
   }
 
   /** While it is set, nobody is elected. */
-  async upgrading(held: boolean): Promise<void> {
+  async holdElections(held: boolean): Promise<void> {
     const doc = { value: { ...ELECTION.defaultValue, held }, changedBy: 'ann', changedAtMs: this.nowMs };
     await this.put(put(SETTING, idOf(SETTING, ELECTION.name), doc));
   }
 
   start(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Promise<ScaleInAnswer> {
-    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#asking(), ...facts };
+    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#command(), ...facts };
     return this.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
   }
 
   startRefused(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Promise<Refusal> {
-    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#asking(), ...facts };
+    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#command(), ...facts };
     return this.refusal((fleet) => startScaleIn(fleet, EVACUATORS, command));
   }
 
   end(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Promise<ScaleInAnswer> {
-    const command = { hosts, disconnect: false, ...this.#asking(), ...facts };
+    const command = { hosts, disconnect: false, ...this.#command(), ...facts };
     return this.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
   }
 
   endRefused(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Promise<Refusal> {
-    const command = { hosts, disconnect: false, ...this.#asking(), ...facts };
+    const command = { hosts, disconnect: false, ...this.#command(), ...facts };
     return this.refusal((fleet) => endScaleIn(fleet, EVACUATORS, command));
   }
 
   recover(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): Promise<ScaleInAnswer> {
-    const command = { hosts, failBack: false, ...this.#asking(), ...facts };
+    const command = { hosts, failBack: false, ...this.#command(), ...facts };
     return this.commit((fleet) => recoverHosts(fleet, EVACUATORS, command));
   }
 
   recoverRefused(hosts: readonly string[]): Promise<Refusal> {
-    const command = { hosts, failBack: false, ...this.#asking() };
+    const command = { hosts, failBack: false, ...this.#command() };
     return this.refusal((fleet) => recoverHosts(fleet, EVACUATORS, command));
   }
 
@@ -115,7 +115,7 @@ export class ScaleInWorld extends World {
   }
 
   /** A start that is held to what a preview showed. */
-  pinned(plan: string): Pick<StartScaleIn, 'plan'> {
+  pinToPlan(plan: string): Pick<StartScaleIn, 'plan'> {
     return { plan: { plan, hash: sha256 } };
   }
 
@@ -132,7 +132,7 @@ export class ScaleInWorld extends World {
   }
 
   /** Somebody vouches for it being off. */
-  async vouchOff(id: string): Promise<void> {
+  async forceDown(id: string): Promise<void> {
     const { nowMs } = this;
     await this.commit((fleet) => forceDownHost(fleet, { id, reason: 'burnt', by: 'ann', nowMs }));
   }
@@ -164,13 +164,13 @@ export class ScaleInWorld extends World {
   }
 
   /** The host that does a service; undefined while nobody does. */
-  at(service: string): string | undefined {
+  designatedHostOf(service: string): string | undefined {
     return this.service(service).designated?.host;
   }
 
   /** The hosts that a service was at, one after the other. */
-  way(service: string): string[] {
-    const hosts = this.chaptersOf(SERVICE.name, service).map(
+  designationHistoryOf(service: string): string[] {
+    const hosts = this.versionsOf(SERVICE.name, service).map(
       (doc) => (doc as Service | undefined)?.designated?.host ?? 'nobody',
     );
     return hosts.filter((host, at) => host !== hosts[at - 1]);
@@ -187,7 +187,7 @@ export function tunnelAddress(host: string): string {
   return `192.0.2.${host.charCodeAt(0) - 96}`;
 }
 
-export interface ScaleInFixture extends GroundOptions {
+export interface ScaleInFixture extends ControlPlaneHarnessOptions {
   /** What is different of some hosts; all of a to g are there. */
   readonly hosts?: Readonly<Record<string, HostShape>>;
   readonly dhcp?: boolean;
@@ -210,7 +210,7 @@ export async function scaleInWorld({
   await world.subnet('sub', 'n', '10.0.0.0/24', { dhcp });
   await world.hosts(Object.fromEntries(HOSTS.map((name) => [name, shapeOf(name, hosts[name])])));
   await world.router('edge', ['sub']);
-  await world.rest();
+  await world.settle();
   return world;
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { HOST } from '../../hosts/index.ts';
-import { BOTH, fixtureF } from './reference-fixture.ts';
+import { BOTH, startFixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 /** The host reports that it has left all physical networks. */
@@ -32,7 +32,7 @@ async function microtasks(count: number): Promise<void> {
 }
 
 test('scheduling-11 a host that is unmapped after the claim is excluded when it comes to binding (simulated)', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   const unmapped = rightAfterClaim(world, () => unmap(world, 'h2'));
   const web = await world.boot();
   await unmapped;
@@ -43,7 +43,7 @@ test('scheduling-11 a host that is unmapped after the claim is excluded when it 
 });
 
 test('scheduling-11 a back end that knows of no mapping excludes the host (simulated)', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', host: 'h2', outcome: 'mapping-gone' });
   const web = await world.boot();
   expect(web.attempts[0]).toMatchObject({ host: 'h2', fault: 'mapping-gone', excludes: 'host' });
@@ -52,11 +52,14 @@ test('scheduling-11 a back end that knows of no mapping excludes the host (simul
 
 test('scheduling-11 a host that is unmapped while it builds is excluded when its ports are bound (embedded)', async () => {
   const old = { version: 2 };
-  const world = await fixtureF({ hosts: { h1: old, h2: old, h3: old, h4: old, h5: old }, machine: { delayMs: 1000 } });
+  const world = await startFixtureF({
+    hosts: { h1: old, h2: old, h3: old, h4: old, h5: old },
+    machine: { delayMs: 1000 },
+  });
   await world.create();
   expect(world.claim('web')).toMatchObject({ host: 'h2', addresses: [{ pool: 'segment:seg0', version: 4, count: 1 }] });
   await unmap(world, 'h2');
-  await world.rest();
+  await world.settle();
   const web = world.instance('web');
   expect(web.attempts[0]).toMatchObject({ host: 'h2', fault: 'mapping-gone', excludes: 'host' });
   expect(web).toMatchObject({ state: 'active', host: 'h3' });
@@ -64,7 +67,7 @@ test('scheduling-11 a host that is unmapped while it builds is excluded when its
 });
 
 test('scheduling-12 a binding that failed with a success counts as a failed attempt', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed' });
   const web = await world.boot();
   expect(web.attempts).toMatchObject([
@@ -75,7 +78,7 @@ test('scheduling-12 a binding that failed with a success counts as a failed atte
 });
 
 test('scheduling-15 a host that gets its ports bound makes no call', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   await world.boot({ networks: [{ network: 'n' }, { network: 'n' }] });
   expect(world.instance('web').state).toBe('active');
   expect(world.calls()).toEqual([
@@ -83,28 +86,28 @@ test('scheduling-15 a host that gets its ports bound makes no call', async () =>
     'conductor bind web-p0@h2 applied',
     'conductor bind web-p1@h2 applied',
   ]);
-  expect(world.asked[0]?.args).toMatchObject({ network: 'ready' });
+  expect(world.performedTasks[0]?.args).toMatchObject({ network: 'ready' });
 });
 
 test('scheduling-15 a host that gets its ports bound needs no access to the network', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
-  world.hostsSpeak = false;
+  const world = await startFixtureF({ backEnd: 'simulated' });
+  world.hostsHaveCredentials = false;
   expect(await world.boot()).toMatchObject({ state: 'active', host: 'h2' });
   await world.move('web');
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   await world.remove('web');
-  await world.rest();
+  await world.settle();
   expect(world.hasInstance('web')).toBe(false);
   expect(world.calls().filter((call) => call.startsWith('host'))).toEqual([]);
 });
 
 test('scheduling-16 a failed bind goes on elsewhere with the same port and MAC', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed' });
   const web = await world.boot();
   expect(web).toMatchObject({ state: 'active', host: 'h3', nics: [{ port: 'web-p0' }] });
-  const macs = world.chaptersOf('port', 'web-p0').map((port) => port?.['mac']);
+  const macs = world.versionsOf('port', 'web-p0').map((port) => port?.['mac']);
   expect(new Set(macs).size).toBe(1);
   expect(world.network.port('web-p0')?.mac).toBe(macs[0]);
   // Nothing was ever sent to the first host, and its port was made once.
@@ -119,7 +122,7 @@ test('scheduling-16 a failed bind goes on elsewhere with the same port and MAC',
 
 test('scheduling-17 a segment whose pool is empty at bind is left, and every NIC is bound anew', async () => {
   const pool0 = [{ first: '10.0.0.10', last: '10.0.0.10' }];
-  const world = await fixtureF({ backEnd: 'simulated', pool0 });
+  const world = await startFixtureF({ backEnd: 'simulated', pool0 });
   await world.net('m', { backEnd: 'simulated' });
   await world.subnet('subm', 'm', '10.7.0.0/24');
   // Somebody else took the last address at the back end, and nobody here knows.
@@ -148,7 +151,7 @@ test('scheduling-17 a segment whose pool is empty at bind is left, and every NIC
 });
 
 test('scheduling-20 when the third bind fails the first two are unbound', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', host: 'h2', nic: 2, outcome: 'binding-failed' });
   const networks = [{ network: 'n' }, { network: 'n' }, { network: 'n' }];
   const web = await world.boot({ networks });
@@ -173,13 +176,13 @@ test('scheduling-20 when the third bind fails the first two are unbound', async 
 });
 
 test('scheduling-36 a back end that is local to hosts allocates when the host is known, not before', async () => {
-  const world = await fixtureF({ backEnd: 'host-local' });
+  const world = await startFixtureF({ backEnd: 'host-local' });
   await world.net('plain', { backEnd: 'host-local' });
   await world.subnet('sub', 'plain', '10.8.0.0/24');
   const web = await world.boot({ networks: [{ network: 'n' }, { network: 'plain' }] });
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
   // There is no moment at which a port had an address and no host, and both came with one bind.
-  const told = ['web-p0', 'web-p1'].map((id) => world.chaptersOf('port', id));
+  const told = ['web-p0', 'web-p1'].map((id) => world.versionsOf('port', id));
   for (const chapters of told) {
     expect(chapters.length).toBe(1);
     expect(chapters[0]).toMatchObject({ state: 'made', serial: 1, binding: { host: 'h2', type: 'bridge' } });
@@ -191,24 +194,24 @@ test('scheduling-36 a back end that is local to hosts allocates when the host is
   await world.flavor('huge', { memoryMiB: 2 ** 39 });
   const huge = await world.boot({ name: 'huge', flavor: 'huge', networks: [{ network: 'n' }, { network: 'plain' }] });
   expect(huge).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
-  expect(world.chaptersOf('port', 'huge-p1')).toMatchObject([{ state: 'wanted', addresses: [], serial: 0 }, undefined]);
+  expect(world.versionsOf('port', 'huge-p1')).toMatchObject([{ state: 'wanted', addresses: [], serial: 0 }, undefined]);
   expect([world.free('segment:seg0'), world.free('network:plain')]).toEqual(free);
 });
 
 test.each(BOTH)(
   'scheduling-37 where the driver binds, the conductor leaves the port without host (%s)',
   async (backEnd) => {
-    const world = await fixtureF({ backEnd, hosts: { h2: { bindsAt: 'driver' } }, machine: { delayMs: 5000 } });
+    const world = await startFixtureF({ backEnd, hosts: { h2: { bindsAt: 'driver' } }, machine: { delayMs: 5000 } });
     await world.create();
-    await world.until('the host is asked', () => world.asked.length > 0);
-    const [task] = world.asked;
+    await world.until('the host is asked', () => world.performedTasks.length > 0);
+    const [task] = world.performedTasks;
     expect(task).toMatchObject({ host: 'h2', task: 'build', args: { network: 'driver' } });
     // The conductor is done: the port is attached, has neither host nor address, and its address is only promised.
     const port = world.port('web-p0');
     expect(port).toMatchObject({ instance: 'web', addresses: [] });
     expect(port.binding).toBeUndefined();
     expect(world.claim('web')?.addresses).toEqual([{ pool: 'segment:seg0', version: 4, count: 1 }]);
-    await world.rest();
+    await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
     expect(world.port('web-p0')).toMatchObject({
       binding: { host: 'h2', segment: 'seg0' },
@@ -221,7 +224,7 @@ test.each(BOTH)(
 );
 
 test('scheduling-40 a boot with one NIC takes two calls', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   expect(await world.boot()).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.calls()).toEqual(['conductor create web-p0 applied', 'conductor bind web-p0@h2 applied']);
   // The host's report that it has plugged the port costs none.

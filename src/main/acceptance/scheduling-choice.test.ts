@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { disableHost, forceDownHost } from '../../hosts/index.ts';
 import { createSubnet } from '../../network/decisions-fixture.ts';
-import { BOTH, fixtureF } from './reference-fixture.ts';
+import { BOTH, startFixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 const SEG0 = /^10\.0\.0\.\d+$/;
@@ -18,7 +18,7 @@ async function forceDown(world: World, id: string): Promise<void> {
 }
 
 test.each(BOTH)('scheduling-1 a deferred port goes to the best host that reaches a segment (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n');
   const web = await world.boot({ networks: [{ port: 'mine' }] });
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
@@ -32,7 +32,7 @@ test.each(BOTH)('scheduling-1 a deferred port goes to the best host that reaches
 });
 
 test.each(BOTH)('scheduling-2 a port with an address goes where the address is (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n', { fixedIps: [{ ip: '10.2.0.9' }] });
   const web = await world.boot({ networks: [{ port: 'mine' }] });
   expect(web).toMatchObject({ state: 'active', host: 'h3' });
@@ -41,10 +41,10 @@ test.each(BOTH)('scheduling-2 a port with an address goes where the address is (
 });
 
 test.each(BOTH)('scheduling-3 a NIC by network is deferred until it is bound (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   const web = await world.boot();
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
-  const told = world.chaptersOf('port', 'web-p0');
+  const told = world.versionsOf('port', 'web-p0');
   const before = told.filter((port) => port?.['binding'] === undefined);
   expect(before.every((port) => port?.['ipAllocation'] === 'deferred')).toBe(true);
   expect(before.flatMap((port) => port?.['addresses'])).toEqual([]);
@@ -59,7 +59,7 @@ test.each(BOTH)('scheduling-3 a NIC by network is deferred until it is bound (%s
 });
 
 test.each(BOTH)('scheduling-4 ports in two segments need a host that is in both (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   const ports = async (name: string): Promise<{ port: string }[]> => {
     await world.userPort(`${name}-0`, 'n', { fixedIps: [{ subnet: 'sub0' }] });
     await world.userPort(`${name}-2`, 'n', { fixedIps: [{ subnet: 'sub2' }] });
@@ -74,11 +74,11 @@ test.each(BOTH)('scheduling-4 ports in two segments need a host that is in both 
 });
 
 test.each(BOTH)('scheduling-5 a move keeps the addresses, and so the segment (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.boot();
   const [before] = world.ports('web');
   await world.move('web');
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   const [after] = world.ports('web');
   expect(after).toMatchObject({ mac: before?.mac, addresses: before?.addresses });
@@ -91,12 +91,12 @@ test.each(BOTH)('scheduling-5 a move keeps the addresses, and so the segment (%s
 test.each(BOTH)(
   'scheduling-5 an evacuation after force-down keeps the addresses, and so the segment (%s)',
   async (backEnd) => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.boot();
     const [before] = world.ports('web');
     await forceDown(world, 'h2');
     await world.rebuild('web');
-    await world.rest();
+    await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     const [after] = world.ports('web');
     expect(after).toMatchObject({ mac: before?.mac, addresses: before?.addresses });
@@ -106,26 +106,26 @@ test.each(BOTH)(
 );
 
 test.each(BOTH)('scheduling-6 an instance from the shelf is scheduled anew (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.boot();
   const addresses = world.addresses('web');
   await world.shelve('web');
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'shelved' });
   expect(world.instance('web').host).toBeUndefined();
   expect(world.copies('web')).toEqual([]);
   expect(world.claim('web')).toBeUndefined();
   expect(world.ports('web')[0]?.binding).toBeUndefined();
   await world.unshelve('web');
-  await world.rest();
+  await world.settle();
   // Where it was before is as good as any other host.
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.addresses('web')).toEqual(addresses);
   await world.shelve('web');
-  await world.rest();
+  await world.settle();
   await disable(world, 'h2');
   await world.unshelve('web');
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   expect(world.addresses('web')).toEqual(addresses);
 });
@@ -133,7 +133,7 @@ test.each(BOTH)('scheduling-6 an instance from the shelf is scheduled anew (%s)'
 test.each([...BOTH, 'host-local' as const])(
   'scheduling-7 a dual-stack segment gives one address of each version (%s)',
   async (backEnd) => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.subnet('sub0v6', 'n', 'fd00::/64', { segment: 'seg0' });
     const web = await world.boot();
     expect(web).toMatchObject({ state: 'active', host: 'h2' });
@@ -144,7 +144,7 @@ test.each([...BOTH, 'host-local' as const])(
 );
 
 test('scheduling-8 a network is routed throughout or not at all', async () => {
-  const world = await fixtureF();
+  const world = await startFixtureF();
   await world.net('plain');
   await world.segment('seg9', 'plain');
   await world.subnet('flat', 'plain', '192.168.0.0/24');
@@ -159,7 +159,7 @@ test('scheduling-8 a network is routed throughout or not at all', async () => {
 });
 
 test.each(BOTH)('scheduling-9 a port with an address that was asked for is immediate (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n', { fixedIps: [{ ip: '10.0.0.77' }] });
   expect(world.port('mine')).toMatchObject({
     ipAllocation: 'immediate',
@@ -167,7 +167,7 @@ test.each(BOTH)('scheduling-9 a port with an address that was asked for is immed
   });
   expect(world.port('mine').binding).toBeUndefined();
   await world.boot({ networks: [{ network: 'n', fixedIp: '10.2.0.77' }] });
-  expect(world.chaptersOf('port', 'web-p0')[0]).toMatchObject({
+  expect(world.versionsOf('port', 'web-p0')[0]).toMatchObject({
     ipAllocation: 'immediate',
     addresses: [{ ip: '10.2.0.77', subnet: 'sub2', chosenBy: 'user' }],
   });
@@ -177,7 +177,7 @@ test.each(BOTH)('scheduling-9 a port with an address that was asked for is immed
 test.each(BOTH)(
   'scheduling-10 a port that never has an address is bound where its network is (%s)',
   async (backEnd) => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.userPort('bare', 'n', { fixedIps: [] });
     const web = await world.boot({ networks: [{ port: 'bare' }] });
     expect(web).toMatchObject({ state: 'active', host: 'h2' });
@@ -190,12 +190,12 @@ test.each(BOTH)(
 );
 
 test('an instance without networks goes to the best host of all', async () => {
-  const world = await fixtureF();
+  const world = await startFixtureF();
   expect(await world.boot({ networks: 'none' })).toMatchObject({ state: 'active', host: 'h1', nics: [] });
 });
 
 test('auto takes the one network there is, and makes one where there is none', async () => {
-  const world = await fixtureF();
+  const world = await startFixtureF();
   expect(await world.boot({ networks: 'auto' })).toMatchObject({
     state: 'active',
     host: 'h2',

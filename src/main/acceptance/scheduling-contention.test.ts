@@ -2,18 +2,18 @@
 import { expect, test } from 'vitest';
 import { INSTANCE } from '../../instances/index.ts';
 import { CLAIM, NETWORK_EVENT, PORT } from '../../network/index.ts';
-import { BOTH, fixtureF, type FixtureF } from './reference-fixture.ts';
+import { BOTH, startFixtureF, type FixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 test('scheduling-26 an old conductor and a new one bind each NIC once', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   // The old one's calls are on their way for longer than its lease lasts.
   world.arm({ op: 'bind', outcome: 'ok', delayMs: 25_000, times: 2 });
   await world.create({ networks: [{ network: 'n' }, { network: 'n' }] });
   await world.until('the old one binds', () => world.calls().some((call) => call.includes('bind')));
   world.server.cutOff();
-  await world.serve();
-  await world.rest();
+  await world.startServer();
+  await world.settle();
   const binding = world.ports('web').map((port) => port.binding);
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
   await world.clock.pass(60_000);
@@ -31,22 +31,22 @@ test('scheduling-26 an old conductor and a new one bind each NIC once', async ()
 });
 
 test('scheduling-27 an event that came before anybody waited for it is not waited for', async () => {
-  const world = await fixtureF({ backEnd: 'simulated', machine: { delayMs: 20_000 } });
+  const world = await startFixtureF({ backEnd: 'simulated', machine: { delayMs: 20_000 } });
   const operation = await world.create();
-  await world.until('the host builds', () => world.asked.length > 0);
+  await world.until('the host builds', () => world.performedTasks.length > 0);
   // The port is reported as plugged while the host has not even begun.
   expect(world.all(NETWORK_EVENT).map(({ doc }) => doc)).toMatchObject([
     { port: 'web-p0', name: 'plugged', serial: 1 },
   ]);
-  await world.rest();
+  await world.settle();
   expect(world.instance('web').state).toBe('active');
-  const item = world.chaptersOf('item', `${operation}.web`);
+  const item = world.versionsOf('item', `${operation}.web`);
   expect(item.map((one) => one?.['step'])).toContain('plug');
   expect(item.some((one) => one?.['state'] === 'waiting')).toBe(false);
 });
 
 test('scheduling-27 an event of an earlier binding is not taken for the present one', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed', delayMs: 1000 });
   const operation = await world.create();
   await world.until('it was plugged at the first host', () => world.all(NETWORK_EVENT).length === 1);
@@ -60,19 +60,19 @@ test('scheduling-27 an event of an earlier binding is not taken for the present 
   await world.clock.pass(10_000);
   expect(world.instance('web').state).toBe('building');
   world.server.tell({ port: 'web-p0', name: 'plugged', serial });
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h3' });
 });
 
 test.each(BOTH)('scheduling-28 of 100 boots at once as many run as there are addresses (%s)', async (backEnd) => {
-  const world = await fixtureF({
+  const world = await startFixtureF({
     backEnd,
     pool0: [{ first: '10.0.0.10', last: '10.0.0.29' }],
     pool2: [{ first: '10.2.0.10', last: '10.2.0.26' }],
   });
   const names = Array.from({ length: 100 }, (_, nth) => `web-${nth}`);
   await Promise.all(names.map((name) => world.create({ name })));
-  await world.rest();
+  await world.settle();
   const instances = world.all(INSTANCE).map(({ doc }) => doc);
   const active = instances.filter(({ state }) => state === 'active');
   const rest = instances.filter(({ state }) => state !== 'active');
@@ -92,7 +92,7 @@ test.each(BOTH)('scheduling-28 of 100 boots at once as many run as there are add
 async function oneElsewhere(fixture: Partial<FixtureF> = {}): Promise<World> {
   const near = { memoryGiB: 300, segments: ['seg0'] };
   const hosts = { h1: near, h2: near, h3: near, h4: near, h5: near };
-  const world = await fixtureF({ backEnd: 'simulated', hosts, ...fixture });
+  const world = await startFixtureF({ backEnd: 'simulated', hosts, ...fixture });
   await world.hosts({ poor: { memoryGiB: 1, segments: ['seg2'] } });
   return world;
 }
@@ -123,7 +123,7 @@ const THREE = {
 };
 
 test('scheduling-30 four of which three find an address are none (embedded)', async () => {
-  const world = await fixtureF(THREE);
+  const world = await startFixtureF(THREE);
   const refusal = await world.createRefused({ count: 4, minCount: 4 });
   expect(refusal).toMatchObject({
     kind: 'conflict',
@@ -135,9 +135,9 @@ test('scheduling-30 four of which three find an address are none (embedded)', as
 });
 
 test('scheduling-30 four of which three find an address are none (simulated)', async () => {
-  const world = await fixtureF({ backEnd: 'simulated', ...THREE });
+  const world = await startFixtureF({ backEnd: 'simulated', ...THREE });
   const operation = await world.create({ count: 4, minCount: 4 });
-  await world.rest();
+  await world.settle();
   expect(world.operationDoc(operation)).toMatchObject({
     state: 'failed',
     reason: { failedFor: 'addresses-exhausted' },
@@ -151,9 +151,9 @@ test('scheduling-30 four of which three find an address are none (simulated)', a
 });
 
 test.each(BOTH)('scheduling-30 three are enough when no more were asked for at least (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd, ...THREE });
+  const world = await startFixtureF({ backEnd, ...THREE });
   await world.create({ count: 4, minCount: 3 });
-  await world.rest();
+  await world.settle();
   const active = world.all(INSTANCE).filter(({ doc }) => doc.state === 'active');
   expect(active.map(({ id }) => id)).toEqual(['web-1', 'web-2', 'web-3']);
   expect(world.all(PORT)).toHaveLength(3);
@@ -166,7 +166,7 @@ test.each(BOTH)(
     const bandwidth = (kbps: number): { resources: Record<string, number> } => ({
       resources: { 'bandwidth-kbps:phys-seg0': kbps, 'bandwidth-kbps:phys-seg2': kbps },
     });
-    const world = await fixtureF({
+    const world = await startFixtureF({
       backEnd,
       hosts: { h2: bandwidth(500), h3: bandwidth(1500), h4: bandwidth(1500), h5: bandwidth(1500) },
     });
@@ -180,7 +180,7 @@ test.each(BOTH)(
     await world.until('it has a place', () => world.claim('web') !== undefined);
     // The best host has too little of it.
     expect(world.claim('web')).toMatchObject({ host: 'h3', resources: { 'bandwidth-kbps:phys-seg2': 1000 } });
-    await world.rest();
+    await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.claim('web')).toMatchObject({ host: 'h4', resources: { 'bandwidth-kbps:phys-seg0': 1000 } });
     expect(world.all(CLAIM)).toHaveLength(1);
@@ -195,7 +195,7 @@ test.each(BOTH)(
 );
 
 test.each(BOTH)('scheduling-38 an instance whose attempts are used up tells each of them (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n');
   world.arm({ op: 'spawn', outcome: 'spawn-failed', times: 3 });
   const web = await world.boot({ networks: [{ port: 'mine' }, { network: 'n' }] });
@@ -219,12 +219,12 @@ test.each(BOTH)('scheduling-38 an instance whose attempts are used up tells each
 test.each(['ok', 'hang', 'applied-but-lost'] as const)(
   'scheduling-39 a delete during the bind leaves nothing (%s)',
   async (outcome) => {
-    const world = await fixtureF({ backEnd: 'simulated' });
+    const world = await startFixtureF({ backEnd: 'simulated' });
     world.arm({ op: 'bind', outcome, delayMs: 10_000 });
     await world.create();
     await world.until('the bind is under way', () => world.calls().some((call) => call.endsWith('under way')));
     const operation = await world.remove('web');
-    await world.rest();
+    await world.settle();
     expect(world.operationDoc(operation).state).toBe('succeeded');
     expect([...world.all(INSTANCE), ...world.all(PORT), ...world.all(CLAIM)]).toEqual([]);
     expect(world.network.port('web-p0')).toBeUndefined();

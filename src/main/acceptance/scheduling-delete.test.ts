@@ -1,16 +1,16 @@
 // A delete at any moment of a build leaves nothing behind: no port, no claim, no address, no copy on a machine.
 import { describe, expect, test } from 'vitest';
 import { PORT } from '../../network/index.ts';
-import { atEach, expectNothingLeft, pointsOf, WAYS } from './disturbance-fixture.ts';
+import { disturbAtEachPoint, expectNothingLeft, pointsOf, BUILD_VARIANTS } from './disturbance-fixture.ts';
 
-describe.each(WAYS)('a delete during a build ($name)', (way) => {
+describe.each(BUILD_VARIANTS)('a delete during a build ($name)', (way) => {
   test.each(pointsOf(way))('%s', async (point) => {
-    const points = await atEach(way, {
+    const points = await disturbAtEachPoint(way, {
       point,
       disturb: (world, name) => void world.remove(name),
-      judge: async ({ world, name, disturbed }) => {
-        if (!disturbed) await world.remove(name);
-        await world.rest();
+      verify: async ({ world, name, isDisturbed }) => {
+        if (!isDisturbed) await world.remove(name);
+        await world.settle();
         expectNothingLeft(world, name);
         const held = world.all(PORT).flatMap(({ doc }) => doc.addresses).length;
         const free = world.free('segment:seg0') + world.free('segment:seg2');

@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, put } from '../../fleet/index.ts';
-import { clearForcedDown, CURRENT_SERVICE_VERSION, forceDownHost, HOST, type Host } from '../../hosts/index.ts';
+import { clearForceDown, CURRENT_SERVICE_VERSION, forceDownHost, HOST, type Host } from '../../hosts/index.ts';
 import { gatesOf, INSTANCE } from '../../instances/index.ts';
 import { PORT } from '../../network/index.ts';
-import { BOTH, fixtureF, type FixtureF } from './reference-fixture.ts';
+import { BOTH, startFixtureF, type FixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 const ALL = ['h1', 'h2', 'h3', 'h4', 'h5'];
@@ -54,23 +54,23 @@ function gates(world: World): string {
 
 async function deleteAll(world: World): Promise<void> {
   await world.remove(...world.all(INSTANCE).map(({ id }) => id));
-  await world.rest();
+  await world.settle();
 }
 
 describe.each(BOTH)('%s', (backEnd) => {
   test('scheduling-31 one old host keeps the old path, until it is forced down or gone', async () => {
-    const world = await fixtureF({ backEnd, hosts: { h1: { version: 1 } } });
+    const world = await startFixtureF({ backEnd, hosts: { h1: { version: 1 } } });
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
     const old = await world.boot({ name: 'old' });
     expect(old).toMatchObject({ state: 'active', host: 'h2', path: OLD_PATH });
-    expect(world.asked.at(-1)?.args).toMatchObject({ network: 'allocate' });
+    expect(world.performedTasks.at(-1)?.args).toMatchObject({ network: 'allocate' });
     await forceDown(world, 'h1');
     expect(gates(world)).toBe('6: create open, bind open');
     const young = await world.boot({ name: 'young' });
     expect(young).toMatchObject({ state: 'active', host: 'h2', path: NEW_PATH });
-    expect(world.asked.at(-1)?.args).toMatchObject({ network: 'ready' });
+    expect(world.performedTasks.at(-1)?.args).toMatchObject({ network: 'ready' });
     // Somebody takes the decree back: it may come as it was.
-    await world.commit((fleet) => clearForcedDown(fleet, { id: 'h1', by: 'ann', nowMs: world.nowMs }));
+    await world.commit((fleet) => clearForceDown(fleet, { id: 'h1', by: 'ann', nowMs: world.nowMs }));
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
     expect(await world.boot({ name: 'again' })).toMatchObject({ state: 'active', path: OLD_PATH });
     await removeHost(world, 'h1');
@@ -84,7 +84,7 @@ describe.each(BOTH)('%s', (backEnd) => {
   });
 
   test('scheduling-32 an old host that is merely down keeps the old path', async () => {
-    const world = await fixtureF({ backEnd, hosts: { h1: { version: 1 } } });
+    const world = await startFixtureF({ backEnd, hosts: { h1: { version: 1 } } });
     await world.agents.stop('h1');
     await world.until('it is down', () => world.host('h1').connection.state === 'down');
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
@@ -99,11 +99,11 @@ describe.each(BOTH)('%s', (backEnd) => {
   });
 
   test('scheduling-33 hosts that know ports which are made bind them, and make none', async () => {
-    const world = await fixtureF({ backEnd, hosts: allOf(2) });
+    const world = await startFixtureF({ backEnd, hosts: allOf(2) });
     expect(gates(world)).toBe('2: create open, bind closed by 5');
     const web = await world.boot();
     expect(web).toMatchObject({ state: 'active', path: EARLY_CREATE });
-    expect(world.asked[0]?.args).toMatchObject({ network: 'bind' });
+    expect(world.performedTasks[0]?.args).toMatchObject({ network: 'bind' });
     expect(world.all(PORT).map(({ id }) => id)).toEqual(['web-p0']);
     expect(world.port('web-p0').binding?.host).toBe(web.host);
     expect(world.port('web-p0').addresses).toHaveLength(1);
@@ -123,17 +123,17 @@ describe.each(BOTH)('%s', (backEnd) => {
 });
 
 test('scheduling-34 without credentials the old path runs, and one warning says so', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.credentials = false;
   const names = Array.from({ length: 100 }, (_, nth) => `web-${nth}`);
   await Promise.all(names.map((name) => world.create({ name })));
-  await world.rest();
+  await world.settle();
   for (const name of names) expect(world.instance(name)).toMatchObject({ state: 'active', path: OLD_PATH });
   expect(world.calls().every((call) => call.startsWith('host'))).toBe(true);
   expect(world.calls()).toHaveLength(200);
   const alarms = world.all(ALARM).map(({ doc }) => doc);
   expect(alarms).toMatchObject([{ severity: 'warning', reason: { code: 'network-credentials-missing' } }]);
-  expect(world.chapters.filter(({ kind }) => kind === 'alarm')).toHaveLength(1);
+  expect(world.documentVersions.filter(({ kind }) => kind === 'alarm')).toHaveLength(1);
   // They are there: the new path, and the warning goes.
   world.credentials = true;
   expect(await world.boot({ name: 'next' })).toMatchObject({ state: 'active', path: NEW_PATH });
@@ -157,7 +157,7 @@ test('scheduling-34 the warning goes by itself when the credentials are there, a
 });
 
 test('scheduling-34 a network that needs no credentials does not ask for any', async () => {
-  const world = await fixtureF();
+  const world = await startFixtureF();
   world.credentials = false;
   expect(await world.boot()).toMatchObject({ state: 'active', path: NEW_PATH });
   expect(world.all(ALARM)).toEqual([]);
@@ -172,13 +172,13 @@ describe('switching over', () => {
     [3, 2, ['h2', 'h1']],
     [2, 1, ['h2', 'h1']],
   ])('a build that is under way while hosts go from version %i to %i makes its port once', async (from, to, hosts) => {
-    const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(from), machine: { delayMs: 3000 } });
+    const world = await startFixtureF({ backEnd: 'simulated', hosts: allOf(from), machine: { delayMs: 3000 } });
     await world.userPort('mine', 'n');
     await world.create({ networks: [{ network: 'n' }, { port: 'mine' }] });
     const { path } = world.instance('web');
-    await world.until('a host is asked', () => world.asked.length > 0);
+    await world.until('a host is asked', () => world.performedTasks.length > 0);
     await install(world, to, ...hosts);
-    await world.rest();
+    await world.settle();
     // Whatever became of the first try, the build kept to its path, and nobody made a second port.
     expect(world.instance('web')).toMatchObject({ state: 'active', path });
     const creates = world.calls().filter((call) => call.includes('create'));
@@ -192,11 +192,11 @@ describe('switching over', () => {
   });
 
   test('a build that finds all hosts old by then is given up and leaves nothing', async () => {
-    const world = await fixtureF({ backEnd: 'simulated', machine: { delayMs: 3000 } });
+    const world = await startFixtureF({ backEnd: 'simulated', machine: { delayMs: 3000 } });
     await world.create();
-    await world.until('a host is asked', () => world.asked.length > 0);
+    await world.until('a host is asked', () => world.performedTasks.length > 0);
     await install(world, 1, ...ALL);
-    await world.rest();
+    await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
     expect(world.instance('web').attempts).toMatchObject([{ host: 'h2', fault: 'unsupported' }]);
     expect(world.instance('web').fault?.message).toContain('service version 3 is needed');
@@ -206,11 +206,11 @@ describe('switching over', () => {
   });
 
   test.each(BOTH)('a retry on the old path goes on with the same port (%s)', async (backEnd) => {
-    const world = await fixtureF({ backEnd, hosts: { h1: { version: 1 } } });
+    const world = await startFixtureF({ backEnd, hosts: { h1: { version: 1 } } });
     world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
     const web = await world.boot();
     expect(web).toMatchObject({ state: 'active', host: 'h3', path: OLD_PATH, nics: [{ port: 'web-p0' }] });
-    expect(new Set(world.chaptersOf('port', 'web-p0').map((port) => port?.['mac'])).size).toBe(1);
+    expect(new Set(world.versionsOf('port', 'web-p0').map((port) => port?.['mac'])).size).toBe(1);
     expect(world.addresses('web')).toMatchObject([expect.stringMatching(/^10\.2\./)]);
     expect(world.free('segment:seg0')).toBe(253);
     if (backEnd === 'embedded') return;
@@ -223,7 +223,7 @@ describe('switching over', () => {
   });
 
   test('an old host deletes what Muster made and leaves what users made', async () => {
-    const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(1) });
+    const world = await startFixtureF({ backEnd: 'simulated', hosts: allOf(1) });
     await world.userPort('mine', 'n');
     const web = await world.boot({ networks: [{ network: 'n' }, { port: 'mine' }] });
     expect(web).toMatchObject({ state: 'active', path: OLD_PATH });
@@ -241,7 +241,7 @@ describe('switching over', () => {
   });
 
   test('without credentials hosts retry, give up and delete by themselves, and nothing is left', async () => {
-    const world = await fixtureF({ backEnd: 'simulated' });
+    const world = await startFixtureF({ backEnd: 'simulated' });
     world.credentials = false;
     await world.userPort('mine', 'n');
     world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
@@ -260,11 +260,11 @@ describe('switching over', () => {
   test.each(['nothing', 'a move', 'a rebuild', 'the shelf'])(
     'an instance of the old path does without the network on its hosts once they are new: after %s it is deleted with its port',
     async (what) => {
-      const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(1) });
+      const world = await startFixtureF({ backEnd: 'simulated', hosts: allOf(1) });
       const { host = '' } = await world.boot();
       const addresses = world.addresses('web');
       await install(world, 3, ...ALL);
-      world.hostsSpeak = false;
+      world.hostsHaveCredentials = false;
       if (what === 'a move') await world.move('web');
       if (what === 'a rebuild') {
         await world.agents.stop(host);
@@ -273,10 +273,10 @@ describe('switching over', () => {
       }
       if (what === 'the shelf') {
         await world.shelve('web');
-        await world.rest();
+        await world.settle();
         await world.unshelve('web');
       }
-      await world.rest();
+      await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active' });
       expect(world.addresses('web')).toEqual(addresses);
       expect(world.port('web-p0').binding?.host).toBe(world.instance('web').host);
@@ -287,7 +287,7 @@ describe('switching over', () => {
   );
 
   test('ports that were made on the new path are deleted although their host has become old', async () => {
-    const world = await fixtureF({ backEnd: 'simulated' });
+    const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     await install(world, 1, ...ALL);
     const before = world.calls().length;

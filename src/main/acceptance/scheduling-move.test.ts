@@ -4,13 +4,19 @@ import { describe, expect, test } from 'vitest';
 import { forceDownHost, HOST } from '../../hosts/index.ts';
 import { degradedPorts } from '../../instances/index.ts';
 import { CLAIM, PORT } from '../../network/index.ts';
-import { atEach, expectNothingLeft, pointsOf, type Way, type Work } from './disturbance-fixture.ts';
-import { BOTH, fixtureF } from './reference-fixture.ts';
+import {
+  disturbAtEachPoint,
+  expectNothingLeft,
+  pointsOf,
+  type BuildVariant,
+  type DisturbedWork,
+} from './disturbance-fixture.ts';
+import { BOTH, startFixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 const OLD = Object.fromEntries(['h1', 'h2', 'h3', 'h4', 'h5'].map((name) => [name, { version: 1 }]));
 
-const WAYS: readonly Way[] = [
+const MOVE_VARIANTS: readonly BuildVariant[] = [
   { name: 'embedded', fixture: {}, ends: 'active' },
   { name: 'embedded on the old path', fixture: { hosts: OLD }, ends: 'active' },
   { name: 'simulated', fixture: { backEnd: 'simulated' }, ends: 'active' },
@@ -46,7 +52,7 @@ async function hostDies(world: World, name: string): Promise<void> {
   await forceDown(world, host);
 }
 
-const WORKS: readonly Work[] = [
+const WORKS: readonly DisturbedWork[] = [
   { name: 'a live move', begin: (world, name) => world.move(name) },
   { name: 'a cold move', begin: (world, name) => world.move(name, { kind: 'cold' }) },
   { name: 'a rebuild', prepare: hostDies, begin: (world, name) => world.rebuild(name) },
@@ -55,14 +61,14 @@ const WORKS: readonly Work[] = [
     name: 'unshelving',
     prepare: async (world, name) => {
       await world.shelve(name);
-      await world.rest();
+      await world.settle();
     },
     begin: (world, name) => world.unshelve(name),
   },
 ];
 
 /** What is different where hosts bind by themselves. */
-function worksOf({ fixture }: Way): readonly Work[] {
+function worksOf({ fixture }: BuildVariant): readonly DisturbedWork[] {
   return fixture.hosts === undefined
     ? WORKS
     : WORKS.filter(({ name }) => name === 'a live move' || name === 'a rebuild');
@@ -71,28 +77,28 @@ function worksOf({ fixture }: Way): readonly Work[] {
 /** Hosts that were off are there again, and swept. */
 async function allBack(world: World): Promise<void> {
   for (const { id, doc } of world.all(HOST)) if (doc.forcedDown !== undefined) await world.comeBack(id);
-  await world.rest();
+  await world.settle();
 }
 
-describe.each(WAYS)('$name', (way) => {
+describe.each(MOVE_VARIANTS)('$name', (way) => {
   describe.each(worksOf(way))('a server that dies during $name', (work) => {
     test.each(pointsOf(way))('%s', async (point) => {
       const before = new Map<string, readonly string[]>();
-      const begin: Work['begin'] = async (world, name) => {
+      const begin: DisturbedWork['begin'] = async (world, name) => {
         before.set(name, world.addresses(name));
         await work.begin(world, name);
       };
-      const points = await atEach(way, {
+      const points = await disturbAtEachPoint(way, {
         point,
         work: { ...work, begin },
         disturb: (world) => world.server.die(),
-        judge: async ({ world, name }) => {
+        verify: async ({ world, name }) => {
           await allBack(world);
           if (work.name === 'shelving') expect(world.instance(name)).toMatchObject({ state: 'shelved' });
           else expectAt(world, name, work.name === 'unshelving' ? 'h2' : 'h4');
           expect(world.addresses(name)).toEqual(before.get(name));
           await world.remove(name);
-          await world.rest();
+          await world.settle();
           expectNothingLeft(world, name);
         },
       });
@@ -102,13 +108,13 @@ describe.each(WAYS)('$name', (way) => {
 
   describe.each(worksOf(way))('a delete during $name', (work) => {
     test.each(pointsOf(way))('%s', async (point) => {
-      await atEach(way, {
+      await disturbAtEachPoint(way, {
         point,
         work,
         disturb: (world, name) => void world.remove(name),
-        judge: async ({ world, name, disturbed }) => {
-          if (!disturbed) await world.remove(name);
-          await world.rest();
+        verify: async ({ world, name, isDisturbed }) => {
+          if (!isDisturbed) await world.remove(name);
+          await world.settle();
           await allBack(world);
           expectNothingLeft(world, name);
           expect(world.all(CLAIM)).toEqual([]);
@@ -120,7 +126,7 @@ describe.each(WAYS)('$name', (way) => {
   describe('a source that is forced down during a move', () => {
     test.each(pointsOf(way))('%s', async (point) => {
       const sources = new Map<string, string>();
-      await atEach(way, {
+      await disturbAtEachPoint(way, {
         point,
         work: {
           name: 'a move',
@@ -134,22 +140,22 @@ describe.each(WAYS)('$name', (way) => {
           void world.agents.stop(id);
           void forceDown(world, id);
         },
-        judge: async ({ world, name, disturbed }) => {
-          await world.rest();
+        verify: async ({ world, name, isDisturbed }) => {
+          await world.settle();
           const source = sources.get(name) ?? '';
           const { host, state } = world.instance(name);
           // It was handed over, or it is to be built elsewhere: never both.
           expect(state).toBe('active');
-          if (host === source && disturbed) {
+          if (host === source && isDisturbed) {
             await world.rebuild(name);
-            await world.rest();
+            await world.settle();
           }
           expect(world.instance(name)).toMatchObject({ state: 'active' });
-          if (disturbed) expect(world.instance(name).host).not.toBe(source);
+          if (isDisturbed) expect(world.instance(name).host).not.toBe(source);
           await allBack(world);
           expectAt(world, name, world.instance(name).host);
           await world.remove(name);
-          await world.rest();
+          await world.settle();
           expectNothingLeft(world, name);
           expect(world.all(CLAIM)).toEqual([]);
         },
@@ -160,22 +166,22 @@ describe.each(WAYS)('$name', (way) => {
 
 describe('a move to a host that cannot connect the ports', () => {
   test('scheduling-43 goes on to the next one, and the first is never handed the instance', async () => {
-    const world = await fixtureF({ backEnd: 'simulated' });
+    const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     world.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
     await world.move('web');
-    await world.rest();
+    await world.settle();
     expectAt(world, 'web', 'h5');
-    expect(world.asked.filter(({ task, host }) => task === 'activate' && host === 'h4')).toEqual([]);
+    expect(world.performedTasks.filter(({ task, host }) => task === 'activate' && host === 'h4')).toEqual([]);
   });
 
   test('ends where it is when the network refuses after the hand-over, and is connected again there by itself', async () => {
-    const world = await fixtureF({ backEnd: 'simulated' });
+    const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     const before = world.addresses('web');
     world.arm({ op: 'activate', outcome: 'binding-failed', times: 99 });
     await world.move('web');
-    await world.rest();
+    await world.settle();
     const { fault, ...web } = world.instance('web');
     expect(web).toMatchObject({ state: 'active', host: 'h5' });
     // Why it was not moved on; that it is not connected is derived from its ports.
@@ -183,7 +189,7 @@ describe('a move to a host that cannot connect the ports', () => {
       /^the back end answered 200 binding_failed\. No other host fits\. 2 of 5 hosts: excluded: tried before/,
     );
     // Its port was left unbound, and was bound anew without anybody asking for it.
-    expect(world.asked.some(({ task }) => task === 'activate')).toBe(true);
+    expect(world.performedTasks.some(({ task }) => task === 'activate')).toBe(true);
     expect(degradedPorts(world.fleet, { doc: web })).toEqual([]);
     expect(world.copies('web')).toEqual(['h5']);
     expect(world.addresses('web')).toEqual(before);
@@ -191,11 +197,11 @@ describe('a move to a host that cannot connect the ports', () => {
 });
 
 test.each(BOTH)('a move that finds no other host in its segment stays, and says why (%s)', async (backEnd) => {
-  const world = await fixtureF({ backEnd });
+  const world = await startFixtureF({ backEnd });
   await world.boot();
   for (const id of ['h4', 'h5']) await forceDown(world, id);
   await world.move('web');
-  await world.rest();
+  await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'no-valid-host' } });
   expect(world.instance('web').fault?.report?.stages.map(({ cause }) => cause)).toContain('segment-unreachable');
   expectAt(world, 'web', 'h2');

@@ -13,7 +13,7 @@ import {
   editSubnet,
 } from '../../network/decisions-fixture.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { connected, expectSentence } from './refusal-fixture.ts';
+import { startConnectedWorld, expectSentence } from './refusal-fixture.ts';
 
 type Decide = (fleet: FleetReader, who: { by: string; nowMs: number; admin: boolean }) => Decision<unknown>;
 type NetworkCase = readonly [name: string, decide: Decide, refusal: Partial<Refusal>];
@@ -93,7 +93,7 @@ const NETWORK_CASES: readonly NetworkCase[] = [
 
 describe('what instances are connected to is refused, and nothing changes', () => {
   test.each(NETWORK_CASES)('%s', async (_name, decide, refusal) => {
-    const world = await connected();
+    const world = await startConnectedWorld();
     await world.segment('wire', 'p', { physicalNetwork: 'phys', segmentationId: 9 });
     await world.userPort('used', 'n');
     await world.put(put(PORT, idOf(PORT, 'used'), { ...world.port('used'), instance: 'other', nic: 0 }));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, put, type Refusal } from '../../fleet/index.ts';
 import type { CreateInstances } from '../../instances/index.ts';
 import { PORT, QUOTA, type Quota } from '../../network/index.ts';
-import { connected, expectSentence } from './refusal-fixture.ts';
+import { startConnectedWorld, expectSentence } from './refusal-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 type Case = readonly [
@@ -205,11 +205,11 @@ const CASES: readonly Case[] = [
 describe('a request for instances is refused, and nothing changes', () => {
   const cases = CASES.map(([name, wanted, refusal, given]) => ({ name, wanted, refusal, given }));
   test.each(cases)('$name', async ({ wanted, refusal, given }) => {
-    const world = await connected();
+    const world = await startConnectedWorld();
     // Ports are made early only where hosts know of it; without one of them the old path says less at once.
     await world.hosts({ h1: {} });
     await given?.(world);
-    await world.rest();
+    await world.settle();
     const said = await world.createRefused(wanted);
     expect(said).toMatchObject(refusal);
     expectSentence(said);

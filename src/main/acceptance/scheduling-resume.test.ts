@@ -4,13 +4,20 @@ import { describe, expect, test } from 'vitest';
 import { forceDownHost } from '../../hosts/index.ts';
 import { PORT } from '../../network/index.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { atEach, expectNothingLeft, pointsOf, WAYS, type Point, type Way } from './disturbance-fixture.ts';
-import { BOTH, fixtureF } from './reference-fixture.ts';
+import {
+  disturbAtEachPoint,
+  expectNothingLeft,
+  pointsOf,
+  BUILD_VARIANTS,
+  type DisturbancePoint,
+  type BuildVariant,
+} from './disturbance-fixture.ts';
+import { BOTH, startFixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
-function expectSamePort(world: World, name: string, { ends }: Way): void {
+function expectSamePort(world: World, name: string, { ends }: BuildVariant): void {
   expect(world.instance(name).state).toBe(ends);
-  const chapters = world.chaptersOf('port', `${name}-p0`);
+  const chapters = world.versionsOf('port', `${name}-p0`);
   const made = chapters.filter((port) => port !== undefined);
   expect(new Set(made.map((port) => port['mac'])).size).toBe(1);
   expect(new Set(made.map((port) => port['instance']))).toEqual(new Set([name]));
@@ -24,23 +31,23 @@ function expectSamePort(world: World, name: string, { ends }: Way): void {
 }
 
 /** How often ports were made. A server that dies with the answer asks again, and finds what it made. */
-function expectMadeOnce(world: World, name: string, point: Point, { faults = [] }: Way): void {
+function expectMadeOnce(world: World, name: string, point: DisturbancePoint, { faults = [] }: BuildVariant): void {
   const creates = world.calls(name).filter((call) => call.includes('conductor create'));
   expect(creates.filter((call) => call.endsWith('applied')).length).toBeLessThanOrEqual(1);
   if (point !== 'after an order' && !faults.some(({ op }) => op === 'create'))
     expect(creates.length).toBeLessThanOrEqual(1);
 }
 
-describe.each(WAYS)('a server that dies during a build ($name)', (way) => {
+describe.each(BUILD_VARIANTS)('a server that dies during a build ($name)', (way) => {
   test.each(pointsOf(way))('%s', async (point) => {
-    const points = await atEach(way, {
+    const points = await disturbAtEachPoint(way, {
       point,
       disturb: (world) => world.server.die(),
-      judge: async ({ world, name }) => {
+      verify: async ({ world, name }) => {
         expectSamePort(world, name, way);
         expectMadeOnce(world, name, point, way);
         await world.remove(name);
-        await world.rest();
+        await world.settle();
         expectNothingLeft(world, name);
       },
     });
@@ -53,10 +60,10 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   const networks = [{ network: 'n' }, { port: 'mine' }];
 
   async function building(): Promise<World> {
-    const world = await fixtureF({ backEnd, machine: { durations: { build: 600_000 } } });
+    const world = await startFixtureF({ backEnd, machine: { durations: { build: 600_000 } } });
     await world.userPort('mine', 'n');
     await world.create({ networks });
-    await world.until('the host builds', () => world.asked.length > 0);
+    await world.until('the host builds', () => world.performedTasks.length > 0);
     return world;
   }
 
@@ -74,21 +81,21 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   }
 
   test('it cannot build', async () => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.userPort('mine', 'n');
     world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
     await world.boot({ networks });
-    const macs = ['web-p0', 'mine'].map((id) => world.chaptersOf('port', id)[0]?.['mac'] as string);
+    const macs = ['web-p0', 'mine'].map((id) => world.versionsOf('port', id)[0]?.['mac'] as string);
     expectElsewhere(world, macs, 'spawn-failed');
     expect(world.copies('web')).toEqual(['h3']);
   });
 
   test('it has no room after all', async () => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.userPort('mine', 'n');
     world.arm({ op: 'spawn', host: 'h2', outcome: 'resources-gone' });
     await world.boot({ networks });
-    const macs = ['web-p0', 'mine'].map((id) => world.chaptersOf('port', id)[0]?.['mac'] as string);
+    const macs = ['web-p0', 'mine'].map((id) => world.versionsOf('port', id)[0]?.['mac'] as string);
     expectElsewhere(world, macs, 'resources-gone');
   });
 
@@ -107,9 +114,9 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   });
 
   test('it says that it failed, and runs it all the same: it is destroyed there first', async () => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     const odd = { task: 'build', times: 1, problem: 'odd', fault: 'spawn-failed', after: true } as const;
-    world.agents.hypervisorOf('h2')?.arm(odd);
+    world.agents.runtimeOf('h2')?.arm(odd);
     await world.userPort('mine', 'n');
     await world.create({ networks });
     await world.until('it runs', () => world.instance('web').state === 'active');
@@ -128,7 +135,7 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   });
 
   test('an image that cannot be used is not tried elsewhere', async () => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     await world.userPort('mine', 'n');
     world.arm({ op: 'spawn', host: 'h2', outcome: 'bad-image' });
     const web = await world.boot({ networks });
@@ -139,7 +146,7 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   });
 
   test('a host that was asked for by name is tried once', async () => {
-    const world = await fixtureF({ backEnd });
+    const world = await startFixtureF({ backEnd });
     world.arm({ op: 'spawn', host: 'h4', outcome: 'spawn-failed' });
     const web = await world.boot({ place: { onlyHost: 'h4' } });
     expect(web).toMatchObject({ state: 'error', fault: { code: 'attempts-exhausted' } });

@@ -3,7 +3,7 @@
 // under way is never heard of.
 import { hash } from 'node:crypto';
 import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../agent/module.ts';
-import { Vouching, type Desk } from '../../agent/runtime.ts';
+import { StatementIssuer, type AgentGateway } from '../../agent/runtime.ts';
 import { fakeSigner } from '../../agent/signer-fixture.ts';
 import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../composition/index.ts';
 import type { AppliedChange } from '../../fleet/index.ts';
@@ -42,44 +42,44 @@ export function sha256(text: string): string {
 }
 
 /** Whether somebody is still there to ask for something and to hear of it. */
-class Life {
-  over = false;
+class ServerLife {
+  hasEnded = false;
   /** The store does not answer, for as long as nothing says otherwise: the server is there and cut off. */
   cutOff = false;
 
-  stored<T>(carryOut: () => Promise<T>): Promise<T> {
+  storeEffect<T>(carryOut: () => Promise<T>): Promise<T> {
     return this.cutOff ? NEVER : this.effect(carryOut);
   }
 
   async effect<T>(carryOut: () => Promise<T>): Promise<T> {
-    if (this.over) return NEVER;
+    if (this.hasEnded) return NEVER;
     const done = await carryOut();
-    return this.over ? NEVER : done;
+    return this.hasEnded ? NEVER : done;
   }
 }
 
 class MortalStore extends MemoryStore {
-  readonly #life: Life;
+  readonly #life: ServerLife;
 
-  constructor(disk: MemoryDisk, life: Life) {
+  constructor(disk: MemoryDisk, life: ServerLife) {
     super(disk);
     this.#life = life;
   }
 
   override write(group: Group): ReturnType<MemoryStore['write']> {
-    return this.#life.stored(() => super.write(group));
+    return this.#life.storeEffect(() => super.write(group));
   }
 
   override acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
-    return this.#life.stored(() => super.acquireLease(request));
+    return this.#life.storeEffect(() => super.acquireLease(request));
   }
 
   override renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
-    return this.#life.stored(() => super.renewLease(request));
+    return this.#life.storeEffect(() => super.renewLease(request));
   }
 
   override releaseLease(name: string, epoch: number): Promise<void> {
-    return this.#life.stored(() => super.releaseLease(name, epoch));
+    return this.#life.storeEffect(() => super.releaseLease(name, epoch));
   }
 }
 
@@ -92,19 +92,19 @@ export interface ServerParts {
   readonly network: SimulatedNetwork;
   readonly hasCredentials: () => boolean;
   /** Told of every commit before anybody else on this server is. */
-  readonly committed: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
+  readonly onCommit: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
   /** Told of every order to a back end, before it is given and after it was carried out. */
-  readonly driving: (when: 'before' | 'after') => void;
+  readonly onOrder: (when: 'before' | 'after') => void;
 }
 
 export class Server {
   readonly name: string;
   readonly journal: Journal;
-  readonly desk: Desk;
+  readonly gateway: AgentGateway;
   readonly liveness: LivenessController;
   /** Takes what a back end says of ports. */
   readonly tell: NetworkEventsController['tell'];
-  readonly #life = new Life();
+  readonly #life = new ServerLife();
   readonly #stopping = new AbortController();
   readonly #runners: readonly Controller[];
 
@@ -118,15 +118,19 @@ export class Server {
       ids,
     });
     this.journal = journal;
-    journal.onCommit(({ revision }, applied) => parts.committed(this, revision, applied));
+    journal.onCommit(({ revision }, applied) => parts.onCommit(this, revision, applied));
     const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
     const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
-      provide(LIVENESS_TIMING, () => ({ lookMs: LOOK_MS })),
+      provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),
       provide(GATEWAY_OPTIONS, () => ({
         hash: sha256,
         holder: () => lease.holder(),
-        vouching: new Vouching({ journalId: () => journal.journalId, signer: () => SIGNER, servers: () => [ADDRESS] }),
-        lookMs: LOOK_MS,
+        statements: new StatementIssuer({
+          journalId: () => journal.journalId,
+          signer: () => SIGNER,
+          servers: () => [ADDRESS],
+        }),
+        intervalMs: LOOK_MS,
       })),
       provide(TRUSTED_TIME, () => () => clock.nowMs()),
       provide(OWN_KEYS, () => ({ ids: () => KEYS })),
@@ -135,7 +139,7 @@ export class Server {
       provide(DRIVER_WRAPPER, () => (_name, driver) => this.#mortal(driver)),
     ]);
     this.liveness = runtime.get(LIVENESS_CONTROLLER);
-    this.desk = runtime.get(AGENT_GATEWAY);
+    this.gateway = runtime.get(AGENT_GATEWAY);
     this.tell = runtime.get(NETWORK_EVENTS).tell;
     this.#runners = [lease, ...runtime.controllers()];
   }
@@ -145,24 +149,24 @@ export class Server {
   }
 
   /** Told of around each order. */
-  #networkDriver({ clock, network, hasCredentials, driving }: ServerParts): Driver {
+  #networkDriver({ clock, network, hasCredentials, onOrder }: ServerParts): Driver {
     const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
     return {
       carryOut: async (action, fence) => {
-        driving('before');
+        onOrder('before');
         const outcome = await this.#life.effect(() => driver.carryOut(action, fence));
-        driving('after');
+        onOrder('after');
         return outcome;
       },
     };
   }
 
-  get decides(): boolean {
-    return !this.#life.over && this.journal.fence !== undefined;
+  get isDeciding(): boolean {
+    return !this.#life.hasEnded && this.journal.fence !== undefined;
   }
 
   get isAlive(): boolean {
-    return !this.#life.over;
+    return !this.#life.hasEnded;
   }
 
   async start(): Promise<void> {
@@ -179,7 +183,7 @@ export class Server {
 
   /** Here it ends, without a word to anybody. */
   die(): void {
-    this.#life.over = true;
+    this.#life.hasEnded = true;
     this.#stopping.abort();
   }
 }

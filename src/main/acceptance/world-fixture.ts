@@ -2,7 +2,7 @@
 // everything that is not said.
 import { onTestFinished } from 'vitest';
 import { idOf, put, SETTING, type Change, type Refusal } from '../../fleet/index.ts';
-import { clearForcedDown, HOST, joinHosts, type Host, type HostSpec } from '../../hosts/index.ts';
+import { clearForceDown, HOST, joinHosts, type Host, type HostSpec } from '../../hosts/index.ts';
 import {
   createInstances,
   deleteInstances,
@@ -31,7 +31,7 @@ import {
 import { ITEM, OPERATION, type Item, type Operation, type OperationId } from '../../operations/index.ts';
 import { SCHEDULER, SPREADING } from '../../scheduler/index.ts';
 import { SITE } from '../../sites/index.ts';
-import { Ground, type GroundOptions } from './ground-fixture.ts';
+import { ControlPlaneHarness, type ControlPlaneHarnessOptions } from './ground-fixture.ts';
 
 export interface HostShape extends Partial<HostSpec> {
   readonly memoryGiB?: number;
@@ -41,23 +41,23 @@ export interface HostShape extends Partial<HostSpec> {
   readonly version?: number;
 }
 
-type Fault = Parameters<Ground['network']['faults']['arm']>[0];
+type Fault = Parameters<ControlPlaneHarness['network']['faults']['arm']>[0];
 
 const HOUR_MS = 3_600_000;
 
-export class World extends Ground {
+export class World extends ControlPlaneHarness {
   /** A control plane without hosts and networks. When the test is over it must never have done what must never be. */
   static async empty<W extends World>(
-    this: new (options: GroundOptions) => W,
-    options: GroundOptions = {},
+    this: new (options: ControlPlaneHarnessOptions) => W,
+    options: ControlPlaneHarnessOptions = {},
   ): Promise<W> {
     const world = new this(options);
     onTestFinished(() => {
       world.close();
       if (world.violations.length > 0) throw new Error(`what must never be: ${world.violations.join('; ')}`);
     });
-    await world.serve();
-    await world.until('somebody decides', () => world.server.decides);
+    await world.startServer();
+    await world.until('somebody decides', () => world.server.isDeciding);
     const first = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'ann', changedAtMs: 0 });
     await world.put(first, strictOrder());
     await world.flavor('small');
@@ -83,7 +83,7 @@ export class World extends Ground {
   /** A host that was forced down is there again, as it was. */
   async comeBack(id: string): Promise<void> {
     const { nowMs } = this;
-    await this.commit((fleet) => clearForcedDown(fleet, { id, by: 'ann', nowMs }));
+    await this.commit((fleet) => clearForceDown(fleet, { id, by: 'ann', nowMs }));
     this.agents.start(id);
     await this.until(`${id} is back`, () => this.host(id).connection.state === 'up');
   }
@@ -126,54 +126,54 @@ export class World extends Ground {
   }
 
   /** What somebody asks for who says no more than a name: one NIC on network `n`. */
-  wanted(facts: Partial<CreateInstances> = {}): CreateInstances {
+  createCommand(facts: Partial<CreateInstances> = {}): CreateInstances {
     return asked(this.operation(), this.nowMs, { credentials: this.credentials, ...facts });
   }
 
   /** Asks for instances; answers the operation that builds them. */
   async create(facts: Partial<CreateInstances> = {}): Promise<OperationId> {
-    const command = this.wanted(facts);
+    const command = this.createCommand(facts);
     return (await this.commit((fleet) => createInstances(fleet, command))).operation;
   }
 
   createRefused(facts: Partial<CreateInstances>): Promise<Refusal> {
-    const command = this.wanted(facts);
+    const command = this.createCommand(facts);
     return this.refusal((fleet) => createInstances(fleet, command));
   }
 
   /** Asks for an instance and waits for what becomes of it. */
   async boot(facts: Partial<CreateInstances> = {}): Promise<Instance> {
     await this.create(facts);
-    await this.rest();
+    await this.settle();
     return this.instance(facts.name ?? 'web');
   }
 
-  #errand() {
+  #command() {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 24 * HOUR_MS };
   }
 
   async remove(...ids: readonly string[]): Promise<OperationId> {
-    const errand = this.#errand();
+    const errand = this.#command();
     return (await this.commit((fleet) => deleteInstances(fleet, { ids, ...errand }))).operation;
   }
 
   async move(id: string, how: { readonly kind?: 'live' | 'cold'; readonly target?: string } = {}): Promise<void> {
-    const errand = this.#errand();
+    const errand = this.#command();
     await this.commit((fleet) => moveInstances(fleet, { ids: [id], kind: 'live', ...how, ...errand }));
   }
 
   async rebuild(id: string): Promise<void> {
-    const errand = this.#errand();
+    const errand = this.#command();
     await this.commit((fleet) => rebuildInstances(fleet, { ids: [id], ...errand }));
   }
 
   async shelve(id: string): Promise<void> {
-    const errand = { ...this.#errand(), credentials: this.credentials };
+    const errand = { ...this.#command(), credentials: this.credentials };
     await this.commit((fleet) => shelveInstance(fleet, { id, ...errand }));
   }
 
   async unshelve(id: string): Promise<void> {
-    const errand = { ...this.#errand(), credentials: this.credentials };
+    const errand = { ...this.#command(), credentials: this.credentials };
     await this.commit((fleet) => unshelveInstance(fleet, { id, ...errand }));
   }
 
@@ -194,7 +194,7 @@ export class World extends Ground {
 
   /** What hosts were asked to do, in words. */
   tasks(): string[] {
-    return this.asked.map(({ host, task, instance }) => `${task} ${instance} on ${host}`);
+    return this.performedTasks.map(({ host, task, instance }) => `${task} ${instance} on ${host}`);
   }
 
   /** Where copies of an instance are, running or not. */
@@ -203,7 +203,7 @@ export class World extends Ground {
   }
 
   runs(host: string): string[] {
-    return (this.agents.hypervisorOf(host)?.instances ?? []).map(({ id }) => id);
+    return (this.agents.runtimeOf(host)?.instances ?? []).map(({ id }) => id);
   }
 
   host(name: string): Host {
