@@ -8,8 +8,8 @@ import { EXTERNAL_PORT, TUNNEL_PORT } from '../src/dataplane/tables.ts';
 import { put, type Fleet } from '../src/fleet/index.ts';
 import { VIEW_PARTS } from '../src/hosts/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';
-import { PORT, PORTS_BY_HOST, ROUTER, unboundPort } from '../src/network/index.ts';
-import { missingTunnelKeys } from '../src/network/tunnel-key.ts';
+import { PORT, PORTS_BY_HOST, ROUTER, unbindPort } from '../src/network/index.ts';
+import { allocateMissingTunnelKeys } from '../src/network/tunnel-key.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { quantile } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
@@ -31,7 +31,11 @@ const BY = { by: 'bench', nowMs: 0 };
 /** Every network and router with its number, every router with an address outside. */
 function fleetWithTunnelKeys(): Fleet {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES, presence: 'few' });
-  for (let changes = missingTunnelKeys(fleet, 1000); changes.length > 0; changes = missingTunnelKeys(fleet, 1000)) {
+  for (
+    let changes = allocateMissingTunnelKeys(fleet, 1000);
+    changes.length > 0;
+    changes = allocateMissingTunnelKeys(fleet, 1000)
+  ) {
     fleet.apply(fleet.revision + 1, changes);
   }
   const routers = [...fleet.all(ROUTER)].map(({ id, doc }, nth) =>
@@ -93,7 +97,7 @@ function measureFanOut(fleet: Fleet): Figure[] {
   for (let nth = 0; nth < LOOKED_AT; nth += 1) {
     const [port] = fleet.find(PORTS_BY_HOST, sampleHostId((nth * 7) % HOSTS));
     if (port === undefined) continue;
-    const applied = fleet.apply(fleet.revision + 1, [put(PORT, port.id, unboundPort(port.doc, BY))]);
+    const applied = fleet.apply(fleet.revision + 1, [put(PORT, port.id, unbindPort(port.doc, BY))]);
     const began = performance.now();
     const hosts = new Set(applied.flatMap((change) => [...affectedHosts(fleet, PARTS, change)]));
     us.push((performance.now() - began) * 1000);

@@ -8,7 +8,7 @@ import type { TextChange } from '../src/journal/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { INSTANCE, type Instance } from '../src/instances/index.ts';
 import { DEFAULT_PROJECT, NETWORK, PORT, ROUTER, SUBNET, TRANSPORT_ZONE, type Router } from '../src/network/index.ts';
-import { macFor } from '../src/network/mac.ts';
+import { encodeMac } from '../src/network/mac.ts';
 import { placementFleet, subnetOfHost } from './placements/fleet.ts';
 import { runningInstances } from './placements/instances.ts';
 import { sampleHostId } from './sample-hosts.ts';
@@ -82,7 +82,7 @@ function* withSecondNic({ hosts, instances, services }: ScaleInFleet): Generator
       yield doc(INSTANCE, change.id, { ...instance, nics });
       const address = { ip: `100.${at >> 8}.${at & 255}.${10 + (nth % each)}`, subnet: name, chosenBy: 'create' };
       const binding = { host: instance.host, serial: 1, type: 'ovs' };
-      const mac = macFor(1_000_000 + nth, 1);
+      const mac = encodeMac(1_000_000 + nth, 1);
       yield doc(PORT, `second-${nth}`, {
         ...SECOND,
         network: name,

@@ -2,7 +2,7 @@
 // what a placement costs (decide and take) beside one at 10^3 hosts.
 import { Stage, type Fleet } from '../src/fleet/index.ts';
 import { CLAIM } from '../src/network/index.ts';
-import { schedule, takenBy, type Amounts, type ScheduleRequest } from '../src/scheduler/index.ts';
+import { schedule, composeClaim, type Amounts, type ScheduleRequest } from '../src/scheduler/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { runPaired, median } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
@@ -60,7 +60,7 @@ class Placing {
     const interrupted = interruptions() !== before;
     if (answer.kind === 'none') throw new Error(`nothing fits: ${JSON.stringify(answer.report)}`);
     // What fits one host only is not taken: it would fit none from then on.
-    if (request.amounts !== FOR_THE_LAST_HOST) this.#take(answer.host, takenBy(request, answer));
+    if (request.amounts !== FOR_THE_LAST_HOST) this.#take(answer.host, composeClaim(request, answer));
     else this.#takeAnywhere();
     return interrupted ? undefined : tookMs;
   }
@@ -69,7 +69,7 @@ class Placing {
     this.#take(sampleHostId(Math.floor(this.#random() * (this.#hosts - 1))), FLAVORS[0]!);
   }
 
-  #take(host: string, taken: ReturnType<typeof takenBy> | Amounts): void {
+  #take(host: string, taken: ReturnType<typeof composeClaim> | Amounts): void {
     const id = `placed-${this.#nth}`;
     this.#stage.add([{ kind: CLAIM.name, id, doc: { ...claimOn(host, id, FLAVORS[0]!), ...taken } }]);
     this.#taken.push(id);

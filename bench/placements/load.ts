@@ -1,6 +1,6 @@
 // Placements under load: a number of callers in one process, each asking for one instance after the other, as the API would
 // on behalf of its clients. What the journal made of it, every row of it, is the script for the bare store.
-import { createCommand } from '../../src/instances/instance-request.ts';
+import { toCreateCommand } from '../../src/instances/instance-request.ts';
 import { createInstances } from '../../src/instances/index.ts';
 import type { Caller } from '../../src/access/index.ts';
 import type { Journal, Position, StoredCommit, Store } from '../../src/journal/index.ts';
@@ -71,8 +71,8 @@ async function oneCaller(journal: Journal, untilMs: number): Promise<number> {
 
 async function placeOne(journal: Journal): Promise<void> {
   const operation = idOf(OPERATION, ids.next('op'));
-  const given = { caller, nowMs: realClock.nowMs(), credentials: false, operation };
-  const command = createCommand(REQUEST, { ...given, newId: (prefix) => ids.next(prefix) });
+  const given = { caller, nowMs: realClock.nowMs(), hasCredentials: false, operation };
+  const command = toCreateCommand(REQUEST, { ...given, newId: (prefix) => ids.next(prefix) });
   if ('code' in command) throw new Error(command.message);
   const outcome = await journal.submit({
     by: command.by,

@@ -1,7 +1,7 @@
 // Once an instance has run it keeps all its addresses, wherever it goes and whatever becomes of it, until it is deleted.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { backEndOf, PORT, type Port } from '../../src/network/index.ts';
+import { capabilitiesOf, PORT, type Port } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import type { Checker } from './checker.ts';
 
@@ -35,7 +35,7 @@ function lostAddresses(truth: Fleet, { ran, backEnd }: Known, { kind, before, af
   const instance = truth.get(INSTANCE, idOf(INSTANCE, was.instance))?.doc;
   if (!ran(was.instance) || instance?.state === 'deleting') return [];
   // A port that somebody took away at the back end has no address there either.
-  if (!backEndOf(truth, is.network).inline && backEnd.port(after.id) === undefined) return [];
+  if (!capabilitiesOf(truth, is.network).inline && backEnd.port(after.id) === undefined) return [];
   const kept = new Set(is.addresses.map(({ ip }) => ip));
   return was.addresses.flatMap(({ ip }) => (kept.has(ip) ? [] : [`port ${after.id} of ${was.instance} lost ${ip}`]));
 }

@@ -3,7 +3,7 @@
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { capabilitiesOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../../src/operations/index.ts';
 import type { Checker } from './checker.ts';
@@ -34,7 +34,7 @@ function unboundTarget(
   if (instance?.path.bind !== 'conductor' || truth.get(HOST, idOf(HOST, target))?.doc.bindsAt === 'driver')
     return undefined;
   const missing = [...truth.find(PORTS_BY_INSTANCE, is.target.id)].find(({ id, doc }) => {
-    if (backEndOf(truth, doc.network).inline) return false;
+    if (capabilitiesOf(truth, doc.network).inline) return false;
     const { binding, inactive } = backEnd.port(id) ?? {};
     return ![binding, inactive].some((one) => one?.host === target && one.type === 'simulated');
   });
@@ -82,9 +82,9 @@ export const sourceStaysConnected: Checker = {
 
 /** Those of which nobody has said anything bad: what is bound again just now is on its way there. */
 function connectedPorts(truth: Fleet, backEnd: SimulatedNetwork, id: string, host = ''): string[] {
-  const ports = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ doc }) => !backEndOf(truth, doc.network).inline);
+  const ports = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ doc }) => !capabilitiesOf(truth, doc.network).inline);
   // An instance is switched over in one way: where one of its back ends cannot hold two bindings, all are bound in place of the source.
-  if (!ports.every(({ doc }) => backEndOf(truth, doc.network).multipleBindings)) return [];
+  if (!ports.every(({ doc }) => capabilitiesOf(truth, doc.network).multipleBindings)) return [];
   return ports.filter((port) => isPlugged(truth, port) && isConnectedAt(backEnd, port.id, host)).map((port) => port.id);
 }
 

@@ -3,7 +3,7 @@
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { capabilitiesOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
@@ -55,7 +55,7 @@ function isConnected({ truth, network }: World, id: string): boolean {
   const host = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc.host;
   return [...truth.find(PORTS_BY_INSTANCE, id)].every((port) => {
     if (port.doc.binding?.host !== host) return false;
-    if (backEndOf(truth, port.doc.network).inline) return true;
+    if (capabilitiesOf(truth, port.doc.network).inline) return true;
     const { binding } = network.backEnd.port(port.id) ?? {};
     return binding?.host === host && binding?.type === 'simulated' && isPlugged(truth, port);
   });

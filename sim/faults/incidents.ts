@@ -7,7 +7,7 @@ import { idOf } from '../../src/fleet/index.ts';
 import { evacuatorsOf, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
 import { createInstances, deleteInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
-import { backEndOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { capabilitiesOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { plain, type Decide } from '../workloads/commands.ts';
 import { PROJECT } from '../workloads/instance-ground.ts';
@@ -22,7 +22,7 @@ function hostsIn({ truth }: World, state: Host['state']): string[] {
 function hostsWithExternalPorts({ truth }: World): string[] {
   const hosts = [...truth.all(INSTANCE)].flatMap(({ id, doc }) => {
     const ports = [...truth.find(PORTS_BY_INSTANCE, id)];
-    const isOutside = ports.some((port) => !backEndOf(truth, port.doc.network).inline);
+    const isOutside = ports.some((port) => !capabilitiesOf(truth, port.doc.network).inline);
     return doc.state === 'active' && doc.host !== undefined && isOutside ? [doc.host] : [];
   });
   return [...new Set(hosts)];
@@ -50,7 +50,14 @@ function create(world: World, names: readonly string[], place: Instance['place']
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
     const portIds = networks.map(() => ids.next('port'));
     const what = { name, count: 1, minCount: 1, flavor: 'tiny', project: PROJECT, place, attemptsMax: 4 };
-    return createInstances(fleet, { ...what, networks, ...how, portIds, credentials: hasCredentials(), admin: true });
+    return createInstances(fleet, {
+      ...what,
+      networks,
+      ...how,
+      portIds,
+      hasCredentials: hasCredentials(),
+      admin: true,
+    });
   });
 }
 

@@ -6,7 +6,7 @@ import {
   NETWORK_EVENTS,
   CLAIM,
   PORT,
-  type NetworkNews,
+  type NetworkEventReport,
   type NetworkOrder,
   type Port,
 } from '../../src/network/index.ts';
@@ -305,10 +305,10 @@ export const destroysWhatIsNotInView = withDriver(
 class HastyEvents extends NetworkEventsController {
   constructor(options: ConstructorParameters<typeof NetworkEventsController>[0]) {
     super(options);
-    const tell = this.tell;
+    const tell = this.enqueue;
     const { fleet } = options.journal;
     Object.assign(this, {
-      tell: (news: NetworkNews) => {
+      tell: (news: NetworkEventReport) => {
         const serial = fleet.get(PORT, idOf(PORT, news.port))?.doc.serial ?? news.serial;
         tell({ ...news, serial: Math.max(1, serial) });
       },

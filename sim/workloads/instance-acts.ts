@@ -128,7 +128,7 @@ export class InstanceActions {
     const nics = asked.networks.length * count;
     return this.#longCommand(by, (fleet, errand, { ids, hasCredentials }) => {
       const portIds = Array.from({ length: nics }, () => ids.next('port'));
-      return createInstances(fleet, { ...asked, ...errand, portIds, credentials: hasCredentials() });
+      return createInstances(fleet, { ...asked, ...errand, portIds, hasCredentials: hasCredentials() });
     });
   }
 
@@ -184,7 +184,7 @@ export class InstanceActions {
     const [id] = this.#some(this.#instances(({ state }) => state === 'active')) ?? [];
     if (id === undefined) return undefined;
     return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
-      shelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
+      shelveInstance(fleet, { id, ...errand, hasCredentials: hasCredentials() }),
     );
   }
 
@@ -192,7 +192,7 @@ export class InstanceActions {
     const [id] = this.#some(this.#instances(({ state }) => state === 'shelved')) ?? [];
     if (id === undefined) return undefined;
     return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
-      unshelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
+      unshelveInstance(fleet, { id, ...errand, hasCredentials: hasCredentials() }),
     );
   }
 

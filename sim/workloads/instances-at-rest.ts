@@ -3,9 +3,16 @@
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
-import { degradedPorts, heldCopy, INSTANCE, replugOf, roleOfCopy, type Instance } from '../../src/instances/index.ts';
 import {
-  backEndOf,
+  degradedPorts,
+  copyOf,
+  INSTANCE,
+  openReplugItem,
+  roleOfCopy,
+  type Instance,
+} from '../../src/instances/index.ts';
+import {
+  capabilitiesOf,
   CLAIM,
   claimId,
   hostReaches,
@@ -76,7 +83,7 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     case 'host-forced-down':
       return isForcedDown(truth, String(reason['host']));
     case 'only-copy':
-      return roleOfCopy(truth, heldCopy(item)) === 'possibly-last';
+      return roleOfCopy(truth, copyOf(item)) === 'possibly-last';
     case 'ports-not-plugged':
       return [...truth.find(PORTS_BY_INSTANCE, target.id)].some((port) => !isPlugged(truth, port));
     case 'other-work-ends-first':
@@ -182,11 +189,11 @@ function checkDegraded({ truth, network }: World, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance?.doc.state !== 'active') return [];
   const others = [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length;
-  const isReplugged = replugOf(truth, id) !== undefined;
+  const isReplugged = openReplugItem(truth, id) !== undefined;
   if (others > (isReplugged ? 1 : 0)) return [];
   const isDegraded = degradedPorts(truth, instance).length > 0;
   const cut = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ id: port, doc }) => {
-    if (backEndOf(truth, doc.network).inline) return doc.binding?.host !== instance.doc.host;
+    if (capabilitiesOf(truth, doc.network).inline) return doc.binding?.host !== instance.doc.host;
     const { binding } = network.backEnd.port(port) ?? {};
     return binding?.host !== instance.doc.host || binding?.type !== 'simulated';
   });
@@ -200,7 +207,7 @@ function checkReplugged(truth: Fleet, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined || degradedPorts(truth, instance).length === 0) return [];
   const isAlarmed = truth.get(ALARM, alarmId('instance-degraded', id)) !== undefined;
-  if (replugOf(truth, id) === undefined) return [`instance ${id} is degraded, and nobody connects it again`];
+  if (openReplugItem(truth, id) === undefined) return [`instance ${id} is degraded, and nobody connects it again`];
   return isAlarmed ? [] : [`instance ${id} is degraded, and there is no alarm`];
 }
 
@@ -225,7 +232,7 @@ function wasShelvedLate(truth: Fleet, instance: string): boolean {
 
 /** Only of instances that nothing is under way for: their ports may be half way. */
 function checkBackEndPort({ truth, network }: World, { id, doc }: StoredPort): string[] {
-  if (backEndOf(truth, doc.network).inline || doc.state !== 'made') return [];
+  if (capabilitiesOf(truth, doc.network).inline || doc.state !== 'made') return [];
   const instance = doc.instance === undefined ? undefined : truth.get(INSTANCE, idOf(INSTANCE, doc.instance));
   if (doc.instance !== undefined && (!isSettled(instance?.doc) || isBusy(truth, doc.instance))) return [];
   const there = network.backEnd.port(id);

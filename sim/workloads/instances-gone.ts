@@ -3,7 +3,7 @@
 import { idOf } from '../../src/fleet/index.ts';
 import { deleteInstances, INSTANCE } from '../../src/instances/index.ts';
 import { deletePort } from '../../src/network/decisions-fixture.ts';
-import { backEndOf, CLAIM, PORT } from '../../src/network/index.ts';
+import { capabilitiesOf, CLAIM, PORT } from '../../src/network/index.ts';
 import { isUnfinished, ITEMS_BY_OPERATION, OPERATION, retryOperation } from '../../src/operations/index.ts';
 import { isInScope, wasToBeSwept } from '../checkers/machines.ts';
 import type { Command } from '../world/operator.ts';
@@ -93,7 +93,7 @@ function addressesDiffer(
   doc: { readonly network: string; readonly addresses: readonly { readonly ip: string }[] },
 ): string[] {
   const there = backEnd.port(id);
-  if (there === undefined || backEndOf(truth, doc.network).inline) return [];
+  if (there === undefined || capabilitiesOf(truth, doc.network).inline) return [];
   const [ours, theirs] = [doc.addresses, there.addresses].map((list) =>
     list
       .map(({ ip }) => ip)

@@ -4,11 +4,11 @@ import {
   NetworkUnavailable,
   type BackEndFence,
   type BindOrder,
-  type Carried,
+  type OrderResult,
   type CreateOrder,
   type DeleteBindingOrder,
-  type EndOrder,
-  type HostAsk,
+  type ReleaseOrder,
+  type HostNetworkRequest,
   type HostNetwork,
   type NetworkBackEnd,
   type NetworkOrder,
@@ -86,39 +86,39 @@ export class NetworkPort implements NetworkBackEnd {
     this.#calls = new NetworkCalls(world, program);
   }
 
-  create(order: CreateOrder, fence: BackEndFence): Promise<Carried> {
+  create(order: CreateOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.create(order, until));
   }
 
-  bind(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+  bind(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.bind(order, until));
   }
 
-  addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+  addBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.addBinding(order, until));
   }
 
-  activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+  activateBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.activateBinding(order, until));
   }
 
-  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried> {
+  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.deleteBinding(order, until));
   }
 
-  unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+  unbind(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.unbind(order, until));
   }
 
-  release(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+  release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.#call(order, fence, (backEnd, until) => backEnd.release(order, until));
   }
 
   #call(
     { op, instance }: NetworkOrder,
     { leaseEpoch, deadlineAtMs }: BackEndFence,
-    ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<Carried>,
-  ): Promise<Carried> {
+    ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<OrderResult>,
+  ): Promise<OrderResult> {
     // Clocks differ: what goes over the wire is how long there is, counted from when it was sent.
     const until = { leaseEpoch, deadlineAtMs: deadlineAtMs - this.#program.skewMs };
     return this.#calls.exchange(`${op} ${instance}`, () => ask(this.#world.network.backEnd, until));
@@ -137,20 +137,20 @@ export class HostNetworkPort implements HostNetwork {
     this.#calls = new NetworkCalls(world, program, HOST_PATIENCE_MS);
   }
 
-  create(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#call('create', ask);
   }
 
-  bind(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#call('bind', ask);
   }
 
-  release(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#call('release', ask);
   }
 
-  #call(op: keyof HostNetwork, ask: HostAsk): Promise<readonly PortAnswer[]> {
-    const { hostSide } = this.#world.network.backEnd;
-    return this.#calls.exchange(`${op} ${ask.instance}`, () => hostSide[op](ask));
+  #call(op: keyof HostNetwork, ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
+    const { hostNetwork } = this.#world.network.backEnd;
+    return this.#calls.exchange(`${op} ${ask.instance}`, () => hostNetwork[op](ask));
   }
 }

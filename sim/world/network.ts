@@ -1,7 +1,12 @@
 // The network of one world: one back end that outlives every server and every host, the way to it, and the way of its news to
 // the servers.
 import type { Clock } from '../../src/journal/index.ts';
-import { NETWORK_EVENTS, orderPools, recordNetworkEvents, type NetworkNews } from '../../src/network/index.ts';
+import {
+  NETWORK_EVENTS,
+  composeOrderPools,
+  recordNetworkEvents,
+  type NetworkEventReport,
+} from '../../src/network/index.ts';
 import { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Rng } from '../kernel/rng.ts';
@@ -36,7 +41,7 @@ export class SimNetwork {
       clock: clockOf(world),
       emit: (news) => this.#notify(news),
       // A back end knows its subnets; here it reads of them where they are written down.
-      poolsOf: (pool) => orderPools(world.truth, pool),
+      poolsOf: (pool) => composeOrderPools(world.truth, pool),
     });
   }
 
@@ -47,7 +52,7 @@ export class SimNetwork {
   }
 
   /** As a back end inside the deciding server does, or as one elsewhere: by a request that is repeated. */
-  #notify(news: NetworkNews): void {
+  #notify(news: NetworkEventReport): void {
     const slowMs = this.#world.isTroubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
     this.#world.scheduler.after(slowMs, `the network tells of ${news.port}`, () => {
       if (this.rng.chance(0.5)) void this.#notifyByRequest(news);
@@ -55,12 +60,12 @@ export class SimNetwork {
     });
   }
 
-  #notifyInProcess(news: NetworkNews): void {
+  #notifyInProcess(news: NetworkEventReport): void {
     const message = {
       label: `news of ${news.port}`,
       to: this.#pickServer(),
       repeatable: true,
-      serve: async ({ runtime }: NonNullable<Server['incarnation']>) => runtime.get(NETWORK_EVENTS).tell(news),
+      serve: async ({ runtime }: NonNullable<Server['incarnation']>) => runtime.get(NETWORK_EVENTS).enqueue(news),
     };
     this.#link.send(message, () => undefined);
   }
@@ -70,7 +75,7 @@ export class SimNetwork {
     return servers.find(({ incarnation }) => incarnation?.journal.fence !== undefined) ?? this.rng.pick(servers);
   }
 
-  async #notifyByRequest(news: NetworkNews): Promise<void> {
+  async #notifyByRequest(news: NetworkEventReport): Promise<void> {
     for (let tells = 0; tells < NOTIFICATIONS_MAX; tells += 1) {
       const tag = `news-${(this.#notified += 1)}`;
       const outcome = await this.#notifier.ask({

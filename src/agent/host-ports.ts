@@ -5,7 +5,7 @@ import type { Clock } from '../journal/index.ts';
 import {
   CAPABILITIES,
   NetworkUnavailable,
-  type HostAsk,
+  type HostNetworkRequest,
   type HostNetwork,
   type HostNic,
   type PoolKey,
@@ -109,7 +109,7 @@ export class HostPorts {
     call: 'create' | 'bind' | 'release',
     { host, instance, nics, signal }: PortsRequest<HostNic>,
   ): Promise<PortAnswer[] | Extract<PortsResult, { kind: 'failed' }>> {
-    const ask: HostAsk = { host, instance, nics };
+    const ask: HostNetworkRequest = { host, instance, nics };
     if (this.#network === undefined) return failNoAccess(call);
     for (let tries = 1; ; tries += 1) {
       try {

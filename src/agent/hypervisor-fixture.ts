@@ -1,5 +1,5 @@
 // Tasks for simulated machines, and the host's side of a network that writes down what it is asked.
-import { NetworkUnavailable, type HostAsk, type HostNetwork, type PortAnswer } from '../network/index.ts';
+import { NetworkUnavailable, type HostNetworkRequest, type HostNetwork, type PortAnswer } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import type { TaskNic } from './instance-order.ts';
 import type { TaskFence, TaskResult } from './ports.ts';
@@ -57,24 +57,24 @@ export class RecordingNetwork implements HostNetwork {
   /** So many calls get no answer. */
   silent = 0;
 
-  create(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#called('create', ask, (port) => void this.made.add(port));
   }
 
-  bind(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#called('bind', ask, (port) => {
       if (!this.made.has(port)) return { port, outcome: 'not-found' };
       return { port, outcome: 'ok', type: 'ovs', addresses: [{ ip: '10.0.0.9', subnet: 'sub-1' }] };
     });
   }
 
-  release(ask: HostAsk): Promise<readonly PortAnswer[]> {
+  release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
     return this.#called('release', ask, (port) => void this.made.delete(port));
   }
 
   async #called(
     call: Call,
-    { host, instance, nics }: HostAsk,
+    { host, instance, nics }: HostNetworkRequest,
     effect: (port: string) => PortAnswer | undefined,
   ): Promise<readonly PortAnswer[]> {
     this.calls.push(`${call} ${instance}@${host} ${nics.map(({ port, serial }) => `${port}.${serial}`).join(' ')}`);

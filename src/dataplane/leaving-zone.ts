@@ -2,7 +2,7 @@
 // common is looked at once for all of them, and a network that everybody is in is counted once.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
-import { canHaveTunnels, presenceOf, SUBNET, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
+import { canHaveTunnels, presenceOf, SUBNET, TUNNEL_ENDPOINTS_BY_ZONE, type TransportZone } from '../network/index.ts';
 import { meshOf } from './peers.ts';
 import { relationsOf } from './relations.ts';
 
@@ -61,7 +61,7 @@ class ZoneAfterRemoval {
     this.#options = options;
     this.mesh = mesh;
     const going = [...leaving].filter((id) => this.#isEnd(id)).length;
-    const ends = fleet.countOf(TUNNEL_ENDS_BY_ZONE, name);
+    const ends = fleet.countOf(TUNNEL_ENDPOINTS_BY_ZONE, name);
     this.count = ends - going;
     this.#isAll = ends + fleet.countOf(HOSTS_BY_STATE, 'state:removed') === fleet.count(HOST);
   }
@@ -81,7 +81,7 @@ class ZoneAfterRemoval {
     const { fleet, name, leaving } = this.#options;
     const first: string[] = [];
     if (limit === 0) return first;
-    for (const { id } of fleet.find(TUNNEL_ENDS_BY_ZONE, name)) {
+    for (const { id } of fleet.find(TUNNEL_ENDPOINTS_BY_ZONE, name)) {
       if (first.length === limit) break;
       if (!leaving.has(id) && isWanted(id)) first.push(id);
     }
@@ -94,8 +94,8 @@ class ZoneAfterRemoval {
     const presence = presenceOf(fleet);
     const { networks, subnets, hosts } = relationsOf(fleet, id);
     const groups = [
-      ...networks.map((one) => presence.ofNetwork(one)),
-      ...[...subnets].filter((one) => !this.#isSubnetOf(one, networks)).map((one) => presence.ofSubnet(one)),
+      ...networks.map((one) => presence.portCountsInNetwork(one)),
+      ...[...subnets].filter((one) => !this.#isSubnetOf(one, networks)).map((one) => presence.portCountsInSubnet(one)),
     ];
     const [largest = new Map<string, unknown>(), ...smaller] = groups.sort((one, other) => other.size - one.size);
     const others = new Set<string>();

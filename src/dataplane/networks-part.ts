@@ -162,7 +162,7 @@ function hostsWithSegment(fleet: FleetReader, segment: string, network: string):
   );
   const hosts = relatedHostsIn(fleet, { networks: [], subnets: all });
   addPresence(fleet, hosts, all);
-  for (const host of presenceOf(fleet).withoutAddressOn(segment).keys()) hosts.add(host);
+  for (const host of presenceOf(fleet).addresslessPortCountsOn(segment).keys()) hosts.add(host);
   return hosts;
 }
 

@@ -10,11 +10,11 @@ import {
   PORT,
   ROUTER,
   TRANSPORT_ZONE,
-  TUNNEL_ENDS_BY_ZONE,
+  TUNNEL_ENDPOINTS_BY_ZONE,
   zoneOfHost,
   type Router,
   type TransportZone,
-  type TunnelEnd,
+  type TunnelEndpoint,
 } from '../network/index.ts';
 import { presenceChanges } from './port-places.ts';
 import { hostsOfRouter, hostsOfService, relatedHosts, relatedHostsIn, participantsOf } from './relations.ts';
@@ -31,7 +31,7 @@ function meshPeers(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
-      ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, transportZoneOf(doc))]
+      ? [...fleet.find(TUNNEL_ENDPOINTS_BY_ZONE, transportZoneOf(doc))]
       : [...relatedHosts(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
   return found.filter(
     (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
@@ -69,7 +69,7 @@ export const peersPart: ViewPart = {
     if (!canHaveTunnels(host.doc)) return [];
     return meshPeers(fleet, host).map((peer) => ({
       host: peer.id,
-      tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
+      tunnelAddress: (peer.doc as TunnelEndpoint).tunnelAddress,
     }));
   },
   affects: (fleet, change) => {

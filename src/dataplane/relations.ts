@@ -118,12 +118,12 @@ function relationsIn(fleet: FleetReader, { networks, subnets }: PresenceScope): 
 function hostsOfRelations(fleet: FleetReader, { networks, subnets, hosts }: Relations): Set<string> {
   const presence = presenceOf(fleet);
   const all = new Set(hosts);
-  for (const network of networks) for (const host of presence.ofNetwork(network).keys()) all.add(host);
+  for (const network of networks) for (const host of presence.portCountsInNetwork(network).keys()) all.add(host);
   addPresence(fleet, all, subnets);
   return all;
 }
 
 export function addPresence(fleet: FleetReader, hosts: Set<string>, subnets: Iterable<string>): void {
   const presence = presenceOf(fleet);
-  for (const subnet of subnets) for (const host of presence.ofSubnet(subnet).keys()) hosts.add(host);
+  for (const subnet of subnets) for (const host of presence.portCountsInSubnet(subnet).keys()) hosts.add(host);
 }

@@ -21,7 +21,7 @@ import {
   SUBNET,
   SUBNETS_BY_NETWORK,
   type FloatingAddress,
-  type Outside,
+  type ExternalAddress,
   type Port,
   type Router,
   type Subnet,
@@ -96,7 +96,7 @@ function routeFacts(fleet: FleetReader, subnet: string): Pick<ServiceView, 'rout
 }
 
 /** The gateway of the subnet that an address outside is of. */
-function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via?: string } {
+function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { readonly via?: string } {
   const [address] = outside === undefined ? [] : (fleet.get(PORT, outside.port as Id<'port'>)?.doc.addresses ?? []);
   const via = address === undefined ? undefined : fleet.get(SUBNET, address.subnet as Id<'subnet'>)?.doc.gateway;
   return via === undefined ? {} : { via };

@@ -9,7 +9,7 @@ import {
   type StoredService,
 } from '../election/index.ts';
 import { findHost, type StoredHost, type RemovalImpact, type RemovalImpactComputation } from '../hosts/index.ts';
-import { canHaveTunnels, ROUTER, type TunnelEnd } from '../network/index.ts';
+import { canHaveTunnels, ROUTER, type TunnelEndpoint } from '../network/index.ts';
 import { compilePeer } from './compile-basics.ts';
 import { ZonesAfterRemoval, NO_TUNNEL_ENDS, type TunnelEnds } from './leaving-zone.ts';
 import { hostsOfService } from './relations.ts';
@@ -56,7 +56,7 @@ function impactOf(all: RemovalContext, id: string, limit: number): RemovalImpact
 }
 
 /** What every peer has to reach it. */
-function tunnelFlowCount(host: string, { tunnelAddress }: TunnelEnd): number {
+function tunnelFlowCount(host: string, { tunnelAddress }: TunnelEndpoint): number {
   return compilePeer({ host, tunnelAddress }).flows.length;
 }
 

@@ -2,7 +2,7 @@
 // hosts, moves that operators ask for. A poll is one look at one state of the fleet: what is chosen in it counts for the next.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
-import { ROUTER, wayOut } from '../network/index.ts';
+import { ROUTER, externalReachPredicate } from '../network/index.ts';
 import type { IsBfdDownByMajority } from './health.ts';
 import { weightedHostOf, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
@@ -203,7 +203,10 @@ export class ElectionContext {
     let reaches = this.#waysOut.get(subject);
     if (reaches === undefined) {
       const router = this.fleet.get(ROUTER, idOf(ROUTER, subject))?.doc;
-      this.#waysOut.set(subject, (reaches = router === undefined ? anywhere : wayOut(this.fleet, router)));
+      this.#waysOut.set(
+        subject,
+        (reaches = router === undefined ? anywhere : externalReachPredicate(this.fleet, router)),
+      );
     }
     return reaches;
   }

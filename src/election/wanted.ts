@@ -70,7 +70,7 @@ export function hostsWithPresence(fleet: FleetReader, of: Subject): Set<string> 
 /** The same, subnet by subnet: a host may be in several. Each list is the very same for as long as its hosts are the same. */
 export function hostListsWithPresence(fleet: FleetReader, of: Subject): (readonly string[])[] {
   const presence = presenceOf(fleet);
-  return subnetsOf(fleet, of).map((subnet) => presence.listOfSubnet(subnet));
+  return subnetsOf(fleet, of).map((subnet) => presence.hostsInSubnet(subnet));
 }
 
 /** The first so many of them by name, but for some. Costs what is asked for, not the presence. */
@@ -80,7 +80,7 @@ export function firstHostsWithPresence(fleet: FleetReader, of: Subject, { count,
   const hosts = new Set<string>();
   for (const subnet of subnets) {
     let left = count;
-    for (const host of presence.inSubnet(subnet)) {
+    for (const host of presence.sortedHostsInSubnet(subnet)) {
       if (left === 0) break;
       if (except.includes(host)) continue;
       hosts.add(host);
@@ -97,7 +97,7 @@ interface PresenceLimit {
 
 export function hasPresence(fleet: FleetReader, of: Subject, host: string): boolean {
   const presence = presenceOf(fleet);
-  return subnetsOf(fleet, of).some((subnet) => presence.ofSubnet(subnet).has(host));
+  return subnetsOf(fleet, of).some((subnet) => presence.portCountsInSubnet(subnet).has(host));
 }
 
 /** Whether any host but this one has presence. */

@@ -17,15 +17,15 @@ import { instanceBuild } from './build.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { instanceMove } from './move-operation.ts';
-import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { EVACUATORS, fixtureF, KINDS } from './reference-fixture.ts';
 import { shelveInstance } from './shelve.ts';
 
-const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+const commandBase = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
 async function start(world: World, host: string): Promise<void> {
-  const command = { hosts: [host], drain: true, deadlineMs: 4 * HOUR_MS, ...asking(world) };
+  const command = { hosts: [host], drain: true, deadlineMs: 4 * HOUR_MS, ...commandBase(world) };
   await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
 }
 
@@ -33,14 +33,14 @@ const hostOf = (world: World, name: string): Host => findHost(world.fleet, name)
 
 describe('instances of a host that is removed by force', () => {
   const end = async (world: World, host: string): Promise<void> => {
-    const command = { hosts: [host], disconnect: false, force: { reason: 'it burnt down' }, ...asking(world) };
+    const command = { hosts: [host], disconnect: false, force: { reason: 'it burnt down' }, ...commandBase(world) };
     await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
     await world.settle();
   };
 
   async function removed(): Promise<World> {
-    const world = await withActive();
-    await world.goDown('h2');
+    const world = await startActive();
+    await world.disconnectHost('h2');
     await start(world, 'h2');
     await world.settle();
     await end(world, 'h2');
@@ -63,7 +63,9 @@ describe('instances of a host that is removed by force', () => {
   test('can-be-rebuilt', async () => {
     const world = await removed();
     const before = world.addresses('web');
-    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+    await world.commit((fleet) =>
+      rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...commandBase(world) }),
+    );
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.addresses('web')).toEqual(before);
@@ -71,44 +73,46 @@ describe('instances of a host that is removed by force', () => {
   });
 
   test('that-were-on-their-way: what the other end has may be the only copy, and is held until they are deleted', async () => {
-    const world = await withActive();
+    const world = await startActive();
     await start(world, 'h2');
     await world.pass();
     await world.tick();
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     await end(world, 'h2');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
     expect(world.claim('web', 'move')).toBeUndefined();
-    expect(world.machines.having('web')).toEqual(['h2', 'h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
     expect(world.open()).toEqual([expect.stringContaining('only-copy')]);
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...commandBase(world) }));
     await world.settle();
-    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 
   test.each(['embedded', 'simulated'] as const)('that-are-handed-over-to-it-have-no-host, on %s', async (backEnd) => {
-    const world = await withActive(backEnd);
+    const world = await startActive(backEnd);
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     await removeWhileNobodyAnswers(world, 'h4');
     expect(world.item(operation, 'web')).toMatchObject({ step: 'migrate', state: 'running' });
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'target-lost' } });
     expectNowhere(world);
-    expect(world.machines.having('web')).toEqual(['h4']);
-    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+    expect(world.machines.hostsWith('web')).toEqual(['h4']);
+    await world.commit((fleet) =>
+      rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...commandBase(world) }),
+    );
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
     expect(world.violations).toEqual([]);
   });
 
   test.each(['ok', 'pool-empty'])('that-a-back-end-says-%s-of-have-no-host-either', async (outcome) => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     await removeWhileNobodyAnswers(world, 'h4');
     const at = idOf(ITEM, `${operation}.web`);
     const asked = { ...(world.item(operation, 'web') as Item), step: 'bind' };
@@ -126,10 +130,10 @@ describe('instances of a host that is removed by force', () => {
   test.each(['removed', 'active'] as const)(
     'that-are-between-two-hosts-without-anybody-at-work-have-no-room-there, and go on when it is %s',
     async (state) => {
-      const world = await withActive();
+      const world = await startActive();
       const operation = await move(world);
-      await world.until(operation, 'web', 'migrate');
-      await world.goDown('h2');
+      await world.runUntilStep(operation, 'web', 'migrate');
+      await world.disconnectHost('h2');
       world.clock.now += HOUR_MS;
       await world.pass();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
@@ -137,7 +141,7 @@ describe('instances of a host that is removed by force', () => {
       expect(world.instance('web')).toMatchObject({ state: 'moving', host: 'h2' });
       expect(world.claim('web', 'move')).toBeUndefined();
       expect(world.violations).toEqual([]);
-      await world.comeBack('h2');
+      await world.reconnectHost('h2');
       await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
       // It may have joined again by then.
       await world.edit('h4', { state });
@@ -147,10 +151,10 @@ describe('instances of a host that is removed by force', () => {
   );
 
   test('that-were-to-be-shelved-until-it-took-too-long-are-in-error-too', async () => {
-    const world = await withActive();
-    const command = { id: 'web', credentials: true, deadlineMs: HOUR_MS, ...asking(world) };
+    const world = await startActive();
+    const command = { id: 'web', hasCredentials: true, deadlineMs: HOUR_MS, ...commandBase(world) };
     const { operation } = await world.commit((fleet) => shelveInstance(fleet, command));
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     world.clock.now += HOUR_MS;
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
@@ -162,9 +166,9 @@ describe('instances of a host that is removed by force', () => {
   });
 
   test('that-are-being-shelved-are-on-the-shelf', async () => {
-    const world = await withActive();
-    await world.goDown('h2');
-    const command = { id: 'web', credentials: true, deadlineMs: HOUR_MS, ...asking(world) };
+    const world = await startActive();
+    await world.disconnectHost('h2');
+    const command = { id: 'web', hasCredentials: true, deadlineMs: HOUR_MS, ...commandBase(world) };
     await world.commit((fleet) => shelveInstance(fleet, command));
     await removeWhileNobodyAnswers(world, 'h2');
     await world.settle();
@@ -176,7 +180,7 @@ describe('instances of a host that is removed by force', () => {
   test('that-wait-for-their-ports-to-be-plugged-are-built-elsewhere', async () => {
     const world = await World.of(fixtureF('simulated'));
     const operation = await world.create();
-    await world.until(operation, 'web', 'plug');
+    await world.runUntilStep(operation, 'web', 'plug');
     expect(world.instance('web')).toMatchObject({ state: 'building', host: 'h2' });
     await removeWhileNobodyAnswers(world, 'h2');
     await world.settle();
@@ -187,7 +191,7 @@ describe('instances of a host that is removed by force', () => {
   test('never: an instance is called active on a host that was removed before that is committed', async () => {
     const world = await World.of(fixtureF('simulated'));
     const operation = await world.create();
-    await world.until(operation, 'web', 'plug');
+    await world.runUntilStep(operation, 'web', 'plug');
     await world.tick();
     const whole = world.fleet.get(OPERATION, operation) as StoredOperation;
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.web`)) as StoredItem;
@@ -201,10 +205,10 @@ describe('instances of a host that is removed by force', () => {
 
 /** By force, before any task is answered. */
 async function removeWhileNobodyAnswers(world: World, host: string): Promise<void> {
-  await world.goDown(host);
-  const how = { hosts: [host], ...asking(world) };
+  await world.disconnectHost(host);
+  const how = { hosts: [host], ...commandBase(world) };
   await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, { ...how, drain: false, deadlineMs: HOUR_MS }));
-  const forced = { ...how, ...asking(world), disconnect: false, force: { reason: 'it burnt down' } };
+  const forced = { ...how, ...commandBase(world), disconnect: false, force: { reason: 'it burnt down' } };
   await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, forced));
   for (let pass = 0; pass < 4; pass += 1) await world.pass();
   expect(hostOf(world, host).state).toBe('removed');

@@ -4,11 +4,11 @@ import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet
 import { findHost, unknownHost } from '../hosts/index.ts';
 import {
   addressKey,
-  backEndOf,
-  missingCredentialsAlarm,
-  nicPort,
+  capabilitiesOf,
+  updateCredentialsAlarm,
+  attachNicPort,
   PORT,
-  quotaRefusal,
+  quotaProblem,
   resolveNetworks,
   type Port,
   type RequestedNetworks,
@@ -17,7 +17,7 @@ import {
 } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { traitsProblem, unknownFlavor, withTraits } from './flavors.ts';
+import { traitsProblem, unknownFlavor, mergeTraits } from './flavors.ts';
 import { pathOf } from './gates.ts';
 import { unknownGroup } from './groups.ts';
 import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from './model.ts';
@@ -40,11 +40,11 @@ export interface CreateInstances {
   readonly why?: string | undefined;
   readonly admin: boolean;
   /** The site that whoever asks is bound to: hosts of others are not there for them. */
-  readonly boundTo?: string | undefined;
+  readonly siteLimit?: string | undefined;
   /** Whoever asks sees its own project alone: what others have, and every host, is not there for it. */
-  readonly isOfProject?: boolean;
+  readonly isProjectScoped?: boolean;
   /** Whether this server has the credentials of the network back ends that need some. */
-  readonly credentials: boolean;
+  readonly hasCredentials: boolean;
   readonly nowMs: number;
   readonly deadlineMs: number;
 }
@@ -52,7 +52,7 @@ export interface CreateInstances {
 /** The first try and two more. */
 const ATTEMPTS_DEFAULT = 3;
 
-export interface Asked {
+export interface ValidatedRequest {
   readonly names: readonly string[];
   readonly flavor: Flavor;
   readonly nics: readonly ResolvedNic[];
@@ -68,7 +68,7 @@ export function instanceNames({ name, count }: Pick<CreateInstances, 'name' | 'c
 }
 
 /** The request with everything it names, or what is wrong with it. */
-export function understood(fleet: FleetReader, command: CreateInstances): Asked | Refusal {
+export function validateRequest(fleet: FleetReader, command: CreateInstances): ValidatedRequest | Refusal {
   const { name, count, project } = command;
   const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
   if (flavor === undefined) return unknownFlavor(command.flavor, '/flavor');
@@ -80,7 +80,7 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
     networks,
     project,
     admin,
-    isBound: command.isOfProject === true,
+    isBound: command.isProjectScoped === true,
     count,
     instance: name,
     by,
@@ -90,39 +90,42 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
   const resolved = resolveNetworks(fleet, ask);
   if ('code' in resolved) return resolved;
   const { nics, changes } = resolved;
-  const quota = quotaRefusal(fleet, project, {
+  const quota = quotaProblem(fleet, project, {
     instances: count,
     vcpus: flavor.vcpus * count,
     memoryMiB: flavor.memoryMiB * count,
     ports: count * nics.filter((nic) => nic.kind === 'new').length,
   });
   if (quota !== undefined) return quota;
-  const asks = nics.some((nic) => backEndOf(fleet, networkOf(nic)).needsCredentials);
-  const lacking = asks && !command.credentials;
-  const first = asks ? [...changes, ...missingCredentialsAlarm(fleet, lacking, nowMs)] : changes;
-  const path = pathOf(fleet, !lacking);
+  const needsCredentials = nics.some((nic) => capabilitiesOf(fleet, networkOfNic(nic)).needsCredentials);
+  const isMissingCredentials = needsCredentials && !command.hasCredentials;
+  const first = needsCredentials
+    ? [...changes, ...updateCredentialsAlarm(fleet, isMissingCredentials, nowMs)]
+    : changes;
+  const path = pathOf(fleet, !isMissingCredentials);
   return { names, flavor, nics, path, changes: first, revision: fleet.revision };
 }
 
-function networkOf(nic: ResolvedNic): string {
+function networkOfNic(nic: ResolvedNic): string {
   return nic.kind === 'port' ? nic.port.doc.network : nic.network;
 }
 
 function placeProblem(
   fleet: FleetReader,
-  { place, project, boundTo, isOfProject }: CreateInstances,
+  { place, project, siteLimit, isProjectScoped }: CreateInstances,
 ): Refusal | undefined {
   const { group, site, onlyHost } = place;
   if (group !== undefined) {
     const stored = fleet.get(GROUP, idOf(GROUP, group))?.doc;
     if (stored === undefined) return unknownGroup(group, '/group');
     if (stored.project !== project)
-      return isOfProject === true ? unknownGroup(group, '/group') : groupOfOther(group, project);
+      return isProjectScoped === true ? unknownGroup(group, '/group') : groupOfOtherProject(group, project);
   }
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, '/site');
   if (onlyHost === undefined) return undefined;
   const host = findHost(fleet, onlyHost);
-  const isThere = host !== undefined && isOfProject !== true && (boundTo === undefined || host.doc.site === boundTo);
+  const isThere =
+    host !== undefined && isProjectScoped !== true && (siteLimit === undefined || host.doc.site === siteLimit);
   return isThere ? undefined : { ...unknownHost(onlyHost), field: '/host' };
 }
 
@@ -134,41 +137,41 @@ function namesProblem(fleet: FleetReader, names: readonly string[]): Refusal | u
 }
 
 /** One instance of the request. */
-export interface One extends Asked {
+export interface RequestedInstance extends ValidatedRequest {
   readonly name: string;
   readonly nth: number;
 }
 
 /** Shows what is decided so far to what is decided after it in the same request. */
-export type Show = (changes: readonly Change[]) => void;
+export type StageChanges = (changes: readonly Change[]) => void;
 
 /** The ports of one instance, made for it or taken as they are. Those of an instance with one NIC are shown to nobody. */
-export function portsFor(
+export function composePorts(
   fleet: FleetReader,
   command: CreateInstances,
-  { nics, name, nth: nthInstance, path, revision }: One,
-  show: Show,
+  { nics, name, nth: nthInstance, path, revision }: RequestedInstance,
+  stage: StageChanges,
 ): StoredPort[] | Refusal {
   const ports: StoredPort[] = [];
-  const taken = askedByName(nics);
+  const taken = requestedAddressKeys(nics);
   for (let nic = 0; nic < nics.length; nic += 1) {
     const { project, by, nowMs, securityGroups } = command;
     const nth = nthInstance * nics.length + nic;
     const portId = command.portIds[nth] ?? `${name}-nic${nic}`;
     const of = { instance: name, nic, project, portId, by, nowMs, nth, revision, taken, securityGroups };
-    const port = nicPort(fleet, nics[nic] as ResolvedNic, of);
+    const port = attachNicPort(fleet, nics[nic] as ResolvedNic, of);
     if ('code' in port) return port;
-    const doc = path.create === 'conductor' ? port.doc : intended(port.doc);
+    const doc = path.create === 'conductor' ? port.doc : toIntendedPort(port.doc);
     // The other NICs must not be given what this one has, nor be promised it.
-    const isSeen = nic < nics.length - 1 || (nics.length > 1 && doc.addresses.length > 0);
-    if (isSeen) show([put(PORT, port.id, doc)]);
+    const isStaged = nic < nics.length - 1 || (nics.length > 1 && doc.addresses.length > 0);
+    if (isStaged) stage([put(PORT, port.id, doc)]);
     ports.push({ id: port.id, revision: 0, doc });
   }
   return ports;
 }
 
 /** What one NIC asks for by name is not picked for another one before it. */
-function askedByName(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
+function requestedAddressKeys(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
   let taken: Set<string> | undefined;
   for (const nic of nics) {
     if (nic.kind !== 'new') continue;
@@ -178,7 +181,7 @@ function askedByName(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefi
 }
 
 /** A port that an older host makes for itself: what it will be, without what only its making gives it. */
-function intended(port: Port): Port {
+function toIntendedPort(port: Port): Port {
   if (port.createdBy === 'user') return port;
   const addresses = port.addresses.filter(({ chosenBy }) => chosenBy === 'user');
   const ipAllocation = addresses.length === 0 && port.ipAllocation === 'immediate' ? 'deferred' : port.ipAllocation;
@@ -186,9 +189,9 @@ function intended(port: Port): Port {
 }
 
 /** `minimum`: fewer of the request than this is none of it. */
-export function newInstance(
+export function composeInstance(
   command: CreateInstances,
-  { name, flavor, path }: One,
+  { name, flavor, path }: RequestedInstance,
   ports: readonly StoredPort[],
   minimum: number,
 ): Instance {
@@ -198,7 +201,7 @@ export function newInstance(
     project,
     flavor: flavor.name,
     amounts: amountsOf(flavor),
-    place: withTraits(flavor, place),
+    place: mergeTraits(flavor, place),
     state: 'building',
     nics: ports.map(({ id, doc }) => ({ port: id, network: doc.network })),
     path,
@@ -220,7 +223,7 @@ function amountsOf({ vcpus, memoryMiB, diskGiB, resources }: Flavor): Instance['
   return resources === undefined ? { vcpus, memoryMiB, diskGiB } : { vcpus, memoryMiB, diskGiB, resources };
 }
 
-function groupOfOther(group: string, project: string): Refusal {
+function groupOfOtherProject(group: string, project: string): Refusal {
   const message = `Server group "${group}" belongs to another project than "${project}".`;
   return { kind: 'forbidden', code: 'group-of-other-project', message, field: '/group', facts: { group, project } };
 }

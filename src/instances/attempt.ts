@@ -1,13 +1,13 @@
 // One try after the other until an instance has a place, and what is to be done for it there. A try that the networks refuse
 // at once excludes what it must and is followed by the next, within the same decision.
 import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { PORT, unboundPort, type Port, type StoredPort } from '../network/index.ts';
+import { PORT, unbindPort, type Port, type StoredPort } from '../network/index.ts';
 import type { ScheduleReport } from '../scheduler/index.ts';
-import { mayRetry, withFault } from './faults.ts';
+import { canRetry, recordFault } from './faults.ts';
 import { INSTANCE, type Attempt, type Instance } from './model.ts';
-import { place, type Placement } from './place.ts';
+import { placeInstance, type Placement } from './place.ts';
 
-export interface AttemptAsk {
+export interface AttemptRequest {
   readonly id: string;
   readonly instance: Instance;
   /** In NIC order. */
@@ -18,7 +18,7 @@ export interface AttemptAsk {
   readonly within?: string | undefined;
 }
 
-export type Tried =
+export type AttemptResult =
   | {
       readonly kind: 'placed';
       readonly host: string;
@@ -31,26 +31,26 @@ export type Tried =
   /** Nothing is left to be tried. `report` is there when the last look found no host. */
   | { readonly kind: 'given-up'; readonly instance: Instance; readonly report?: ScheduleReport };
 
-export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
+export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): AttemptResult {
   const { id, ports, by, nowMs, within } = ask;
   let instance = ask.instance;
-  while (mayRetry(instance)) {
-    const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
+  while (canRetry(instance)) {
+    const placement = placeInstance(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
     // Unlike a literal with a list in it, this has no room to grow in: documents stay in memory for long.
-    const attempts = instance.attempts.concat(attemptAt(placement, instance, nowMs));
+    const attempts = instance.attempts.concat(composeAttempt(placement, instance, nowMs));
     if (placement.kind === 'placed') {
       const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
-      return settled({ ...ask, instance: doc }, placement);
+      return composePlaced({ ...ask, instance: doc }, placement);
     }
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
-    instance = withFault({ ...instance, attempts }, { fault: fault.code, ...excluded });
+    instance = recordFault({ ...instance, attempts }, { fault: fault.code, ...excluded });
   }
   return { kind: 'given-up', instance };
 }
 
-function attemptAt(
+function composeAttempt(
   { host, site, pools }: Exclude<Placement, { kind: 'none' }>,
   instance: Instance,
   atMs: number,
@@ -58,14 +58,14 @@ function attemptAt(
   return { nth: instance.attempts.length + 1, host, site, pools: [...pools], atMs };
 }
 
-function settled(
-  { id, instance, ports, by, nowMs }: AttemptAsk,
+function composePlaced(
+  { id, instance, ports, by, nowMs }: AttemptRequest,
   { host, claim, bound, mode }: Placement & { readonly kind: 'placed' },
-): Tried {
+): AttemptResult {
   const here = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
   const changes = here.concat(
     bound.map((port) => put(PORT, port.id, port.doc)),
-    unbound(ports, bound).map((port) => put(PORT, port.id, toBeBound(port.doc, { by, nowMs }))),
+    portsLeftUnbound(ports, bound).map((port) => put(PORT, port.id, renewBindingSerial(port.doc, { by, nowMs }))),
   );
   // Where ports are ready before the host is asked, whatever is not bound by now is for a back end outside the journal.
   const outside = mode === 'ready' && bound.length < ports.length;
@@ -73,14 +73,17 @@ function settled(
 }
 
 /** Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count. */
-function unbound(ports: readonly StoredPort[], bound: readonly { readonly id: string }[]): readonly StoredPort[] {
+function portsLeftUnbound(
+  ports: readonly StoredPort[],
+  bound: readonly { readonly id: string }[],
+): readonly StoredPort[] {
   if (bound.length === ports.length) return NONE;
   return ports.filter((port) => !bound.some((one) => one.id === port.id));
 }
 
 /** One that is built elsewhere may be connected at its dead host still, which has no room for it any more. */
-function toBeBound(port: Port, at: Pick<AttemptAsk, 'by' | 'nowMs'>): Port {
-  return port.binding === undefined ? { ...port, serial: port.serial + 1 } : unboundPort(port, at);
+function renewBindingSerial(port: Port, at: Pick<AttemptRequest, 'by' | 'nowMs'>): Port {
+  return port.binding === undefined ? { ...port, serial: port.serial + 1 } : unbindPort(port, at);
 }
 
 const NONE: readonly StoredPort[] = [];

@@ -13,52 +13,55 @@ import {
   type Task,
   type TaskAnswer,
 } from '../operations/index.ts';
-import { boundPorts } from './build-orders.ts';
+import { recordBoundPorts } from './build-orders.ts';
 import {
-  afterFault,
-  afterSweep,
-  found,
-  gaveUp,
+  continueAfterFault,
+  continueAfterSweep,
+  loadItem,
+  finishRelease,
   isBeingBuilt,
-  keptPromises,
-  leftBuild,
-  sweptFirst,
-  wentWell,
+  clearPromisedAddresses,
+  endSuperseded,
+  sweepHostFirst,
+  recordBuilt,
 } from './build-steps.ts';
-import { tellsOfPlugs } from './degraded.ts';
-import { faultNamed } from './faults.ts';
+import { reportsPlugEvents } from './degraded.ts';
+import { toFaultCode } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { toldPorts } from './host-answer.ts';
-import { keptAtEnd, segmentOf } from './orders.ts';
-import { isInline, modeOn, portsOf, reachesPools, type BindMode, type StoredInstance } from './place.ts';
+import { validateReportedPorts } from './host-answer.ts';
+import { addressesKeptAtRelease, segmentOf } from './orders.ts';
+import { isInline, bindModeOn, portsOf, canReachPools, type BindMode, type StoredInstance } from './place.ts';
 
-export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
+export const composeBuildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   const { step, state, host } = item.doc;
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
   if (host === undefined || instance === undefined || !isBeingBuilt(instance.doc)) return undefined;
   if (step === 'build' && instance.doc.host === host)
-    return { kind: 'build', args: buildArgs(fleet, instance, modeAt(fleet, instance.doc)) };
+    return { kind: 'build', args: composeBuildArgs(fleet, instance, bindModeOf(fleet, instance.doc)) };
   if (state !== 'running') return undefined;
   if (step === 'sweep') return { kind: 'destroy', args: { instance: instance.id, nics: [], ports: 'leave' } };
   if (step !== 'release') return undefined;
-  return { kind: 'destroy', args: { instance: instance.id, nics: endNics(fleet, instance), ports: 'delete-own' } };
+  return {
+    kind: 'destroy',
+    args: { instance: instance.id, nics: composeReleaseNics(fleet, instance), ports: 'delete-own' },
+  };
 };
 
 /** What a host is told of ports whose instance ends: a user's keeps the addresses that are said. */
-export function endNics(fleet: FleetReader, { doc }: StoredInstance): object[] {
+export function composeReleaseNics(fleet: FleetReader, { doc }: StoredInstance): object[] {
   return portsOf(fleet, doc).map((port) => ({
-    ...nicArgs(fleet, port, undefined),
-    addresses: keptAtEnd(port.doc, doc),
+    ...composeNicArgs(fleet, port, undefined),
+    addresses: addressesKeptAtRelease(port.doc, doc),
   }));
 }
 
-function modeAt(fleet: FleetReader, instance: Instance): BindMode {
+function bindModeOf(fleet: FleetReader, instance: Instance): BindMode {
   const host = findHost(fleet, instance.host ?? '')?.doc;
-  return host === undefined ? 'ready' : modeOn(host, instance);
+  return host === undefined ? 'ready' : bindModeOn(host, instance);
 }
 
 /** What a host needs to know to build an instance, or to make ready for one that moves there. */
-export function buildArgs(fleet: FleetReader, { id, doc }: StoredInstance, network: BindMode): Task['args'] {
+export function composeBuildArgs(fleet: FleetReader, { id, doc }: StoredInstance, network: BindMode): Task['args'] {
   const pools = doc.attempts.at(-1)?.pools ?? [];
   const { vcpus, memoryMiB, diskGiB } = doc.amounts;
   return {
@@ -68,16 +71,16 @@ export function buildArgs(fleet: FleetReader, { id, doc }: StoredInstance, netwo
     memoryMiB,
     diskGiB,
     network,
-    nics: portsOf(fleet, doc).map((port, nic) => nicArgs(fleet, boundAt(doc.host, port), pools[nic])),
+    nics: portsOf(fleet, doc).map((port, nic) => composeNicArgs(fleet, keepBindingAt(doc.host, port), pools[nic])),
   };
 }
 
 /** A binding that it still has at a dead host says nothing to the next one. */
-function boundAt(host: string | undefined, { doc: { binding, ...doc }, ...port }: StoredPort): StoredPort {
+function keepBindingAt(host: string | undefined, { doc: { binding, ...doc }, ...port }: StoredPort): StoredPort {
   return { ...port, doc: { ...doc, ...(binding !== undefined && binding.host === host && { binding }) } };
 }
 
-export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: string | undefined): object {
+export function composeNicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: string | undefined): object {
   const backEnd = fleet.get(NETWORK, idOf(NETWORK, doc.network))?.doc.backEnd ?? 'embedded';
   const segment = doc.binding?.segment ?? segmentOf(pool ?? '');
   return {
@@ -86,7 +89,7 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
     network: doc.network,
     backEnd,
     mac: doc.mac,
-    addresses: doc.addresses.filter((one) => staysOn(fleet, one, pool)).map(({ ip }) => ip),
+    addresses: doc.addresses.filter((one) => isKeptOn(fleet, one, pool)).map(({ ip }) => ip),
     serial: doc.binding?.serial ?? doc.serial,
     ...(segment !== undefined && { segment }),
     ...(doc.binding !== undefined && { type: doc.binding.type }),
@@ -98,22 +101,22 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
 }
 
 /** An address of another segment that was picked for an earlier host is given up there: the next host hears nothing of it. */
-function staysOn(fleet: FleetReader, { subnet, chosenBy }: Port['addresses'][number], pool = ''): boolean {
+function isKeptOn(fleet: FleetReader, { subnet, chosenBy }: Port['addresses'][number], pool = ''): boolean {
   const segment = segmentOf(pool);
   if (segment === undefined || chosenBy !== 'bind') return true;
   return fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment === segment;
 }
 
-export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
-  const { instance } = found(fleet, item.id);
-  if (instance === undefined) return leftBuild(item, instance);
-  if (item.doc.step !== 'build') return answeredDestroy(fleet, item, answer, nowMs);
-  if (answer.outcome === 'failed') return failedBuild(fleet, item, answer, nowMs);
-  const made = hostsWork(fleet, instance, answer, nowMs);
-  if (made.kind === 'fault') return sweptFirst(fleet, item, made.failed, nowMs);
-  const events = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
-  if (!events) return wentWell(fleet, item, made.changes, nowMs);
-  const changes = mergeChanges([...made.changes, ...keptPromises(fleet, instance.id)]);
+export function handleBuildAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+  const { instance } = loadItem(fleet, item.id);
+  if (instance === undefined) return endSuperseded(item, instance);
+  if (item.doc.step !== 'build') return handleDestroyAnswer(fleet, item, answer, nowMs);
+  if (answer.outcome === 'failed') return handleBuildFailure(fleet, item, answer, nowMs);
+  const made = recordHostBinding(fleet, instance, answer, nowMs);
+  if (made.kind === 'fault') return sweepHostFirst(fleet, item, made.failed, nowMs);
+  const events = portsOf(fleet, instance.doc).some((port) => reportsPlugEvents(fleet, port));
+  if (!events) return recordBuilt(fleet, item, made.changes, nowMs);
+  const changes = mergeChanges([...made.changes, ...clearPromisedAddresses(fleet, instance.id)]);
   return record(item, { state: 'running', step: 'plug' }, { changes });
 }
 
@@ -121,17 +124,24 @@ export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: Task
  * What is said not to run there need not be destroyed. Whoever does not say so may: also an agent that is too old for the task,
  * when the one before it was not.
  */
-function failedBuild(fleet: FleetReader, item: StoredItem, { facts, problems }: TaskAnswer, nowMs: number): RecordStep {
+function handleBuildFailure(
+  fleet: FleetReader,
+  item: StoredItem,
+  { facts, problems }: TaskAnswer,
+  nowMs: number,
+): RecordStep {
   const text = problems?.join('; ');
   const pool = facts?.['pool'];
-  const fault = faultNamed(facts?.['fault']);
+  const fault = toFaultCode(facts?.['fault']);
   const failed = { fault, ...(text !== undefined && { text }), ...(typeof pool === 'string' && { pool }) };
-  return facts?.['runs'] === false ? afterFault(fleet, item, failed, nowMs) : sweptFirst(fleet, item, failed, nowMs);
+  return facts?.['runs'] === false
+    ? continueAfterFault(fleet, item, failed, nowMs)
+    : sweepHostFirst(fleet, item, failed, nowMs);
 }
 
-function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+function handleDestroyAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   if (answer.outcome === 'done')
-    return item.doc.step === 'sweep' ? afterSweep(fleet, item, nowMs) : gaveUp(fleet, item, nowMs);
+    return item.doc.step === 'sweep' ? continueAfterSweep(fleet, item, nowMs) : finishRelease(fleet, item, nowMs);
   const problems = answer.problems ?? [];
   return wait(
     item,
@@ -140,13 +150,18 @@ function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswe
   );
 }
 
-export type HostsWork =
+export type HostBindingResult =
   | { readonly kind: 'made'; readonly changes: readonly Change[] }
-  | { readonly kind: 'fault'; readonly failed: Parameters<typeof afterFault>[2] };
+  | { readonly kind: 'fault'; readonly failed: Parameters<typeof continueAfterFault>[2] };
 
 /** The ports that were left to the host: bound by it, or, where the back end is in the journal, bound with its answer. */
-export function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: TaskAnswer, nowMs: number): HostsWork {
-  if (modeAt(fleet, instance.doc) === 'ready') return { kind: 'made', changes: [] };
+export function recordHostBinding(
+  fleet: FleetReader,
+  instance: StoredInstance,
+  answer: TaskAnswer,
+  nowMs: number,
+): HostBindingResult {
+  if (bindModeOf(fleet, instance.doc) === 'ready') return { kind: 'made', changes: [] };
   const host = instance.doc.host ?? '';
   const pools = instance.doc.attempts.at(-1)?.pools ?? [];
   const inline = portsOf(fleet, instance.doc).filter((port) => isInline(fleet, port.doc));
@@ -157,9 +172,9 @@ export function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: 
     return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };
   }
   // Those that it bound outside the journal: what it reaches may have changed since it was asked.
-  if (!reachesPools(fleet, host, pools)) return { kind: 'fault', failed: { fault: 'mapping-gone' } };
-  const told = toldPorts(fleet, instance.doc, answer.facts?.['ports']);
+  if (!canReachPools(fleet, host, pools)) return { kind: 'fault', failed: { fault: 'mapping-gone' } };
+  const told = validateReportedPorts(fleet, instance.doc, answer.facts?.['ports']);
   if ('problem' in told) return { kind: 'fault', failed: { fault: 'binding-failed', text: told.problem } };
-  const theirs = boundPorts(fleet, instance, told.ports, nowMs);
+  const theirs = recordBoundPorts(fleet, instance, told.ports, nowMs);
   return { kind: 'made', changes: [...bound.ports.map(({ id, doc }) => put(PORT, id, doc)), ...theirs] };
 }

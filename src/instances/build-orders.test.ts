@@ -12,7 +12,7 @@ test('a back end that refuses to delete a port of a build that is given up is as
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
   world.network.faults.arm({ op: 'delete', outcome: 'forbidden', times: 2 });
   const operation = await world.create();
-  await world.until(operation, 'web', 'release');
+  await world.runUntilStep(operation, 'web', 'release');
   await world.pass();
   expect(world.item(operation, 'web')).toMatchObject({
     step: 'release',
@@ -51,7 +51,7 @@ test('a build that its deadline ends between two hosts leaves no port connected 
   const world = await World.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create({ deadlineMs: 600_000 });
-  await world.until(operation, 'web', 'unbind');
+  await world.runUntilStep(operation, 'web', 'unbind');
   expect(world.network.port('web-p0')?.binding?.host).toBeDefined();
   expect([world.claim('web'), world.port('web-p0')?.binding]).toEqual([undefined, undefined]);
   world.clock.now += 700_000;
@@ -65,7 +65,7 @@ test('never: a port is bound where its instance has no claim, also when a delete
   const world = await World.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create();
-  await world.until(operation, 'web', 'unbind');
+  await world.runUntilStep(operation, 'web', 'unbind');
   world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 50 });
   world.network.faults.arm({ op: 'delete', outcome: 'unavailable', times: 50 });
   await world.pass();
@@ -82,7 +82,7 @@ test('never: a port is bound where its instance has no claim, also when a delete
 });
 
 /** The host loses the segment after the back end has bound and before anybody has written that down. */
-function losesMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
+function loseMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
   const { network } = world;
   const ask = network[op].bind(network);
   network[op] = async (order, fence) => {
@@ -94,7 +94,7 @@ function losesMappingInFlight(world: World, op: 'bind' | 'activateBinding', host
 
 test('a physical network that is removed while a bind is under way is caught by the commit that records it', async () => {
   const world = await World.of(fixtureF('simulated'));
-  losesMappingInFlight(world, 'bind', 'h2');
+  loseMappingInFlight(world, 'bind', 'h2');
   await world.create();
   await world.settle();
   expect(world.instance('web')?.attempts[0]).toMatchObject({ host: 'h2', fault: 'mapping-gone' });
@@ -107,7 +107,7 @@ test('the same in a move: it does not call the port connected there, and goes on
   const world = await World.of(fixtureF('simulated'));
   await world.create();
   await world.settle();
-  losesMappingInFlight(world, 'activateBinding', 'h4');
+  loseMappingInFlight(world, 'activateBinding', 'h4');
   const operation = await move(world);
   await world.settle();
   expect(world.operationDoc(operation)?.state).toBe('succeeded');
@@ -142,7 +142,7 @@ test('deletes of some that are being deleted and some that are not end, whicheve
   const world = await World.of();
   await world.create({ count: 3 });
   await world.settle();
-  await world.goDown('h2');
+  await world.disconnectHost('h2');
   const remove = async (...ids: readonly string[]): Promise<string> => {
     const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
     return (await world.commit((fleet) => deleteInstances(fleet, { ids, ...how }))).operation;
@@ -154,7 +154,7 @@ test('deletes of some that are being deleted and some that are not end, whicheve
     await remove('web-3', 'web-1', 'web-2'),
   ];
   await world.tick();
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await world.settle();
   expect(['web-1', 'web-2', 'web-3'].map((id) => world.instance(id))).toEqual([undefined, undefined, undefined]);
   expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded', 'succeeded', 'succeeded']);
@@ -183,5 +183,5 @@ test('a deletion that is retried when its instance is gone leaves another of the
   await world.commit((fleet) => retryOperation(fleet, { id: late, kinds: KINDS, nowMs: world.nowMs }));
   await world.settle();
   expect(world.instance('web')?.state).toBe('active');
-  expect(world.machines.running('web')).toHaveLength(1);
+  expect(world.machines.hostsRunning('web')).toHaveLength(1);
 });

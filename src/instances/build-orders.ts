@@ -2,116 +2,150 @@
 // knows to be impossible ends the try or the build, as the table of faults says.
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
-  boundElsewhere,
-  canonicalAddresses,
-  givenAway,
-  madeElsewhere,
+  recordPortBound,
+  canonicalizeAddresses,
+  revokeReassignedAddresses,
+  recordPortCreated,
   PORT,
-  unasked,
-  unboundPort,
+  undeliveredReason,
+  unbindPort,
   type Port,
   type PortAnswer,
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
 import { backoffMs, record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
-import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises, leftBuild } from './build-steps.ts';
-import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
-import { outsidePorts, segmentOf } from './orders.ts';
-import { portsOf, reachesPools, type StoredInstance } from './place.ts';
+import {
+  continueAfterFault,
+  BUILDER,
+  loadItem,
+  finishRelease,
+  failBuild,
+  isBeingBuilt,
+  clearPromisedAddresses,
+  endSuperseded,
+} from './build-steps.ts';
+import { FAULTS, toFaultCode, type FaultCode } from './faults.ts';
+import { nonInlinePorts, segmentOf } from './orders.ts';
+import { portsOf, canReachPools, type StoredInstance } from './place.ts';
 
 /** The same call is made so often before a back end that does not answer counts as a fault. */
-const CALLS_MAX = 3;
+const ORDER_TRIES_MAX = 3;
 
-export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
-  const { instance } = found(fleet, item.id);
+export function handleBuildOutcome(
+  fleet: FleetReader,
+  item: StoredItem,
+  outcome: ActionOutcome,
+  nowMs: number,
+): RecordStep {
+  const { instance } = loadItem(fleet, item.id);
   // A delete was faster, for one: it ends whatever the back end has done meanwhile.
-  if (instance === undefined || !isBeingBuilt(instance.doc)) return leftBuild(item, instance);
-  const answers = answersIn(outcome);
-  const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isEnd(item)));
+  if (instance === undefined || !isBeingBuilt(instance.doc)) return endSuperseded(item, instance);
+  const answers = portAnswersOf(outcome);
+  const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isReleaseStep(item)));
   if (answers === undefined || worst?.outcome === 'unavailable')
-    return unanswered(fleet, {
+    return handleNoAnswer(fleet, {
       item,
       instance,
       nowMs,
-      text: worst?.text ?? textIn(outcome),
-      unasked: unasked(outcome),
+      text: worst?.text ?? failureTextOf(outcome),
+      undelivered: undeliveredReason(outcome),
     });
   switch (item.doc.step) {
     case 'ports':
       return worst === undefined
-        ? record(item, { state: 'running', step: 'schedule' }, { changes: madePorts(fleet, instance, answers, nowMs) })
-        : aborted(fleet, { item, instance, nowMs }, worst);
+        ? record(
+            item,
+            { state: 'running', step: 'schedule' },
+            { changes: recordCreatedPorts(fleet, instance, answers, nowMs) },
+          )
+        : abortBuild(fleet, { item, instance, nowMs }, worst);
     case 'bind':
       return worst === undefined
-        ? recordBound(fleet, { item, instance, nowMs }, answers)
-        : afterFault(
+        ? recordBoundStep(fleet, { item, instance, nowMs }, answers)
+        : continueAfterFault(
             fleet,
             item,
-            { fault: faultNamed(worst.outcome), ...textOf(worst), ...poolOf(instance, fleet, worst) },
+            { fault: toFaultCode(worst.outcome), ...textOf(worst), ...poolOf(instance, fleet, worst) },
             nowMs,
           );
     case 'unbind':
-      return record(item, { state: 'running', step: 'schedule' }, { changes: unbound(fleet, instance, nowMs) });
+      return record(
+        item,
+        { state: 'running', step: 'schedule' },
+        { changes: unbindNonInlinePorts(fleet, instance, nowMs) },
+      );
     default:
-      return worst === undefined ? gaveUp(fleet, item, nowMs) : unreleased({ item, instance, nowMs }, answers);
+      return worst === undefined
+        ? finishRelease(fleet, item, nowMs)
+        : waitForRelease({ item, instance, nowMs }, answers);
   }
 }
 
-interface Looked {
+interface AnswerContext {
   readonly item: StoredItem;
   readonly instance: StoredInstance;
   readonly nowMs: number;
 }
 
 /** When something is ended, what is not there is as good as ended. */
-function isEnd({ doc }: StoredItem): boolean {
+function isReleaseStep({ doc }: StoredItem): boolean {
   return doc.step === 'unbind' || doc.step === 'release';
 }
 
-function answersIn(outcome: ActionOutcome): readonly PortAnswer[] | undefined {
+function portAnswersOf(outcome: ActionOutcome): readonly PortAnswer[] | undefined {
   if (outcome.kind !== 'applied' && outcome.kind !== 'already') return undefined;
   const { ports = [] } = (outcome.facts ?? {}) as { readonly ports?: readonly PortAnswer[] };
-  return ports.map((answer) => (canonicalAddresses(answer.addresses ?? []) === undefined ? garbled(answer) : answer));
+  return ports.map((answer) =>
+    canonicalizeAddresses(answer.addresses ?? []) === undefined ? malformedAnswer(answer) : answer,
+  );
 }
 
-function garbled({ port }: PortAnswer): PortAnswer {
+function malformedAnswer({ port }: PortAnswer): PortAnswer {
   return { port, outcome: 'binding-failed', text: 'The back end answered with something that is no address.' };
 }
 
 /** What the driver said of a call that came to nothing. */
-function textIn(outcome: ActionOutcome): string | undefined {
+function failureTextOf(outcome: ActionOutcome): string | undefined {
   const text = outcome.kind === 'failed' ? outcome.reason['text'] : undefined;
   return typeof text === 'string' ? text : undefined;
 }
 
-interface Unanswered extends Looked {
+interface UnansweredOrder extends AnswerContext {
   readonly text: string | undefined;
   /** Set when the back end was not even asked. */
-  readonly unasked: Reason | undefined;
+  readonly undelivered: Reason | undefined;
 }
 
 /** No answer: the same call again, and after some of them elsewhere, or the end. Ending something is asked for without end. */
-function unanswered(fleet: FleetReader, { item, instance, nowMs, text, unasked: why }: Unanswered): RecordStep {
+function handleNoAnswer(
+  fleet: FleetReader,
+  { item, instance, nowMs, text, undelivered: why }: UnansweredOrder,
+): RecordStep {
   const { step, attempt } = item.doc;
-  if (attempt < CALLS_MAX || isEnd(item)) {
+  if (attempt < ORDER_TRIES_MAX || isReleaseStep(item)) {
     const silent = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
-    return askAgain(item, why ?? silent, nowMs);
+    return retryOrder(item, why ?? silent, nowMs);
   }
   if (step === 'bind')
-    return afterFault(fleet, item, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) }, nowMs);
+    return continueAfterFault(
+      fleet,
+      item,
+      { fault: 'back-end-unavailable', ...(text !== undefined && { text }) },
+      nowMs,
+    );
   const message = text ?? FAULTS['back-end-unavailable'].sentence;
-  return giveUp(fleet, item, instance, { fault: { code: 'back-end-unavailable', message, atMs: nowMs }, nowMs });
+  return failBuild(fleet, item, instance, { fault: { code: 'back-end-unavailable', message, atMs: nowMs }, nowMs });
 }
 
 /** A port that the back end keeps stays in the journal: else nobody would know of it, and of the addresses it has there. */
-function unreleased({ item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
+function waitForRelease({ item, instance, nowMs }: AnswerContext, answers: readonly PortAnswer[]): RecordStep {
   const left = answers.filter(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
   const reason = { code: 'ports-not-released', instance: instance.id, ports: left.map(({ port }) => port) };
-  return askAgain(item, reason, nowMs);
+  return retryOrder(item, reason, nowMs);
 }
 
-function askAgain(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
+function retryOrder(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
   mark('back-end-asked-again');
   const { attempt } = item.doc;
   const again = wait(item, reason, nowMs + backoffMs(attempt));
@@ -119,52 +153,52 @@ function askAgain(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
 }
 
 /** Nothing else can be tried: no other host makes a port that cannot be made. */
-function aborted(fleet: FleetReader, { item, instance, nowMs }: Looked, worst: PortAnswer): RecordStep {
-  const code: FaultCode = worst.outcome === 'pool-empty' ? 'addresses-exhausted' : faultNamed(worst.outcome);
+function abortBuild(fleet: FleetReader, { item, instance, nowMs }: AnswerContext, worst: PortAnswer): RecordStep {
+  const code: FaultCode = worst.outcome === 'pool-empty' ? 'addresses-exhausted' : toFaultCode(worst.outcome);
   const message = worst.text ?? FAULTS[code].sentence;
-  return giveUp(fleet, item, instance, { fault: { code, message, atMs: nowMs }, nowMs });
+  return failBuild(fleet, item, instance, { fault: { code, message, atMs: nowMs }, nowMs });
 }
 
-function madePorts(
+function recordCreatedPorts(
   fleet: FleetReader,
   instance: StoredInstance,
   answers: readonly PortAnswer[],
   nowMs: number,
 ): Change[] {
-  const made = eachAnswered(fleet, instance, answers).map(({ port, answer: { mac, addresses = [] } }) => ({
+  const made = pairAnswers(fleet, instance, answers).map(({ port, answer: { mac, addresses = [] } }) => ({
     id: port.id,
-    doc: madeElsewhere(port.doc, { addresses, ...(mac !== undefined && { mac }), by: BUILDER, nowMs }),
+    doc: recordPortCreated(port.doc, { addresses, ...(mac !== undefined && { mac }), by: BUILDER, nowMs }),
   }));
-  return withLosers(fleet, made);
+  return putWithRevocations(fleet, made);
 }
 
-function recordBound(
+function recordBoundStep(
   fleet: FleetReader,
-  { item, instance, nowMs }: Looked,
+  { item, instance, nowMs }: AnswerContext,
   answers: readonly PortAnswer[],
 ): RecordStep {
   const host = instance.doc.host ?? '';
   // What the host reaches may have changed while the back end was asked.
-  if (!reachesPools(fleet, host, instance.doc.attempts.at(-1)?.pools ?? [])) {
+  if (!canReachPools(fleet, host, instance.doc.attempts.at(-1)?.pools ?? [])) {
     mark('bind-mapping-gone');
-    return afterFault(fleet, item, { fault: 'mapping-gone' }, nowMs);
+    return continueAfterFault(fleet, item, { fault: 'mapping-gone' }, nowMs);
   }
-  const changes = [...boundPorts(fleet, instance, answers, nowMs), ...keptPromises(fleet, instance.id)];
+  const changes = [...recordBoundPorts(fleet, instance, answers, nowMs), ...clearPromisedAddresses(fleet, instance.id)];
   const attempt = instance.doc.attempts.length;
   return record(item, { state: 'running', step: 'build', host, attempt }, { changes });
 }
 
 /** The ports as the back end, or an older host, has bound them. */
-export function boundPorts(
+export function recordBoundPorts(
   fleet: FleetReader,
   instance: StoredInstance,
   answers: readonly PortAnswer[],
   nowMs: number,
 ): Change[] {
   const pools = instance.doc.attempts.at(-1)?.pools ?? [];
-  const bound = eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
+  const bound = pairAnswers(fleet, instance, answers).map(({ port, answer }) => {
     const segment = segmentOf(pools[port.doc.nic ?? 0] ?? '');
-    const doc = boundElsewhere(port.doc, {
+    const doc = recordPortBound(port.doc, {
       host: instance.doc.host ?? '',
       serial: port.doc.serial,
       ...(segment !== undefined && { segment }),
@@ -176,20 +210,23 @@ export function boundPorts(
     });
     return { id: port.id, doc };
   });
-  return withLosers(fleet, bound);
+  return putWithRevocations(fleet, bound);
 }
 
 /** The ports as they are now, and those that the back end took an address from without the journal knowing yet. */
-function withLosers(fleet: FleetReader, ports: readonly { readonly id: PortId; readonly doc: Port }[]): Change[] {
-  return [...ports.map(({ id, doc }) => put(PORT, id, doc)), ...givenAway(fleet, ports).changes];
+function putWithRevocations(
+  fleet: FleetReader,
+  ports: readonly { readonly id: PortId; readonly doc: Port }[],
+): Change[] {
+  return [...ports.map(({ id, doc }) => put(PORT, id, doc)), ...revokeReassignedAddresses(fleet, ports).changes];
 }
 
-function unbound(fleet: FleetReader, instance: StoredInstance, nowMs: number): Change[] {
-  const ports = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  return ports.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: BUILDER, nowMs })));
+function unbindNonInlinePorts(fleet: FleetReader, instance: StoredInstance, nowMs: number): Change[] {
+  const ports = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
+  return ports.map((port) => put(PORT, port.id, unbindPort(port.doc, { by: BUILDER, nowMs })));
 }
 
-function eachAnswered(fleet: FleetReader, instance: StoredInstance, answers: readonly PortAnswer[]) {
+function pairAnswers(fleet: FleetReader, instance: StoredInstance, answers: readonly PortAnswer[]) {
   return portsOf(fleet, instance.doc).flatMap((port): { port: StoredPort; answer: PortAnswer }[] => {
     const answer = answers.find((one) => one.port === port.id);
     return answer === undefined ? [] : [{ port, answer }];

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
-import { heldOn, holdingOf, roleOfCopy, type Copy, type CopyRole } from './clean.ts';
+import { instancesHeldOn, beginHold, roleOfCopy, type Copy, type CopyRole } from './clean.ts';
 import type { World } from './instances-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { withActive } from './moves-fixture.ts';
+import { startActive } from './moves-fixture.ts';
 
 function instanceWith(world: World, facts: Partial<Instance>): Change {
   return put(INSTANCE, idOf(INSTANCE, 'web'), { ...(world.instance('web') as Instance), ...facts });
@@ -42,29 +42,29 @@ const CASES: readonly (readonly [
 
 describe('a copy of an instance', () => {
   test.each(CASES)('%s', async (_name, { instance = {}, home = {}, copy = {} }, role) => {
-    const world = await withActive();
+    const world = await startActive();
     await world.put(instanceWith(world, instance), hostWith(world, 'h2', home));
     expect(roleOfCopy(world.fleet, { instance: 'web', host: 'h4', ...copy })).toBe(role);
   });
 
   test('that-is-held-lives-on-its-host-while-it-may-be-the-only-one', async () => {
-    const world = await withActive();
-    await world.put(...holdingOf({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
-    expect([...heldOn(world.fleet, 'h4')]).toEqual([]);
+    const world = await startActive();
+    await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+    expect([...instancesHeldOn(world.fleet, 'h4')]).toEqual([]);
     await world.put(hostWith(world, 'h2', FORCED));
-    expect([...heldOn(world.fleet, 'h4')]).toEqual(['web']);
+    expect([...instancesHeldOn(world.fleet, 'h4')]).toEqual(['web']);
   });
 });
 
 test('a-copy-is-held-while-the-host-of-its-successor-is-forced-down, and-goes-as-soon-as-that-is-taken-back', async () => {
-  const world = await withActive();
+  const world = await startActive();
   world.machines.copies.set('h4/web', 'running');
   await world.put(hostWith(world, 'h2', FORCED));
-  await world.put(...holdingOf({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+  await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
   await world.settle();
-  expect(world.machines.having('web')).toEqual(['h2', 'h4']);
-  await world.comeBack('h2');
+  expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
+  await world.reconnectHost('h2');
   await world.settle();
-  expect(world.machines.having('web')).toEqual(['h2']);
+  expect(world.machines.hostsWith('web')).toEqual(['h2']);
   expect(world.open()).toEqual([]);
 });

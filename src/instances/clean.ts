@@ -33,7 +33,7 @@ import { INSTANCE, INSTANCES_BY_HOST, type InstanceState } from './model.ts';
 /** It ends when the host is swept or removed, however long that takes: a host that comes back late must not run a second copy. */
 export const NO_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 /** A host that could not destroy a copy is asked again after this time. */
-const DESTROY_AGAIN_MS = 30_000;
+const DESTROY_RETRY_MS = 30_000;
 
 const HOLD = 'hold';
 const DESTROY = 'destroy';
@@ -43,7 +43,7 @@ const NO_KEYS: readonly string[] = [];
  * Open items that destroy a copy of an instance or hold it until they may, by the instance: those of this operation, and of
  * others with such a step. Every placement asks, and nearly always there is none.
  */
-export const DESTROYS_BY_INSTANCE: Index<'item', Item> = {
+export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
   name: 'destroys-by-instance',
   kind: ITEM,
   keysOf: (doc) =>
@@ -83,15 +83,15 @@ export function roleOfCopy(fleet: FleetReader, { instance: id, host, home: doubt
 }
 
 /** The copy that an item holds. */
-export function heldCopy({ doc: { target, host = '', reason } }: StoredItem): Copy {
+export function copyOf({ doc: { target, host = '', reason } }: StoredItem): Copy {
   const home = reason?.['home'];
   return { instance: target.id, host, ...(typeof home === 'string' && { home }) };
 }
 
 /** The instances of which a host may have the only copy: they live there until a successor runs, wherever they are said to be. */
-export function* heldOn(fleet: FleetReader, host: string): Iterable<string> {
+export function* instancesHeldOn(fleet: FleetReader, host: string): Iterable<string> {
   for (const item of fleet.find(OPEN_ITEMS_BY_HOST, host)) {
-    if (isHold(item.doc) && roleOfCopy(fleet, heldCopy(item)) === 'possibly-last') yield item.doc.target.id;
+    if (isHold(item.doc) && roleOfCopy(fleet, copyOf(item)) === 'possibly-last') yield item.doc.target.id;
   }
 }
 
@@ -111,7 +111,7 @@ export const instanceClean: OperationKind = {
       const { step, state, attempt, host = '' } = item.doc;
       const stored = findHost(fleet, host);
       if (stored === undefined || stored.doc.state === 'removed') return [record(item, { state: 'done', step })];
-      if (step === HOLD) return [held(fleet, item)];
+      if (step === HOLD) return [planHold(fleet, item)];
       if (stored.doc.connection.state !== 'up')
         return [wait(item, { code: 'host-not-heard', host, instance: item.doc.target.id })];
       if (state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -127,18 +127,18 @@ export const instanceClean: OperationKind = {
     if (answer.outcome === 'done') return record(item, { state: 'done', step: item.doc.step });
     const { target, host } = item.doc;
     const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
-    return wait(item, reason, nowMs + DESTROY_AGAIN_MS);
+    return wait(item, reason, nowMs + DESTROY_RETRY_MS);
   },
 
   itemsToWake: (fleet, change) => [
     ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
-    ...heldFor(fleet, change),
+    ...holdsAffectedBy(fleet, change),
   ],
 };
 
 /** The copy goes once a successor runs; where the instance is back, there is nothing to be destroyed. */
-function held(fleet: FleetReader, item: StoredItem): RecordStep {
-  const copy = heldCopy(item);
+function planHold(fleet: FleetReader, item: StoredItem): RecordStep {
+  const copy = copyOf(item);
   switch (roleOfCopy(fleet, copy)) {
     case 'superseded':
       return record(item, { state: 'running', step: DESTROY, attempt: item.doc.attempt + 1 });
@@ -151,11 +151,11 @@ function held(fleet: FleetReader, item: StoredItem): RecordStep {
 }
 
 /** Copies elsewhere of instances on a host that is forced down, or is so no more: they may be the only ones from now on. */
-function heldFor(fleet: FleetReader, { kind, before, after }: AppliedChange): StoredItem[] {
+function holdsAffectedBy(fleet: FleetReader, { kind, before, after }: AppliedChange): StoredItem[] {
   if (kind !== HOST.name || after === undefined) return [];
   const wasForced = (before?.doc as Host | undefined)?.forcedDown !== undefined;
   if (wasForced === ((after.doc as Host).forcedDown !== undefined)) return [];
-  return [...fleet.find(INSTANCES_BY_HOST, after.id)].flatMap(({ id }) => [...fleet.find(DESTROYS_BY_INSTANCE, id)]);
+  return [...fleet.find(INSTANCES_BY_HOST, after.id)].flatMap(({ id }) => [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, id)]);
 }
 
 export function itemsOfHost(fleet: FleetReader, kind: string, id: string | undefined): Iterable<StoredItem> {
@@ -169,7 +169,7 @@ export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: Applie
   return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));
 }
 
-interface Sweep {
+interface CleanRequest {
   readonly instance: string;
   readonly host: string;
   /** Tells this sweep from others. */
@@ -178,27 +178,27 @@ interface Sweep {
 }
 
 /** A key that no sweep has: work that is retried may have begun one before. */
-export function freshKey(fleet: FleetReader, key: string, nowMs: number): string {
+export function uniqueSweepKey(fleet: FleetReader, key: string, nowMs: number): string {
   return fleet.get(OPERATION, idOf(OPERATION, `clean-${key}`)) === undefined ? key : `${key}.${nowMs}`;
 }
 
 /** Starts the sweep of a host that may hold a copy which is not the only one. */
-export function cleaningOf(instance: string, host: string, key: string, nowMs: number): Change[] {
-  return sweep({ instance, host, key, nowMs }, { step: DESTROY, state: 'running' });
+export function beginSweep(instance: string, host: string, key: string, nowMs: number): Change[] {
+  return beginCleanOperation({ instance, host, key, nowMs }, { step: DESTROY, state: 'running' });
 }
 
 /**
  * Starts the sweep of a host that may hold the only copy: nothing is destroyed there before a successor runs. `home`: where the
  * instance is said to be without anybody knowing that it runs there.
  */
-export function holdingOf({ home, ...at }: Sweep & Pick<Copy, 'home'>): Change[] {
+export function beginHold({ home, ...at }: CleanRequest & Pick<Copy, 'home'>): Change[] {
   const { instance, host } = at;
   const reason = { code: 'only-copy', instance, host, ...(home !== undefined && home !== host && { home }) };
-  return sweep(at, { step: HOLD, state: 'pending', reason });
+  return beginCleanOperation(at, { step: HOLD, state: 'pending', reason });
 }
 
-function sweep(
-  { instance, host, key, nowMs }: Sweep,
+function beginCleanOperation(
+  { instance, host, key, nowMs }: CleanRequest,
   first: { readonly step: string; readonly state: 'pending' | 'running'; readonly reason?: Reason },
 ): Change[] {
   mark('host-to-be-swept');

@@ -5,11 +5,11 @@ import { ALARM, alarmId } from '../alarms/index.ts';
 import { idOf, put, remove, type Change } from '../fleet/index.ts';
 import { StoreUnavailable } from '../journal/index.ts';
 import { NETWORK_EVENT, PORT, recordNetworkEvents, type Port } from '../network/index.ts';
-import { lookAtDegraded } from './degraded-alarm.ts';
-import { degradedReason, troubledPorts } from './degraded.ts';
+import { decideDegraded } from './degraded-alarm.ts';
+import { degradedReason, disconnectedPorts } from './degraded.ts';
 import { World } from './instances-fixture.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
-import { withActive } from './moves-fixture.ts';
+import { startActive } from './moves-fixture.ts';
 import type { StoredInstance } from './place.ts';
 import { fixtureF } from './reference-fixture.ts';
 
@@ -30,7 +30,7 @@ async function unplug(world: World, port: string, nowMs = world.nowMs): Promise<
 }
 
 /** Bound a moment ago, and nobody has said anything of it yet. */
-async function leaveUntold(world: World): Promise<number> {
+async function dropEvents(world: World): Promise<number> {
   const told = [...world.fleet.all(NETWORK_EVENT)].map(({ id }) => remove(NETWORK_EVENT, id));
   await world.put(...told, portWith(world, 'web-p0', { changedAtMs: world.nowMs }));
   return world.nowMs;
@@ -38,16 +38,16 @@ async function leaveUntold(world: World): Promise<number> {
 
 describe('a look at an instance', () => {
   test('a-port-that-is-bound-to-another-host-is-not-connected', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const { binding } = world.port('web-p0') ?? {};
     await world.put(portWith(world, 'web-p0', { binding: { ...binding!, host: 'h4' } }));
     expect(world.degraded('web')).toEqual(['web-p0: unbound']);
   });
 
   test('ports-beyond-the-third-are-counted, not-named', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await unplug(world, 'web-p0');
-    const [one] = troubledPorts(world.fleet, instanceIn(world));
+    const [one] = disconnectedPorts(world.fleet, instanceIn(world));
     const trouble = (count: number): unknown =>
       degradedReason(
         instanceIn(world),
@@ -58,10 +58,10 @@ describe('a look at an instance', () => {
   });
 
   test('a-port-that-nobody-has-spoken-of-yet-has-ten-seconds', async () => {
-    const world = await withActive('simulated');
-    const sinceMs = await leaveUntold(world);
-    expect(lookAtDegraded(world.fleet, 'web', sinceMs + 9999)).toEqual({ changes: [], againAtMs: sinceMs + 10_000 });
-    expect(lookAtDegraded(world.fleet, 'web', sinceMs + 10_000).changes).not.toEqual([]);
+    const world = await startActive('simulated');
+    const sinceMs = await dropEvents(world);
+    expect(decideDegraded(world.fleet, 'web', sinceMs + 9999)).toEqual({ changes: [], recheckAtMs: sinceMs + 10_000 });
+    expect(decideDegraded(world.fleet, 'web', sinceMs + 10_000).changes).not.toEqual([]);
   });
 
   test('the-alarm-is-as-old-as-the-first-trouble', async () => {
@@ -70,20 +70,20 @@ describe('a look at an instance', () => {
     await world.settle();
     await unplug(world, 'web-p1', world.nowMs - 2000);
     await unplug(world, 'web-p0', world.nowMs - 1000);
-    const { changes } = lookAtDegraded(world.fleet, 'web', world.nowMs);
+    const { changes } = decideDegraded(world.fleet, 'web', world.nowMs);
     expect(changes.find(({ kind }) => kind === ALARM.name)?.doc).toMatchObject({ sinceMs: world.nowMs - 2000 });
   });
 
   test('the-alarm-says-what-is-wrong-now-and-where, and-is-as-old-as-it-was', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await unplug(world, 'web-p0');
-    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs).changes);
+    await world.put(...decideDegraded(world.fleet, 'web', world.nowMs).changes);
     const { sinceMs } = world.alarm('web')!;
     await world.put(put(INSTANCE, idOf(INSTANCE, 'web'), { ...instanceIn(world).doc, host: 'h4' }));
-    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs + 60_000).changes);
+    await world.put(...decideDegraded(world.fleet, 'web', world.nowMs + 60_000).changes);
     expect(world.alarm('web')).toMatchObject({ sinceMs, reason: { host: 'h4' } });
     expect(world.alarm('web')?.reason['trouble']).toContain('is not bound to its host');
-    expect(lookAtDegraded(world.fleet, 'web', world.nowMs + 120_000).changes).toEqual([]);
+    expect(decideDegraded(world.fleet, 'web', world.nowMs + 120_000).changes).toEqual([]);
   });
 
   test.each([
@@ -92,18 +92,18 @@ describe('a look at an instance', () => {
     ['shelved', false],
     ['error', false],
   ] as const)('that-is-%s: the alarm stays: %s', async (state, stays) => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await unplug(world, 'web-p0');
-    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs).changes);
+    await world.put(...decideDegraded(world.fleet, 'web', world.nowMs).changes);
     await world.put(inState(world, state));
-    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs).changes);
+    await world.put(...decideDegraded(world.fleet, 'web', world.nowMs).changes);
     expect(world.alarm('web') !== undefined).toBe(stays);
   });
 });
 
 describe('the controller', () => {
   test('whoever-gets-the-lease-finds-what-nobody-has-looked-at', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
     await unplug(world, 'web-p0');
     await world.restart();
@@ -112,9 +112,9 @@ describe('the controller', () => {
   });
 
   test('whoever-gets-the-lease-clears-the-alarm-of-an-instance-that-is-gone', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await unplug(world, 'web-p0');
-    const alarm = lookAtDegraded(world.fleet, 'web', world.nowMs).changes.find(({ kind }) => kind === ALARM.name);
+    const alarm = decideDegraded(world.fleet, 'web', world.nowMs).changes.find(({ kind }) => kind === ALARM.name);
     await world.put({ ...alarm!, id: alarmId('instance-degraded', 'gone') });
     await world.restart();
     await world.tick();
@@ -122,9 +122,9 @@ describe('the controller', () => {
   });
 
   test('looks-again-when-the-grace-of-a-port-is-over, though-nothing-else-happens', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', outcome: 'hang', times: 999 });
-    await leaveUntold(world);
+    await dropEvents(world);
     await world.tick();
     expect(world.alarm('web')).toBeUndefined();
     await world.tick();
@@ -132,7 +132,7 @@ describe('the controller', () => {
   });
 
   test('tries-again-what-could-not-be-written', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await unplug(world, 'web-p0');
     const { store } = world.journal;
     const { write } = store;

@@ -5,11 +5,11 @@ import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import type { Log } from '../operations/index.ts';
-import { lookAtDegraded } from './degraded-alarm.ts';
+import { decideDegraded } from './degraded-alarm.ts';
 import { DEGRADED } from './degraded.ts';
 import { INSTANCE } from './model.ts';
 
-export interface DegradedOptions {
+export interface DegradedControllerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,21 +19,21 @@ export interface DegradedOptions {
 const PAGE = 500;
 const BY = 'instances';
 /** What could not be written is tried again after this long. */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 /** Nobody waits this long: it only bounds a sleep that changes end. */
 const IDLE_MS = 60_000;
 
 export class DegradedController {
-  readonly #options: DegradedOptions;
+  readonly #options: DegradedControllerOptions;
   /** Instances that something happened to. Lost in a crash, found again by the look through all of them. */
   readonly #woken = new Set<string>();
   /** Instances to be looked at because of time alone. */
-  readonly #later = new Map<string, number>();
+  readonly #scheduled = new Map<string, number>();
   /** The lease under which all instances are being, or were, looked through, and how far. */
   #scan: { readonly epoch: number; after: string | undefined } | undefined;
   #sleep = new AbortController();
 
-  constructor(options: DegradedOptions) {
+  constructor(options: DegradedControllerOptions) {
     this.#options = options;
   }
 
@@ -43,7 +43,7 @@ export class DegradedController {
     const stop = (): void => this.#sleep.abort();
     signal.addEventListener('abort', stop, { once: true });
     while (!signal.aborted) {
-      const sleepMs = await this.look();
+      const sleepMs = await this.reconcile();
       if (signal.aborted) break;
       await clock.sleep(sleepMs, this.#sleep.signal);
       if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
@@ -62,22 +62,22 @@ export class DegradedController {
   }
 
   /** Looks at all that is due, and answers how long nothing else will be. */
-  async look(): Promise<number> {
+  async reconcile(): Promise<number> {
     const { journal, clock } = this.#options;
     const epoch = journal.fence?.epoch;
     if (epoch === undefined) {
       this.#woken.clear();
-      this.#later.clear();
+      this.#scheduled.clear();
       this.#scan = undefined;
-      return AGAIN_MS;
+      return RETRY_MS;
     }
     const nowMs = clock.nowMs();
     const due = this.#takeDue(epoch, nowMs);
     for (const id of due) {
-      if (!(await this.#lookAt(id, nowMs))) this.#later.set(id, nowMs + AGAIN_MS);
+      if (!(await this.#reconcileInstance(id, nowMs))) this.#scheduled.set(id, nowMs + RETRY_MS);
     }
     if (this.#scan?.after !== undefined || this.#woken.size > 0) return 0;
-    return Math.max(0, Math.min(IDLE_MS, ...[...this.#later.values()].map((atMs) => atMs - nowMs)));
+    return Math.max(0, Math.min(IDLE_MS, ...[...this.#scheduled.values()].map((atMs) => atMs - nowMs)));
   }
 
   #takeDue(epoch: number, nowMs: number): readonly string[] {
@@ -89,8 +89,8 @@ export class DegradedController {
     }
     const due = new Set(this.#woken);
     this.#woken.clear();
-    for (const [id, atMs] of this.#later) if (atMs <= nowMs) due.add(id);
-    for (const id of due) this.#later.delete(id);
+    for (const [id, atMs] of this.#scheduled) if (atMs <= nowMs) due.add(id);
+    for (const id of due) this.#scheduled.delete(id);
     if (this.#scan.after !== undefined) {
       const page = this.#options.journal.fleet.page(INSTANCE, idOf(INSTANCE, this.#scan.after), PAGE);
       for (const { id } of page) due.add(id);
@@ -100,16 +100,16 @@ export class DegradedController {
   }
 
   /** False when it could not be written down. Most looks find nothing: they cost the decider nothing then. */
-  async #lookAt(id: string, nowMs: number): Promise<boolean> {
+  async #reconcileInstance(id: string, nowMs: number): Promise<boolean> {
     const { journal, log } = this.#options;
-    const planned = lookAtDegraded(journal.fleet, id, nowMs);
-    if (planned.againAtMs !== undefined) this.#later.set(id, planned.againAtMs);
+    const planned = decideDegraded(journal.fleet, id, nowMs);
+    if (planned.recheckAtMs !== undefined) this.#scheduled.set(id, planned.recheckAtMs);
     if (planned.changes.length === 0) return true;
     try {
       await journal.submit({
         by: BY,
         why: `ports of instance ${id}`,
-        decide: (fleet) => accept(lookAtDegraded(fleet, id, nowMs).changes, null),
+        decide: (fleet) => accept(decideDegraded(fleet, id, nowMs).changes, null),
       });
       return true;
     } catch (error) {

@@ -3,50 +3,55 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { clearForceDown, findHost, forceDownHost, startScaleIn } from '../hosts/index.ts';
-import { recordNetworkEvents, type NetworkNews } from '../network/index.ts';
+import { recordNetworkEvents, type NetworkEventReport } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
-import { replugOf } from './degraded.ts';
+import { openReplugItem } from './degraded.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { INSTANCE } from './model.ts';
-import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { EVACUATORS, fixtureF } from './reference-fixture.ts';
 import { instanceReplug } from './replug.ts';
 import { shelveInstance } from './shelve.ts';
-import { instanceText } from './views.ts';
+import { instanceToJsonText } from './views.ts';
 
 /** The back end says something of the port as it is bound now. */
-async function say(world: World, name: NetworkNews['name']): Promise<void> {
+async function recordEvent(world: World, name: NetworkEventReport['name']): Promise<void> {
   const serial = world.port('web-p0')?.binding?.serial ?? 0;
   const events = [{ port: 'web-p0', name, serial }];
   await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: world.nowMs }));
 }
 
-interface Shown {
+interface DegradedJson {
   readonly state: string;
   readonly degraded?: { readonly message: string; readonly lastTry?: string; readonly operation?: string };
 }
 
-function shown(world: World): Shown {
-  return JSON.parse(instanceText(world.fleet.get(INSTANCE, idOf(INSTANCE, 'web'))!, world.fleet)) as Shown;
+function readInstance(world: World): DegradedJson {
+  return JSON.parse(instanceToJsonText(world.fleet.get(INSTANCE, idOf(INSTANCE, 'web'))!, world.fleet)) as DegradedJson;
 }
 
 /** It is unplugged, and the back end binds it no more. */
-async function withUnplugged(): Promise<World> {
-  const world = await withActive('simulated');
+async function startUnplugged(): Promise<World> {
+  const world = await startActive('simulated');
   world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed', times: 9999 });
-  await say(world, 'unplugged');
+  await recordEvent(world, 'unplugged');
   await world.settle();
   return world;
 }
 
-const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS });
+const commandBase = (world: World) => ({
+  operation: world.operation(),
+  by: 'ann',
+  nowMs: world.nowMs,
+  deadlineMs: HOUR_MS,
+});
 
-function expectWell(world: World, host: string): void {
+function expectConnected(world: World, host: string): void {
   expect(world.instance('web')).toMatchObject({ state: 'active', host });
   expect(world.degraded('web')).toEqual([]);
   expect(world.alarm('web')).toBeUndefined();
-  expect(shown(world)).not.toHaveProperty('degraded');
+  expect(readInstance(world)).not.toHaveProperty('degraded');
   expect(world.network.port('web-p0')?.binding).toMatchObject({ host, type: 'simulated' });
   expect(world.open()).toEqual([]);
   expect(world.violations).toEqual([]);
@@ -54,37 +59,37 @@ function expectWell(world: World, host: string): void {
 
 describe('an instance whose port is unplugged', () => {
   test('is-shown-as-degraded-with-the-reason-at-once', async () => {
-    const world = await withActive('simulated');
-    expect(shown(world)).not.toHaveProperty('degraded');
-    await say(world, 'unplugged');
-    const { state, degraded } = shown(world);
+    const world = await startActive('simulated');
+    expect(readInstance(world)).not.toHaveProperty('degraded');
+    await recordEvent(world, 'unplugged');
+    const { state, degraded } = readInstance(world);
     expect(state).toBe('active');
     expect(degraded).toMatchObject({
       code: 'instance-degraded',
       ports: [{ port: 'web-p0', nic: 0, network: 'n', trouble: 'unplugged' }],
     });
     expect(degraded?.message).toContain('port web-p0 (NIC 0, network n) was reported as unplugged');
-    await say(world, 'plugged');
-    expect(shown(world)).not.toHaveProperty('degraded');
+    await recordEvent(world, 'plugged');
+    expect(readInstance(world)).not.toHaveProperty('degraded');
   });
 
   test('raises-an-alarm-and-is-connected-again-which-clears-it', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const { serial = 0 } = world.port('web-p0') ?? {};
-    await say(world, 'unplugged');
+    await recordEvent(world, 'unplugged');
     await world.tick();
     expect(world.alarm('web')).toMatchObject({
       severity: 'critical',
       reason: { code: 'instance-degraded', host: 'h2' },
     });
     await world.settle();
-    expectWell(world, 'h2');
+    expectConnected(world, 'h2');
     expect(world.port('web-p0')?.serial).toBe(serial + 1);
     expect(world.addresses('web')).toEqual(['10.0.0.2']);
   });
 
   test('is-tried-again-less-and-less-often-for-ever-and-over-restarts', async () => {
-    const world = await withUnplugged();
+    const world = await startUnplugged();
     const calls = (): number => world.network.calls.list().filter(({ op }) => op === 'bind').length;
     const before = calls();
     for (let tick = 0; tick < 720; tick += 1) {
@@ -94,50 +99,50 @@ describe('an instance whose port is unplugged', () => {
     // An hour: about one a minute once the pauses have grown.
     expect(calls() - before).toBeGreaterThan(30);
     expect(calls() - before).toBeLessThan(70);
-    expect(shown(world).degraded?.lastTry).toContain('binding-failed');
-    expect(shown(world).degraded?.operation).toMatch(/^replug-/);
+    expect(readInstance(world).degraded?.lastTry).toContain('binding-failed');
+    expect(readInstance(world).degraded?.operation).toMatch(/^replug-/);
     expect(world.alarm('web')).toBeDefined();
     world.network.faults.disarm();
     for (let tick = 0; tick < 20; tick += 1) await world.tick();
-    expectWell(world, 'h2');
+    expectConnected(world, 'h2');
   });
 
   test('on-a-host-that-is-forced-down-says-so-and-is-connected-when-that-is-taken-back', async () => {
-    const world = await withUnplugged();
+    const world = await startUnplugged();
     const h2 = { id: 'h2', by: 'ann', reason: 'power' };
     await world.commit((fleet) => forceDownHost(fleet, { ...h2, nowMs: world.nowMs }));
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expect(replugOf(world.fleet, 'web')?.doc.reason).toMatchObject({ code: 'host-forced-down', host: 'h2' });
+    expect(openReplugItem(world.fleet, 'web')?.doc.reason).toMatchObject({ code: 'host-forced-down', host: 'h2' });
     world.network.faults.disarm();
     await world.commit((fleet) => clearForceDown(fleet, { ...h2, nowMs: world.nowMs }));
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expectWell(world, 'h2');
+    expectConnected(world, 'h2');
   });
 
   test('can-be-moved-and-is-well-where-it-arrives', async () => {
-    const world = await withUnplugged();
+    const world = await startUnplugged();
     const operation = await move(world);
     await world.settle();
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    expectWell(world, 'h4');
+    expectConnected(world, 'h4');
   });
 
   test('the-alarm-says-what-is-so-now: another trouble is not told in the words of the first', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
-    await say(world, 'unplugged');
+    await recordEvent(world, 'unplugged');
     await world.tick();
     expect(world.alarm('web')?.reason['trouble']).toContain('was reported as unplugged');
     const { sinceMs } = world.alarm('web') ?? {};
-    await say(world, 'failed');
+    await recordEvent(world, 'failed');
     await world.tick();
     expect(world.alarm('web')?.reason['trouble']).toContain('could not be plugged by its host');
     expect(world.alarm('web')?.sinceMs).toBe(sinceMs);
   });
 
   test('can-be-deleted-and-leaves-nothing', async () => {
-    const world = await withUnplugged();
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking(world) }));
+    const world = await startUnplugged();
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...commandBase(world) }));
     await world.settle();
     expect([world.instance('web'), world.port('web-p0'), world.alarm('web')]).toEqual([
       undefined,
@@ -149,16 +154,16 @@ describe('an instance whose port is unplugged', () => {
   });
 
   test('can-be-shelved', async () => {
-    const world = await withUnplugged();
-    await world.commit((fleet) => shelveInstance(fleet, { id: 'web', credentials: true, ...asking(world) }));
+    const world = await startUnplugged();
+    await world.commit((fleet) => shelveInstance(fleet, { id: 'web', hasCredentials: true, ...commandBase(world) }));
     await world.settle();
     expect([world.instance('web')?.state, world.alarm('web')]).toEqual(['shelved', undefined]);
     expect(world.open()).toEqual([]);
   });
 
   test('never: an answer to an order that is not the last one counts', async () => {
-    const world = await withUnplugged();
-    const waiting = replugOf(world.fleet, 'web')!;
+    const world = await startUnplugged();
+    const waiting = openReplugItem(world.fleet, 'web')!;
     const { serial = 0 } = world.port('web-p0') ?? {};
     const answered = (order: string): RecordStep | undefined => {
       const reason = { code: 'ports-bound-again', orders: [order] };
@@ -173,27 +178,27 @@ describe('an instance whose port is unplugged', () => {
 
 describe('a move', () => {
   test('goes-on-to-the-next-host-when-the-port-could-not-be-plugged', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'plug-failed', times: 9999 });
     const operation = await move(world);
     const { nowMs } = world;
     await world.settle();
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    expectWell(world, 'h5');
+    expectConnected(world, 'h5');
     expect(world.nowMs - nowMs).toBeLessThan(200_000);
   });
 
   test('hears-of-a-plug-again-that-nobody-heard', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'hang' });
     const operation = await move(world);
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    expectWell(world, 'h4');
+    expectConnected(world, 'h4');
   });
 
   test('that-nobody-says-is-plugged-anywhere-has-failed-and-the-instance-is-degraded', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', outcome: 'hang', times: 9999 });
     const operation = await move(world);
     for (let tick = 0; tick < 300; tick += 1) await world.tick();
@@ -204,7 +209,7 @@ describe('a move', () => {
     expect(world.alarm('web')).toBeDefined();
     world.network.faults.disarm();
     for (let tick = 0; tick < 60; tick += 1) await world.tick();
-    expectWell(world, world.instance('web')?.host ?? '');
+    expectConnected(world, world.instance('web')?.host ?? '');
   });
 });
 
@@ -215,7 +220,7 @@ describe('a build', () => {
     const { nowMs } = world;
     await world.create();
     await world.settle();
-    expectWell(world, 'h3');
+    expectConnected(world, 'h3');
     expect(world.nowMs - nowMs).toBeLessThan(200_000);
     expect(world.instance('web')?.attempts[0]).toMatchObject({
       host: 'h2',
@@ -227,22 +232,22 @@ describe('a build', () => {
 
 describe('a host that binds ports by itself is not bound for, and the wait says', () => {
   async function withUnpluggedAt(facts: Parameters<World['edit']>[1]): Promise<{ world: World; told: () => string }> {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     await world.edit('h2', facts);
-    await say(world, 'unplugged');
+    await recordEvent(world, 'unplugged');
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
     expect(world.port('web-p0')?.binding?.host).toBe('h2');
-    return { world, told: () => shown(world).degraded?.lastTry ?? '' };
+    return { world, told: () => readInstance(world).degraded?.lastTry ?? '' };
   }
 
   test('of-a-driver-that-it-is-its-to-do-and-ends-with-its-word', async () => {
     const { world, told } = await withUnpluggedAt({ bindsAt: 'driver' });
     expect(told()).toContain('only its driver can connect them');
     expect(told()).not.toContain('pgrade');
-    await say(world, 'plugged');
+    await recordEvent(world, 'plugged');
     await world.settle();
-    expectWell(world, 'h2');
+    expectConnected(world, 'h2');
   });
 
   test('of-old-agents-how-many-and-binds-when-they-are-upgraded', async () => {
@@ -250,13 +255,13 @@ describe('a host that binds ports by itself is not bound for, and the wait says'
     expect(told()).toContain('have service version 3 (below it: 1)');
     await world.edit('h2', { serviceVersion: 3 });
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expectWell(world, 'h2');
+    expectConnected(world, 'h2');
   });
 });
 
 /** Drained off h2, it runs at h4, where the back end binds it no more. */
-async function withMovedAndDegraded(): Promise<{ readonly world: World; readonly operation: string }> {
-  const world = await withActive('simulated');
+async function startMovedAndDegraded(): Promise<{ readonly world: World; readonly operation: string }> {
+  const world = await startActive('simulated');
   world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
   const operation = await drain(world, 'h2');
   for (let tick = 0; world.instance('web')?.host === 'h2'; tick += 1) {
@@ -270,7 +275,7 @@ async function withMovedAndDegraded(): Promise<{ readonly world: World; readonly
 }
 
 async function drain(world: World, host: string): Promise<string> {
-  const command = { hosts: [host], drain: true, ...asking(world) };
+  const command = { hosts: [host], drain: true, ...commandBase(world) };
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
@@ -286,7 +291,7 @@ function expectWaitsFor(world: World, operation: string, from: string): void {
 
 describe('a drain', () => {
   test('does-not-end-because-an-operator-moves-on-what-it-moved-and-fails', async () => {
-    const { world, operation } = await withMovedAndDegraded();
+    const { world, operation } = await startMovedAndDegraded();
     const second = await move(world);
     await world.settle();
     expect(world.operationDoc(second)?.state).toBe('failed');
@@ -294,22 +299,22 @@ describe('a drain', () => {
     expectWaitsFor(world, operation, 'h2');
     world.network.faults.disarm();
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expectWell(world, 'h4');
+    expectConnected(world, 'h4');
     expectDrained(world, operation, 'h2');
   });
 
   test('ends-when-an-operator-moves-on-what-it-moved-to-where-it-is-connected', async () => {
-    const { world, operation } = await withMovedAndDegraded();
+    const { world, operation } = await startMovedAndDegraded();
     world.network.faults.disarm();
     world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
     await move(world, { target: 'h5' });
     await world.settle();
-    expectWell(world, 'h5');
+    expectConnected(world, 'h5');
     expectDrained(world, operation, 'h2');
   });
 
   test('goes-on-waiting-when-the-host-that-it-moved-something-to-is-drained-as-well', async () => {
-    const { world, operation } = await withMovedAndDegraded();
+    const { world, operation } = await startMovedAndDegraded();
     world.network.faults.disarm();
     world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
     world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
@@ -325,13 +330,13 @@ describe('a drain', () => {
     expectWaitsFor(world, second, 'h4');
     world.network.faults.disarm();
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expectWell(world, 'h5');
+    expectConnected(world, 'h5');
     expectDrained(world, operation, 'h2');
     expectDrained(world, second, 'h4');
   });
 
   test('waits-for-what-was-on-its-host-in-the-course-of-a-move-and-is-not-connected-where-that-ends', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
     await move(world);
     const until = async (host: string): Promise<void> => {
@@ -348,12 +353,12 @@ describe('a drain', () => {
     expectWaitsFor(world, operation, 'h4');
     world.network.faults.disarm();
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
-    expectWell(world, 'h5');
+    expectConnected(world, 'h5');
     expectDrained(world, operation, 'h4');
   });
 
   test('waits-for-what-an-operator-moved-off-its-host-and-is-not-connected', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
     await move(world);
     const operation = await drain(world, 'h2');
@@ -370,7 +375,7 @@ describe('a drain', () => {
   });
 
   test('an-instance-that-is-not-connected-where-it-was-moved-counts-as-not-moved', async () => {
-    const { world, operation } = await withMovedAndDegraded();
+    const { world, operation } = await startMovedAndDegraded();
     expect(findHost(world.fleet, 'h2')?.doc.state).toBe('draining');
     expect(world.operationDoc(operation)?.state).toBe('running');
     expect(world.item(operation, 'h2')).toMatchObject({
@@ -379,7 +384,7 @@ describe('a drain', () => {
     });
     world.network.faults.disarm();
     for (let tick = 0; tick < 20; tick += 1) await world.tick();
-    expectWell(world, 'h4');
+    expectConnected(world, 'h4');
     expect(findHost(world.fleet, 'h2')?.doc.state).toBe('drained');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
   });

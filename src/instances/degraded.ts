@@ -3,8 +3,8 @@
 // is degraded (a move, a delete, a shelving) goes on as of any other.
 import type { FleetReader, Reason } from '../fleet/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type StoredItem } from '../operations/index.ts';
-import { backEndOf, plugEvent, type StoredPort } from '../network/index.ts';
-import type { Failed } from './faults.ts';
+import { capabilitiesOf, latestPlugEvent, type StoredPort } from '../network/index.ts';
+import type { AttemptFailure } from './faults.ts';
 import { INSTANCE } from './model.ts';
 import { portsOf, type StoredInstance } from './place.ts';
 
@@ -15,7 +15,7 @@ import { portsOf, type StoredInstance } from './place.ts';
 export const PORT_TROUBLES = ['unbound', 'not-plugged', 'unplugged', 'plug-failed'] as const;
 export type PortTrouble = (typeof PORT_TROUBLES)[number];
 
-export interface TroubledPort {
+export interface DisconnectedPort {
   readonly port: StoredPort;
   readonly trouble: PortTrouble;
   /** Since when nothing was said that makes it better. */
@@ -23,16 +23,16 @@ export interface TroubledPort {
 }
 
 /** Whether its back end says when a host has connected it. Of the others a binding is all there is to know. */
-export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {
-  return backEndOf(fleet, port.doc.network).events;
+export function reportsPlugEvents(fleet: FleetReader, port: StoredPort): boolean {
+  return capabilitiesOf(fleet, port.doc.network).events;
 }
 
 /** What keeps a port from being connected at a host; undefined when it is, by all that is known. */
-function troubleOf(fleet: FleetReader, port: StoredPort, host: string): TroubledPort | undefined {
+function troubleOf(fleet: FleetReader, port: StoredPort, host: string): DisconnectedPort | undefined {
   const { binding, changedAtMs } = port.doc;
   if (binding?.host !== host) return { port, trouble: 'unbound', sinceMs: changedAtMs };
-  if (!tellsOfPlugs(fleet, port)) return undefined;
-  const event = plugEvent(fleet, port);
+  if (!reportsPlugEvents(fleet, port)) return undefined;
+  const event = latestPlugEvent(fleet, port);
   switch (event?.name) {
     case 'plugged':
       return undefined;
@@ -46,20 +46,20 @@ function troubleOf(fleet: FleetReader, port: StoredPort, host: string): Troubled
 }
 
 /** The ports that are not connected where the instance is, in the order of its NICs. */
-export function troubledPorts(fleet: FleetReader, { doc }: Pick<StoredInstance, 'doc'>): TroubledPort[] {
+export function disconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
   return portsOf(fleet, doc).flatMap((port) => troubleOf(fleet, port, doc.host ?? '') ?? []);
 }
 
 /** The same of an instance that is said to be in service; whoever works on it says by itself how its ports are. */
-export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): TroubledPort[] {
-  return instance.doc.state === 'active' ? troubledPorts(fleet, instance) : [];
+export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
+  return instance.doc.state === 'active' ? disconnectedPorts(fleet, instance) : [];
 }
 
 /** In the names of operations that connect ports again, so that an item is known by its operation's name. */
 export const REPLUG_PREFIX = 'replug-';
 
 /** The item that connects the ports of an instance again. */
-export function replugOf(fleet: FleetReader, instance: string): StoredItem | undefined {
+export function openReplugItem(fleet: FleetReader, instance: string): StoredItem | undefined {
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance))];
   return open.find(({ doc }) => doc.operation.startsWith(REPLUG_PREFIX));
 }
@@ -74,28 +74,28 @@ const TROUBLES: Readonly<Record<PortTrouble, string>> = {
 };
 
 /** `port p1 (NIC 0, network lan) is not bound to its host`. */
-function troubleText({ port: { id, doc }, trouble }: TroubledPort): string {
+function troubleText({ port: { id, doc }, trouble }: DisconnectedPort): string {
   return `port ${id} (NIC ${doc.nic ?? 0}, network ${doc.network}) ${TROUBLES[trouble]}`;
 }
 
 /** Ports beyond these are not named in a sentence. */
 const NAMED_MAX = 3;
 
-export function troublesText(troubled: readonly TroubledPort[]): string {
+export function troublesText(troubled: readonly DisconnectedPort[]): string {
   const named = troubled.slice(0, NAMED_MAX).map(troubleText);
   const more = troubled.length - named.length;
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-export function degradedReason({ id, doc }: StoredInstance, troubled: readonly TroubledPort[]): Reason {
+export function degradedReason({ id, doc }: StoredInstance, troubled: readonly DisconnectedPort[]): Reason {
   return { code: DEGRADED, instance: id, host: doc.host, trouble: troublesText(troubled) };
 }
 
 /** How long the network may take to report the ports of a build or a move as plugged. */
-export const PLUG_WAIT_MS = 300_000;
+export const PLUG_TIMEOUT_MS = 300_000;
 
 /** The fault of a try whose ports were not plugged: because somebody said so, or because nobody said anything in time. */
-export function notPlugged(failed: TroubledPort | undefined): Failed {
+export function notPluggedFailure(failed: DisconnectedPort | undefined): AttemptFailure {
   if (failed === undefined) return { fault: 'not-plugged' };
   return { fault: 'not-plugged', text: `The network reported that ${troubleText(failed)}.` };
 }

@@ -18,16 +18,23 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { cleaningOf, freshKey, itemsOfHost } from './clean.ts';
-import { answeredDestroy, destroyTask, observedRelease, toDestroy, toRelease, type Finish } from './end-steps.ts';
-import { released } from './give-up.ts';
+import { beginSweep, uniqueSweepKey, itemsOfHost } from './clean.ts';
+import {
+  handleDestroyAnswer,
+  composeDestroyTask,
+  handleReleaseOutcome,
+  planDestroy,
+  planRelease,
+  type ReleaseFinisher,
+} from './end-steps.ts';
+import { releaseHoldings } from './give-up.ts';
 import { INSTANCE } from './model.ts';
 import type { StoredInstance } from './place.ts';
-import { beginWork, instancesNamed, type Work } from './work.ts';
+import { beginInstanceOperation, resolveInstances, type OperationRequest } from './work.ts';
 
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 
-export interface DeleteInstances extends Work {
+export interface DeleteInstances extends OperationRequest {
   readonly ids: readonly string[];
 }
 
@@ -39,14 +46,14 @@ export function deleteInstances(
   const running = runningDeletion(fleet, ids);
   if (running !== undefined) return accept([], { operation: running });
   // A deletion that failed, by its deadline, is begun anew.
-  const instances = instancesNamed(fleet, ids, 'among-them');
+  const instances = resolveInstances(fleet, ids, 'among-them');
   if ('code' in instances) return refuse(instances);
-  const begun = beginWork(fleet, instances, command, {
+  const begun = beginInstanceOperation(fleet, instances, command, {
     kind: 'instance-delete',
     title: (what) => `delete ${what}`,
     step: 'stop',
   });
-  return accept([...instances.map((one) => leaving(one, by, nowMs)), ...begun], { operation });
+  return accept([...instances.map((one) => markDeleting(one, by, nowMs)), ...begun], { operation });
 }
 
 /** The operation that deletes all of these already: whoever asks again hears of the same one. */
@@ -65,15 +72,15 @@ function isDeletion(fleet: FleetReader, item: StoredItem): boolean {
   return fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === instanceDelete.name;
 }
 
-function leaving({ id, doc }: StoredInstance, by: string, nowMs: number): Change {
+function markDeleting({ id, doc }: StoredInstance, by: string, nowMs: number): Change {
   return put(INSTANCE, id, { ...doc, state: 'deleting', changedBy: by, changedAtMs: nowMs });
 }
 
 /** The changes that begin the deletion of an instance whose build is cancelled. */
-export function deletionOf(instance: StoredInstance, key: string, nowMs: number): Change[] {
+export function beginDeletion(instance: StoredInstance, key: string, nowMs: number): Change[] {
   const by = 'operation:instance-build';
   return [
-    leaving(instance, by, nowMs),
+    markDeleting(instance, by, nowMs),
     ...newOperation({
       id: `delete-${key}` as OperationId,
       kind: 'instance-delete',
@@ -105,16 +112,16 @@ export const instanceDelete: OperationKind = {
       return nextStep(fleet, item, instance, nowMs);
     }),
 
-  observe: (fleet, item, outcome, nowMs) => observedRelease(fleet, item, { outcome, nowMs, finish }),
-  task: (fleet, item) => destroyTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
+  observe: (fleet, item, outcome, nowMs) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
+  task: (fleet, item) => composeDestroyTask(fleet, item),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => handleDestroyAnswer(fleet, item, answer, nowMs),
 
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
 /** It is gone, with whatever it held. */
-const finish: Finish = (fleet, _item, { id, doc }, nowMs) => ({
-  changes: [remove(INSTANCE, id), ...released(fleet, id, doc, { by: 'operation:instance-delete', nowMs })],
+const finish: ReleaseFinisher = (fleet, _item, { id, doc }, nowMs) => ({
+  changes: [remove(INSTANCE, id), ...releaseHoldings(fleet, id, doc, { by: 'operation:instance-delete', nowMs })],
   progress: { state: 'done' },
 });
 
@@ -126,11 +133,11 @@ function nextStep(
 ): readonly PlannedStep[] {
   switch (item.doc.step) {
     case 'stop':
-      return [stopped(fleet, item, instance, nowMs)];
+      return [planStop(fleet, item, instance, nowMs)];
     case 'destroy':
-      return toDestroy(fleet, item, instance, nowMs);
+      return planDestroy(fleet, item, instance, nowMs);
     case 'release':
-      return toRelease(fleet, item, { instance, nowMs, finish });
+      return planRelease(fleet, item, { instance, nowMs, finish });
     default:
       throw new Error(`instance-delete has no step "${item.doc.step}"`);
   }
@@ -139,16 +146,16 @@ function nextStep(
 /** Of several deletions that have done nothing yet, those begun later wait for the first: were each to wait for all others, none would end. */
 function isLaterDeletion(fleet: FleetReader, item: StoredItem, other: StoredItem): boolean {
   if (other.doc.step !== 'stop' || !isDeletion(fleet, other)) return false;
-  const [mine, theirs] = [item, other].map((one) => beganAtMs(fleet, one));
+  const [mine, theirs] = [item, other].map((one) => startedAtMs(fleet, one));
   return mine === theirs ? item.id < other.id : (mine ?? 0) < (theirs ?? 0);
 }
 
-function beganAtMs(fleet: FleetReader, { doc }: StoredItem): number | undefined {
+function startedAtMs(fleet: FleetReader, { doc }: StoredItem): number | undefined {
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.createdAtMs;
 }
 
 /** Whatever else is under way for the instance sees that it is leaving, and ends. */
-function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
+function planStop(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
     (other) => other.id !== item.id && !isSweep(fleet, other) && !isLaterDeletion(fleet, item, other),
   );
@@ -157,18 +164,17 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
     return wait(item, { code: 'other-work-ends-first', instance: instance.id });
   }
   const { host } = instance.doc;
-  const { attempt } = item.doc;
-  const changes = sweepsOfMove(fleet, item, instance, nowMs);
+  const changes = sweepMoveEnds(fleet, item, instance, nowMs);
   const expects = [expectUnchanged(INSTANCE, instance)];
   if (host === undefined) return record(item, { state: 'running', step: 'release' }, { changes, expects });
   return record(item, { state: 'running', step: 'destroy', host }, { changes, expects });
 }
 
 /** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */
-function sweepsOfMove(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
+function sweepMoveEnds(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
   const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
   const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);
-  return other === undefined ? [] : cleaningOf(id, other, freshKey(fleet, `${item.id}:move`, nowMs), nowMs);
+  return other === undefined ? [] : beginSweep(id, other, uniqueSweepKey(fleet, `${item.id}:move`, nowMs), nowMs);
 }
 
 function isSweep(fleet: FleetReader, item: StoredItem): boolean {

@@ -3,7 +3,7 @@
 // addresses, which must not become anybody else's.
 import { idOf, mark, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import { unasked } from '../network/index.ts';
+import { undeliveredReason } from '../network/index.ts';
 import {
   backoffMs,
   decideLater,
@@ -16,17 +16,17 @@ import {
   type Task,
   type TaskAnswer,
 } from '../operations/index.ts';
-import { endNics } from './build-answers.ts';
-import { cleaningOf, freshKey } from './clean.ts';
+import { composeReleaseNics } from './build-answers.ts';
+import { beginSweep, uniqueSweepKey } from './clean.ts';
 import { INSTANCE } from './model.ts';
-import { endOrder, outsidePorts } from './orders.ts';
-import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+import { composeReleaseOrder, nonInlinePorts } from './orders.ts';
+import { isFencedOrRemoved, portsOf, type StoredInstance } from './place.ts';
 
 /** The host that made the ports has destroyed the instance and released them. */
-const HOST_RELEASED = 'released-by-host';
+const RELEASED_BY_HOST = 'released-by-host';
 
 /** What an operation that ends an instance commits last, and how its item ends. */
-export type Finish = (
+export type ReleaseFinisher = (
   fleet: FleetReader,
   item: StoredItem,
   instance: StoredInstance,
@@ -37,20 +37,23 @@ export function instanceOf(fleet: FleetReader, item: StoredItem): StoredInstance
   return fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
 }
 
-export function destroyTask(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined {
+export function composeDestroyTask(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined {
   const instance = instanceOf(fleet, item);
   if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance === undefined) return undefined;
   // A host that made the ports by itself also deletes those that are Muster's.
   const ports = instance.doc.path.create === 'host' ? 'delete-own' : 'leave';
-  return { kind: 'destroy', args: { instance: instance.id, nics: endNics(fleet, instance), ports } };
+  return { kind: 'destroy', args: { instance: instance.id, nics: composeReleaseNics(fleet, instance), ports } };
 }
 
-export function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+export function handleDestroyAnswer(
+  fleet: FleetReader,
+  item: StoredItem,
+  answer: TaskAnswer,
+  nowMs: number,
+): RecordStep {
   const path = instanceOf(fleet, item)?.doc.path;
-  const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
-  const { attempt } = item.doc;
-  if (answer.outcome === 'done')
-    return record(item, { state: 'running', step: 'release', attempt, host: null, ...told });
+  const told = path?.create === 'host' ? { reason: { code: RELEASED_BY_HOST } } : {};
+  if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
   const reason = {
     code: 'not-destroyed',
     instance: item.doc.target.id,
@@ -60,7 +63,7 @@ export function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: Ta
   return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
 }
 
-export function toDestroy(
+export function planDestroy(
   fleet: FleetReader,
   item: StoredItem,
   instance: StoredInstance,
@@ -68,11 +71,11 @@ export function toDestroy(
 ): readonly PlannedStep[] {
   const host = item.doc.host ?? '';
   const stored = findHost(fleet, host);
-  if (isConfirmedGone(fleet, host)) {
+  if (isFencedOrRemoved(fleet, host)) {
     // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
-    const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, freshKey(fleet, item.id, nowMs), nowMs);
-    const { attempt } = item.doc;
-    return [record(item, { state: 'running', step: 'release', attempt, host: null }, { changes: sweep })];
+    const sweep =
+      stored === undefined ? [] : beginSweep(instance.id, host, uniqueSweepKey(fleet, item.id, nowMs), nowMs);
+    return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
   }
   // A host that is only silent may still run it: its addresses are not given to anybody else.
   if (stored?.doc.connection.state !== 'up') {
@@ -83,42 +86,50 @@ export function toDestroy(
   return [record(item, { state: 'running', step: 'destroy', attempt: item.doc.attempt + 1 })];
 }
 
-export function toRelease(
+export function planRelease(
   fleet: FleetReader,
   item: StoredItem,
-  { instance, nowMs, finish }: { readonly instance: StoredInstance; readonly nowMs: number; readonly finish: Finish },
+  {
+    instance,
+    nowMs,
+    finish,
+  }: { readonly instance: StoredInstance; readonly nowMs: number; readonly finish: ReleaseFinisher },
 ): readonly PlannedStep[] {
-  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  if (outside.length === 0) return [decideLater(item, (at, atMs) => [finished(at, item, atMs, finish)])];
+  const outside = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
+  if (outside.length === 0) return [decideLater(item, (at, atMs) => [commitFinish(at, item, atMs, finish)])];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  const args = endOrder(fleet, 'release', instance, outside) as unknown as Readonly<Record<string, unknown>>;
+  const args = composeReleaseOrder(fleet, 'release', instance, outside) as unknown as Readonly<Record<string, unknown>>;
   const action = { driver: 'network', item: item.id, step: 'release', attempt: item.doc.attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
 /** One port's fault does not stop the others: the back end has gone through all of them, and is asked again for the rest. */
-export function observedRelease(
+export function handleReleaseOutcome(
   fleet: FleetReader,
   item: StoredItem,
-  { outcome, nowMs, finish }: { readonly outcome: ActionOutcome; readonly nowMs: number; readonly finish: Finish },
+  {
+    outcome,
+    nowMs,
+    finish,
+  }: { readonly outcome: ActionOutcome; readonly nowMs: number; readonly finish: ReleaseFinisher },
 ): RecordStep {
   const instance = instanceOf(fleet, item);
   if (instance === undefined) return record(item, { state: 'done', step: 'release' });
   const answers = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts?.['ports'] : undefined;
   const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
   const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
-  if (left?.length === 0) return finished(fleet, item, nowMs, finish);
+  if (left?.length === 0) return commitFinish(fleet, item, nowMs, finish);
   // Without credentials the back end was not even asked: what the host made by itself it has let go of by itself.
-  if (unasked(outcome) !== undefined && item.doc.reason?.code === HOST_RELEASED)
-    return finished(fleet, item, nowMs, finish);
+  if (undeliveredReason(outcome) !== undefined && item.doc.reason?.code === RELEASED_BY_HOST)
+    return commitFinish(fleet, item, nowMs, finish);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
-  const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
+  const reason = undeliveredReason(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
   const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 
 /** Whatever it holds when it goes, also what it got since it was looked at. */
-function finished(fleet: FleetReader, item: StoredItem, nowMs: number, finish: Finish): RecordStep {
+function commitFinish(fleet: FleetReader, item: StoredItem, nowMs: number, finish: ReleaseFinisher): RecordStep {
   const instance = instanceOf(fleet, item);
   if (instance === undefined) return record(item, { state: 'done', step: 'release' });
   const { changes, progress } = finish(fleet, item, instance, nowMs);

@@ -4,27 +4,27 @@ import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '.
 import { findHost, type PlannedEvacuation } from '../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
-import { DESTROYS_BY_INSTANCE, isHold } from './clean.ts';
+import { CLEAN_ITEMS_BY_INSTANCE, isHold } from './clean.ts';
 import {
   GROUP,
-  hostsLeft,
+  vacatedHosts,
   INSTANCE,
   INSTANCES_BY_GROUP,
-  INSTANCES_MOVING_BY_GROUP,
-  isUnderWay,
+  RELOCATING_INSTANCES_BY_GROUP,
+  isRelocating,
   type Instance,
 } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
-const PAUSE_MIN_MS = 10_000;
-const PAUSE_MAX_MS = 10 * 60_000;
+const BACKOFF_MIN_MS = 10_000;
+const BACKOFF_MAX_MS = 10 * 60_000;
 
 /**
  * A move or rebuild off a leaving host that failed is tried again after a pause as long as the host was leaving by then: each pause
  * is about twice the one before, and nothing has to be remembered for it. A rebuild has its own pauses, from when somebody vouched
  * for the host being off: it does not wait because a move failed before.
  */
-export function pauseAfterFailure(
+export function backoffAfterFailure(
   fleet: FleetReader,
   { id, doc }: StoredInstance,
   host: string,
@@ -36,7 +36,7 @@ export function pauseAfterFailure(
   if (leaving === undefined || fault === undefined || (move !== undefined) !== ofMove) return undefined;
   const sinceMs = Math.max(leaving.atMs, forcedDown?.atMs ?? 0);
   if (fault.atMs < sinceMs) return undefined;
-  const pauseMs = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, fault.atMs - sinceMs));
+  const pauseMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, fault.atMs - sinceMs));
   const untilMs = fault.atMs + pauseMs;
   if (nowMs >= untilMs) return undefined;
   if (!ofMove) mark('rebuild-paused');
@@ -45,14 +45,14 @@ export function pauseAfterFailure(
 }
 
 /** Those beyond what their group bears wait. What is under way of a group counts, whoever began it. */
-export function withinGroups(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
+export function limitByGroup(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
   const begun = new Map<string, number>();
   return planned.map((one) => {
     if (one.evacuation.kind !== 'move' && one.evacuation.kind !== 'rebuild') return one;
     const group = fleet.get(INSTANCE, idOf(INSTANCE, one.tenant.id))?.doc.place.group;
     const limit = group === undefined ? undefined : limitOf(fleet, group);
     if (group === undefined || limit === undefined) return one;
-    const moving = fleet.countOf(INSTANCES_MOVING_BY_GROUP, group) + (begun.get(group) ?? 0);
+    const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group) + (begun.get(group) ?? 0);
     if (moving < limit) {
       begun.set(group, (begun.get(group) ?? 0) + 1);
       return one;
@@ -70,31 +70,31 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
  * The host that it left, or that it has come to rest on, and those that hold a copy of it; those of its group, where others waited
  * for it; and a host that need not hold a copy any more.
  */
-export function touchedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
+export function affectedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
   if (kind === PORT.name || kind === NETWORK_EVENT.name) {
-    return waitingFor(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
+    return hostsWaitingForPort(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
   }
   if (before === undefined) return [];
-  if (kind === ITEM.name) return released(before.doc as Item, after?.doc as Item | undefined);
+  if (kind === ITEM.name) return releasedHolds(before.doc as Item, after?.doc as Item | undefined);
   if (kind !== INSTANCE.name) return [];
   const [was, is] = [before.doc as Instance, after?.doc as Instance | undefined];
-  const settled = isUnderWay(was.state) && !(is !== undefined && isUnderWay(is.state));
+  const settled = isRelocating(was.state) && !(is !== undefined && isRelocating(is.state));
   if (!settled && was.host === is?.host && was.state === is?.state) return [];
-  const hosts = [was.host, was.move?.from, ...hostsLeft(was), is?.host].filter((host) => host !== undefined);
+  const hosts = [was.host, was.move?.from, ...vacatedHosts(was), is?.host].filter((host) => host !== undefined);
   if (!settled) return hosts;
-  const holding = [...fleet.find(DESTROYS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
+  const holding = [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
   return [...hosts, ...holding, ...hostsOfGroup(fleet, was.place.group)];
 }
 
-function released(was: Item, is: Item | undefined): readonly string[] {
+function releasedHolds(was: Item, is: Item | undefined): readonly string[] {
   return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
 }
 
 /** The hosts whose drains wait for the instance of a port to be connected where it is by now. */
-function waitingFor(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
+function hostsWaitingForPort(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
   if (doc?.instance === undefined) return [];
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, doc.instance))?.doc;
-  return instance === undefined ? [] : hostsLeft(instance);
+  return instance === undefined ? [] : vacatedHosts(instance);
 }
 
 /** Only where a limit made somebody wait: it costs a look at the whole group. */

@@ -12,14 +12,14 @@ import { flavor, fixtureF, hostF } from './reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-function planned(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
+function planEvacuations(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
   const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
   return instanceEvacuator.plan(fleet, leavers, nowMs);
 }
 
 /** A line for each tenant of these hosts. */
 function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
-  return planned(fleet, hosts, nowMs).map((one) => {
+  return planEvacuations(fleet, hosts, nowMs).map((one) => {
     const { evacuation } = one;
     const to = 'to' in evacuation ? ` to ${evacuation.to}` : '';
     const what = evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind}${to}`;
@@ -27,7 +27,7 @@ function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
   });
 }
 
-async function withTwo(): Promise<World> {
+async function startTwo(): Promise<World> {
   const world = await World.of();
   await world.create({ count: 2 });
   await world.settle();
@@ -37,7 +37,7 @@ async function withTwo(): Promise<World> {
 async function evacuate(world: World, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
-    const begun = instanceEvacuator.begin(fleet, planned(fleet, [host], world.nowMs), how);
+    const begun = instanceEvacuator.begin(fleet, planEvacuations(fleet, [host], world.nowMs), how);
     if ('code' in begun) return { kind: 'refuse', refusal: begun };
     return accept(begun.changes, begun.operations);
   });
@@ -45,14 +45,14 @@ async function evacuate(world: World, host: string): Promise<readonly string[]> 
 
 describe('an evacuation plans', () => {
   test('live-moves-from-a-host-that-is-up', async () => {
-    const world = await withTwo();
+    const world = await startTwo();
     expect(tenants(world, 'h2')).toEqual(['instance web-1: move to h4', 'instance web-2: move to h4']);
     expect(tenants(world, 'h1')).toEqual([]);
   });
 
   test('nothing-for-a-host-that-is-only-down', async () => {
-    const world = await withTwo();
-    await world.goDown('h2');
+    const world = await startTwo();
+    await world.disconnectHost('h2');
     expect(tenants(world, 'h2')).toEqual([
       'instance web-1: wait for host-silent',
       'instance web-2: wait for host-silent',
@@ -60,8 +60,8 @@ describe('an evacuation plans', () => {
   });
 
   test('rebuilds-from-a-host-that-is-forced-down', async () => {
-    const world = await withTwo();
-    await world.goDown('h2');
+    const world = await startTwo();
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
     expect(tenants(world, 'h2')).toEqual(['instance web-1: rebuild to h4', 'instance web-2: rebuild to h4']);
   });
@@ -85,7 +85,7 @@ describe('an evacuation plans', () => {
     await world.create();
     await world.settle();
     const { fleet, nowMs } = world;
-    const [web] = planned(fleet, ['h2'], nowMs);
+    const [web] = planEvacuations(fleet, ['h2'], nowMs);
     const message = expect.stringContaining('"muster hosts tenants h2" says what the hosts lack') as string;
     expect(web?.evacuation).toEqual({ kind: 'wait', reason: { code: 'no-valid-host', instance: 'web', message } });
   });
@@ -112,11 +112,11 @@ describe('an evacuation plans', () => {
   );
 
   test('waits-for-what-is-under-way, and for what is on its way there', async () => {
-    const world = await withTwo();
+    const world = await startTwo();
     const by = { by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     const move = { ids: ['web-1'], kind: 'live' as const, operation: world.operation(), ...by };
     await world.commit((fleet) => moveInstances(fleet, move));
-    await world.until(move.operation, 'web-1', 'prepare');
+    await world.runUntilStep(move.operation, 'web-1', 'prepare');
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web-2'], operation: world.operation(), ...by }));
     expect(tenants(world, 'h2')).toEqual([
       'instance web-1: wait for other-work-ends-first',
@@ -126,7 +126,7 @@ describe('an evacuation plans', () => {
   });
 
   test('changes-nothing-by-planning', async () => {
-    const world = await withTwo();
+    const world = await startTwo();
     const before = JSON.stringify([world.claim('web-1'), world.claim('web-2')]);
     tenants(world, 'h2');
     expect(JSON.stringify([world.claim('web-1'), world.claim('web-2')])).toBe(before);
@@ -137,7 +137,7 @@ describe('an evacuation plans', () => {
 
 describe('an evacuation begins', () => {
   test('moves', async () => {
-    const world = await withTwo();
+    const world = await startTwo();
     const operations = await evacuate(world, 'h2');
     await world.settle();
     expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded']);
@@ -147,8 +147,8 @@ describe('an evacuation begins', () => {
   });
 
   test('rebuilds', async () => {
-    const world = await withTwo();
-    await world.goDown('h2');
+    const world = await startTwo();
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
     const operations = await evacuate(world, 'h2');
     await world.settle();
@@ -158,8 +158,8 @@ describe('an evacuation begins', () => {
   });
 
   test('nothing-when-all-wait', async () => {
-    const world = await withTwo();
-    await world.goDown('h2');
+    const world = await startTwo();
+    await world.disconnectHost('h2');
     expect(await evacuate(world, 'h2')).toEqual([]);
   });
 });

@@ -24,18 +24,24 @@ import {
 import type { Decision } from '../journal/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
 import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
-import { abandoned } from './abandon.ts';
-import { heldOn } from './clean.ts';
-import { degradedReason, troubledPorts } from './degraded.ts';
-import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
-import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, INSTANCES_UNSETTLED, isUnderWay } from './model.ts';
+import { abandonInstances } from './abandon.ts';
+import { instancesHeldOn } from './clean.ts';
+import { degradedReason, disconnectedPorts } from './degraded.ts';
+import { backoffAfterFailure, affectedHosts, limitByGroup } from './evacuation-pace.ts';
+import {
+  INSTANCE,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_LEAVING_HOST,
+  INSTANCES_BY_VACATED_HOST,
+  isRelocating,
+} from './model.ts';
 import { moveInstances } from './move.ts';
-import { explainNowhere, heldTogether, nowhere } from './nowhere.ts';
-import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
+import { explainNoValidHost, affinityBlockReason, noValidHostReason } from './nowhere.ts';
+import { isUnavailable, isFencedOrRemoved, placeInstance, portsOf, type StoredInstance } from './place.ts';
 import { rebuildInstances } from './rebuild.ts';
-import { anew } from './shelve.ts';
+import { resetPlacement } from './shelve.ts';
 
-const HOW = 'live';
+const MOVE_KIND = 'live';
 
 export const instanceEvacuator: Evacuator = {
   name: 'instances',
@@ -46,77 +52,77 @@ export const instanceEvacuator: Evacuator = {
     const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
       doc.role === 'move' ? [doc.instance] : [],
     );
-    const going = [...fleet.find(INSTANCES_LEAVING, host)].map(({ id }): string => id);
-    return [...new Set([...here, ...coming, ...going, ...heldOn(fleet, host)])]
+    const going = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
+    return [...new Set([...here, ...coming, ...going, ...instancesHeldOn(fleet, host)])]
       .sort()
       .map((id) => ({ kind: INSTANCE.name, id }));
   },
 
-  dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_LEAVING, OPEN_ITEMS_BY_HOST],
+  dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_BY_LEAVING_HOST, OPEN_ITEMS_BY_HOST],
 
-  countLeaving: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
-  findUnsettled: (fleet, host) => unsettledFrom(fleet, host),
-  remainingTenants: (fleet, host) => stayingOn(fleet, host),
-  limitDisruption: (fleet, planned) => withinGroups(fleet, planned),
-  hostsAffectedBy: (fleet, change) => touchedHosts(fleet, change),
+  countLeaving: (fleet, host) => fleet.countOf(INSTANCES_BY_LEAVING_HOST, host),
+  findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
+  remainingTenants: (fleet, host) => remainingTenants(fleet, host),
+  limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
+  hostsAffectedBy: (fleet, change) => affectedHosts(fleet, change),
 
   plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => runAllSteps(planSteps(trial, leavers, { nowMs }))),
   planInSteps: planSteps,
   trialKinds: [CLAIM.name],
 
   begin: (fleet, planned, how) => {
-    const moved = begunWith(planned, 'move', (ids) =>
-      moveInstances(fleet, { ids, kind: HOW, ...named(how, 'instance-moves') }),
+    const moved = beginOfKind(planned, 'move', (ids) =>
+      moveInstances(fleet, { ids, kind: MOVE_KIND, ...nameOperation(how, 'instance-moves') }),
     );
     if ('code' in moved) return moved;
-    const rebuilt = begunWith(planned, 'rebuild', (ids) =>
-      rebuildInstances(fleet, { ids, ...named(how, 'instance-rebuilds') }),
+    const rebuilt = beginOfKind(planned, 'rebuild', (ids) =>
+      rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }),
     );
     if ('code' in rebuilt) return rebuilt;
     const operations = [...moved.operations, ...rebuilt.operations];
     return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]), operations };
   },
 
-  abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),
+  abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 };
 
 /** A move that ended this long before its host began to leave is no part of that, whatever the clocks of servers say. */
 const LONG_BEFORE_MS = 3600 * 1000;
 
 /** Those that run elsewhere by now without being connected there. One that is still moved on from there says so too. */
-function* unsettledFrom(fleet: FleetReader, host: string): Iterable<Reason> {
+function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
   const sinceMs = (findHost(fleet, host)?.doc.leaving?.atMs ?? 0) - LONG_BEFORE_MS;
-  for (const instance of fleet.find(INSTANCES_UNSETTLED, host)) {
+  for (const instance of fleet.find(INSTANCES_BY_VACATED_HOST, host)) {
     if (instance.doc.changedAtMs < sinceMs) continue;
-    const troubled = troubledPorts(fleet, instance);
+    const troubled = disconnectedPorts(fleet, instance);
     if (troubled.length > 0) yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
   }
 }
 
-function* stayingOn(fleet: FleetReader, host: string): Iterable<Tenant> {
+function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
   for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {
-    if (!isUnderWay(doc.state)) yield { kind: INSTANCE.name, id };
+    if (!isRelocating(doc.state)) yield { kind: INSTANCE.name, id };
   }
-  for (const id of heldOn(fleet, host)) {
+  for (const id of instancesHeldOn(fleet, host)) {
     if (fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.host !== host) yield { kind: INSTANCE.name, id };
   }
 }
 
-type Begun = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
+type BegunEvacuation = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
 
-function begunWith(
+function beginOfKind(
   planned: readonly PlannedEvacuation[],
   kind: Evacuation['kind'],
   begin: (ids: readonly string[]) => Decision<{ readonly operation: OperationId }>,
 ): ReturnType<Evacuator['begin']> {
   const ids = planned.filter(({ evacuation }) => evacuation.kind === kind).map(({ tenant }) => tenant.id);
-  if (ids.length === 0) return { changes: [], operations: [] } satisfies Begun;
+  if (ids.length === 0) return { changes: [], operations: [] } satisfies BegunEvacuation;
   const decision = begin(ids);
   if (decision.kind === 'refuse') return decision.refusal;
   return { changes: decision.changes, operations: [decision.answer.operation] };
 }
 
-function named({ operation, ...how }: BeginEvacuation, what: string): BeginEvacuation {
+function nameOperation({ operation, ...how }: BeginEvacuation, what: string): BeginEvacuation {
   return { ...how, operation: `${operation}.${what}` as OperationId };
 }
 
@@ -129,31 +135,37 @@ function* planSteps(
   const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {
-      planned.push({ host: leaver.host, tenant, evacuation: evacuationOf(trial, leaver, tenant, nowMs) });
+      planned.push({ host: leaver.host, tenant, evacuation: planInstanceEvacuation(trial, leaver, tenant, nowMs) });
       yield;
     }
   }
   const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
-  return yield* explainNowhere(trial, planned, { most: explained, within });
+  return yield* explainNoValidHost(trial, planned, { most: explained, within });
 }
 
-function evacuationOf(trial: Trial, { host, within }: LeavingTenants, { id }: Tenant, nowMs: number): Evacuation {
+function planInstanceEvacuation(
+  trial: Trial,
+  { host, within }: LeavingTenants,
+  { id }: Tenant,
+  nowMs: number,
+): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
   const { state, wasActive, host: home } = instance.doc;
-  const dead = isConfirmedGone(trial, host);
+  const dead = isFencedOrRemoved(trial, host);
   if (home !== host && (state === 'error' || state === 'active')) {
     // Only a copy of it is here. It is built anew without one if it can be; where the copy can be reached, its owner decides.
     if (!dead || home !== undefined) return wait({ code: 'only-copy', instance: id, host });
   } else if (state === 'error') {
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
   } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
-  if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
-  const pause = pauseAfterFailure(trial, instance, host, nowMs);
+  if (!dead && isUnavailable(trial, host)) return wait({ code: 'host-silent', host, instance: id });
+  const pause = backoffAfterFailure(trial, instance, host, nowMs);
   if (pause !== undefined) return wait(pause);
-  const found = placeFor(trial, instance, { host, within }, nowMs);
-  if (found === undefined) return wait(heldTogether(trial, instance, host) ?? nowhere(id, { host, within }));
-  return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
+  const found = placeLeaving(trial, instance, { host, within }, nowMs);
+  if (found === undefined)
+    return wait(affinityBlockReason(trial, instance, host) ?? noValidHostReason(id, { host, within }));
+  return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: MOVE_KIND, to: found };
 }
 
 function wait(reason: Reason): Evacuation {
@@ -164,19 +176,19 @@ function wait(reason: Reason): Evacuation {
  * The host that it would go to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim:
  * without it those of its group would be planned to places where the rule of the group does not let them go.
  */
-function placeFor(
+function placeLeaving(
   trial: Trial,
   instance: StoredInstance,
   { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
   nowMs: number,
 ): string | undefined {
   const { id } = instance;
-  const doc = anew(instance.doc);
+  const doc = resetPlacement(instance.doc);
   const home = trial.get(CLAIM, claimId(id, 'home'));
   if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
   const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
   const ask = { id, instance: doc, ports: portsOf(trial, doc), ...how, within, excludedHosts: [host] };
-  const placement = place(trial, ask);
+  const placement = placeInstance(trial, ask);
   if (placement.kind !== 'placed') {
     if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
     return undefined;

@@ -1,14 +1,14 @@
 // What can go wrong with a try to build an instance, and what follows: another try, or the end. What is excluded is as wide
 // as the fault: a host that failed, a pool that ran empty.
 import { mark } from '../fleet/index.ts';
-import type { Attempt, EXCLUSIONS, Instance } from './model.ts';
+import type { Attempt, EXCLUSION_SCOPES, Instance } from './model.ts';
 import type { PoolKey } from '../network/index.ts';
 
-type Exclusion = (typeof EXCLUSIONS)[number];
+type ExclusionScope = (typeof EXCLUSION_SCOPES)[number];
 
 interface Consequence {
   readonly next: 'retry' | 'abort';
-  readonly excludes: Exclusion;
+  readonly excludes: ExclusionScope;
   readonly sentence: string;
 }
 
@@ -37,7 +37,7 @@ export const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS;
 
-function retry(excludes: Exclusion, sentence: string): Consequence {
+function retry(excludes: ExclusionScope, sentence: string): Consequence {
   return { next: 'retry', excludes, sentence };
 }
 
@@ -46,11 +46,11 @@ function abort(sentence: string): Consequence {
 }
 
 /** The fault that a driver or an agent named; what it does not know by name is a failed spawn. */
-export function faultNamed(code: unknown): FaultCode {
+export function toFaultCode(code: unknown): FaultCode {
   return typeof code === 'string' && Object.hasOwn(FAULTS, code) ? (code as FaultCode) : 'spawn-failed';
 }
 
-export interface Failed {
+export interface AttemptFailure {
   readonly fault: FaultCode;
   readonly text?: string;
   /** The pool that is excluded, when the fault excludes one. */
@@ -58,7 +58,7 @@ export interface Failed {
 }
 
 /** The instance with its last try marked as failed. */
-export function withFault(instance: Instance, failed: Failed): Instance {
+export function recordFault(instance: Instance, failed: AttemptFailure): Instance {
   const { fault, text, pool } = failed;
   const { excludes, sentence } = FAULTS[fault];
   const last = instance.attempts.at(-1);
@@ -75,10 +75,10 @@ export function withFault(instance: Instance, failed: Failed): Instance {
 }
 
 /** Whether another host is to be tried after the last try failed. A host that was asked for by name is tried once. */
-export function mayRetry(instance: Instance): boolean {
+export function canRetry(instance: Instance): boolean {
   const last = instance.attempts.at(-1);
   if (last?.fault === undefined) return true;
-  if (FAULTS[faultNamed(last.fault)].next === 'abort' || instance.place.onlyHost !== undefined) return false;
+  if (FAULTS[toFaultCode(last.fault)].next === 'abort' || instance.place.onlyHost !== undefined) return false;
   return instance.attempts.length < instance.attemptsMax;
 }
 

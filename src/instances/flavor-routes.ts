@@ -11,10 +11,10 @@ import {
 } from '../access/index.ts';
 import { createFlavor, deleteFlavor } from './flavors.ts';
 import { FLAVOR_SCHEMA, type Flavor } from './model.ts';
-import { FLAVOR_VIEW } from './views.ts';
+import { FLAVOR_REPRESENTATION } from './views.ts';
 
 const LISTING: Listing<'flavor', Flavor> = {
-  representation: FLAVOR_VIEW,
+  representation: FLAVOR_REPRESENTATION,
   filters: {},
   nameIsId: true,
   sorts: {
@@ -29,7 +29,7 @@ const FLAVORS: Resource<'flavor', Flavor> = {
   path: '/api/v1/flavors',
   plural: 'flavors',
   singular: 'flavor',
-  representation: FLAVOR_VIEW,
+  representation: FLAVOR_REPRESENTATION,
 };
 const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
 

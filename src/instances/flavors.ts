@@ -34,21 +34,21 @@ type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
 const NO_TRAITS: readonly string[] = [];
 
 /** What a request asks for, with what its flavor asks for. */
-export function withTraits(flavor: Flavor, place: Instance['place']): Instance['place'] & Traits {
+export function mergeTraits(flavor: Flavor, place: Instance['place']): Instance['place'] & Traits {
   return {
     ...place,
-    requiredTraits: union(flavor.requiredTraits, place.requiredTraits),
-    forbiddenTraits: union(flavor.forbiddenTraits, place.forbiddenTraits),
+    requiredTraits: mergeLists(flavor.requiredTraits, place.requiredTraits),
+    forbiddenTraits: mergeLists(flavor.forbiddenTraits, place.forbiddenTraits),
   };
 }
 
 /** Documents are never changed in place, so they may share a list. */
-function union(ours: string[], theirs: readonly string[] = NO_TRAITS): string[] {
+function mergeLists(ours: string[], theirs: readonly string[] = NO_TRAITS): string[] {
   return theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])];
 }
 
 export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal | undefined {
-  const together = withTraits(flavor, place);
+  const together = mergeTraits(flavor, place);
   for (const which of ['requiredTraits', 'forbiddenTraits'] as const) {
     if (together[which].length > TRAITS_MAX) return tooManyTraits(flavor.name, together[which].length, which);
   }

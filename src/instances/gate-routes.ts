@@ -10,12 +10,12 @@ const Gate = Type.Object({
   below: Type.Integer({ description: 'hosts that are below it, neither removed nor forced down' }),
 });
 
-export interface GateRoutes {
+export interface GateRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
-  readonly credentials: () => boolean;
+  readonly hasCredentials: () => boolean;
 }
 
-export function gateRoutes({ credentials }: GateRoutes): Route[] {
+export function gateRoutes({ hasCredentials }: GateRouteOptions): Route[] {
   return [
     read({
       method: 'GET',
@@ -40,7 +40,7 @@ export function gateRoutes({ credentials }: GateRoutes): Route[] {
         },
       },
       handle: (_, { journal: { fleet } }) =>
-        answer({ ...gatesOf(fleet), credentials: credentials(), path: pathOf(fleet, true) }),
+        answer({ ...gatesOf(fleet), credentials: hasCredentials(), path: pathOf(fleet, true) }),
     }),
   ];
 }

@@ -13,12 +13,12 @@ import {
 import { DEFAULT_PROJECT } from '../network/index.ts';
 import { createGroup, deleteGroup, editGroup } from './groups.ts';
 import { GROUP_SCHEMA, type Group } from './model.ts';
-import { GROUP_VIEW } from './views.ts';
+import { GROUP_REPRESENTATION } from './views.ts';
 
 const { name, project, policy, movesAtOnce } = GROUP_SCHEMA.properties;
 
 const LISTING: Listing<'group', Group> = {
-  representation: GROUP_VIEW,
+  representation: GROUP_REPRESENTATION,
   filters: {
     project: { schema: project, valuesOf: (doc) => [doc.project] },
     policy: { schema: policy, valuesOf: (doc) => [doc.policy] },
@@ -34,7 +34,7 @@ const GROUPS: Resource<'group', Group> = {
   plural: 'server groups',
   singular: 'server group',
   tag: 'groups',
-  representation: GROUP_VIEW,
+  representation: GROUP_REPRESENTATION,
 };
 
 export const groupRoutes: readonly Route[] = [

@@ -1,8 +1,8 @@
 export { createInstances } from './create.ts';
 export type { CreateInstances } from './create.ts';
-export { degradedPorts, replugOf } from './degraded.ts';
+export { degradedPorts, openReplugItem } from './degraded.ts';
 export { deleteInstances } from './delete.ts';
-export { heldCopy, roleOfCopy } from './clean.ts';
+export { copyOf, roleOfCopy } from './clean.ts';
 export { instanceEvacuator } from './evacuator.ts';
 export { FAULTS } from './faults.ts';
 export { gatesOf } from './gates.ts';

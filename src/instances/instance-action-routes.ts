@@ -5,15 +5,15 @@ import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
-import { ASKED, STARTED, started } from './instance-request.ts';
+import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './instance-request.ts';
 import { moveInstances } from './move.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { shelveInstance, unshelveInstance } from './shelve.ts';
-import { INSTANCE_VIEW } from './views.ts';
+import { INSTANCE_REPRESENTATION } from './views.ts';
 
-export interface ActionRoutes {
+export interface ActionRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
-  readonly credentials: () => boolean;
+  readonly hasCredentials: () => boolean;
 }
 
 const ACTION_DEADLINE_MS = 3600 * 1000;
@@ -23,43 +23,45 @@ const MOVE = {
   host: Type.Optional(Type.String({ ...HOST_REF, description: 'where to, by any id of it; else one is found' })),
 };
 
-export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
+export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
   return [
-    action(credentials, {
+    actionRoute(options, {
       verb: 'move',
       about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
       fields: MOVE,
-      decide: (fleet, { id, caller, body: { kind = 'live', host }, asked }) => {
-        const barred = host === undefined ? undefined : leavesSite(fleet, { caller, id, host });
+      decide: (fleet, { id, caller, body: { kind = 'live', host }, operation }) => {
+        const barred = host === undefined ? undefined : siteLimitProblem(fleet, { caller, id, host });
         if (barred !== undefined) return refuse(barred);
         const target = host === undefined ? {} : { target: host };
-        return moveInstances(fleet, { ids: [id], kind, ...target, ...asked, within: caller.site });
+        return moveInstances(fleet, { ids: [id], kind, ...target, ...operation, within: caller.site });
       },
     }),
-    action(credentials, {
+    actionRoute(options, {
       verb: 'shelve',
       forProjects: true,
       about: 'Take an instance off its host and keep it, with its ports and addresses',
       fields: {},
-      decide: (fleet, { id, asked, given }) => shelveInstance(fleet, { id, ...asked, credentials: given }),
+      decide: (fleet, { id, operation, hasCredentials }) => shelveInstance(fleet, { id, ...operation, hasCredentials }),
     }),
-    action(credentials, {
+    actionRoute(options, {
       verb: 'unshelve',
       forProjects: true,
       about: 'Find a shelved instance a host and build it there',
       fields: {},
-      decide: (fleet, { id, asked, given }) => unshelveInstance(fleet, { id, ...asked, credentials: given }),
+      decide: (fleet, { id, operation, hasCredentials }) =>
+        unshelveInstance(fleet, { id, ...operation, hasCredentials }),
     }),
-    action(credentials, {
+    actionRoute(options, {
       verb: 'rebuild',
       about: 'Build an instance elsewhere with the same ports, when its host is forced down',
       fields: {},
-      decide: (fleet, { id, caller, asked }) => rebuildInstances(fleet, { ids: [id], ...asked, within: caller.site }),
+      decide: (fleet, { id, caller, operation }) =>
+        rebuildInstances(fleet, { ids: [id], ...operation, within: caller.site }),
     }),
   ];
 }
 
-interface Asked {
+interface RequestedOperation {
   readonly operation: OperationId;
   readonly by: string;
   readonly why?: string;
@@ -67,13 +69,13 @@ interface Asked {
   readonly deadlineMs: number;
 }
 
-interface Ask<B> {
+interface ActionRequest<B> {
   readonly id: string;
   readonly caller: Caller;
   readonly body: B;
-  readonly asked: Asked;
+  readonly operation: RequestedOperation;
   /** Whether the credentials are there. */
-  readonly given: boolean;
+  readonly hasCredentials: boolean;
 }
 
 interface Action<F extends TProperties> {
@@ -84,12 +86,12 @@ interface Action<F extends TProperties> {
   readonly fields: F;
   readonly decide: (
     fleet: FleetReader,
-    ask: Ask<Static<ReturnType<typeof Type.Object<F>>>>,
+    ask: ActionRequest<Static<ReturnType<typeof Type.Object<F>>>>,
   ) => Decision<{ readonly operation: OperationId }>;
 }
 
-function action<F extends TProperties>(
-  credentials: () => boolean,
+function actionRoute<F extends TProperties>(
+  options: ActionRouteOptions,
   { verb, about, forProjects, fields, decide }: Action<F>,
 ): Route {
   return write({
@@ -101,28 +103,29 @@ function action<F extends TProperties>(
     scope: 'site',
     ...(forProjects && { forProjects }),
     params: BY_ID,
-    body: strictObject({ ...fields, ...ASKED }),
-    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
+    body: strictObject({ ...fields, ...OPERATION_FIELDS }),
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
     handle: ({ params: { id }, body, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
-      const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof ASKED_ONLY>;
+      const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof OPERATION_FIELDS_SCHEMA>;
       const said = why === undefined ? {} : { why };
-      const given = credentials();
-      const asked: Asked = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
+      const hasCredentials = options.hasCredentials();
+      const asked: RequestedOperation = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
       return {
-        target: { view: INSTANCE_VIEW, id },
+        target: { view: INSTANCE_REPRESENTATION, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
-        decide: (fleet) => decide(fleet, { id, caller, body: body as Ask<never>['body'], asked, given }),
-        answer: (begun) => started(begun),
+        decide: (fleet) =>
+          decide(fleet, { id, caller, body: body as ActionRequest<never>['body'], operation: asked, hasCredentials }),
+        answer: (begun) => startedAnswer(begun),
       };
     },
   });
 }
 
-const ASKED_ONLY = Type.Object(ASKED);
+const OPERATION_FIELDS_SCHEMA = Type.Object(OPERATION_FIELDS);
 
-interface Leaving {
+interface MoveTarget {
   readonly caller: Caller;
   readonly id: string;
   /** Where it is to go. */
@@ -130,7 +133,7 @@ interface Leaving {
 }
 
 /** A site-bound caller sends nothing out of its site. Where no host is named, the operation keeps to the site by itself. */
-function leavesSite(fleet: FleetReader, { caller, id, host }: Leaving): Refusal | undefined {
+function siteLimitProblem(fleet: FleetReader, { caller, id, host }: MoveTarget): Refusal | undefined {
   if (caller.site === undefined || findHost(fleet, host)?.doc.site === caller.site) return undefined;
   const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
   return { kind: 'forbidden', code: 'other-site', message, field: '/host', facts: { instance: id } };

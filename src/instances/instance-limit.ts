@@ -1,20 +1,20 @@
 // An instance as a caller of one site or project may see it: a project does not see hosts at all. It may have been tried, or be on its way, where that caller may not look.
 import type { Redactor } from '../access/index.ts';
-import { reportWithinSite } from '../scheduler/index.ts';
+import { scopeReportToSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
-export function limitInstance(doc: Instance, sight: Redactor): Instance {
+export function redactInstance(doc: Instance, sight: Redactor): Instance {
   const { attempts, move, fault, host } = doc;
   return {
     ...doc,
     ...(host !== undefined && { host: sight.redactText(host) }),
-    attempts: attempts.map((one) => limitAttempt(one, sight)),
-    ...(move !== undefined && { move: limitMove(move, sight) }),
-    ...(fault !== undefined && { fault: limitFault(fault, doc, sight) }),
+    attempts: attempts.map((one) => redactAttempt(one, sight)),
+    ...(move !== undefined && { move: redactMove(move, sight) }),
+    ...(fault !== undefined && { fault: redactFault(fault, doc, sight) }),
   };
 }
 
-function limitAttempt(attempt: Attempt, sight: Redactor): Attempt {
+function redactAttempt(attempt: Attempt, sight: Redactor): Attempt {
   const { host, site, text, ...rest } = attempt;
   return {
     ...rest,
@@ -24,7 +24,7 @@ function limitAttempt(attempt: Attempt, sight: Redactor): Attempt {
   };
 }
 
-function limitMove({ origin, movedOff, target, ...move }: Move, sight: Redactor): Move {
+function redactMove({ origin, movedOff, target, ...move }: Move, sight: Redactor): Move {
   return {
     ...move,
     operation: sight.redactText(move.operation),
@@ -32,16 +32,16 @@ function limitMove({ origin, movedOff, target, ...move }: Move, sight: Redactor)
     ...(origin !== undefined && { origin: sight.redactText(origin) }),
     ...(movedOff !== undefined && { movedOff: movedOff.map((one) => sight.redactText(one)) }),
     ...(target !== undefined && { target: sight.redactText(target) }),
-    tries: move.tries.map((one) => limitAttempt(one, sight)),
+    tries: move.tries.map((one) => redactAttempt(one, sight)),
   };
 }
 
 /** How many hosts other sites have is theirs to know, too. */
-function limitFault(fault: InstanceFault, { place }: Instance, sight: Redactor): InstanceFault {
+function redactFault(fault: InstanceFault, { place }: Instance, sight: Redactor): InstanceFault {
   const { report } = fault;
   const message = sight.redactText(fault.message);
   if (report === undefined) return { ...fault, message };
-  const { hosts, stages } = place.site === sight.caller.site ? reportWithinSite(report) : report;
+  const { hosts, stages } = place.site === sight.caller.site ? scopeReportToSite(report) : report;
   const told = stages.map((stage) => ({ ...stage, ...(stage.facts && { facts: sight.redactFacts(stage.facts) }) }));
   return { ...fault, message, report: { hosts, stages: told } };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Caller } from '../access/index.ts';
 import { compileChecker, idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { createCommand, NEW_INSTANCES, type NewInstances } from './instance-request.ts';
+import { toCreateCommand, NEW_INSTANCES, type NewInstances } from './instance-request.ts';
 import { INSTANCE_SCHEMA } from './model.ts';
 
 const ANN: Caller = { name: 'ann', role: 'operator' };
@@ -13,7 +13,7 @@ function command(body: NewInstances, caller: Caller = ANN) {
     drawn += 1;
     return `${prefix}-${String(drawn).padStart(20, '0')}`;
   };
-  return createCommand(body, { caller, nowMs: 5, credentials: true, operation: idOf(OPERATION, 'op-1'), newId });
+  return toCreateCommand(body, { caller, nowMs: 5, hasCredentials: true, operation: idOf(OPERATION, 'op-1'), newId });
 }
 
 describe('asking for instances', () => {
@@ -30,8 +30,8 @@ describe('asking for instances', () => {
       portIds: ['port-00000000000000000001'],
       by: 'ann',
       admin: false,
-      credentials: true,
-      isOfProject: false,
+      hasCredentials: true,
+      isProjectScoped: false,
       nowMs: 5,
       deadlineMs: 3_600_000,
     });

@@ -16,15 +16,15 @@ const NAME_LENGTH_MAX = 63;
 const DEADLINE_MAX_MS = 7 * 24 * 3600 * 1000;
 
 /** How long an operation may take, and why it is asked for. */
-export const ASKED = {
+export const OPERATION_FIELDS = {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'why, for the history' })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: DEADLINE_MAX_MS })),
 };
 
 /** The answer to everything that takes its time. */
-export const STARTED = { operation: Type.String({ description: 'follow it at /api/v1/operations/{id}' }) };
+export const STARTED_FIELDS = { operation: Type.String({ description: 'follow it at /api/v1/operations/{id}' }) };
 
-export function started(body: { readonly operation: string; readonly instances?: readonly string[] }): Answer {
+export function startedAnswer(body: { readonly operation: string; readonly instances?: readonly string[] }): Answer {
   return { ...answer(body, 202), headers: { location: `/api/v1/operations/${body.operation}` } };
 }
 
@@ -51,20 +51,20 @@ export const NEW_INSTANCES = strictObject({
     Type.String({ ...HOST_REF, description: 'only this host, by any id of it: nothing else is tried' }),
   ),
   attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX, description: 'hosts tried at most' })),
-  ...ASKED,
+  ...OPERATION_FIELDS,
 });
 export type NewInstances = Static<typeof NEW_INSTANCES>;
 
 /** What comes from outside: who asks, the time, and fresh ids. */
-export interface Given {
+export interface RequestContext {
   readonly caller: Caller;
   readonly nowMs: number;
-  readonly credentials: boolean;
+  readonly hasCredentials: boolean;
   readonly operation: OperationId;
   readonly newId: (prefix: string) => string;
 }
 
-export function createCommand(body: NewInstances, given: Given): CreateInstances | Refusal {
+export function toCreateCommand(body: NewInstances, context: RequestContext): CreateInstances | Refusal {
   const {
     count = 1,
     minCount = count,
@@ -75,14 +75,16 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     attempts,
     reason,
   } = body;
-  const { caller, nowMs, credentials, operation, newId } = given;
-  const called = body.name ?? generatedName(flavor, newId('i'));
+  const { caller, nowMs, hasCredentials, operation, newId } = context;
+  const instanceName = body.name ?? generateName(flavor, newId('i'));
   const problem =
-    countProblem(called, count, minCount) ?? siteProblem(caller, body.site) ?? denyOtherProject(caller, body.project);
+    countProblem(instanceName, count, minCount) ??
+    siteProblem(caller, body.site) ??
+    denyOtherProject(caller, body.project);
   if (problem !== undefined) return problem;
   const nics = typeof networks === 'string' ? 1 : Math.max(1, networks.length);
   return {
-    name: called,
+    name: instanceName,
     count,
     minCount,
     flavor,
@@ -97,9 +99,9 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     by: caller.name,
     why: reason,
     admin: caller.role === 'admin',
-    boundTo: caller.site,
-    isOfProject: caller.project !== undefined,
-    credentials,
+    siteLimit: caller.site,
+    isProjectScoped: caller.project !== undefined,
+    hasCredentials,
     nowMs,
     deadlineMs: body.deadlineMs ?? BUILD_DEADLINE_MS,
   };
@@ -121,7 +123,7 @@ function placeOf(body: NewInstances, caller: Caller): CreateInstances['place'] {
 }
 
 /** The flavor, and the part of an id that no other one has. */
-function generatedName(flavor: string, id: string): string {
+function generateName(flavor: string, id: string): string {
   const unique = id.slice(id.indexOf('-') + 1);
   // The flavor may not exist, or not even be a name: then the request is refused for that.
   return `${flavor.toLowerCase().slice(0, NAME_LENGTH_MAX - 5 - unique.length)}-${unique}`;

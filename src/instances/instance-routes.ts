@@ -25,14 +25,20 @@ import {
 import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { reportWithinSite } from '../scheduler/index.ts';
+import { scopeReportToSite } from '../scheduler/index.ts';
 import { instanceNames } from './asked.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
 import { degradedPorts } from './degraded.ts';
 import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
 import { gateRoutes } from './gate-routes.ts';
 import { instanceActionRoutes } from './instance-action-routes.ts';
-import { createCommand, NEW_INSTANCES, STARTED, started, type NewInstances } from './instance-request.ts';
+import {
+  toCreateCommand,
+  NEW_INSTANCES,
+  STARTED_FIELDS,
+  startedAnswer,
+  type NewInstances,
+} from './instance-request.ts';
 import { siteOfInstance } from './instance-site.ts';
 import {
   INSTANCE_SCHEMA,
@@ -43,16 +49,24 @@ import {
   INSTANCES_BY_STATE,
   type Instance,
 } from './model.ts';
-import { explainedReport, INSTANCE_VIEW, instanceText, PORTS, Report, SHOWN_INSTANCE, textWithPorts } from './views.ts';
+import {
+  explainReport,
+  INSTANCE_REPRESENTATION,
+  instanceToJsonText,
+  PORTS_SCHEMA,
+  ReportSchema,
+  INSTANCE_READ_SCHEMA,
+  instanceWithPortsToJsonText,
+} from './views.ts';
 
-export interface InstanceRoutes {
+export interface InstanceRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
-  readonly credentials: () => boolean;
+  readonly hasCredentials: () => boolean;
 }
 
 const INSTANCES = '/api/v1/instances';
 
-export function instanceRoutes(options: InstanceRoutes): Route[] {
+export function instanceRoutes(options: InstanceRouteOptions): Route[] {
   return [
     listInstances(),
     getInstance(),
@@ -67,8 +81,8 @@ export function instanceRoutes(options: InstanceRoutes): Route[] {
 function listInstances(): Route {
   const { state, project } = INSTANCE_SCHEMA.properties;
   const listing: Listing<'instance', Instance> = {
-    representation: INSTANCE_VIEW,
-    text: instanceText,
+    representation: INSTANCE_REPRESENTATION,
+    text: instanceToJsonText,
     filters: {
       degraded: {
         schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
@@ -92,12 +106,12 @@ function listInstances(): Route {
   };
   return listRoute(
     { path: INSTANCES, plural: 'instances' },
-    { listing, scope: 'site', forProjects: true, schema: SHOWN_INSTANCE },
+    { listing, scope: 'site', forProjects: true, schema: INSTANCE_READ_SCHEMA },
   );
 }
 
 function getInstance(): Route {
-  const schema = Type.Object({ ...SHOWN_INSTANCE.properties, ports: PORTS });
+  const schema = Type.Object({ ...INSTANCE_READ_SCHEMA.properties, ports: PORTS_SCHEMA });
   return read({
     method: 'GET',
     path: `${INSTANCES}/:id`,
@@ -109,16 +123,21 @@ function getInstance(): Route {
     params: BY_ID,
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
-      const stored = findVisible(fleet, INSTANCE_VIEW, { caller, id: params.id });
+      const stored = findVisible(fleet, INSTANCE_REPRESENTATION, { caller, id: params.id });
       if (stored === undefined) return refusalAnswer(noSuch('instance', params.id));
       // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
       const headers = { etag: `"${stored.revision}"` };
-      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet, redactorFor(caller, fleet)), headers };
+      return {
+        kind: 'answer',
+        status: 200,
+        text: instanceWithPortsToJsonText(stored, fleet, redactorFor(caller, fleet)),
+        headers,
+      };
     },
   });
 }
 
-function createRoute({ credentials }: InstanceRoutes): Route {
+function createRoute({ hasCredentials }: InstanceRouteOptions): Route {
   return write({
     method: 'POST',
     path: INSTANCES,
@@ -132,44 +151,44 @@ function createRoute({ credentials }: InstanceRoutes): Route {
     answers: {
       202: {
         about: 'the operation to follow, and what the instances are called',
-        schema: Type.Object({ ...STARTED, instances: Type.Array(Type.String()) }),
+        schema: Type.Object({ ...STARTED_FIELDS, instances: Type.Array(Type.String()) }),
       },
     },
     handle: (call, world) => {
-      const command = commandOf(call, world, credentials());
+      const command = commandOf(call, world, hasCredentials());
       if ('code' in command) return refusalAnswer(command);
       return {
         why: command.why ?? whyOf(command),
         operation: command.operation,
         creates: namesOf(command),
         decide: (fleet) => createInstances(fleet, command),
-        answer: (created) => started(created),
+        answer: (created) => startedAnswer(created),
       };
     },
   });
 }
 
-type Asking = Call<unknown, unknown, NewInstances>;
+type CreateCall = Call<unknown, unknown, NewInstances>;
 
 function commandOf(
-  { body, caller }: Asking,
+  { body, caller }: CreateCall,
   { clock, ids }: RouteContext,
-  credentials: boolean,
+  hasCredentials: boolean,
 ): CreateInstances | Refusal {
   const operation = idOf(OPERATION, ids.next('op'));
   const newId = (prefix: string): string => ids.next(prefix);
-  return createCommand(body, { caller, nowMs: clock.nowMs(), credentials, operation, newId });
+  return toCreateCommand(body, { caller, nowMs: clock.nowMs(), hasCredentials, operation, newId });
 }
 
 function namesOf(command: CreateInstances): NewNames {
-  return { representation: INSTANCE_VIEW, names: instanceNames(command), fieldOf: () => '/name' };
+  return { representation: INSTANCE_REPRESENTATION, names: instanceNames(command), fieldOf: () => '/name' };
 }
 
 function whyOf({ name, count }: CreateInstances): string {
   return count === 1 ? `create instance ${name}` : `create ${count} instances ${name}`;
 }
 
-const Previewed = Type.Object({
+const PreviewSchema = Type.Object({
   count: Type.Integer(),
   placed: Type.Integer({ description: 'how many would find a host' }),
   places: Type.Optional(
@@ -177,11 +196,11 @@ const Previewed = Type.Object({
       description: 'which hosts, and the pool of each NIC; for operators',
     }),
   ),
-  report: Type.Optional(Report),
+  report: Type.Optional(ReportSchema),
 });
 
 /** Decided where a real request would be, on what is true there, and not committed. */
-function previewRoute({ credentials }: InstanceRoutes): Route {
+function previewRoute({ hasCredentials }: InstanceRouteOptions): Route {
   return read({
     method: 'POST',
     path: `${INSTANCES}/preview`,
@@ -194,9 +213,9 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     asksForNames: true,
     onFollower: 'forward',
     body: NEW_INSTANCES,
-    answers: { 200: { about: 'how many would find a host, and why the others would not', schema: Previewed } },
+    answers: { 200: { about: 'how many would find a host, and why the others would not', schema: PreviewSchema } },
     handle: async (call, world) => {
-      const command = commandOf(call, world, credentials());
+      const command = commandOf(call, world, hasCredentials());
       if ('code' in command) return refusalAnswer(command);
       const outcome = await world.submit(call.authority, {
         decide: (fleet): Decision<Preview> => {
@@ -208,23 +227,23 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
       });
       return outcome.kind === 'refused'
         ? refusalAnswer(outcome.refusal)
-        : previewAnswer(outcome.answer, { count: command.count, caller: call.caller });
+        : previewToJson(outcome.answer, { count: command.count, caller: call.caller });
     },
   });
 }
 
-interface PreviewAsked {
+interface PreviewOptions {
   readonly count: number;
   readonly caller: Caller;
 }
 
-function previewAnswer({ placed, report }: Preview, { count, caller }: PreviewAsked): Answer {
+function previewToJson({ placed, report }: Preview, { count, caller }: PreviewOptions): Answer {
   return answer({
     count,
     placed: placed.length,
     ...(permits(caller, 'operator') && caller.project === undefined && { places: placed }),
     ...(report !== undefined && {
-      report: explainedReport(caller.site === undefined ? report : reportWithinSite(report)),
+      report: explainReport(caller.site === undefined ? report : scopeReportToSite(report)),
     }),
   });
 }
@@ -239,16 +258,16 @@ function deleteRoute(): Route {
     scope: 'site',
     forProjects: true,
     params: BY_ID,
-    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
     handle: ({ params, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
       const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
-        target: { view: INSTANCE_VIEW, id: params.id },
+        target: { view: INSTANCE_REPRESENTATION, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
         decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...asked }),
-        answer: (deleted) => started(deleted),
+        answer: (deleted) => startedAnswer(deleted),
       };
     },
   });

@@ -3,15 +3,15 @@ import type { FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import type { Instance } from './model.ts';
 
-type Placed = Pick<Instance, 'host' | 'place'>;
+type PlacedInstance = Pick<Instance, 'host' | 'place'>;
 
 /** Where it is; without a host, where it was asked to be. */
-export function siteOfInstance({ host, place }: Placed, _id: string, fleet: FleetReader): string | undefined {
+export function siteOfInstance({ host, place }: PlacedInstance, _id: string, fleet: FleetReader): string | undefined {
   return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
 }
 
 /** The project of an operation on instances: none when they are of several. */
-export function projectOfWork(instances: readonly { readonly doc: Pick<Instance, 'project'> }[]): {
+export function commonProjectOf(instances: readonly { readonly doc: Pick<Instance, 'project'> }[]): {
   readonly project?: string;
 } {
   const [project, ...others] = new Set(instances.map(({ doc }) => doc.project));
@@ -19,9 +19,9 @@ export function projectOfWork(instances: readonly { readonly doc: Pick<Instance,
 }
 
 /** The site of an operation on instances: none when they are in several. */
-export function siteOfWork(
+export function commonSiteOf(
   fleet: FleetReader,
-  instances: readonly { readonly id: string; readonly doc: Placed }[],
+  instances: readonly { readonly id: string; readonly doc: PlacedInstance }[],
 ): { readonly site?: string } {
   const [site, ...others] = new Set(instances.map(({ id, doc }) => siteOfInstance(doc, id, fleet)));
   return site === undefined || others.length > 0 ? {} : { site };

@@ -6,33 +6,33 @@ import type { Decision } from '../journal/index.ts';
 import {
   CLAIM,
   claimId,
-  orderPools,
+  composeOrderPools,
   PORT,
   recordNetworkEvents,
   type Claim,
-  type NetworkNews,
+  type NetworkEventReport,
   type Port,
 } from '../network/index.ts';
 import { NetworkDriver, simulatedBackEnds, SimulatedNetwork } from '../network/runtime.ts';
 import type { Driver, Item, OperationId } from '../operations/index.ts';
 import { OperationsController } from '../operations/runtime.ts';
 import { createInstances, type CreateInstances } from './create.ts';
-import { degradedPorts, replugOf } from './degraded.ts';
+import { degradedPorts, openReplugItem } from './degraded.ts';
 import { DegradedController } from './degraded-controller.ts';
 import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { asked, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
+import { createCommand, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
 
 export class World extends TestWorld {
   readonly network = new SimulatedNetwork({
     clock: this.clock,
-    emit: (news) => this.#news.push(news),
-    poolsOf: (pool) => orderPools(this.fleet, pool),
+    emit: (news) => this.#eventReports.push(news),
+    poolsOf: (pool) => composeOrderPools(this.fleet, pool),
   });
   /** Looks after `simulated-single`, where a test wants two back ends and not two names of one. */
-  readonly second = new SimulatedNetwork({ clock: this.clock, emit: (news) => this.#news.push(news) });
-  readonly machines = new Machines(this.network.hostSide);
-  readonly #news: NetworkNews[] = [];
+  readonly second = new SimulatedNetwork({ clock: this.clock, emit: (news) => this.#eventReports.push(news) });
+  readonly machines = new Machines(this.network.hostNetwork);
+  readonly #eventReports: NetworkEventReport[] = [];
   #degraded: DegradedController | undefined;
 
   #backEnds: 'one' | 'two' = 'one';
@@ -61,7 +61,7 @@ export class World extends TestWorld {
 
   /** Asks for instances and answers the operation. */
   async create(facts: Partial<CreateInstances> = {}): Promise<OperationId> {
-    const command = asked(this.operation(), this.nowMs, facts);
+    const command = createCommand(this.operation(), this.nowMs, facts);
     return (await this.commit((fleet) => createInstances(fleet, command))).operation;
   }
 
@@ -69,12 +69,12 @@ export class World extends TestWorld {
     return this.edit(name, { forcedDown: { reason: 'test', by: 'test', atMs: this.nowMs } });
   }
 
-  goDown(name: string): Promise<void> {
+  disconnectHost(name: string): Promise<void> {
     return this.connect(name, 'down');
   }
 
   /** Up again, and neither forced down nor in maintenance. */
-  comeBack(name: string): Promise<void> {
+  reconnectHost(name: string): Promise<void> {
     const connection = { state: 'up' as const, sinceMs: this.nowMs };
     return this.change(name, ({ forcedDown: _, disabled: __, ...doc }) => ({ ...doc, connection }));
   }
@@ -82,25 +82,25 @@ export class World extends TestWorld {
   /** One tick: the engine, the network's events, then the machines. */
   override async tick(): Promise<void> {
     await this.pass();
-    await this.tellNews();
-    await this.#degraded?.look();
+    await this.recordReports();
+    await this.#degraded?.reconcile();
     await this.machines.answer(this.journal, KINDS, this.nowMs);
   }
 
-  async tellNews(): Promise<void> {
-    const events = this.#news.splice(0);
+  async recordReports(): Promise<void> {
+    const events = this.#eventReports.splice(0);
     if (events.length > 0)
       await this.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: this.nowMs }) as Decision<unknown>);
   }
 
   /** Until the item of an instance in this operation comes to a step. */
-  async until(operation: string, instance: string, step: string): Promise<void> {
+  async runUntilStep(operation: string, instance: string, step: string): Promise<void> {
     for (let tick = 0; tick < TICKS_MAX; tick += 1) {
       if (this.item(operation, instance)?.step === step) return;
       await this.pass();
       if (this.item(operation, instance)?.step === step) return;
       // Whoever waits for an instance to wait for its plugs gets to see that.
-      if (step !== 'plug') await this.tellNews();
+      if (step !== 'plug') await this.recordReports();
       await this.machines.answer(this.journal, KINDS, this.nowMs);
     }
     throw new Error(`${instance} does not come to "${step}": ${JSON.stringify(this.item(operation, instance))}`);
@@ -140,6 +140,6 @@ export class World extends TestWorld {
 
   /** The work that connects its ports again. */
   replug(id: string): Item | undefined {
-    return replugOf(this.fleet, id)?.doc;
+    return openReplugItem(this.fleet, id)?.doc;
   }
 }

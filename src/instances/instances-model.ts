@@ -1,6 +1,6 @@
 // What this room registers with the fleet.
 import type { Model } from '../fleet/index.ts';
-import { DESTROYS_BY_INSTANCE } from './clean.ts';
+import { CLEAN_ITEMS_BY_INSTANCE } from './clean.ts';
 import { INSTANCE_INVARIANTS } from './invariants.ts';
 import {
   FLAVOR,
@@ -11,23 +11,23 @@ import {
   INSTANCES_BY_HOST,
   INSTANCES_BY_PROJECT,
   INSTANCES_BY_STATE,
-  INSTANCES_LEAVING,
-  INSTANCES_MOVING_BY_GROUP,
-  INSTANCES_UNSETTLED,
+  INSTANCES_BY_LEAVING_HOST,
+  RELOCATING_INSTANCES_BY_GROUP,
+  INSTANCES_BY_VACATED_HOST,
 } from './model.ts';
 
 export const instancesModel: Model = {
   kinds: [FLAVOR, GROUP, INSTANCE],
   indexes: [
-    DESTROYS_BY_INSTANCE,
+    CLEAN_ITEMS_BY_INSTANCE,
     INSTANCES_BY_FLAVOR,
     INSTANCES_BY_GROUP,
     INSTANCES_BY_HOST,
     INSTANCES_BY_PROJECT,
     INSTANCES_BY_STATE,
-    INSTANCES_LEAVING,
-    INSTANCES_MOVING_BY_GROUP,
-    INSTANCES_UNSETTLED,
+    INSTANCES_BY_LEAVING_HOST,
+    RELOCATING_INSTANCES_BY_GROUP,
+    INSTANCES_BY_VACATED_HOST,
   ],
   invariants: INSTANCE_INVARIANTS,
 };

@@ -2,7 +2,7 @@
 // runs where is outside the journal, and must come out the same.
 import { idOf, mergeChanges, put, type Change, type FleetReader } from '../fleet/index.ts';
 import type { Clock, Decision, Request } from '../journal/index.ts';
-import { PORT, recordNetworkEvents, type NetworkNews } from '../network/index.ts';
+import { PORT, recordNetworkEvents, type NetworkEventReport } from '../network/index.ts';
 import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
 import { ITEM, OPERATION, type Driver, type OperationId, type OperationKind } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
@@ -15,9 +15,9 @@ import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { moveInstances } from './move.ts';
 import { instanceMove } from './move-operation.ts';
-import { isConfirmedGone } from './place.ts';
+import { isFencedOrRemoved } from './place.ts';
 import { instanceRebuild, rebuildInstances } from './rebuild.ts';
-import { asked, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
+import { createCommand, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
 import { shelveInstance, unshelveInstance } from './shelve.ts';
 import { instanceShelve } from './shelve-steps.ts';
 
@@ -33,7 +33,10 @@ interface Ground {
   readonly ports: Parameters<SimulatedNetwork['adopt']>[0];
 }
 
-async function grown(backEnd: BackEnd, more: (world: World) => Promise<void> = async () => undefined): Promise<Ground> {
+async function buildGround(
+  backEnd: BackEnd,
+  more: (world: World) => Promise<void> = async () => undefined,
+): Promise<Ground> {
   const world = await World.of(fixtureF(backEnd));
   await world.create({ count: BOTH.length });
   await world.settle();
@@ -53,10 +56,10 @@ const STILL: Clock = {
 };
 
 /** What is outside the journal, made anew for each run. */
-class Outside {
-  readonly news: NetworkNews[] = [];
-  readonly network = new SimulatedNetwork({ clock: STILL, emit: (one) => this.news.push(one) });
-  readonly machines = new Machines(this.network.hostSide);
+class DriverWorld {
+  readonly reports: NetworkEventReport[] = [];
+  readonly network = new SimulatedNetwork({ clock: STILL, emit: (one) => this.reports.push(one) });
+  readonly machines = new Machines(this.network.hostNetwork);
 
   constructor({ copies, ports }: Ground, faults: (machines: Machines, network: SimulatedNetwork) => void) {
     for (const [key, state] of copies) this.machines.copies.set(key, state);
@@ -89,31 +92,31 @@ interface Asking {
   readonly deadlineMs: number;
 }
 
-function onRack(rack: Rack): void {
+function registerRack(rack: Rack): void {
   const { name, kind, ground, ids = BOTH, start, faults = () => undefined, done, cancelled = [] } = rack;
-  let outside = new Outside(ground, faults);
+  let outside = new DriverWorld(ground, faults);
   const subject: TortureSubject = {
     name,
     models: MODELS,
     kind,
     prepare: ground.documents,
-    drivers: () => (outside = new Outside(ground, faults)).drivers,
+    drivers: () => (outside = new DriverWorld(ground, faults)).drivers,
     start: (operation, nowMs): Request<unknown> => ({
       by: 'test',
       decide: (fleet) => start(fleet, { operation, by: 'test', nowMs, deadlineMs: DEADLINE_MS }),
     }),
     world: async (journal, nowMs) => {
-      const events = [...outside.news];
+      const events = [...outside.reports];
       if (events.length > 0) {
         await journal.submit({
           by: 'network',
           decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }) as Decision<unknown>,
         });
-        outside.news.splice(0, events.length);
+        outside.reports.splice(0, events.length);
       }
       await outside.machines.answer(journal, KINDS, nowMs);
     },
-    wrongWhenDone: (fleet) => ids.flatMap((id) => wrong(fleet, outside.machines, id, done)),
+    wrongWhenDone: (fleet) => ids.flatMap((id) => violationsOf(fleet, outside.machines, id, done)),
     wrongWhenCancelled: (fleet) =>
       ids.flatMap((id) => {
         const state = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.state;
@@ -124,9 +127,9 @@ function onRack(rack: Rack): void {
 }
 
 /** An instance must be where it says, and run there and nowhere else; a host that was dead from the start is not asked. */
-function wrong(fleet: FleetReader, machines: Machines, id: string, done: Rack['done']): string[] {
+function violationsOf(fleet: FleetReader, machines: Machines, id: string, done: Rack['done']): string[] {
   const doc = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
-  const runs = machines.running(id).filter((host) => !isConfirmedGone(fleet, host));
+  const runs = machines.hostsRunning(id).filter((host) => !isFencedOrRemoved(fleet, host));
   if (done === 'gone') return doc === undefined && runs.length === 0 ? [] : [`${id} is still there`];
   const is = { state: doc?.state, host: doc?.host };
   const expected = { state: done.state, host: done.host };
@@ -136,27 +139,27 @@ function wrong(fleet: FleetReader, machines: Machines, id: string, done: Rack['d
   ];
 }
 
-const bare = (backEnd: BackEnd): Ground => ({
+const emptyGround = (backEnd: BackEnd): Ground => ({
   documents: mergeChanges([...fixtureF(backEnd)]),
   copies: new Map(),
   ports: [],
 });
 
 for (const backEnd of ['embedded', 'simulated'] as const) {
-  const active = await grown(backEnd);
+  const active = await buildGround(backEnd);
 
-  onRack({
+  registerRack({
     name: `instance-build on ${backEnd}, with a host that fails`,
     kind: instanceBuild,
-    ground: bare(backEnd),
+    ground: emptyGround(backEnd),
     faults: (machines) => machines.fail({ task: 'build', host: 'h2', times: 99 }),
     start: (fleet, asking) =>
-      createInstances(fleet, { ...asked('', 0, { count: BOTH.length, minCount: 1 }), ...asking }),
+      createInstances(fleet, { ...createCommand('', 0, { count: BOTH.length, minCount: 1 }), ...asking }),
     done: { state: 'active', host: 'h3' },
     cancelled: ['active', 'deleting'],
   });
 
-  onRack({
+  registerRack({
     name: `instance-delete on ${backEnd}`,
     kind: instanceDelete,
     ground: active,
@@ -165,7 +168,7 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     done: 'gone',
   });
 
-  onRack({
+  registerRack({
     name: `instance-move on ${backEnd}, with a target that fails and one that hesitates`,
     kind: instanceMove,
     ground: active,
@@ -178,21 +181,21 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     done: { state: 'active', host: 'h5' },
   });
 
-  onRack({
+  registerRack({
     name: `instance-shelve on ${backEnd}`,
     kind: instanceShelve,
     ground: active,
     faults: (machines) => machines.fail({ task: 'destroy', times: 1 }),
     ids: ['web-1'],
-    start: (fleet, asking) => shelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }),
+    start: (fleet, asking) => shelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }),
     done: { state: 'shelved' },
   });
 }
 
-onRack({
+registerRack({
   name: 'instance-move on simulated, with a target that cannot connect the ports',
   kind: instanceMove,
-  ground: await grown('simulated'),
+  ground: await buildGround('simulated'),
   faults: (_machines, network) =>
     void network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 }),
   start: (fleet, asking) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...asking }),
@@ -200,30 +203,30 @@ onRack({
 });
 
 // These two go the same way through their back end as a build does.
-const dead = await grown('embedded', async (world) => {
-  await world.goDown('h2');
+const forcedDownGround = await buildGround('embedded', async (world) => {
+  await world.disconnectHost('h2');
   await world.forceDown('h2');
 });
-const shelved = await grown('embedded', async (world) => {
+const shelvedGround = await buildGround('embedded', async (world) => {
   const asking = { operation: world.operation(), by: 'x', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
-  await world.commit((fleet) => shelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }));
+  await world.commit((fleet) => shelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }));
 });
 
-onRack({
+registerRack({
   name: 'instance-rebuild, with a host that fails',
   kind: instanceRebuild,
-  ground: dead,
+  ground: forcedDownGround,
   faults: (machines) => machines.fail({ task: 'build', host: 'h4', times: 99 }),
   start: (fleet, asking) => rebuildInstances(fleet, { ids: BOTH, ...asking }),
   done: { state: 'active', host: 'h5' },
 });
 
-onRack({
+registerRack({
   name: 'instance-build from the shelf',
   kind: instanceBuild,
-  ground: shelved,
+  ground: shelvedGround,
   ids: ['web-1'],
-  start: (fleet, asking) => unshelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }),
+  start: (fleet, asking) => unshelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }),
   done: { state: 'active', host: 'h2' },
   cancelled: ['active', 'shelving', 'shelved'],
 });

@@ -2,10 +2,10 @@
 import { idOf, type AppliedChange, type FleetReader, type Invariant } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, PORTS_BY_INSTANCE, type Claim } from '../network/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
-import { groupsKept } from '../scheduler/index.ts';
-import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
+import { antiAffinityInvariant } from '../scheduler/index.ts';
+import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, RELOCATING_INSTANCES_BY_GROUP, type Instance } from './model.ts';
 
-const legalStates: Invariant = {
+const stateTransitionIsLegal: Invariant = {
   name: 'never: an instance takes a step that its table does not have',
   check: (_fleet, changed) =>
     changed.flatMap(({ kind, before, after }) => {
@@ -16,7 +16,7 @@ const legalStates: Invariant = {
 };
 
 /** The instances that a commit touched, by their documents or by their claims. */
-function touched(changed: readonly AppliedChange[]): Set<string> {
+function touchedInstances(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }) =>
       [before, after].flatMap((one): string[] => {
@@ -28,10 +28,10 @@ function touched(changed: readonly AppliedChange[]): Set<string> {
   );
 }
 
-const oneHost: Invariant = {
+const hostMatchesClaims: Invariant = {
   name: 'never: an instance is at a host without its claim there, or has a claim where it is not',
   check: (fleet, changed) =>
-    [...touched(changed)].flatMap((id) => {
+    [...touchedInstances(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
       const home = fleet.get(CLAIM, claimId(id, 'home'))?.doc;
       const move = fleet.get(CLAIM, claimId(id, 'move'))?.doc;
@@ -44,7 +44,7 @@ const oneHost: Invariant = {
     }),
 };
 
-const portsAttached: Invariant = {
+const nicsAreAttached: Invariant = {
   name: 'never: a NIC of an instance is a port that is attached elsewhere or not at all',
   check: (fleet: FleetReader, changed) =>
     changed.flatMap(({ kind, after }) => {
@@ -58,7 +58,7 @@ const portsAttached: Invariant = {
 };
 
 /** Instances whose documents changed, or work on which began or ended. */
-function workedOn(changed: readonly AppliedChange[]): Set<string> {
+function instancesWorkedOn(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }): string[] => {
       if (kind === INSTANCE.name) return after === undefined ? [] : [after.id];
@@ -68,10 +68,10 @@ function workedOn(changed: readonly AppliedChange[]): Set<string> {
   );
 }
 
-const givenBack: Invariant = {
+const failedBuildHoldsNothing: Invariant = {
   name: 'never: a build that was given up holds a claim or ports, and nobody gives them back',
   check: (fleet, changed) =>
-    [...workedOn(changed)].flatMap((id) => {
+    [...instancesWorkedOn(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
       if (instance?.state !== 'error' || instance.wasActive) return [];
       if (fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id)) > 0) return [];
@@ -81,10 +81,10 @@ const givenBack: Invariant = {
     }),
 };
 
-const groupsApart = groupsKept((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
+const antiAffinityIsKept = antiAffinityInvariant((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
 
 /** Of what drains begin: people may move as many as they like. */
-const groupsSpared: Invariant = {
+const groupMoveLimitIsKept: Invariant = {
   name: 'never: drains disturb more of a server group at once than it bears',
   check: (fleet, changed) => {
     const begun = changed.flatMap(({ kind, before, after }) => {
@@ -96,17 +96,17 @@ const groupsSpared: Invariant = {
     });
     return [...new Set(begun)].flatMap((group) => {
       const limit = fleet.get(GROUP, idOf(GROUP, group))?.doc.movesAtOnce;
-      const moving = fleet.countOf(INSTANCES_MOVING_BY_GROUP, group);
+      const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group);
       return limit !== undefined && moving > limit ? [`${moving} of group ${group} move, which bears ${limit}`] : [];
     });
   },
 };
 
 export const INSTANCE_INVARIANTS: readonly Invariant[] = [
-  legalStates,
-  oneHost,
-  portsAttached,
-  givenBack,
-  groupsApart,
-  groupsSpared,
+  stateTransitionIsLegal,
+  hostMatchesClaims,
+  nicsAreAttached,
+  failedBuildHoldsNothing,
+  antiAffinityIsKept,
+  groupMoveLimitIsKept,
 ];

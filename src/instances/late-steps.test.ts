@@ -35,7 +35,7 @@ function kindOf(fleet: FleetReader, operation: string): OperationKind {
 type Late = (fleet: FleetReader) => readonly RecordStep[];
 
 /** What is planned now, as it would be recorded later. */
-function plannedNow({ fleet, nowMs }: World, operation: string): Late {
+function planLate({ fleet, nowMs }: World, operation: string): Late {
   const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
   if (stored === undefined) throw new Error(`no operation ${operation}`);
   const nexts = kindOf(fleet, operation).plan(fleet, stored, [itemOf(fleet, operation)], nowMs);
@@ -44,12 +44,12 @@ function plannedNow({ fleet, nowMs }: World, operation: string): Late {
 }
 
 /** An answer that came now and is read in the commit. */
-function answeredNow({ nowMs }: World, operation: string, ports: readonly object[]): Late {
+function observeLate({ nowMs }: World, operation: string, ports: readonly object[]): Late {
   const outcome: ActionOutcome = { kind: 'applied', facts: { ports } };
   return (at) => [kindOf(at, operation).observe?.(at, itemOf(at, operation), outcome, nowMs) as RecordStep];
 }
 
-async function afterDelete(world: World, late: Late): Promise<void> {
+async function commitAfterDelete(world: World, late: Late): Promise<void> {
   const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
   await world.commit((fleet): Decision<unknown> => {
@@ -60,11 +60,11 @@ async function afterDelete(world: World, late: Late): Promise<void> {
   await world.settle();
   expect(world.instance('web')).toBeUndefined();
   expect(world.port('web-p0')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.violations).toEqual([]);
 }
 
-async function withActive(backEnd: Parameters<typeof fixtureF>[0]): Promise<World> {
+async function startActive(backEnd: Parameters<typeof fixtureF>[0]): Promise<World> {
   const world = await World.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
@@ -76,7 +76,7 @@ describe('a delete is faster than', () => {
     const world = await World.of();
     const operation = await world.create();
     await world.forceDown('h2');
-    await afterDelete(world, plannedNow(world, operation));
+    await commitAfterDelete(world, planLate(world, operation));
   });
 
   test('the deadline of a build', async () => {
@@ -85,34 +85,34 @@ describe('a delete is faster than', () => {
     const item = itemOf(world.fleet, operation);
     const made = kindOf(world.fleet, operation).onDeadline?.(world.fleet, item, world.nowMs);
     const failed = { state: 'failed', step: 'build', reason: { code: 'deadline-passed' } } as const;
-    await afterDelete(world, () => [record(item, failed, made)]);
+    await commitAfterDelete(world, () => [record(item, failed, made)]);
   });
 
   test.each(['schedule', 'switch'])('the step "%s" of a move', async (step) => {
-    const world = await withActive('embedded');
+    const world = await startActive('embedded');
     const operation = world.operation();
     const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking }));
-    await world.until(operation, 'web', step);
-    await afterDelete(world, plannedNow(world, operation));
+    await world.runUntilStep(operation, 'web', step);
+    await commitAfterDelete(world, planLate(world, operation));
   });
 
   test('the back end that bound a port at the target of a move', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const operation = world.operation();
     const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking }));
-    await world.until(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', 'bind');
     const addresses = [{ ip: '10.0.0.2', subnet: 'sub0' }];
-    await afterDelete(world, answeredNow(world, operation, [{ port: 'web-p0', outcome: 'ok', addresses }]));
+    await commitAfterDelete(world, observeLate(world, operation, [{ port: 'web-p0', outcome: 'ok', addresses }]));
   });
 
   test('the back end that unbound a port of an instance for the shelf', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const operation = world.operation();
-    const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, credentials: true };
+    const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
     await world.commit((fleet) => shelveInstance(fleet, { id: 'web', ...asking }));
-    await world.until(operation, 'web', 'unbind');
-    await afterDelete(world, answeredNow(world, operation, [{ port: 'web-p0', outcome: 'ok' }]));
+    await world.runUntilStep(operation, 'web', 'unbind');
+    await commitAfterDelete(world, observeLate(world, operation, [{ port: 'web-p0', outcome: 'ok' }]));
   });
 });

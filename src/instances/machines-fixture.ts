@@ -27,7 +27,7 @@ export interface TaskFault {
   readonly after?: boolean;
 }
 
-type Performed = Omit<TaskAnswer, 'task'>;
+type TaskResult = Omit<TaskAnswer, 'task'>;
 
 export class Machines {
   /** By `host/instance`. */
@@ -52,18 +52,18 @@ export class Machines {
   }
 
   /** The hosts that have a copy that runs. */
-  running(instance: string): string[] {
-    return this.having(instance, 'running');
+  hostsRunning(instance: string): string[] {
+    return this.hostsWith(instance, 'running');
   }
 
-  having(instance: string, state?: 'prepared' | 'running'): string[] {
+  hostsWith(instance: string, state?: 'prepared' | 'running'): string[] {
     return [...this.copies]
       .filter(([key, is]) => key.endsWith(`/${instance}`) && (state === undefined || state === is))
       .map(([key]) => key.slice(0, key.indexOf('/')))
       .sort();
   }
 
-  perform(host: string, { kind, args }: Omit<Task, 'id'>): Performed {
+  perform(host: string, { kind, args }: Omit<Task, 'id'>): TaskResult {
     const instance = String(args['instance']);
     this.log.push(`${kind} ${instance} on ${host}`);
     const at = this.#faults.findIndex(
@@ -78,7 +78,7 @@ export class Machines {
     return { outcome: 'failed', problems: [`told to fail: ${kind}`], facts };
   }
 
-  #do(host: string, kind: string, args: Task['args']): Performed {
+  #do(host: string, kind: string, args: Task['args']): TaskResult {
     const key = `${host}/${String(args['instance'])}`;
     switch (kind) {
       case 'build':
@@ -89,14 +89,15 @@ export class Machines {
         this.#received.delete(key);
         return { outcome: 'done' };
       case 'migrate':
-        if (!this.copies.has(key) && !this.#sent.has(`${key}>${String(args['target'])}`)) return gone('instance-gone');
+        if (!this.copies.has(key) && !this.#sent.has(`${key}>${String(args['target'])}`))
+          return missingAnswer('instance-gone');
         this.copies.delete(key);
         this.#sent.add(`${key}>${String(args['target'])}`);
         this.#received.add(`${String(args['target'])}/${String(args['instance'])}`);
         return { outcome: 'done' };
       case 'activate':
-        if (!this.copies.has(key)) return gone('not-prepared');
-        if (args['ifReceived'] === true && !this.#received.has(key)) return gone('nothing-received');
+        if (!this.copies.has(key)) return missingAnswer('not-prepared');
+        if (args['ifReceived'] === true && !this.#received.has(key)) return missingAnswer('nothing-received');
         this.copies.set(key, 'running');
         return { outcome: 'done' };
       case 'destroy':
@@ -108,7 +109,7 @@ export class Machines {
   }
 
   /** A host that binds says what it bound; one that gets its ports bound has nothing to say of them. */
-  async #connected(host: string, task: Omit<Task, 'id'>): Promise<Performed> {
+  async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<TaskResult> {
     const performed = this.perform(host, task);
     const { network: mode = 'ready', nics = [], instance } = task.args;
     const outside = (nics as readonly (HostNic & { readonly backEnd: BackEndName })[]).filter(
@@ -126,10 +127,11 @@ export class Machines {
     for (const { id } of [...journal.fleet.all(ITEM)]) {
       const item = journal.fleet.get(ITEM, id);
       const kind = item && kindOf(journal.fleet, kinds, item);
-      const task = item === undefined || !hears(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
+      const task =
+        item === undefined || !isConnected(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
       if (item === undefined || task === undefined) continue;
       this.taskIds.push(`${taskId(item)} on ${item.doc.host}`);
-      const performed = await this.#connected(item.doc.host ?? '', task);
+      const performed = await this.#performAndBind(item.doc.host ?? '', task);
       await journal.submit({
         by: `agent/${item.doc.host}`,
         decide: (fleet): Decision<unknown> => {
@@ -145,7 +147,7 @@ export class Machines {
   }
 }
 
-function hears(fleet: FleetReader, { doc }: StoredItem): boolean {
+function isConnected(fleet: FleetReader, { doc }: StoredItem): boolean {
   // Whoever forced a host down may have been wrong: an agent that is heard does what it is asked for.
   return isOpen(doc) && findHost(fleet, doc.host ?? '')?.doc.connection.state === 'up';
 }
@@ -159,6 +161,6 @@ function kindOf(
   return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
 }
 
-function gone(fault: string): Performed {
+function missingAnswer(fault: string): TaskResult {
   return { outcome: 'failed', problems: [fault], facts: { fault, runs: false } };
 }

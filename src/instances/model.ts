@@ -82,7 +82,7 @@ export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly Insta
 };
 
 /** What stopped a try, as wide as it excludes: nothing more is tried there for this build. */
-export const EXCLUSIONS = ['host', 'pool', 'none'] as const;
+export const EXCLUSION_SCOPES = ['host', 'pool', 'none'] as const;
 
 const ATTEMPT = Type.Object(
   {
@@ -94,7 +94,7 @@ const ATTEMPT = Type.Object(
     pools: Type.Array(Type.String(), { maxItems: NICS_MAX }),
     /** The class of the fault, kebab-case; absent while the try is under way or when it went well. */
     fault: Type.Optional(Type.String()),
-    excludes: Type.Optional(Type.Enum(EXCLUSIONS)),
+    excludes: Type.Optional(Type.Enum(EXCLUSION_SCOPES)),
     /** The pool that is excluded, when one is. */
     excludedPool: Type.Optional(Type.String()),
     text: Type.Optional(Type.String({ maxLength: 500 })),
@@ -211,17 +211,17 @@ export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
 };
 
 /** By the host that they are on their way off: its moves, until its copy is gone, and rebuilds that have no new host yet. */
-export const INSTANCES_LEAVING: Index<'instance', Instance> = {
+export const INSTANCES_BY_LEAVING_HOST: Index<'instance', Instance> = {
   name: 'instances-leaving',
   kind: INSTANCE,
   keysOf: (doc) => {
     if (doc.state === 'moving') return doc.move === undefined ? [] : [doc.move.from];
-    return doc.host !== undefined && isRebuiltInPlace(doc) ? [doc.host] : [];
+    return doc.host !== undefined && isAwaitingRebuildHost(doc) ? [doc.host] : [];
   },
 };
 
 /** It is being rebuilt, and is still at the host that it is to leave: no other was found yet. */
-export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
+export function isAwaitingRebuildHost({ state, host, attempts }: Instance): boolean {
   return state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
 }
 
@@ -229,7 +229,7 @@ export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
  * The hosts that an instance has left by a move which has not ended well, whoever asked for it: by the last move, and by those before
  * it since the instance was last connected.
  */
-export function hostsLeft({ state, host, move }: Instance): string[] {
+export function vacatedHosts({ state, host, move }: Instance): string[] {
   if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
   const { operation, from, origin = from, movedOff = [] } = move;
   const left = new Set([...movedOff, hostOfDrain(operation) ?? origin, origin, from].filter((one) => one !== host));
@@ -237,21 +237,21 @@ export function hostsLeft({ state, host, move }: Instance): string[] {
 }
 
 /** By the hosts that they left, those whose move has not ended well: they are elsewhere by now. */
-export const INSTANCES_UNSETTLED: Index<'instance', Instance> = {
+export const INSTANCES_BY_VACATED_HOST: Index<'instance', Instance> = {
   name: 'instances-unsettled',
   kind: INSTANCE,
-  keysOf: hostsLeft,
+  keysOf: vacatedHosts,
 };
 
 /** By their group, those that are on the way from one host to another. */
-export const INSTANCES_MOVING_BY_GROUP: Index<'instance', Instance> = {
+export const RELOCATING_INSTANCES_BY_GROUP: Index<'instance', Instance> = {
   name: 'instances-moving-by-group',
   kind: INSTANCE,
-  keysOf: ({ state, place }) => (place.group === undefined || !isUnderWay(state) ? [] : [place.group]),
+  keysOf: ({ state, place }) => (place.group === undefined || !isRelocating(state) ? [] : [place.group]),
 };
 
 /** Disturbed just now: it moves, or is built elsewhere. */
-export function isUnderWay(state: InstanceState): boolean {
+export function isRelocating(state: InstanceState): boolean {
   return state === 'moving' || state === 'rebuilding';
 }
 

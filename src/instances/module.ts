@@ -20,7 +20,7 @@ import { instanceSentences } from './sentences.ts';
 import { instanceShelve } from './shelve-steps.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 import { instancesPart } from './view.ts';
-import { FLAVOR_VIEW, GROUP_VIEW, INSTANCE_VIEW } from './views.ts';
+import { FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION } from './views.ts';
 
 const INSTANCES_METRIC: DocumentMetric<Instance> = {
   name: 'muster_instances',
@@ -45,7 +45,7 @@ export const instancesModule: Module = {
   ],
   contributions: [contribute(EVACUATORS, instanceEvacuator), contribute(VIEW_PARTS, instancesPart)],
   sentences: [instanceSentences],
-  representations: () => [FLAVOR_VIEW, GROUP_VIEW, INSTANCE_VIEW],
+  representations: () => [FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION],
   metrics: [INSTANCES_METRIC],
   controllers: ({ environment }) => [new DegradedController(environment)],
   routes: (runtime) => {
@@ -54,7 +54,7 @@ export const instancesModule: Module = {
     return [
       ...flavorRoutes,
       ...groupRoutes,
-      ...instanceRoutes({ credentials: () => hasCredentials(given) }),
+      ...instanceRoutes({ hasCredentials: () => hasCredentials(given) }),
       ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
     ];
   },

@@ -3,25 +3,25 @@ import { describe, expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../network/index.ts';
 import { retryOperation, type OperationId } from '../operations/index.ts';
 import { World } from './instances-fixture.ts';
-import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
 
 describe('after the source has handed the instance over', () => {
   test('a-lost-yes: asked again, the source says that it was sent', async () => {
-    const world = await withActive();
+    const world = await startActive();
     world.machines.fail({ task: 'migrate', times: 1, after: true });
     await move(world);
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.machines.having('web')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h4']);
   });
 
   test('activate-fails: only forward, again and again', async () => {
-    const world = await withActive();
+    const world = await startActive();
     world.machines.fail({ task: 'activate', times: 3 });
     const operation = await move(world);
-    await world.until(operation, 'web', 'activate');
+    await world.runUntilStep(operation, 'web', 'activate');
     await world.tick();
     expect(world.item(operation, 'web')).toMatchObject({
       state: 'waiting',
@@ -33,11 +33,11 @@ describe('after the source has handed the instance over', () => {
   });
 
   test('the-back-end-does-not-answer: it is asked again under the same serial', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'unavailable', times: 3 });
     world.network.faults.arm({ op: 'activate', outcome: 'applied-but-lost', times: 1 });
     const operation = await move(world);
-    await world.until(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', 'bind');
     await world.pass();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'not-bound', calls: 1 } });
     await world.settle();
@@ -49,14 +49,14 @@ describe('after the source has handed the instance over', () => {
   test.each(['switch', 'activate'])(
     'the-target-is-forced-down-at-%s: in error there, and rebuildable',
     async (step) => {
-      const world = await withActive();
+      const world = await startActive();
       const operation = await move(world);
-      await world.until(operation, 'web', step);
+      await world.runUntilStep(operation, 'web', step);
       world.machines.copies.set('h2/web', 'prepared');
-      await world.goDown('h4');
+      await world.disconnectHost('h4');
       await world.forceDown('h4');
       await world.settle();
-      expect(world.machines.having('web')).toEqual(['h4']);
+      expect(world.machines.hostsWith('web')).toEqual(['h4']);
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'target-lost' } });
       expect(world.instance('web')).toMatchObject({ state: 'error', host: 'h4', fault: { code: 'target-lost' } });
       expect(world.claim('web')).toMatchObject({ host: 'h4', role: 'home' });
@@ -66,27 +66,27 @@ describe('after the source has handed the instance over', () => {
   );
 
   test('the-target-goes-down-at-activate: it waits, and goes on when it is back', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'activate');
-    await world.goDown('h4');
+    await world.runUntilStep(operation, 'web', 'activate');
+    await world.disconnectHost('h4');
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'target-not-heard' } });
-    await world.comeBack('h4');
+    await world.reconnectHost('h4');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   });
 
   test('the-source-goes-down-before-it-is-cleaned: the move is over, and the source is swept when it is back', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'clean-source');
-    await world.goDown('h2');
+    await world.runUntilStep(operation, 'web', 'clean-source');
+    await world.disconnectHost('h2');
     await world.settle();
     expect(world.item(operation, 'web')?.state).toBe('done');
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.open()).toEqual([expect.stringContaining('host-not-heard')]);
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expect(world.machines.log.at(-1)).toBe('destroy web on h2');
     expect(world.open()).toEqual([]);
@@ -111,7 +111,7 @@ describe('older hosts, which bind by themselves', () => {
       expect(before?.binding).toMatchObject({ host: 'h2' });
       expect(before?.addresses).toHaveLength(1);
       const operation = await move(world);
-      await world.until(operation, 'web', 'activate');
+      await world.runUntilStep(operation, 'web', 'activate');
       expect(world.ports('web')[0]?.binding).toBeUndefined();
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4', path: { bind: 'host' } });
@@ -124,9 +124,9 @@ describe('older hosts, which bind by themselves', () => {
 
 describe('the deadline', () => {
   async function passed(step: string): Promise<{ world: World; operation: OperationId }> {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world, { deadlineMs: 600_000 });
-    await world.until(operation, 'web', step);
+    await world.runUntilStep(operation, 'web', step);
     world.clock.now += 700_000;
     await world.pass();
     await world.pass();
@@ -139,7 +139,7 @@ describe('the deadline', () => {
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.instance('web')?.fault).toBeUndefined();
-    expect(world.machines.having('web')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h4']);
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     expect(world.violations).toEqual([]);
   }
@@ -183,16 +183,16 @@ describe('the deadline', () => {
       expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({
         code: 'host-not-confirmed-down',
       });
-      await world.goDown('h2');
+      await world.disconnectHost('h2');
       await world.forceDown('h2');
       await world.commit((fleet) => rebuildInstances(fleet, asking));
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
       expect(world.claim('web', 'move')).toBeUndefined();
       expect(world.machines.log).toContain('destroy web on h4');
-      await world.comeBack('h2');
+      await world.reconnectHost('h2');
       await world.settle();
-      expect(world.machines.having('web')).toEqual(['h5']);
+      expect(world.machines.hostsWith('web')).toEqual(['h5']);
       await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'move-superseded' } });
@@ -201,9 +201,9 @@ describe('the deadline', () => {
   );
 
   test('while-it-moves-it-is-not-rebuilt', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     await world.forceDown('h2');
     const asking = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({ code: 'not-rebuildable' });
@@ -219,7 +219,7 @@ describe('the deadline', () => {
   test('a-retry-while-somebody-else-moves-it: superseded', async () => {
     const { world, operation } = await passed('schedule');
     const other = await move(world);
-    await world.until(other, 'web', 'prepare');
+    await world.runUntilStep(other, 'web', 'prepare');
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'move-superseded' } });

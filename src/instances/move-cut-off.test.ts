@@ -5,7 +5,7 @@ import type { PortOutcome } from '../network/index.ts';
 import { retryOperation } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
-import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
 
 function expectConnected(world: World, host: string): void {
@@ -16,13 +16,13 @@ function expectConnected(world: World, host: string): void {
   expect(world.addresses('web')).toEqual(['10.0.0.2']);
   expect(world.claim('web')).toMatchObject({ host, role: 'home', addresses: [] });
   expect(world.claim('web', 'move')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual([host]);
+  expect(world.machines.hostsWith('web')).toEqual([host]);
   expect(world.open()).toEqual([]);
   expect(world.violations).toEqual([]);
 }
 
 /** It runs where its ports are not connected, says why its move failed, is shown as degraded, and is looked after. */
-function expectCutOff(world: World, host: string, fault: string): void {
+function expectDisconnected(world: World, host: string, fault: string): void {
   const { state, host: at, fault: said } = world.instance('web') ?? {};
   expect({ state, at, isSaid: said !== undefined }).toEqual({ state: 'active', at: host, isSaid: true });
   expect(world.degraded('web')).toEqual(['web-p0: unbound']);
@@ -31,8 +31,8 @@ function expectCutOff(world: World, host: string, fault: string): void {
   expect(world.addresses('web')).toEqual(['10.0.0.2']);
   expect(world.claim('web')).toMatchObject({ host, role: 'home', addresses: [] });
   expect(world.claim('web', 'move')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual([host]);
-  expect(world.machines.running('web')).toEqual([host]);
+  expect(world.machines.hostsWith('web')).toEqual([host]);
+  expect(world.machines.hostsRunning('web')).toEqual([host]);
   expect(world.replug('web')).toMatchObject({
     state: 'waiting',
     step: 'rebind',
@@ -43,10 +43,14 @@ function expectCutOff(world: World, host: string, fault: string): void {
 }
 
 /** A move to h4 whose ports the back end refuses to connect there, and everywhere else afterwards. */
-async function moveCutOff(world: World, outcome: PortOutcome, facts: Parameters<typeof move>[1] = {}): Promise<string> {
+async function moveDisconnected(
+  world: World,
+  outcome: PortOutcome,
+  facts: Parameters<typeof move>[1] = {},
+): Promise<string> {
   world.network.faults.arm({ op: 'activate', outcome, times: 9999 });
   const operation = await move(world, facts);
-  await world.until(operation, 'web', 'bind');
+  await world.runUntilStep(operation, 'web', 'bind');
   world.network.faults.arm({ op: 'bind', outcome, times: 9999 });
   await world.settle();
   return operation;
@@ -57,14 +61,14 @@ describe('before the source hands the instance over', () => {
     ['loses-its-mapping', (world: World) => world.edit('h4', { physicalNetworks: [] })],
     ['is-forced-down', (world: World) => world.forceDown('h4')],
   ])('a target that %s is left for another', async (_name, strike) => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'prepare');
+    await world.runUntilStep(operation, 'web', 'prepare');
     await strike(world);
     await world.settle();
     expect(world.machines.log.filter((line) => line.startsWith('migrate'))).toEqual(['migrate web on h2']);
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
-    await world.comeBack('h4');
+    await world.reconnectHost('h4');
     await world.settle();
     expectConnected(world, 'h5');
   });
@@ -72,12 +76,12 @@ describe('before the source hands the instance over', () => {
 
 describe('after the source has handed the instance over', () => {
   test('the-target-loses-its-mapping: it runs there without its ports, and moves on', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'switch');
+    await world.runUntilStep(operation, 'web', 'switch');
     await world.edit('h4', { physicalNetworks: [] });
-    await world.until(operation, 'web', 'schedule');
-    expect(world.machines.running('web')).toEqual(['h4']);
+    await world.runUntilStep(operation, 'web', 'schedule');
+    expect(world.machines.hostsRunning('web')).toEqual(['h4']);
     expect(world.instance('web')).toMatchObject({
       state: 'moving',
       host: 'h4',
@@ -93,7 +97,7 @@ describe('after the source has handed the instance over', () => {
   test.each(['binding-failed', 'mapping-gone', 'address-not-carried'] as const)(
     'the back end answers %s: the next host is tried',
     async (outcome) => {
-      const world = await withActive('simulated');
+      const world = await startActive('simulated');
       world.network.faults.arm({ op: 'activate', host: 'h4', outcome, times: 99 });
       const operation = await move(world);
       await world.settle();
@@ -104,18 +108,18 @@ describe('after the source has handed the instance over', () => {
   );
 
   test('its-pool-is-empty: no other host of that pool is tried, and no other pool carries its address', async () => {
-    const world = await withActive('simulated');
-    await moveCutOff(world, 'pool-empty');
-    expectCutOff(world, 'h4', 'pool-empty');
+    const world = await startActive('simulated');
+    await moveDisconnected(world, 'pool-empty');
+    expectDisconnected(world, 'h4', 'pool-empty');
   });
 
   test.each(['binding-failed', 'taken', 'unavailable'] as const)(
     'the back end answers %s wherever it is asked: it ends where it is, and a later move works',
     async (outcome) => {
-      const world = await withActive('simulated');
-      const operation = await moveCutOff(world, outcome);
+      const world = await startActive('simulated');
+      const operation = await moveDisconnected(world, outcome);
       const code = outcome === 'unavailable' ? 'back-end-unavailable' : outcome;
-      expectCutOff(world, 'h4', code);
+      expectDisconnected(world, 'h4', code);
       const { state, reason } = world.item(operation, 'web') ?? {};
       expect({ state, code: reason?.code }).toEqual({ state: 'failed', code });
       expect(reason?.['message']).toContain(
@@ -129,12 +133,12 @@ describe('after the source has handed the instance over', () => {
   );
 
   test('a-named-target: it ends there, and a retry of the operation has nowhere else to go', async () => {
-    const world = await withActive('simulated');
-    const operation = await moveCutOff(world, 'binding-failed', { target: 'h4' });
-    expectCutOff(world, 'h4', 'binding-failed');
+    const world = await startActive('simulated');
+    const operation = await moveDisconnected(world, 'binding-failed', { target: 'h4' });
+    expectDisconnected(world, 'h4', 'binding-failed');
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
-    expectCutOff(world, 'h4', 'binding-failed');
+    expectDisconnected(world, 'h4', 'binding-failed');
     world.network.faults.disarm();
     await move(world, { target: 'h2' });
     await world.settle();
@@ -142,21 +146,21 @@ describe('after the source has handed the instance over', () => {
   });
 
   test('a-later-move-that-finds-no-host-still-says-that-the-ports-are-not-connected', async () => {
-    const world = await withActive('simulated');
-    await moveCutOff(world, 'binding-failed');
+    const world = await startActive('simulated');
+    await moveDisconnected(world, 'binding-failed');
     for (const host of ['h2', 'h5']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
     const operation = await move(world);
     await world.settle();
-    expectCutOff(world, 'h4', 'binding-failed');
+    expectDisconnected(world, 'h4', 'binding-failed');
     expect(world.item(operation, 'web')?.reason?.['message']).toContain('is not fully connected there: port web-p0');
   });
 
   test('the-server-dies-at-each-step-of-going-on', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
     for (const step of ['bind', 'activate', 'schedule', 'prepare', 'migrate', 'bind', 'clean-source']) {
-      await world.until(operation, 'web', step);
+      await world.runUntilStep(operation, 'web', step);
       await world.restart();
     }
     await world.settle();
@@ -164,27 +168,27 @@ describe('after the source has handed the instance over', () => {
   });
 
   test.each(['activate', 'schedule', 'prepare'])('a delete at %s wins, and leaves nothing', async (step) => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
-    await world.until(operation, 'web', 'bind');
-    await world.until(operation, 'web', step);
+    await world.runUntilStep(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', step);
     const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
     await world.settle();
     expect(world.instance('web')).toBeUndefined();
     expect(world.port('web-p0')).toBeUndefined();
-    expect(world.machines.having('web')).toEqual([]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 
   test('the-host-that-cannot-connect-it-is-forced-down: in error there, and rebuildable', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
-    await world.until(operation, 'web', 'activate');
-    await world.goDown('h4');
+    await world.runUntilStep(operation, 'web', 'activate');
+    await world.disconnectHost('h4');
     await world.forceDown('h4');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', host: 'h4', fault: { code: 'target-lost' } });
@@ -192,11 +196,11 @@ describe('after the source has handed the instance over', () => {
   });
 
   test('the-deadline-passes-while-it-is-cut-off: it says so, and a retry goes on', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world, { deadlineMs: 600_000 });
-    await world.until(operation, 'web', 'bind');
-    await world.until(operation, 'web', 'activate');
+    await world.runUntilStep(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', 'activate');
     world.clock.now += 700_000;
     await world.pass();
     await world.pass();
@@ -225,27 +229,27 @@ test.each(['embedded', 'simulated'] as const)(
 
 describe('a source that dies while it hands the instance over', () => {
   test('the-target-received-it: it lives there', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     world.machines.perform('h2', { kind: 'migrate', args: { instance: 'web', target: 'h4' } });
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
     await world.settle();
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     expect(world.machines.log).not.toContain('destroy web on h4');
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expectConnected(world, 'h4');
   });
 
   test('the-target-is-silent: it waits, and asks when it is back', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     world.machines.perform('h2', { kind: 'migrate', args: { instance: 'web', target: 'h4' } });
-    for (const host of ['h2', 'h4']) await world.goDown(host);
+    for (const host of ['h2', 'h4']) await world.disconnectHost(host);
     await world.forceDown('h2');
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({
@@ -253,16 +257,16 @@ describe('a source that dies while it hands the instance over', () => {
       step: 'ask-target',
       reason: { code: 'target-unasked', host: 'h4' },
     });
-    for (const host of ['h2', 'h4']) await world.comeBack(host);
+    for (const host of ['h2', 'h4']) await world.reconnectHost(host);
     await world.settle();
     expectConnected(world, 'h4');
   });
 
   test('the-target-dies-too: source-lost, and rebuildable', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
-    for (const host of ['h2', 'h4']) await world.goDown(host);
+    await world.runUntilStep(operation, 'web', 'migrate');
+    for (const host of ['h2', 'h4']) await world.disconnectHost(host);
     for (const host of ['h2', 'h4']) await world.forceDown(host);
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost' } });
@@ -271,18 +275,18 @@ describe('a source that dies while it hands the instance over', () => {
   });
 
   test('a-delete-while-the-target-is-asked-leaves-nothing', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
-    await world.goDown('h2');
+    await world.runUntilStep(operation, 'web', 'migrate');
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
-    await world.until(operation, 'web', 'ask-target');
+    await world.runUntilStep(operation, 'web', 'ask-target');
     const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toBeUndefined();
-    expect(world.machines.having('web')).toEqual([]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 });

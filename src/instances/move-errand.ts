@@ -4,15 +4,15 @@ import { mark, put, remove, type Change, type FleetReader } from '../fleet/index
 import { findHost } from '../hosts/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { expectUnchanged, fail, record, type RecordStep, type StoredItem } from '../operations/index.ts';
-import { found } from './build-steps.ts';
-import { cleaningOf, holdingOf } from './clean.ts';
+import { loadItem } from './build-steps.ts';
+import { beginSweep, beginHold } from './clean.ts';
 import { INSTANCE, MOVE_TRIES_MAX, type Instance, type Move } from './model.ts';
-import { modeOn, type BindMode, type StoredInstance } from './place.ts';
+import { bindModeOn, type BindMode, type StoredInstance } from './place.ts';
 
 export const MOVER = 'operation:instance-move';
 
 /** An instance with its move. */
-export interface Moving extends StoredInstance {
+export interface MovingInstance extends StoredInstance {
   readonly doc: Instance & { readonly move: Move };
 }
 
@@ -26,31 +26,31 @@ export function targetOf({ move }: Pick<Instance, 'move'>): string | undefined {
  * The instance, if it is this operation's to move: because it is moving, or because an earlier run of the same operation, which
  * is tried again now, left it where it was.
  */
-export function movingBy(item: StoredItem, instance: StoredInstance | undefined): Moving | undefined {
+export function movingInstanceOf(item: StoredItem, instance: StoredInstance | undefined): MovingInstance | undefined {
   const { state, move } = instance?.doc ?? {};
   if (instance === undefined || move?.operation !== item.doc.operation) return undefined;
   return state === 'moving' || state === 'active' ? { ...instance, doc: { ...instance.doc, move } } : undefined;
 }
 
-export interface MoveLook {
+export interface MoveContext {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
-  readonly instance: Moving;
+  readonly instance: MovingInstance;
   readonly nowMs: number;
 }
 
 /** Takes a step on the newest state, unless somebody else has the instance by then. */
-export function onMoving(
+export function decideMoveStep(
   at: { readonly fleet: FleetReader; readonly item: string; readonly nowMs: number },
-  step: (look: MoveLook) => RecordStep,
+  step: (look: MoveContext) => RecordStep,
 ): RecordStep {
-  const { item, instance } = found(at.fleet, at.item);
-  const moving = movingBy(item, instance);
-  return moving === undefined ? notOurs(item, instance) : step({ ...at, item, instance: moving });
+  const { item, instance } = loadItem(at.fleet, at.item);
+  const moving = movingInstanceOf(item, instance);
+  return moving === undefined ? failSuperseded(item, instance) : step({ ...at, item, instance: moving });
 }
 
 /** Somebody else has the instance now: it is deleted, or was moved or rebuilt since. */
-export function notOurs(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+export function failSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   mark('move-is-not-ours');
   const id = item.doc.target.id;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: id });
@@ -59,7 +59,7 @@ export function notOurs(item: StoredItem, instance: StoredInstance | undefined):
 }
 
 /** The instance as it would read if it were being built at its target: its tries are those of the move. */
-export function towards({ doc, ...stored }: Moving): StoredInstance {
+export function composeTargetInstance({ doc, ...stored }: MovingInstance): StoredInstance {
   const { onlyHost: _, ...where } = doc.place;
   const { target, tries } = doc.move;
   const host = targetOf(doc) ?? doc.host;
@@ -69,14 +69,14 @@ export function towards({ doc, ...stored }: Moving): StoredInstance {
 }
 
 /** Who binds the ports at the target. */
-export function modeThere(fleet: FleetReader, instance: Moving): BindMode {
+export function targetBindMode(fleet: FleetReader, instance: MovingInstance): BindMode {
   const host = findHost(fleet, targetOf(instance.doc) ?? '')?.doc;
-  return host === undefined ? 'ready' : modeOn(host, instance.doc);
+  return host === undefined ? 'ready' : bindModeOn(host, instance.doc);
 }
 
 /** Every step of a move is an attempt of its own: no answer to an earlier one, of this try or another, is taken for it. */
-export function onward(
-  { item, instance }: MoveLook,
+export function advanceMove(
+  { item, instance }: MoveContext,
   next: { readonly step: string; readonly host: string | null; readonly changes?: readonly Change[] },
 ): RecordStep {
   const { step, host, changes = [] } = next;
@@ -88,8 +88,8 @@ export function onward(
 const REASON_MESSAGE_MAX = 500;
 
 /** The end of a move that failed; the instance says so as well. */
-export function ended(
-  { item, instance }: MoveLook,
+export function failMove(
+  { item, instance }: MoveContext,
   fault: { readonly code: string; readonly message: string },
   changes: readonly Change[],
 ): RecordStep {
@@ -100,30 +100,30 @@ export function ended(
 }
 
 /** The instance with what a step changed of it. */
-export function putMoving({ instance, nowMs }: MoveLook, change: Partial<Instance>): Change {
+export function putMoving({ instance, nowMs }: MoveContext, change: Partial<Instance>): Change {
   return put(INSTANCE, instance.id, { ...instance.doc, ...change, changedBy: MOVER, changedAtMs: nowMs });
 }
 
 /** The instance when its move is over, for good or ill. */
-export function putSettled({ instance, nowMs }: MoveLook, change: Partial<Instance>): Change {
+export function putEnded({ instance, nowMs }: MoveContext, change: Partial<Instance>): Change {
   const { move: _, fault: __, ...doc } = instance.doc;
   return put(INSTANCE, instance.id, { ...doc, ...change, changedBy: MOVER, changedAtMs: nowMs });
 }
 
-export function moveClaimGone(fleet: FleetReader, instance: string): Change[] {
+export function dropMoveClaim(fleet: FleetReader, instance: string): Change[] {
   const id = claimId(instance, 'move');
   return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
 }
 
 /** Starts the sweep of one end of the move, if that host is still known. The instance runs at the other end. */
-export function swept({ fleet, item, instance, nowMs }: MoveLook, host: string | undefined): Change[] {
+export function sweepEnd({ fleet, item, instance, nowMs }: MoveContext, host: string | undefined): Change[] {
   if (host === undefined || findHost(fleet, host) === undefined) return [];
-  return cleaningOf(instance.id, host, `${item.id}.${item.doc.attempt}`, nowMs);
+  return beginSweep(instance.id, host, `${item.id}.${item.doc.attempt}`, nowMs);
 }
 
 /** The same when nobody knows whether the instance runs at the other end: what this one has is held until it runs elsewhere. */
-export function heldBack({ fleet, item, instance, nowMs }: MoveLook, host: string | undefined): Change[] {
+export function holdEnd({ fleet, item, instance, nowMs }: MoveContext, host: string | undefined): Change[] {
   if (host === undefined || findHost(fleet, host) === undefined) return [];
   const key = `${item.id}.${item.doc.attempt}`;
-  return holdingOf({ instance: instance.id, host, key, nowMs, home: instance.doc.host });
+  return beginHold({ instance: instance.id, host, key, nowMs, home: instance.doc.host });
 }

@@ -9,7 +9,7 @@ import { moveInstances, type MoveInstances } from './move.ts';
 import { EVACUATORS } from './reference-fixture.ts';
 import { shelveInstance, unshelveInstance } from './shelve.ts';
 
-async function grouped(policy: Group['policy'], ...names: readonly string[]): Promise<World> {
+async function createGrouped(policy: Group['policy'], ...names: readonly string[]): Promise<World> {
   const world = await World.of();
   const group = { name: 'kin', project: 'default', policy, changedBy: 'x', changedAtMs: 0 };
   await world.commit(() => accept([put(GROUP, idOf(GROUP, 'kin'), group)], null));
@@ -18,7 +18,7 @@ async function grouped(policy: Group['policy'], ...names: readonly string[]): Pr
   return world;
 }
 
-async function moved(world: World, facts: Partial<MoveInstances> = {}): Promise<void> {
+async function moveAndSettle(world: World, facts: Partial<MoveInstances> = {}): Promise<void> {
   const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
   await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking, ...facts }));
   await world.settle();
@@ -26,24 +26,24 @@ async function moved(world: World, facts: Partial<MoveInstances> = {}): Promise<
 
 describe('a move in a server group', () => {
   test('an-instance-is-no-neighbour-of-its-own', async () => {
-    const world = await grouped('affinity', 'web');
-    await moved(world);
+    const world = await createGrouped('affinity', 'web');
+    await moveAndSettle(world);
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   });
 
   test('affinity-with-another-holds-it-where-it-is', async () => {
-    const world = await grouped('affinity', 'web', 'db');
-    await moved(world);
+    const world = await createGrouped('affinity', 'web', 'db');
+    await moveAndSettle(world);
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'no-valid-host' } });
   });
 
   test('anti-affinity-keeps-it-from-the-host-of-another', async () => {
-    const world = await grouped('anti-affinity', 'web');
-    await moved(world, { target: 'h4' });
+    const world = await createGrouped('anti-affinity', 'web');
+    await moveAndSettle(world, { target: 'h4' });
     await world.create({ name: 'db', place: { group: 'kin' } });
     await world.settle();
     expect(world.instance('db')?.host).toBe('h2');
-    await moved(world, { ids: ['db'] });
+    await moveAndSettle(world, { ids: ['db'] });
     expect(world.instance('db')).toMatchObject({ state: 'active', host: 'h5' });
     expect(world.violations).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('a-group-that-must-be-together-on-a-leaving-host', () => {
   const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
   async function draining(): Promise<{ world: World; operation: string }> {
-    const world = await grouped('affinity', 'web', 'db', 'lb');
+    const world = await createGrouped('affinity', 'web', 'db', 'lb');
     expect(['web', 'db', 'lb'].map((id) => world.instance(id)?.host)).toEqual(['h2', 'h2', 'h2']);
     const command = { hosts: ['h2'], drain: true, deadlineMs: 4 * 3_600_000, ...asking(world) };
     const { operation = '' } = await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
@@ -72,7 +72,9 @@ describe('a-group-that-must-be-together-on-a-leaving-host', () => {
     const names = ['web', 'db', 'lb'];
     const each = async (verb: typeof shelveInstance): Promise<void> => {
       for (const id of names) {
-        await world.commit((fleet) => verb(fleet, { id, deadlineMs: 3_600_000, credentials: true, ...asking(world) }));
+        await world.commit((fleet) =>
+          verb(fleet, { id, deadlineMs: 3_600_000, hasCredentials: true, ...asking(world) }),
+        );
         await world.settle();
       }
     };

@@ -5,8 +5,8 @@ import { idOf } from '../fleet/index.ts';
 import { BUILD_FAILURES } from '../scheduler/index.ts';
 import { deleteInstances } from './delete.ts';
 import type { World } from './instances-fixture.ts';
-import { HOUR_MS, move, withActive } from './moves-fixture.ts';
-import { planned } from './plan-fixture.ts';
+import { HOUR_MS, move, startActive } from './moves-fixture.ts';
+import { renderPlan } from './plan-fixture.ts';
 
 function failuresOf(world: World, host: string): number {
   return world.fleet.get(BUILD_FAILURES, idOf(BUILD_FAILURES, host))?.doc.count ?? 0;
@@ -16,11 +16,11 @@ describe('the plan of each step', () => {
   const steps: string[][] = [];
 
   test('embedded: no step leaves a choice', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
     for (const step of ['schedule', 'prepare', 'migrate', 'switch', 'activate', 'clean-source']) {
-      await world.until(operation, 'web', step);
-      steps.push([step, ...planned(world, operation, 'web')]);
+      await world.runUntilStep(operation, 'web', step);
+      steps.push([step, ...renderPlan(world, operation, 'web')]);
     }
     expect(steps.map((lines) => lines.join('\n  ')).join('\n')).toMatchInlineSnapshot(`
       "schedule
@@ -39,10 +39,10 @@ describe('the plan of each step', () => {
   });
 
   test('simulated: the back end binds at the target before the switch', async () => {
-    const world = await withActive('simulated');
+    const world = await startActive('simulated');
     const operation = await move(world);
-    await world.until(operation, 'web', 'bind');
-    expect(planned(world, operation, 'web').join('\n')).toMatchInlineSnapshot(
+    await world.runUntilStep(operation, 'web', 'bind');
+    expect(renderPlan(world, operation, 'web').join('\n')).toMatchInlineSnapshot(
       `"act: simulated is to activate-binding web-p0 under serial 2"`,
     );
     await world.settle();
@@ -55,7 +55,7 @@ describe('the plan of each step', () => {
 
 describe('before the source hands the instance over', () => {
   test('no-target: the instance stays active with the report, and the next success clears it', async () => {
-    const world = await withActive();
+    const world = await startActive();
     for (const host of ['h4', 'h5']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
     const operation = await move(world);
     await world.settle();
@@ -67,7 +67,7 @@ describe('before the source hands the instance over', () => {
     const again = await move(world, { target: 'h4' });
     await world.settle();
     expect(world.item(again, 'web')?.reason?.code).toBe('no-valid-host');
-    await world.comeBack('h4');
+    await world.reconnectHost('h4');
     await move(world);
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
@@ -76,13 +76,13 @@ describe('before the source hands the instance over', () => {
   });
 
   test.each(['prepare', 'migrate'])('%s-fails: swept, and the next host is tried', async (task) => {
-    const world = await withActive();
+    const world = await startActive();
     world.machines.fail({ task, times: 1, ...(task === 'prepare' && { host: 'h4' }) });
     const operation = await move(world);
     await world.settle();
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
-    expect(world.machines.having('web')).toEqual(['h5']);
+    expect(world.machines.hostsWith('web')).toEqual(['h5']);
     expect(world.machines.log).toContain('destroy web on h4');
     expect(failuresOf(world, 'h4')).toBe(1);
     // A host that has answered a task would answer the same for one of the same id.
@@ -91,7 +91,7 @@ describe('before the source hands the instance over', () => {
   });
 
   test('no-way-works: after the tries it is active where it was, and each try is kept', async () => {
-    const world = await withActive();
+    const world = await startActive();
     world.machines.fail({ task: 'prepare', times: 9, fault: 'resources-gone' });
     const operation = await move(world);
     await world.settle();
@@ -101,13 +101,13 @@ describe('before the source hands the instance over', () => {
       { nth: 1, host: 'h4', fault: 'resources-gone', excludes: 'host' },
       { nth: 2, host: 'h5', fault: 'resources-gone', excludes: 'host' },
     ]);
-    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.claim('web', 'move')).toBeUndefined();
     expect(world.violations).toEqual([]);
   });
 
   test('a-named-target-is-tried-once', async () => {
-    const world = await withActive();
+    const world = await startActive();
     world.machines.fail({ task: 'prepare', times: 1 });
     const operation = await move(world, { target: 'h4' });
     await world.settle();
@@ -117,32 +117,32 @@ describe('before the source hands the instance over', () => {
   });
 
   test('the-target-goes-down-while-it-prepares: another one is found, and it is swept when it is back', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'prepare');
+    await world.runUntilStep(operation, 'web', 'prepare');
     world.machines.perform('h4', { kind: 'prepare', args: { instance: 'web' } });
-    await world.goDown('h4');
+    await world.disconnectHost('h4');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
-    expect(world.machines.having('web')).toEqual(['h4', 'h5']);
-    await world.comeBack('h4');
+    expect(world.machines.hostsWith('web')).toEqual(['h4', 'h5']);
+    await world.reconnectHost('h4');
     await world.settle();
-    expect(world.machines.having('web')).toEqual(['h5']);
+    expect(world.machines.hostsWith('web')).toEqual(['h5']);
     expect(world.violations).toEqual([]);
   });
 
   test('the-source-goes-down: it waits with a reason, and goes on when the source is back', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
-    await world.goDown('h2');
+    await world.runUntilStep(operation, 'web', 'migrate');
+    await world.disconnectHost('h2');
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({
       state: 'waiting',
       step: 'migrate',
       reason: { code: 'source-not-heard', host: 'h2' },
     });
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   });
@@ -150,25 +150,25 @@ describe('before the source hands the instance over', () => {
   test.each(['prepare', 'migrate'])(
     'the-source-is-forced-down-at-%s: the move fails with source-lost',
     async (step) => {
-      const world = await withActive();
+      const world = await startActive();
       const operation = await move(world);
-      await world.until(operation, 'web', step);
-      await world.goDown('h2');
+      await world.runUntilStep(operation, 'web', step);
+      await world.disconnectHost('h2');
       await world.forceDown('h2');
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost' } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'source-lost' } });
       // Whoever forced the source down may be wrong: it may send the instance still, and then the target has the only copy.
-      expect(world.machines.having('web')).toEqual(step === 'migrate' ? ['h2', 'h4'] : ['h2']);
+      expect(world.machines.hostsWith('web')).toEqual(step === 'migrate' ? ['h2', 'h4'] : ['h2']);
       expect(world.claim('web', 'move')).toBeUndefined();
       expect(world.violations).toEqual([]);
     },
   );
 
   test('the-source-does-not-have-it: the instance is in error and says so', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', 'migrate');
+    await world.runUntilStep(operation, 'web', 'migrate');
     world.machines.copies.delete('h2/web');
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'instance-lost' } });
@@ -181,9 +181,9 @@ describe('a delete wins', () => {
   const STEPS = ['schedule', 'prepare', 'migrate', 'switch', 'activate', 'clean-source'];
 
   test.each(STEPS)('at %s', async (step) => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = await move(world);
-    await world.until(operation, 'web', step);
+    await world.runUntilStep(operation, 'web', step);
     const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, command));
     await world.settle();
@@ -191,7 +191,7 @@ describe('a delete wins', () => {
     expect(world.instance('web')).toBeUndefined();
     expect(world.port('web-p0')).toBeUndefined();
     expect([world.claim('web'), world.claim('web', 'move')]).toEqual([undefined, undefined]);
-    expect(world.machines.having('web')).toEqual([]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });

@@ -12,25 +12,31 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { itemsOfEvent, itemsOfHost } from './clean.ts';
-import { notPlugged, PLUG_WAIT_MS, troubledPorts, troublesText } from './degraded.ts';
+import { notPluggedFailure, PLUG_TIMEOUT_MS, disconnectedPorts, troublesText } from './degraded.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
-import { arrival, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
+import { composeArrival, hasClaimAtTarget, isDisconnected, switchToTarget, failTargetLost } from './move-arrival.ts';
 import { bindTarget, switchOver, unbindSource, unbindTarget } from './move-binding.ts';
 import {
-  heldBack,
-  movingBy,
-  notOurs,
-  onMoving,
-  onward,
+  holdEnd,
+  movingInstanceOf,
+  failSuperseded,
+  decideMoveStep,
+  advanceMove,
   putMoving,
-  swept,
+  sweepEnd,
   targetOf,
-  type MoveLook,
+  type MoveContext,
 } from './move-errand.ts';
-import { bindOnceMore, leftUnplugged, pluggingSinceMs, unpluggedAt, waitForPlugs } from './move-plug.ts';
-import { afterMoveFault, scheduledMove, sourceLost, stayed } from './move-steps.ts';
-import { answeredMove, cleaned, moveTask, observedMove, plugged } from './move-tasks.ts';
-import { isAway, isConfirmedGone, type StoredInstance } from './place.ts';
+import { rebindPorts, moveOnUnplugged, pluggingSinceMs, unpluggedPorts, waitForPlugs } from './move-plug.ts';
+import { continueAfterMoveFault, scheduleMove, failSourceLost, restoreInPlace } from './move-steps.ts';
+import {
+  handleMoveAnswer,
+  handleSourceCleaned,
+  composeMoveTask,
+  handleMoveOutcome,
+  handlePlugged,
+} from './move-tasks.ts';
+import { isUnavailable, isFencedOrRemoved, type StoredInstance } from './place.ts';
 
 export const instanceMove: OperationKind = {
   name: 'instance-move',
@@ -61,18 +67,18 @@ export const instanceMove: OperationKind = {
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      const moving = movingBy(item, instance);
-      return moving === undefined ? [left(item, instance)] : nextStep({ fleet, item, instance: moving, nowMs });
+      const moving = movingInstanceOf(item, instance);
+      return moving === undefined ? [endLeftover(item, instance)] : nextStep({ fleet, item, instance: moving, nowMs });
     }),
 
-  observe: (fleet, item, outcome, nowMs) => observedMove(fleet, item, outcome, nowMs),
-  task: (fleet, item) => moveTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredMove(fleet, item, answer, nowMs),
+  observe: (fleet, item, outcome, nowMs) => handleMoveOutcome(fleet, item, outcome, nowMs),
+  task: (fleet, item) => composeMoveTask(fleet, item),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => handleMoveAnswer(fleet, item, answer, nowMs),
 
   onDeadline: (fleet, item, nowMs) => {
-    const instance = movingBy(item, fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)));
+    const instance = movingInstanceOf(item, fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)));
     if (instance?.doc.state !== 'moving') return { changes: [], expects: [] };
-    return { changes: tooLate({ fleet, item, instance, nowMs }), expects: [expectUnchanged(INSTANCE, instance)] };
+    return { changes: failOverdue({ fleet, item, instance, nowMs }), expects: [expectUnchanged(INSTANCE, instance)] };
   },
 
   itemsToWake: (fleet, change) => [
@@ -84,132 +90,136 @@ export const instanceMove: OperationKind = {
 const PLUG_LATE = 'The network did not report its ports as plugged in time.';
 
 /** A move whose last step was cut short by its deadline has left the rest to a sweep: there is nothing more to do. */
-function left(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+function endLeftover(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   const over = instance?.doc.state === 'active' && ['clean-source', 'unbind-source'].includes(item.doc.step);
-  return over ? record(item, { state: 'done', step: item.doc.step }) : notOurs(item, instance);
+  return over ? record(item, { state: 'done', step: item.doc.step }) : failSuperseded(item, instance);
 }
 
-function nextStep(look: MoveLook): readonly PlannedStep[] {
+function nextStep(look: MoveContext): readonly PlannedStep[] {
   const { item, instance } = look;
-  if (instance.doc.state === 'active') return [later(item, scheduledMove)];
+  if (instance.doc.state === 'active') return [decideStep(item, scheduleMove)];
   switch (item.doc.step) {
     case 'schedule':
-      return [later(item, scheduledMove)];
+      return [decideStep(item, scheduleMove)];
     case 'bind-target':
-      return whileBothThere(look) ?? bindTarget(look);
+      return requireBothHosts(look) ?? bindTarget(look);
     case 'unbind-target':
       return unbindTarget(look);
     case 'unbind-source':
       return unbindSource(look);
     case 'prepare':
-      return whileBothThere(look) ?? asked(look);
+      return requireBothHosts(look) ?? requestTask(look);
     case 'migrate':
-      return toMigrate(look);
+      return planMigrate(look);
     case 'ask-target':
-      return toAskTarget(look);
+      return planAskTarget(look);
     case 'bind':
     case 'switch':
-      return toSwitch(look);
+      return planSwitch(look);
     case 'activate':
-      return toActivate(look);
+      return planActivate(look);
     case 'plug':
-      return toPlug(look);
+      return planPlug(look);
     case 'clean-source':
-      return toClean(look);
+      return planCleanSource(look);
     default:
       throw new Error(`instance-move has no step "${item.doc.step}"`);
   }
 }
 
 /** Everything that changes documents is decided on the newest state: a delete may have been faster. */
-function later(item: StoredItem, step: (look: MoveLook) => RecordStep): PlannedStep {
-  return decideLater(item, (fleet, nowMs) => [onMoving({ fleet, item: item.id, nowMs }, step)]);
+function decideStep(item: StoredItem, step: (look: MoveContext) => RecordStep): PlannedStep {
+  return decideLater(item, (fleet, nowMs) => [decideMoveStep({ fleet, item: item.id, nowMs }, step)]);
 }
 
 /** A task for a host that was not asked yet, or has to be asked again. */
-function asked({ item, nowMs }: MoveLook): readonly PlannedStep[] {
+function requestTask({ item, nowMs }: MoveContext): readonly PlannedStep[] {
   const { step, state, attempt, retryAtMs = 0 } = item.doc;
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
 /** What follows when one of the two hosts is lost before the source was asked to hand over; undefined while both are there. */
-function whileBothThere(look: MoveLook): readonly PlannedStep[] | undefined {
+function requireBothHosts(look: MoveContext): readonly PlannedStep[] | undefined {
   const { fleet, item, instance } = look;
-  if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, (at) => sourceLost(at))];
-  if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return undefined;
-  return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
+  if (isFencedOrRemoved(fleet, instance.doc.move.from)) return [decideStep(item, (at) => failSourceLost(at))];
+  if (!isUnavailable(fleet, targetOf(instance.doc) ?? '') && hasClaimAtTarget(look)) return undefined;
+  return [decideStep(item, (at) => continueAfterMoveFault(at, { fault: 'host-lost' }))];
 }
 
 /**
  * Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. From one
  * that is off for certain there is none: the target may have the only copy then, and is asked.
  */
-function toMigrate(look: MoveLook): readonly PlannedStep[] {
+function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const { from } = instance.doc.move;
-  if (isConfirmedGone(fleet, from))
-    return [later(item, (at) => onward(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
-  if (isAway(fleet, from)) return [wait(item, { code: 'source-not-heard', instance: instance.id, host: from })];
-  return asked(look);
+  if (isFencedOrRemoved(fleet, from))
+    return [decideStep(item, (at) => advanceMove(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
+  if (isUnavailable(fleet, from)) return [wait(item, { code: 'source-not-heard', instance: instance.id, host: from })];
+  return requestTask(look);
 }
 
-function toAskTarget(look: MoveLook): readonly PlannedStep[] {
+function planAskTarget(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   // Both are off: whichever of them has it may have the only copy.
-  if (isConfirmedGone(fleet, host)) return [later(item, (at) => sourceLost(at, heldBack))];
+  if (isFencedOrRemoved(fleet, host)) return [decideStep(item, (at) => failSourceLost(at, holdEnd))];
   const { from } = instance.doc.move;
-  return isAway(fleet, host)
+  return isUnavailable(fleet, host)
     ? [wait(item, { code: 'target-unasked', instance: instance.id, host, from })]
-    : asked(look);
+    : requestTask(look);
 }
 
-function toSwitch(look: MoveLook): readonly PlannedStep[] {
+function planSwitch(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
-  if (isConfirmedGone(fleet, host) || !hasRoomThere(look)) return [later(item, targetLost)];
-  if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
+  if (isFencedOrRemoved(fleet, host) || !hasClaimAtTarget(look)) return [decideStep(item, failTargetLost)];
+  if (item.doc.step === 'switch') return [decideStep(item, (at) => switchToTarget(at))];
   return switchOver(look);
 }
 
-function toActivate(look: MoveLook): readonly PlannedStep[] {
+function planActivate(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = instance.doc.host ?? '';
-  if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
-  return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
+  if (isFencedOrRemoved(fleet, host)) return [decideStep(item, failTargetLost)];
+  return isUnavailable(fleet, host)
+    ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })]
+    : requestTask(look);
 }
 
 /** A target whose ports are not plugged is left for another, as one that could not bind them. */
-function toPlug(look: MoveLook): readonly PlannedStep[] {
+function planPlug(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance, nowMs } = look;
-  if (isConfirmedGone(fleet, instance.doc.host ?? '')) return [later(item, targetLost)];
-  const waiting = unpluggedAt(look);
-  if (waiting.length === 0) return [later(item, (at) => plugged(at))];
+  if (isFencedOrRemoved(fleet, instance.doc.host ?? '')) return [decideStep(item, failTargetLost)];
+  const waiting = unpluggedPorts(look);
+  if (waiting.length === 0) return [decideStep(item, (at) => handlePlugged(at))];
   const failed = waiting.find(({ trouble }) => trouble === 'plug-failed');
-  if (failed !== undefined || nowMs >= pluggingSinceMs(look) + PLUG_WAIT_MS)
-    return [later(item, (at) => leftUnplugged(at, notPlugged(failed)))];
+  if (failed !== undefined || nowMs >= pluggingSinceMs(look) + PLUG_TIMEOUT_MS)
+    return [decideStep(item, (at) => moveOnUnplugged(at, notPluggedFailure(failed)))];
   if (item.doc.state !== 'waiting') return [waitForPlugs(look, 0)];
-  return bindOnceMore(look, waiting);
+  return rebindPorts(look, waiting);
 }
 
 /** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
-function toClean(look: MoveLook): readonly PlannedStep[] {
+function planCleanSource(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
-  if (!isAway(fleet, instance.doc.move.from)) return asked(look);
-  return [later(item, (at) => cleaned(at, swept(at, at.instance.doc.move.from)))];
+  if (!isUnavailable(fleet, instance.doc.move.from)) return requestTask(look);
+  return [decideStep(item, (at) => handleSourceCleaned(at, sweepEnd(at, at.instance.doc.move.from)))];
 }
 
 /** Said of an instance that nobody knows to run, when it is known that it would not be connected either. */
-function unconnected({ fleet, instance }: MoveLook): string {
-  return isCutOff(instance.doc) ? `, nor would it be connected: ${troublesText(troubledPorts(fleet, instance))}` : '';
+function disconnectedText({ fleet, instance }: MoveContext): string {
+  return isDisconnected(instance.doc)
+    ? `, nor would it be connected: ${troublesText(disconnectedPorts(fleet, instance))}`
+    : '';
 }
 
 /**
  * The deadline has passed. Before the hand-over the instance stays. After it nothing can be said but that it is on its way: it
  * is not called active before somebody said that it runs. In any case the operation can be retried, and goes on from there.
  */
-function tooLate(look: MoveLook): ReturnType<typeof stayed> {
+function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
   const { item, instance, nowMs } = look;
   const fault = (message: string): InstanceFault => ({ code: 'deadline-passed', message, atMs: nowMs });
   switch (item.doc.step) {
@@ -217,21 +227,21 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
     case 'bind-target':
     case 'unbind-target':
     case 'prepare':
-      return stayed(look, fault('The move took longer than it may. The instance stays where it is.'));
+      return restoreInPlace(look, fault('The move took longer than it may. The instance stays where it is.'));
     case 'activate': {
       const { host = '', move } = instance.doc;
       const late = fault(
-        `The instance was handed over to host ${host}, which has not said in time that it runs there${unconnected(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
+        `The instance was handed over to host ${host}, which has not said in time that it runs there${disconnectedText(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
       );
-      return [putMoving(look, { fault: late }), ...swept(look, move.from)];
+      return [putMoving(look, { fault: late }), ...sweepEnd(look, move.from)];
     }
     case 'unbind-source':
-      return arrival(look);
+      return composeArrival(look);
     case 'plug':
       // It runs, and is shown as degraded from now on.
-      return [putMoving(look, { state: 'active', fault: fault(PLUG_LATE) }), ...swept(look, instance.doc.move.from)];
+      return [putMoving(look, { state: 'active', fault: fault(PLUG_LATE) }), ...sweepEnd(look, instance.doc.move.from)];
     case 'clean-source':
-      return [...arrival(look), ...swept(look, instance.doc.move.from)];
+      return [...composeArrival(look), ...sweepEnd(look, instance.doc.move.from)];
     default: {
       const { operation, from } = instance.doc.move;
       const message = `The move from ${from} to ${targetOf(instance.doc)} took longer than it may, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;

@@ -7,14 +7,14 @@ import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
 
-async function withActive(): Promise<World> {
+async function startActive(): Promise<World> {
   const world = await World.of();
   await world.create();
   await world.settle();
   return world;
 }
 
-function asking(world: World, facts: Partial<MoveInstances> = {}) {
+function decideMove(world: World, facts: Partial<MoveInstances> = {}) {
   const command: MoveInstances = {
     ids: ['web'],
     kind: 'live',
@@ -34,9 +34,9 @@ describe('a move is refused and changes nothing', () => {
     ['unknown-host', { target: 'h9' }],
     ['same-host', { target: 'h2' }],
   ] as const)('%s', async (code, facts) => {
-    const world = await withActive();
+    const world = await startActive();
     const before = world.fleet.revision;
-    const refusal = await world.refusal(asking(world, facts));
+    const refusal = await world.refusal(decideMove(world, facts));
     expect(refusal).toMatchObject({ code });
     expect(refusal.message).toMatch(/\. |"\.$|\.$/);
     expect(world.fleet.revision).toBe(before);
@@ -45,36 +45,36 @@ describe('a move is refused and changes nothing', () => {
   test('not-active', async () => {
     const world = await World.of();
     await world.create();
-    expect(await world.refusal(asking(world))).toMatchObject({ code: 'not-active', facts: { state: 'building' } });
+    expect(await world.refusal(decideMove(world))).toMatchObject({ code: 'not-active', facts: { state: 'building' } });
   });
 
   test('being-deleted', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const operation = world.operation();
     const command = { ids: ['web'], operation, by: 'ann', nowMs: world.nowMs, deadlineMs: 1000 };
     await world.commit((fleet) => deleteInstances(fleet, command));
-    expect(await world.refusal(asking(world))).toMatchObject({ code: 'being-deleted' });
+    expect(await world.refusal(decideMove(world))).toMatchObject({ code: 'being-deleted' });
   });
 
   test('source-lost: a dead host hands nothing over', async () => {
-    const world = await withActive();
+    const world = await startActive();
     await world.forceDown('h2');
-    const refusal = await world.refusal(asking(world));
+    const refusal = await world.refusal(decideMove(world));
     expect(refusal).toMatchObject({ code: 'source-lost' });
     expect(refusal.message).toContain('muster instances rebuild web');
   });
 
   test('one-of-two-cannot-move-so-none-does', async () => {
-    const world = await withActive();
+    const world = await startActive();
     await world.create({ name: 'db' });
-    await world.refusal(asking(world, { ids: ['web', 'db'] }));
+    await world.refusal(decideMove(world, { ids: ['web', 'db'] }));
     expect(world.instance('web')?.state).toBe('active');
   });
 });
 
 test('the-request-itself-makes-the-instance-moving', async () => {
-  const world = await withActive();
-  const { operation } = await world.commit(asking(world, { kind: 'cold', target: 'h5' }));
+  const world = await startActive();
+  const { operation } = await world.commit(decideMove(world, { kind: 'cold', target: 'h5' }));
   expect(world.instance('web')).toMatchObject({
     state: 'moving',
     host: 'h2',
@@ -84,9 +84,9 @@ test('the-request-itself-makes-the-instance-moving', async () => {
 });
 
 test('scheduling-5-migrate: from h2 to h4 with the same addresses', async () => {
-  const world = await withActive();
+  const world = await startActive();
   const [before] = world.ports('web');
-  const { operation } = await world.commit(asking(world));
+  const { operation } = await world.commit(decideMove(world));
   await world.settle();
   const [after] = world.ports('web');
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
@@ -94,7 +94,7 @@ test('scheduling-5-migrate: from h2 to h4 with the same addresses', async () => 
   expect(after).toMatchObject({ addresses: before?.addresses, mac: before?.mac, binding: { host: 'h4', serial: 2 } });
   expect(world.claim('web')).toMatchObject({ role: 'home', host: 'h4' });
   expect(world.claim('web', 'move')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual(['h4']);
+  expect(world.machines.hostsWith('web')).toEqual(['h4']);
   expect(world.machines.log.slice(1)).toEqual([
     'prepare web on h4',
     'migrate web on h2',
@@ -106,14 +106,14 @@ test('scheduling-5-migrate: from h2 to h4 with the same addresses', async () => 
 });
 
 test('a-moved-instance-can-move-back-and-is-told-apart-by-serial', async () => {
-  const world = await withActive();
-  await world.commit(asking(world));
+  const world = await startActive();
+  await world.commit(decideMove(world));
   await world.settle();
-  await world.commit(asking(world, { target: 'h2' }));
+  await world.commit(decideMove(world, { target: 'h2' }));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.ports('web')[0]?.binding).toMatchObject({ host: 'h2', serial: 3 });
-  expect(world.machines.having('web')).toEqual(['h2']);
+  expect(world.machines.hostsWith('web')).toEqual(['h2']);
   expect(world.violations).toEqual([]);
 });
 
@@ -121,7 +121,7 @@ test('a-host-that-was-asked-for-by-name-at-the-build-does-not-bind-the-move', as
   const world = await World.of();
   await world.create({ place: { onlyHost: 'h2' } });
   await world.settle();
-  await world.commit(asking(world));
+  await world.commit(decideMove(world));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   expect(world.instance('web')?.place.onlyHost).toBeUndefined();

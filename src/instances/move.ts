@@ -4,14 +4,14 @@ import { put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import { troubledPorts } from './degraded.ts';
-import { pathAgain } from './gates.ts';
-import { hostsLeft, INSTANCE, type Move } from './model.ts';
-import { isConfirmedGone, type StoredInstance } from './place.ts';
+import { disconnectedPorts } from './degraded.ts';
+import { currentPathOf } from './gates.ts';
+import { vacatedHosts, INSTANCE, type Move } from './model.ts';
+import { isFencedOrRemoved, type StoredInstance } from './place.ts';
 import { notActive } from './shelve.ts';
-import { beginWork, instancesNamed, type Work } from './work.ts';
+import { beginInstanceOperation, resolveInstances, type OperationRequest } from './work.ts';
 
-export interface MoveInstances extends Work {
+export interface MoveInstances extends OperationRequest {
   readonly ids: readonly string[];
   readonly kind: Move['kind'];
   /** Only this host will do; without it the scheduler finds one for each. */
@@ -24,7 +24,7 @@ export function moveInstances(
   command: MoveInstances,
 ): Decision<{ readonly operation: OperationId }> {
   const { ids, kind, target, operation, by, nowMs } = command;
-  const instances = instancesNamed(fleet, ids);
+  const instances = resolveInstances(fleet, ids);
   if ('code' in instances) return refuse(instances);
   const problem =
     targetProblem(fleet, target) ?? instances.map((one) => moveProblem(fleet, one, target)).find((one) => one);
@@ -32,12 +32,12 @@ export function moveInstances(
   const moving = instances.map(({ id, doc }) => {
     const asked = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
     // Whoever waits until it is connected goes on waiting, whatever becomes of this move.
-    const movedOff = troubledPorts(fleet, { doc }).length === 0 ? [] : hostsLeft(doc);
+    const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
     const move: Move = movedOff.length === 0 ? asked : { ...asked, movedOff };
-    const path = pathAgain(fleet, doc);
+    const path = currentPathOf(fleet, doc);
     return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
   });
-  const began = beginWork(fleet, instances, command, {
+  const began = beginInstanceOperation(fleet, instances, command, {
     kind: 'instance-move',
     title: (what) => `${kind} move of ${what}`,
     step: 'schedule',
@@ -55,7 +55,7 @@ function moveProblem(fleet: FleetReader, instance: StoredInstance, target: strin
   const { host = '', state } = instance.doc;
   if (state !== 'active') return notActive(instance, 'moved');
   if (host === target) return sameHost(instance.id, host);
-  return isConfirmedGone(fleet, host) ? sourceGone(instance.id, host) : undefined;
+  return isFencedOrRemoved(fleet, host) ? sourceLost(instance.id, host) : undefined;
 }
 
 function sameHost(id: string, host: string): Refusal {
@@ -63,7 +63,7 @@ function sameHost(id: string, host: string): Refusal {
   return { kind: 'conflict', code: 'same-host', message, field: '/host', facts: { instance: id, host } };
 }
 
-function sourceGone(id: string, host: string): Refusal {
+function sourceLost(id: string, host: string): Refusal {
   const message = `Host "${host}" is forced down or removed: instance "${id}" cannot be moved from there. Build it elsewhere with "muster instances rebuild ${id}".`;
   return { kind: 'conflict', code: 'source-lost', message, facts: { instance: id, host } };
 }

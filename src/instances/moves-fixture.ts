@@ -6,7 +6,7 @@ import { fixtureF } from './reference-fixture.ts';
 
 export const HOUR_MS = 3_600_000;
 
-export async function withActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
+export async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
   const world = await World.of(fixtureF(backEnd));
   await world.create();
   await world.settle();

@@ -3,11 +3,11 @@ import { Fleet, put, Registry, type Change, type FleetReader } from '../fleet/in
 import { HOST } from '../hosts/index.ts';
 import { CLAIM, PORT, type CreateOrder, type Port, type StoredPort } from '../network/index.ts';
 import { network, port, subnet } from '../network/network-fixture.ts';
-import { buildArgs } from './build-answers.ts';
+import { composeBuildArgs } from './build-answers.ts';
 import { createInstances } from './create.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { createOrder } from './orders.ts';
-import { asked, fixtureF, MODELS } from './reference-fixture.ts';
+import { composeCreateOrder } from './orders.ts';
+import { createCommand, fixtureF, MODELS } from './reference-fixture.ts';
 
 function world(...more: readonly Change[]): Fleet {
   const fleet = new Fleet(new Registry(MODELS));
@@ -16,7 +16,7 @@ function world(...more: readonly Change[]): Fleet {
 }
 
 function portsOf(fleet: FleetReader, networks: readonly { network: string; fixedIp?: string }[]): StoredPort[] {
-  const decision = createInstances(fleet, asked('op', 1, { networks: [...networks] }));
+  const decision = createInstances(fleet, createCommand('op', 1, { networks: [...networks] }));
   if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
   return decision.changes
     .filter(({ kind }) => kind === PORT.name)
@@ -44,7 +44,7 @@ test.each([1, 2, 3])(
     for (const { id, doc } of [...fleet.all(HOST)])
       fleet.apply(fleet.revision + 1, [put(HOST, id, { ...doc, serviceVersion })]);
     const networks = [{ network: 'p' }, { network: 'p', fixedIp: '10.7.0.10' }];
-    const decision = createInstances(fleet, asked('op', 1, { networks }));
+    const decision = createInstances(fleet, createCommand('op', 1, { networks }));
     const claims = decision.kind === 'accept' ? decision.changes.filter(({ kind }) => kind === CLAIM.name) : [];
     expect(claims).toEqual([]);
   },
@@ -53,7 +53,7 @@ test.each([1, 2, 3])(
 test('a back end makes ports with addresses of their own first, and knows how old an order is', () => {
   const fleet = world(network('p', { backEnd: 'simulated' }), subnet('ps', 'p', '10.7.0.0/24', TWO));
   const ports = portsOf(fleet, [{ network: 'p' }, { network: 'p', fixedIp: '10.7.0.10' }]);
-  const order = createOrder(fleet, 'web', ports) as CreateOrder;
+  const order = composeCreateOrder(fleet, 'web', ports) as CreateOrder;
   expect(order.ports.map(({ nic, pick, serial }) => ({ nic, pick, serial }))).toEqual([
     { nic: 1, pick: false, serial: 0 },
     { nic: 0, pick: true, serial: 0 },
@@ -69,7 +69,7 @@ test.each([
   const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, addresses: [{ ip, subnet: of, chosenBy }] }));
   const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
   const doc = { ...newInstanceOf(fleet), nics: [{ port: 'p0', network: 'n' }], attempts: [attempt] };
-  const { nics } = buildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'driver');
+  const { nics } = composeBuildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'driver');
   expect(nics).toMatchObject([{ port: 'p0', addresses: told, pool: 'segment:seg2' }]);
 });
 
@@ -81,13 +81,15 @@ test.each([
   const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, serial: 2, binding }));
   const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
   const doc = { ...newInstanceOf(fleet), host: 'h3', nics: [{ port: 'p0', network: 'n' }], attempts: [attempt] };
-  const { nics } = buildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'bind') as { nics: readonly object[] };
+  const { nics } = composeBuildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'bind') as {
+    nics: readonly object[];
+  };
   const [{ serial, segment, type }] = nics as [{ serial: number; segment: string; type?: string }];
   expect({ serial, segment, ...(type !== undefined && { type }) }).toEqual(told);
 });
 
 function newInstanceOf(fleet: FleetReader): Instance {
-  const decision = createInstances(fleet, asked('op', 1));
+  const decision = createInstances(fleet, createCommand('op', 1));
   const change = decision.kind === 'accept' ? decision.changes.find(({ kind }) => kind === INSTANCE.name) : undefined;
   return change?.doc as Instance;
 }

@@ -19,7 +19,7 @@ function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
 const ALONE: Group = { name: 'g', project: 'default', policy: 'affinity', changedBy: 'test', changedAtMs: 0 };
 
 /** As a preview plans it: with the hosts leaving. */
-function planned(fleet: FleetReader, hosts: readonly string[], explained: number): readonly PlannedEvacuation[] {
+function planLeaving(fleet: FleetReader, hosts: readonly string[], explained: number): readonly PlannedEvacuation[] {
   return runTrial(fleet, (trial) => {
     for (const id of hosts) {
       const host = findHost(trial, id);
@@ -33,7 +33,7 @@ function planned(fleet: FleetReader, hosts: readonly string[], explained: number
 }
 
 function messages(fleet: FleetReader, hosts: readonly string[], explained = 100): unknown[] {
-  return planned(fleet, hosts, explained).flatMap(({ evacuation }) =>
+  return planLeaving(fleet, hosts, explained).flatMap(({ evacuation }) =>
     evacuation.kind === 'wait' ? [evacuation.reason['message']] : [],
   );
 }

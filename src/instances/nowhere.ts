@@ -12,15 +12,15 @@ import {
   type ScheduleRequest,
 } from '../scheduler/index.ts';
 import { GROUP, INSTANCE } from './model.ts';
-import { portsOf, requestOf, type StoredInstance } from './place.ts';
-import { anew } from './shelve.ts';
+import { portsOf, composeScheduleRequest, type StoredInstance } from './place.ts';
+import { resetPlacement } from './shelve.ts';
 
 const NO_VALID_HOST = 'no-valid-host';
 
 const MESSAGE_MAX = 1000;
 
 /** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
-export function nowhere(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
+export function noValidHostReason(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
   const where = within === undefined ? '' : ` of site ${within}`;
   const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
   return { code: NO_VALID_HOST, instance: id, message };
@@ -30,26 +30,33 @@ export function nowhere(id: string, { host, within }: Pick<LeavingTenants, 'host
  * Members of a group that must be together, and are all on this host: none of them may go first. Said without a look at the hosts,
  * whatever else they lack.
  */
-export function heldTogether(fleet: FleetReader, { id, doc }: StoredInstance, host: string): Reason | undefined {
+export function affinityBlockReason(fleet: FleetReader, { id, doc }: StoredInstance, host: string): Reason | undefined {
   const { group = '' } = doc.place;
   if (fleet.get(GROUP, idOf(GROUP, group))?.doc.policy !== 'affinity') return undefined;
   const members = groupTallyOf(fleet, group);
-  const others = (members?.at(host) ?? 0) - 1;
+  const others = (members?.countOn(host) ?? 0) - 1;
   return members?.size === 1 && others > 0 ? { code: 'held-together', instance: id, host, group, others } : undefined;
 }
 
 /** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */
-function leavingRequest(
+function composeLeavingRequest(
   fleet: FleetReader,
   { id, doc }: StoredInstance,
   { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
 ): ScheduleRequest {
-  const instance = anew(doc);
+  const instance = resetPlacement(doc);
   const how = { role: 'move', by: 'evacuator', nowMs: 0 } as const;
-  return requestOf(fleet, { id, instance, ports: portsOf(fleet, instance), ...how, within, excludedHosts: [host] });
+  return composeScheduleRequest(fleet, {
+    id,
+    instance,
+    ports: portsOf(fleet, instance),
+    ...how,
+    within,
+    excludedHosts: [host],
+  });
 }
 
-interface Explaining {
+interface ExplainLimits {
   /** So many of them. */
   readonly most: number;
   /** The site that instances of a host must stay in, if any. */
@@ -57,10 +64,10 @@ interface Explaining {
 }
 
 /** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
-export function* explainNowhere(
+export function* explainNoValidHost(
   trial: Trial,
   planned: readonly PlannedEvacuation[],
-  { most, within }: Explaining,
+  { most, within }: ExplainLimits,
 ): Generator<undefined, readonly PlannedEvacuation[]> {
   const reports = new Map<string, ScheduleReport>();
   const explained = [...planned];
@@ -71,14 +78,14 @@ export function* explainNowhere(
     const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
     if (instance === undefined) continue;
     left -= 1;
-    const request = leavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
-    const key = needsKey(request);
+    const request = composeLeavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
+    const key = requestKey(request);
     const known = reports.get(key) ?? (yield* reportWithoutClaim(trial, instance.id, request));
     reports.set(key, known);
     const reason = {
       code: NO_VALID_HOST,
       instance: instance.id,
-      message: messageOf(instance.id, addressed(known, request)),
+      message: composeMessage(instance.id, replaceAddresses(known, request)),
     };
     explained[at] = { ...one, evacuation: { kind: 'wait', reason } };
     yield;
@@ -96,17 +103,19 @@ function* reportWithoutClaim(trial: Trial, id: string, request: ScheduleRequest)
 }
 
 /** Requests with the same key differ in nothing that a report tells of, but for the addresses that they keep. */
-function needsKey({ nics, excludedHosts: _, whyExcluded, tried: __, ...rest }: ScheduleRequest): string {
-  const swept = [...(whyExcluded ?? [])].filter(([, { because }]) => because !== 'to-be-left').map(([host]) => host);
+function requestKey({ nics, excludedHosts: _, exclusionReasons, tried: __, ...rest }: ScheduleRequest): string {
+  const swept = [...(exclusionReasons ?? [])]
+    .filter(([, { because }]) => because !== 'to-be-left')
+    .map(([host]) => host);
   return JSON.stringify([rest, swept, nics.map(({ address, ...need }) => [need, address !== undefined])]);
 }
 
 /** A report that was made for another instance with the same needs, with this one's addresses. */
-function addressed({ hosts, stages }: ScheduleReport, { nics }: ScheduleRequest): ScheduleReport {
-  return { hosts, stages: stages.map((stage) => withAddress(stage, nics)) };
+function replaceAddresses({ hosts, stages }: ScheduleReport, { nics }: ScheduleRequest): ScheduleReport {
+  return { hosts, stages: stages.map((stage) => replaceAddress(stage, nics)) };
 }
 
-function withAddress(stage: ReportStage, nics: ScheduleRequest['nics']): ReportStage {
+function replaceAddress(stage: ReportStage, nics: ScheduleRequest['nics']): ReportStage {
   const { facts } = stage;
   if (facts?.['address'] === undefined) return stage;
   const isMeant = ({ network, address, choices }: ScheduleRequest['nics'][number]): boolean =>
@@ -118,7 +127,7 @@ function segmentIn([first]: ScheduleRequest['nics'][number]['choices']): string 
   return first === undefined ? undefined : segmentOfPool(first.pool);
 }
 
-function messageOf(id: string, report: ScheduleReport): string {
+function composeMessage(id: string, report: ScheduleReport): string {
   const fitting = report.stages.at(-1)?.after ?? report.hosts;
   // It was this one's turn before others of the plan made room for it.
   const later = fitting === 0 ? '' : ` ${fitting} would fit once the others of the plan have moved.`;

@@ -3,7 +3,7 @@ import { put } from '../fleet/index.ts';
 import { findHost, HOST } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { World } from './instances-fixture.ts';
-import { place, portsOf } from './place.ts';
+import { placeInstance, portsOf } from './place.ts';
 
 describe('looking for a place', () => {
   test('says-why-there-is-none, unless it is asked to be brief', async () => {
@@ -14,9 +14,9 @@ describe('looking for a place', () => {
     const huge = { ...instance, attempts: [], amounts: { ...instance.amounts, vcpus: 99_999 } };
     const ports = portsOf(world.fleet, instance);
     const ask = { id: 'web', instance: huge, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
-    const told = place(world.fleet, ask);
+    const told = placeInstance(world.fleet, ask);
     expect(told.kind === 'none' && told.report.stages.length).toBeGreaterThan(0);
-    const brief = place(world.fleet, { ...ask, brief: true });
+    const brief = placeInstance(world.fleet, { ...ask, brief: true });
     expect(brief).toMatchObject({ kind: 'none', report: { stages: [] } });
   });
 
@@ -27,7 +27,7 @@ describe('looking for a place', () => {
     if (instance === undefined) throw new Error('web is not there');
     const ports = portsOf(world.fleet, instance);
     const ask = { id: 'web', instance, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
-    expect(place(world.fleet, ask).kind).toBe('placed');
+    expect(placeInstance(world.fleet, ask).kind).toBe('placed');
     await world.commit((fleet) => {
       const hosts = ['h1', 'h2', 'h3', 'h4', 'h5']
         .map((id) => findHost(fleet, id))
@@ -37,11 +37,11 @@ describe('looking for a place', () => {
         null,
       );
     });
-    const none = place(world.fleet, ask);
+    const none = placeInstance(world.fleet, ask);
     expect(none).toMatchObject({ kind: 'none' });
     const causes = none.kind === 'none' ? none.report.stages.map(({ cause }) => cause) : [];
     expect(causes).toContain('host-too-old');
     const old = { ...instance, path: { create: 'host', bind: 'host' } } as const;
-    expect(place(world.fleet, { ...ask, instance: old }).kind).toBe('placed');
+    expect(placeInstance(world.fleet, { ...ask, instance: old }).kind).toBe('placed');
   });
 });

@@ -3,16 +3,16 @@
 import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../hosts/index.ts';
 import {
-  backEndOf,
+  capabilitiesOf,
   bindPorts,
   CLAIM,
   claimId,
   hostReaches,
-  nicNeed,
+  nicRequirementsOf,
   PORT,
   SEGMENT,
   segmentOfPool,
-  type BindAsk,
+  type BindRequest,
   type BindFault,
   type Claim,
   type PoolKey,
@@ -20,7 +20,7 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import { schedule, takenBy, type ScheduleReport, type ScheduleRequest } from '../scheduler/index.ts';
+import { schedule, composeClaim, type ScheduleReport, type ScheduleRequest } from '../scheduler/index.ts';
 import { exclusionsOf } from './exclusions.ts';
 import { excludedPools } from './faults.ts';
 import { GROUP, type Instance } from './model.ts';
@@ -30,7 +30,7 @@ export type StoredInstance = Stored<'instance', Instance>;
 /** Who binds the ports of an instance on a host, and what is left to the host itself. */
 export type BindMode = 'ready' | 'bind' | 'allocate' | 'driver';
 
-export interface PlaceAsk {
+export interface PlacementRequest {
   readonly id: string;
   readonly instance: Instance;
   /** In NIC order. */
@@ -74,20 +74,20 @@ export function portsOf(fleet: FleetReader, instance: Instance): StoredPort[] {
 
 /** Whether a port's back end is decided in the journal. */
 export function isInline(fleet: FleetReader, port: Port): boolean {
-  return backEndOf(fleet, port.network).inline;
+  return capabilitiesOf(fleet, port.network).inline;
 }
 
-export function place(fleet: FleetReader, ask: PlaceAsk): Placement {
-  const request = requestOf(fleet, ask);
+export function placeInstance(fleet: FleetReader, ask: PlacementRequest): Placement {
+  const request = composeScheduleRequest(fleet, ask);
   const chosen = schedule(fleet, request);
   if (chosen.kind === 'none') return chosen;
   const { host, pools } = chosen;
   const at = findHost(fleet, host)?.doc as Host;
-  const mode = modeOn(at, ask.instance);
+  const mode = bindModeOn(at, ask.instance);
   // A move binds its ports when it switches over, not while the instance still runs where it was.
   const now = mode === 'ready' && ask.role === 'home';
   const inline = ask.ports.map((port) => now && isInline(fleet, port.doc));
-  const asks: BindAsk[] = [];
+  const asks: BindRequest[] = [];
   ask.ports.forEach((port, nic) => {
     if (inline[nic] === true) asks.push({ port, pool: pools[nic] as PoolKey });
   });
@@ -98,20 +98,20 @@ export function place(fleet: FleetReader, ask: PlaceAsk): Placement {
     role: ask.role,
     sinceMs: ask.nowMs,
     // The addresses of ports that are bound in this decision are theirs, and promised to nobody.
-    ...takenBy(request, chosen, inline),
+    ...composeClaim(request, chosen, inline),
   };
   const change = put(CLAIM, claimId(ask.id, ask.role), claim);
   return { kind: 'placed', host, site: at.site, pools, mode, claim: change, bound: bound.ports };
 }
 
-export function modeOn(host: Host, { path }: Instance): BindMode {
+export function bindModeOn(host: Host, { path }: Instance): BindMode {
   if (host.bindsAt === 'driver') return 'driver';
   if (path.create === 'host') return 'allocate';
   return path.bind === 'host' ? 'bind' : 'ready';
 }
 
 /** What an instance asks of the scheduler. */
-export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
+export function composeScheduleRequest(fleet: FleetReader, ask: PlacementRequest): ScheduleRequest {
   const { instance } = ask;
   const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
@@ -124,27 +124,27 @@ export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
     forbiddenTraits,
     group: group === undefined ? undefined : { id: group.id, policy: group.doc.policy },
     onlyHost: ask.onlyHost ?? onlyHost,
-    nics: ask.ports.map((port) => nicNeed(fleet, port.doc, instance)),
-    serviceVersion: versionFor(instance),
+    nics: ask.ports.map((port) => nicRequirementsOf(fleet, port.doc, instance)),
+    serviceVersion: requiredServiceVersion(instance),
     ...exclusionsOf(fleet, {
       id: ask.id,
       attempts: instance.attempts,
       role: ask.role,
-      leaves: ask.excludedHosts ?? NONE,
+      leavingHosts: ask.excludedHosts ?? NONE,
     }),
     excludedPools: excludedPools(instance.attempts),
-    tried: triedIn(instance),
+    tried: triedPlaces(instance),
     brief: ask.brief,
   };
 }
 
 /** The build keeps to its path, also when older hosts have come (back) since: those are not asked for what they do not know. */
-function versionFor({ path, nics }: Instance): number | undefined {
+function requiredServiceVersion({ path, nics }: Instance): number | undefined {
   if (nics.length === 0 || path.create === 'host') return undefined;
   return path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION;
 }
 
-function triedIn({ attempts }: Instance): ScheduleRequest['tried'] {
+function triedPlaces({ attempts }: Instance): ScheduleRequest['tried'] {
   if (attempts.length === 0) return undefined;
   return attempts.flatMap(({ fault, site, pools }) =>
     fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],
@@ -154,7 +154,7 @@ function triedIn({ attempts }: Instance): ScheduleRequest['tried'] {
 const NONE: readonly string[] = [];
 
 /** Whether a host still reaches the pools that were chosen for it: what it reports can change at any moment. */
-export function reachesPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {
+export function canReachPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {
   const doc = findHost(fleet, host)?.doc;
   return pools.every((pool) => {
     const id = segmentOfPool(pool as PoolKey);
@@ -164,12 +164,12 @@ export function reachesPools(fleet: FleetReader, host: string, pools: readonly s
 }
 
 /** A host that will not come back by itself: somebody vouches for it being off, or it is gone from the fleet. */
-export function isConfirmedGone(fleet: FleetReader, host: string): boolean {
+export function isFencedOrRemoved(fleet: FleetReader, host: string): boolean {
   const stored = fleet.get(HOST, idOf(HOST, host));
   return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
 }
 
 /** A host that does nothing now, for certain or by all appearances. One that is only suspected may answer yet. */
-export function isAway(fleet: FleetReader, host: string): boolean {
-  return isConfirmedGone(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
+export function isUnavailable(fleet: FleetReader, host: string): boolean {
+  return isFencedOrRemoved(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
 }

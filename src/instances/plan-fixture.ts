@@ -7,7 +7,7 @@ import type { World } from './instances-fixture.ts';
 import { KINDS } from './reference-fixture.ts';
 
 /** The next steps of one instance's item. */
-export function planned(world: World, operation: string, instance: string): string[] {
+export function renderPlan(world: World, operation: string, instance: string): string[] {
   const { fleet, nowMs } = world;
   const item = fleet.get(ITEM, idOf(ITEM, `${operation}.${instance}`));
   const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
@@ -16,21 +16,21 @@ export function planned(world: World, operation: string, instance: string): stri
   const nexts = kind?.plan(fleet, stored, [item], nowMs) ?? [];
   const task = kind?.task?.(fleet, item);
   const asked = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
-  return [...nexts.flatMap((next) => rendered(world, next)), ...asked];
+  return [...nexts.flatMap((next) => renderNext(world, next)), ...asked];
 }
 
-function rendered({ fleet, nowMs }: World, next: PlannedStep): string[] {
+function renderNext({ fleet, nowMs }: World, next: PlannedStep): string[] {
   switch (next.kind) {
     case 'act':
-      return [`act: ${ordered(next.action.args as unknown as NetworkOrder)}`];
+      return [`act: ${renderOrder(next.action.args as unknown as NetworkOrder)}`];
     case 'decide':
-      return next.decide(fleet, nowMs).map((step) => `decide: ${recorded(step)}`);
+      return next.decide(fleet, nowMs).map((step) => `decide: ${renderStep(step)}`);
     case 'record':
-      return [`record: ${recorded(next)}`];
+      return [`record: ${renderStep(next)}`];
   }
 }
 
-function ordered(order: NetworkOrder): string {
+function renderOrder(order: NetworkOrder): string {
   const ports = order.ports.map(({ port, serial }) =>
     order.op === 'create' ? port : `${port} under serial ${serial}`,
   );
@@ -38,15 +38,15 @@ function ordered(order: NetworkOrder): string {
 }
 
 /** A step in words: where it takes its item, why, and which documents it changes. */
-function recorded({ progress, changes }: RecordStep): string {
+function renderStep({ progress, changes }: RecordStep): string {
   const { state, step, host, reason } = progress;
   const where = host === undefined ? '' : host === null ? ', no host' : ` at ${host}`;
   const why = reason === undefined ? '' : `, because ${JSON.stringify(reason)}`;
-  const made = changes.length === 0 ? '' : `; ${changes.map(changed).join(', ')}`;
+  const made = changes.length === 0 ? '' : `; ${changes.map(renderChange).join(', ')}`;
   return `${state} ${step}${where}${why}${made}`;
 }
 
-function changed({ kind, id, doc }: Change): string {
+function renderChange({ kind, id, doc }: Change): string {
   if (doc === null) return `no ${kind} ${id}`;
   const { state, host, role } = doc as { readonly state?: string; readonly host?: string; readonly role?: string };
   const said = [role, state, host].filter((one) => one !== undefined);

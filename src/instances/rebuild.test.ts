@@ -8,40 +8,40 @@ import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP } from './model.ts';
 import { move } from './moves-fixture.ts';
-import { planned } from './plan-fixture.ts';
+import { renderPlan } from './plan-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { fixtureF } from './reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function withActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
+async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
   const world = await World.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
   return world;
 }
 
-function asking(world: World, ids: readonly string[] = ['web'], deadlineMs = HOUR_MS) {
+function decideRebuild(world: World, ids: readonly string[] = ['web'], deadlineMs = HOUR_MS) {
   const command = { ids, operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs };
   return (fleet: FleetReader): Decision<{ readonly operation: OperationId }> => rebuildInstances(fleet, command);
 }
 
-async function dies(world: World, host = 'h2'): Promise<void> {
-  await world.goDown(host);
+async function loseHost(world: World, host = 'h2'): Promise<void> {
+  await world.disconnectHost(host);
   await world.forceDown(host);
 }
 
 describe('a rebuild is refused and changes nothing', () => {
   test('unknown-instance', async () => {
-    const world = await withActive();
-    expect(await world.refusal(asking(world, ['nobody']))).toMatchObject({ code: 'unknown-instance' });
+    const world = await startActive();
+    expect(await world.refusal(decideRebuild(world, ['nobody']))).toMatchObject({ code: 'unknown-instance' });
   });
 
   test('host-not-confirmed-down: down is not dead, and the sentence says what to do', async () => {
-    const world = await withActive();
-    await world.goDown('h2');
+    const world = await startActive();
+    await world.disconnectHost('h2');
     const before = world.fleet.revision;
-    const refusal = await world.refusal(asking(world));
+    const refusal = await world.refusal(decideRebuild(world));
     expect(refusal).toMatchObject({ code: 'host-not-confirmed-down', facts: { host: 'h2' } });
     expect(refusal.message).toContain('muster hosts force-down h2');
     expect(world.fleet.revision).toBe(before);
@@ -50,29 +50,35 @@ describe('a rebuild is refused and changes nothing', () => {
   test('not-rebuildable: what never ran, and what is being built', async () => {
     const world = await World.of();
     await world.create();
-    expect(await world.refusal(asking(world))).toMatchObject({ code: 'not-rebuildable', facts: { state: 'building' } });
+    expect(await world.refusal(decideRebuild(world))).toMatchObject({
+      code: 'not-rebuildable',
+      facts: { state: 'building' },
+    });
     world.machines.fail({ task: 'build', times: 9, fault: 'bad-image' });
     await world.settle();
     expect(world.instance('web')?.state).toBe('error');
-    expect(await world.refusal(asking(world))).toMatchObject({ code: 'not-rebuildable', facts: { wasActive: false } });
+    expect(await world.refusal(decideRebuild(world))).toMatchObject({
+      code: 'not-rebuildable',
+      facts: { wasActive: false },
+    });
   });
 
   test('being-deleted', async () => {
-    const world = await withActive();
-    await dies(world);
+    const world = await startActive();
+    await loseHost(world);
     const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, command));
-    expect(await world.refusal(asking(world))).toMatchObject({ code: 'being-deleted' });
+    expect(await world.refusal(decideRebuild(world))).toMatchObject({ code: 'being-deleted' });
   });
 });
 
 test.each(['embedded', 'simulated', 'host-local'] as const)(
   'scheduling-5-evacuate on %s: force-down of h2, then h4 with the same addresses',
   async (backEnd) => {
-    const world = await withActive(backEnd);
+    const world = await startActive(backEnd);
     const [before] = world.ports('web');
-    await dies(world);
-    const { operation } = await world.commit(asking(world));
+    await loseHost(world);
+    const { operation } = await world.commit(decideRebuild(world));
     expect(world.instance('web')).toMatchObject({ state: 'rebuilding', host: 'h2', attempts: [] });
     await world.settle();
     const [after] = world.ports('web');
@@ -82,11 +88,11 @@ test.each(['embedded', 'simulated', 'host-local'] as const)(
     expect(world.claim('web')).toMatchObject({ host: 'h4' });
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     // The old copy waits for its host, and goes before anything else happens there.
-    expect(world.machines.having('web')).toEqual(['h2', 'h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
     expect(world.open()).toEqual([expect.stringContaining('host-not-heard')]);
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
-    expect(world.machines.having('web')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h4']);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   },
@@ -106,9 +112,9 @@ test.each([
     await world.settle();
     const before = world.addresses('web');
     expect(world.ports('web')[0]?.binding?.host).toBe('h2');
-    await dies(world);
-    const { operation } = await world.commit(asking(world));
-    await world.until(operation, 'web', version < 5 ? 'build' : 'bind');
+    await loseHost(world);
+    const { operation } = await world.commit(decideRebuild(world));
+    await world.runUntilStep(operation, 'web', version < 5 ? 'build' : 'bind');
     expect(world.claim('web')?.host).toBe('h4');
     expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
     expect(world.addresses('web')).toEqual(before);
@@ -120,13 +126,13 @@ test.each([
 );
 
 test('the-plan-of-each-step', async () => {
-  const world = await withActive();
-  await dies(world);
-  const { operation } = await world.commit(asking(world));
+  const world = await startActive();
+  await loseHost(world);
+  const { operation } = await world.commit(decideRebuild(world));
   const lines: string[] = [];
   for (const step of ['schedule', 'build']) {
-    await world.until(operation, 'web', step);
-    lines.push([step, ...planned(world, operation, 'web')].join('\n  '));
+    await world.runUntilStep(operation, 'web', step);
+    lines.push([step, ...renderPlan(world, operation, 'web')].join('\n  '));
   }
   expect(lines.join('\n')).toMatchInlineSnapshot(`
     "schedule
@@ -137,12 +143,12 @@ test('the-plan-of-each-step', async () => {
 });
 
 test('until-the-old-host-is-swept-nothing-of-that-name-goes-there, though-it-is-back', async () => {
-  const world = await withActive();
-  await dies(world);
-  await world.commit(asking(world));
+  const world = await startActive();
+  await loseHost(world);
+  await world.commit(decideRebuild(world));
   await world.settle();
   world.machines.fail({ task: 'destroy', host: 'h2', times: 1 });
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await world.tick();
   await move(world, { target: 'h2' });
   await world.tick();
@@ -154,15 +160,15 @@ test('until-the-old-host-is-swept-nothing-of-that-name-goes-there, though-it-is-
 });
 
 test('never: what a move that was cut short has at its target is destroyed before the successor runs', async () => {
-  const world = await withActive();
+  const world = await startActive();
   const operation = await move(world, { deadlineMs: 60_000 });
-  await world.until(operation, 'web', 'migrate');
-  await world.goDown('h2');
+  await world.runUntilStep(operation, 'web', 'migrate');
+  await world.disconnectHost('h2');
   world.clock.now += 60_001;
   await world.settle();
   expect(world.instance('web')?.state).toBe('moving');
   await world.forceDown('h2');
-  await world.commit(asking(world));
+  await world.commit(decideRebuild(world));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
   const [built, destroyed] = ['build web on h5', 'destroy web on h4'].map((line) => world.machines.log.indexOf(line));
@@ -171,23 +177,23 @@ test('never: what a move that was cut short has at its target is destroyed befor
 });
 
 test('a-build-that-fails: the next host, and the one that failed is swept', async () => {
-  const world = await withActive();
-  await dies(world);
+  const world = await startActive();
+  await loseHost(world);
   world.machines.fail({ task: 'build', host: 'h4', times: 1, after: true });
-  await world.commit(asking(world));
+  await world.commit(decideRebuild(world));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
   expect(world.instance('web')?.attempts).toMatchObject([{ host: 'h4', fault: 'spawn-failed' }, { host: 'h5' }]);
-  expect(world.machines.having('web')).toEqual(['h2', 'h5']);
+  expect(world.machines.hostsWith('web')).toEqual(['h2', 'h5']);
   expect(world.violations).toEqual([]);
 });
 
 test('the-new-host-dies-too: the next one', async () => {
-  const world = await withActive();
-  await dies(world);
-  const { operation } = await world.commit(asking(world));
-  await world.until(operation, 'web', 'build');
-  await dies(world, 'h4');
+  const world = await startActive();
+  await loseHost(world);
+  const { operation } = await world.commit(decideRebuild(world));
+  await world.runUntilStep(operation, 'web', 'build');
+  await loseHost(world, 'h4');
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
   expect(world.violations).toEqual([]);
@@ -197,10 +203,10 @@ describe('no host fits', () => {
   test.each(['embedded', 'simulated'] as const)(
     'on %s: it stays as it was and says why, and a second try may succeed',
     async (backEnd) => {
-      const world = await withActive(backEnd);
+      const world = await startActive(backEnd);
       const [before] = world.ports('web');
-      for (const host of ['h2', 'h4', 'h5']) await dies(world, host);
-      const { operation } = await world.commit(asking(world));
+      for (const host of ['h2', 'h4', 'h5']) await loseHost(world, host);
+      const { operation } = await world.commit(decideRebuild(world));
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'no-valid-host' } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'no-valid-host' } });
@@ -208,8 +214,8 @@ describe('no host fits', () => {
       expect(world.instance('web')?.rebuiltFrom).toBeUndefined();
       expect(world.claim('web')?.host).toBe('h2');
       expect(world.ports('web')[0]).toMatchObject({ addresses: before?.addresses, binding: before?.binding });
-      await world.comeBack('h4');
-      await world.commit(asking(world));
+      await world.reconnectHost('h4');
+      await world.commit(decideRebuild(world));
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
       expect(world.instance('web')?.fault).toBeUndefined();
@@ -219,29 +225,29 @@ describe('no host fits', () => {
   );
 
   test('tries-used-up: in error, nothing is left anywhere but at the dead host', async () => {
-    const world = await withActive();
-    await dies(world);
+    const world = await startActive();
+    await loseHost(world);
     world.machines.fail({ task: 'build', times: 9, after: true });
-    await world.commit(asking(world));
+    await world.commit(decideRebuild(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
     expect(world.instance('web')?.nics).toHaveLength(1);
-    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.violations).toEqual([]);
   });
 
   test('the-deadline-passes-while-it-builds: in error, its last host is swept, and it can be tried again', async () => {
-    const world = await withActive();
-    await dies(world);
-    const { operation } = await world.commit(asking(world, ['web'], 600_000));
-    await world.until(operation, 'web', 'build');
+    const world = await startActive();
+    await loseHost(world);
+    const { operation } = await world.commit(decideRebuild(world, ['web'], 600_000));
+    await world.runUntilStep(operation, 'web', 'build');
     world.machines.perform('h4', { kind: 'build', args: { instance: 'web' } });
     world.clock.now += 700_000;
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'deadline-passed' } });
-    expect(world.machines.having('web')).toEqual(['h2']);
-    await world.commit(asking(world));
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
+    await world.commit(decideRebuild(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.violations).toEqual([]);
@@ -250,50 +256,50 @@ describe('no host fits', () => {
 
 describe('nothing is destroyed before a successor runs, also where the host that was forced down is heard', () => {
   test('no-place: the copy stays, and the instance is in service again once the host is not forced down', async () => {
-    const world = await withActive();
-    for (const host of ['h4', 'h5']) await dies(world, host);
+    const world = await startActive();
+    for (const host of ['h4', 'h5']) await loseHost(world, host);
     await world.forceDown('h2');
-    await world.commit(asking(world));
+    await world.commit(decideRebuild(world));
     await world.settle();
-    expect(world.machines.running('web')).toEqual(['h2']);
+    expect(world.machines.hostsRunning('web')).toEqual(['h2']);
     expect(world.machines.log.filter((line) => line.startsWith('destroy'))).toEqual([]);
     // Nothing holds the copy that is the instance itself.
     expect(world.open()).toEqual([]);
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
-    expect(world.machines.running('web')).toEqual(['h2']);
+    expect(world.machines.hostsRunning('web')).toEqual(['h2']);
     expect(world.violations).toEqual([]);
   });
 
   test('tries-used-up: the copy is held until a later rebuild runs', async () => {
-    const world = await withActive();
+    const world = await startActive();
     await world.forceDown('h2');
     world.machines.fail({ task: 'build', times: 2, after: true });
-    await world.commit(asking(world));
+    await world.commit(decideRebuild(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
-    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.open()).toEqual([expect.stringContaining('only-copy')]);
-    await world.commit(asking(world));
+    await world.commit(decideRebuild(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.machines.having('web')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web')).toEqual(['h4']);
     expect(world.machines.log.slice(-2)).toEqual(['build web on h4', 'destroy web on h2']);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 
   test('tries-used-up and deleted: the user gives it up, and the copy goes', async () => {
-    const world = await withActive();
+    const world = await startActive();
     await world.forceDown('h2');
     world.machines.fail({ task: 'build', times: 2, after: true });
-    await world.commit(asking(world));
+    await world.commit(decideRebuild(world));
     await world.settle();
     const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, command));
     await world.settle();
-    expect(world.machines.having('web')).toEqual([]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
@@ -305,26 +311,26 @@ test('its-own-place-in-an-affinity-group-does-not-hold-it-at-the-dead-host', asy
   await world.commit(() => accept([put(GROUP, idOf(GROUP, 'near'), group)], null));
   await world.create({ place: { group: 'near' } });
   await world.settle();
-  await dies(world);
-  await world.commit(asking(world));
+  await loseHost(world);
+  await world.commit(decideRebuild(world));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
 });
 
 test.each(['schedule', 'build'])('a-delete-wins-at-%s', async (step) => {
-  const world = await withActive();
-  await dies(world);
-  const { operation } = await world.commit(asking(world));
-  await world.until(operation, 'web', step);
+  const world = await startActive();
+  await loseHost(world);
+  const { operation } = await world.commit(decideRebuild(world));
+  await world.runUntilStep(operation, 'web', step);
   const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, command));
   await world.settle();
   expect(world.instance('web')).toBeUndefined();
   expect(world.port('web-p0')).toBeUndefined();
   expect(world.claim('web')).toBeUndefined();
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await world.settle();
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.open()).toEqual([]);
   expect(world.violations).toEqual([]);
 });

@@ -6,20 +6,20 @@ import { markUntrustedAfterRebuild, findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../operations/index.ts';
-import { instanceBuild, planWhile } from './build.ts';
-import { cleaningOf, holdingOf } from './clean.ts';
-import { pathAgain } from './gates.ts';
+import { instanceBuild, planInState } from './build.ts';
+import { beginSweep, beginHold } from './clean.ts';
+import { currentPathOf } from './gates.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
-import { isConfirmedGone, type StoredInstance } from './place.ts';
-import { anew } from './shelve.ts';
-import { beginWork, instancesNamed, type Work } from './work.ts';
+import { isFencedOrRemoved, type StoredInstance } from './place.ts';
+import { resetPlacement } from './shelve.ts';
+import { beginInstanceOperation, resolveInstances, type OperationRequest } from './work.ts';
 
-export interface RebuildInstances extends Work {
+export interface RebuildInstances extends OperationRequest {
   readonly ids: readonly string[];
 }
 
 /** `error`: a rebuild that found no host may be tried again. */
-const REBUILT_FROM: readonly InstanceState[] = ['active', 'error'];
+const REBUILDABLE_STATES: readonly InstanceState[] = ['active', 'error'];
 
 /** All of them, or none. */
 export function rebuildInstances(
@@ -27,37 +27,48 @@ export function rebuildInstances(
   command: RebuildInstances,
 ): Decision<{ readonly operation: OperationId }> {
   const { ids, operation } = command;
-  const instances = instancesNamed(fleet, ids);
+  const instances = resolveInstances(fleet, ids);
   if ('code' in instances) return refuse(instances);
   const problem = instances.map((one) => rebuildProblem(fleet, one)).find((one) => one !== undefined);
   if (problem !== undefined) return refuse(problem);
-  const began = beginWork(fleet, instances, command, {
+  const began = beginInstanceOperation(fleet, instances, command, {
     kind: instanceRebuild.name,
     title: (what) => `rebuild ${what} elsewhere`,
     step: 'schedule',
   });
   const marks = hostsOf(instances).flatMap((host) => markUntrustedAfterRebuild(fleet, host, command));
-  return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...marks, ...began], { operation });
+  return accept([...instances.flatMap((one) => beginRebuild(fleet, one, command)), ...marks, ...began], { operation });
 }
 
 function hostsOf(instances: readonly StoredInstance[]): string[] {
   return [...new Set(instances.flatMap(({ doc }) => doc.host ?? []))];
 }
 
-function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by, nowMs }: RebuildInstances): Change[] {
+function beginRebuild(
+  fleet: FleetReader,
+  { id, doc }: StoredInstance,
+  { operation, by, nowMs }: RebuildInstances,
+): Change[] {
   const { host } = doc;
-  const path = pathAgain(fleet, doc);
+  const path = currentPathOf(fleet, doc);
   const rebuiltFrom = doc.state === 'active' ? 'active' : 'error';
   const swept = host !== undefined && findHost(fleet, host) !== undefined;
   return [
-    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', rebuiltFrom, path, changedBy: by, changedAtMs: nowMs }),
-    ...(swept ? holdingOf({ instance: id, host, key: `${operation}.${id}`, nowMs }) : []),
-    ...(doc.state === 'moving' ? moveEnds(fleet, { id, doc }, `${operation}.${id}.move`, nowMs) : []),
+    put(INSTANCE, id, {
+      ...resetPlacement(doc),
+      state: 'rebuilding',
+      rebuiltFrom,
+      path,
+      changedBy: by,
+      changedAtMs: nowMs,
+    }),
+    ...(swept ? beginHold({ instance: id, host, key: `${operation}.${id}`, nowMs }) : []),
+    ...(doc.state === 'moving' ? cleanMoveEnds(fleet, { id, doc }, `${operation}.${id}.move`, nowMs) : []),
   ];
 }
 
 /** What a move that was cut short has at its other end: where it was going, or where it came from. */
-function moveEnds(
+function cleanMoveEnds(
   fleet: FleetReader,
   { id, doc }: Pick<StoredInstance, 'id' | 'doc'>,
   key: string,
@@ -69,13 +80,13 @@ function moveEnds(
   // Where it was going may have the only copy. Where it came from has handed it over.
   return [
     ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
-    ...(swept && claim === undefined ? cleaningOf(id, other, key, nowMs) : []),
-    ...(swept && claim !== undefined ? holdingOf({ instance: id, host: other, key, nowMs, home: doc.host }) : []),
+    ...(swept && claim === undefined ? beginSweep(id, other, key, nowMs) : []),
+    ...(swept && claim !== undefined ? beginHold({ instance: id, host: other, key, nowMs, home: doc.host }) : []),
   ];
 }
 
 /** A move that its deadline cut short between two hosts can be retried, and leaves nothing to be done if it is not. */
-function isLeftMoving(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
+function isMoveStalled(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
   if (doc.state !== 'moving') return false;
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
   return !open.some((item) => item.doc.operation === doc.move?.operation);
@@ -83,9 +94,9 @@ function isLeftMoving(fleet: FleetReader, { id, doc }: StoredInstance): boolean 
 
 function rebuildProblem(fleet: FleetReader, instance: StoredInstance): Refusal | undefined {
   const { state, wasActive, host } = instance.doc;
-  const rebuildable = REBUILT_FROM.includes(state) || isLeftMoving(fleet, instance);
+  const rebuildable = REBUILDABLE_STATES.includes(state) || isMoveStalled(fleet, instance);
   if (!rebuildable || !wasActive) return notRebuildable(instance);
-  return host === undefined || isConfirmedGone(fleet, host) ? undefined : notConfirmedDown(instance.id, host);
+  return host === undefined || isFencedOrRemoved(fleet, host) ? undefined : notConfirmedDown(instance.id, host);
 }
 
 function notRebuildable({ id, doc }: StoredInstance): Refusal {
@@ -108,5 +119,5 @@ export const instanceRebuild: OperationKind = {
   cancel: { kind: 'none', because: 'the instance has no host meanwhile; a rebuild that finds none ends by itself' },
   retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
   rollback: { kind: 'none', because: 'its host is dead' },
-  plan: planWhile('rebuilding'),
+  plan: planInState('rebuilding'),
 };

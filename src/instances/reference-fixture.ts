@@ -101,7 +101,7 @@ export function fixtureF(backEnd: BackEndName = 'embedded'): readonly Change[] {
 }
 
 /** What a user asks for who says no more than a name: one NIC on network `n`. */
-export function asked(operation: string, nowMs: number, facts: Partial<CreateInstances> = {}): CreateInstances {
+export function createCommand(operation: string, nowMs: number, facts: Partial<CreateInstances> = {}): CreateInstances {
   const { name = 'web', count = 1, networks = [{ network: 'n' }] } = facts;
   const nics = typeof networks === 'string' ? 1 : networks.length;
   return {
@@ -116,7 +116,7 @@ export function asked(operation: string, nowMs: number, facts: Partial<CreateIns
     portIds: Array.from({ length: count * nics }, (_, nth) => `${name}-p${nth}`),
     by: 'ann',
     admin: true,
-    credentials: true,
+    hasCredentials: true,
     nowMs,
     deadlineMs: 3_600_000,
     ...facts,

@@ -9,8 +9,8 @@ import { fixtureF } from './reference-fixture.ts';
 
 const DEADLINE_MS = 600_000;
 
-async function overdueAt(world: World, operation: string, step: string): Promise<void> {
-  await world.until(operation, 'web', step);
+async function passDeadlineAt(world: World, operation: string, step: string): Promise<void> {
+  await world.runUntilStep(operation, 'web', step);
   world.clock.now += DEADLINE_MS + 1;
 }
 
@@ -20,7 +20,7 @@ function expectGivenBack(world: World, ...ports: readonly string[]): void {
   expect(world.claim('web')).toBeUndefined();
   expect(ports.map((port) => world.port(port))).toEqual(ports.map(() => undefined));
   expect(ports.map((port) => world.network.port(port))).toEqual(ports.map(() => undefined));
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.open()).toEqual([]);
   expect(world.violations).toEqual([]);
 }
@@ -36,7 +36,7 @@ describe('deadline-gives-back', () => {
     ['simulated', 'plug'],
   ] as const)('%s-at-%s: claim, port and copy are gone', async (backEnd, step) => {
     const world = await World.of(fixtureF(backEnd));
-    await overdueAt(world, await world.create({ deadlineMs: DEADLINE_MS }), step);
+    await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), step);
     await world.settle();
     expectGivenBack(world, 'web-p0');
   });
@@ -44,15 +44,15 @@ describe('deadline-gives-back', () => {
   test('the-host-has-a-copy: it is destroyed there before the addresses are free', async () => {
     const world = await World.of();
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
-    await world.until(operation, 'web', 'build');
+    await world.runUntilStep(operation, 'web', 'build');
     world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     world.clock.now += DEADLINE_MS + 1;
     await world.settle();
     // It may run there, with its address.
     expect(world.port('web-p0')?.addresses).toHaveLength(1);
     expect(world.open()).toEqual([expect.stringContaining('host-silent')]);
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expectGivenBack(world, 'web-p0');
   });
@@ -62,7 +62,7 @@ describe('deadline-gives-back', () => {
     const port = { id: 'mine', network: 'n', admin: true, by: 'ann', nowMs: world.nowMs };
     await world.commit((fleet) => createPort(fleet, port));
     const asked = { networks: [{ port: 'mine' }], portIds: [], deadlineMs: DEADLINE_MS };
-    await overdueAt(world, await world.create(asked), 'build');
+    await passDeadlineAt(world, await world.create(asked), 'build');
     await world.settle();
     expect(world.port('mine')).toMatchObject({ createdBy: 'user', addresses: [] });
     expect(world.port('mine')).not.toHaveProperty('instance');
@@ -72,7 +72,7 @@ describe('deadline-gives-back', () => {
 
   test('the-host-is-not-blocked: nothing of the build is left to be evacuated', async () => {
     const world = await World.of(fixtureF('simulated'));
-    await overdueAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
+    await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
     await world.settle();
     expect(instanceEvacuator.inventory(world.fleet, 'h2')).toEqual([]);
     expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
@@ -81,18 +81,18 @@ describe('deadline-gives-back', () => {
   test('a-delete-meanwhile: the instance is gone, and nothing is left of it', async () => {
     const world = await World.of();
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
-    await world.until(operation, 'web', 'build');
+    await world.runUntilStep(operation, 'web', 'build');
     world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     world.clock.now += DEADLINE_MS + 1;
     await world.settle();
     const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toBeUndefined();
     expect([world.claim('web'), world.port('web-p0')]).toEqual([undefined, undefined]);
-    expect(world.machines.having('web')).toEqual([]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });

@@ -4,17 +4,17 @@ import type { Change, FleetReader } from '../fleet/index.ts';
 import { newOperation, record, type PlannedStep, type OperationId, type OperationKind } from '../operations/index.ts';
 import { itemsOfHost, NO_DEADLINE_MS } from './clean.ts';
 import {
-  answeredDestroy,
-  destroyTask,
+  handleDestroyAnswer,
+  composeDestroyTask,
   instanceOf,
-  observedRelease,
-  toDestroy,
-  toRelease,
-  type Finish,
+  handleReleaseOutcome,
+  planDestroy,
+  planRelease,
+  type ReleaseFinisher,
 } from './end-steps.ts';
-import { givenUp, faultOf } from './give-up.ts';
+import { releaseFailedBuild, composeFault } from './give-up.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { outsidePorts } from './orders.ts';
+import { nonInlinePorts } from './orders.ts';
 import { portsOf, type StoredInstance } from './place.ts';
 
 const RELEASER = 'operation:instance-release';
@@ -33,23 +33,23 @@ export const instanceRelease: OperationKind = {
       // A delete gives back what is left.
       if (instance?.doc.state !== 'error') return [record(item, { state: 'done', step })];
       return step === 'destroy'
-        ? toDestroy(fleet, item, instance, nowMs)
-        : toRelease(fleet, item, { instance, nowMs, finish });
+        ? planDestroy(fleet, item, instance, nowMs)
+        : planRelease(fleet, item, { instance, nowMs, finish });
     }),
 
-  observe: (fleet, item, outcome, nowMs) => observedRelease(fleet, item, { outcome, nowMs, finish }),
-  task: (fleet, item) => destroyTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
+  observe: (fleet, item, outcome, nowMs) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
+  task: (fleet, item) => composeDestroyTask(fleet, item),
+  handleTaskAnswer: (fleet, item, answer, nowMs) => handleDestroyAnswer(fleet, item, answer, nowMs),
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
-const finish: Finish = (fleet, _item, { id, doc }, nowMs) => {
+const finish: ReleaseFinisher = (fleet, _item, { id, doc }, nowMs) => {
   if (doc.state !== 'error') return { changes: [], progress: { state: 'done' } };
-  const failed = { ...doc, fault: doc.fault ?? faultOf(doc, undefined, nowMs) };
-  return { changes: givenUp(fleet, id, failed, { by: RELEASER, nowMs }), progress: { state: 'done' } };
+  const failed = { ...doc, fault: doc.fault ?? composeFault(doc, undefined, nowMs) };
+  return { changes: releaseFailedBuild(fleet, id, failed, { by: RELEASER, nowMs }), progress: { state: 'done' } };
 };
 
-export interface Overdue {
+export interface OverdueBuild {
   /** The build's instance in error, with its fault. */
   readonly instance: StoredInstance & { readonly doc: Instance & { readonly fault: NonNullable<Instance['fault']> } };
   /** The host that may have a copy of it. */
@@ -59,10 +59,10 @@ export interface Overdue {
 }
 
 /** Gives back what a build held: at once where only the journal is concerned, else by an operation that it begins. */
-export function releaseOverdue(fleet: FleetReader, { instance, sent, key, nowMs }: Overdue): Change[] {
+export function releaseOverdue(fleet: FleetReader, { instance, sent, key, nowMs }: OverdueBuild): Change[] {
   const { id, doc } = instance;
-  const outside = outsidePorts(fleet, portsOf(fleet, doc));
-  if (sent === undefined && outside.length === 0) return givenUp(fleet, id, doc, { by: RELEASER, nowMs });
+  const outside = nonInlinePorts(fleet, portsOf(fleet, doc));
+  if (sent === undefined && outside.length === 0) return releaseFailedBuild(fleet, id, doc, { by: RELEASER, nowMs });
   return newOperation({
     id: `release-${key}` as OperationId,
     kind: instanceRelease.name,

@@ -2,11 +2,11 @@
 // segment, also at the commit that takes the back end's answer.
 import { expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { PORT, recordNetworkEvents, unboundPort, type Port } from '../network/index.ts';
+import { PORT, recordNetworkEvents, unbindPort, type Port } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
-import { replugOf } from './degraded.ts';
+import { openReplugItem } from './degraded.ts';
 import { World } from './instances-fixture.ts';
-import { withActive } from './moves-fixture.ts';
+import { startActive } from './moves-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 import { instanceReplug } from './replug.ts';
 
@@ -34,7 +34,7 @@ test('never: a port that is connected is bound again beside one that is not', as
 });
 
 test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the-wait-for-one-that-nobody-speaks-of', async () => {
-  const world = await withActive('simulated');
+  const world = await startActive('simulated');
   world.network.faults.arm({ op: 'plug', outcome: 'plug-failed', times: 999 });
   await unplug(world);
   // Of one that nobody speaks of it is said after a minute.
@@ -47,30 +47,30 @@ test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the
 });
 
 test('a-host-that-is-silent-is-waited-for, and-nothing-is-ordered-for-it', async () => {
-  const world = await withActive('simulated');
-  await world.goDown('h2');
+  const world = await startActive('simulated');
+  await world.disconnectHost('h2');
   const before = binds(world);
   await unplug(world);
   await ticks(world, 10);
   expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-silent', host: 'h2' } });
   expect(binds(world)).toBe(before);
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await ticks(world, 20);
   expect(world.degraded('web')).toEqual([]);
 });
 
 test('a-host-whose-driver-binds-is-left-to-do-it', async () => {
-  const world = await withActive();
+  const world = await startActive();
   await world.edit('h2', { bindsAt: 'driver' });
   const port = world.port('web-p0') as Port;
-  await world.put(put(PORT, idOf(PORT, 'web-p0'), unboundPort(port, { by: 'test', nowMs: world.nowMs })));
+  await world.put(put(PORT, idOf(PORT, 'web-p0'), unbindPort(port, { by: 'test', nowMs: world.nowMs })));
   await ticks(world, 10);
   expect(world.degraded('web')).toEqual(['web-p0: unbound']);
   expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
 });
 
 test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and an answer to what was ordered is not taken', async () => {
-  const world = await withActive('simulated');
+  const world = await startActive('simulated');
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
   await unplug(world);
   while (world.replug('web')?.reason?.code !== 'not-connected') await world.tick();
@@ -79,7 +79,7 @@ test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and a
   await ticks(world, 10);
   expect(binds(world)).toBe(before);
   expect(world.replug('web')?.reason).toMatchObject({ code: 'not-connected', fault: 'mapping-gone' });
-  const waiting = replugOf(world.fleet, 'web')!;
+  const waiting = openReplugItem(world.fleet, 'web')!;
   const reason = { code: 'ports-bound-again', orders: [`web-p0:${world.port('web-p0')?.serial}`] };
   const item = { ...waiting, doc: { ...waiting.doc, step: 'bind', state: 'running' as const, reason } };
   const ports = [{ port: 'web-p0', outcome: 'ok', type: 'simulated', addresses: [] }];

@@ -6,25 +6,25 @@ import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '.
 import { accept } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
-import { pauseAfterFailure } from './evacuation-pace.ts';
+import { backoffAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
-import { GROUP, INSTANCE, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
+import { GROUP, INSTANCE, RELOCATING_INSTANCES_BY_GROUP, type Instance } from './model.ts';
 import { moveInstances } from './move.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { EVACUATORS } from './reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+const commandBase = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
 async function start(world: World, ...hosts: readonly string[]): Promise<string> {
-  const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...asking(world) };
+  const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...commandBase(world) };
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
 const hostOf = (world: World, name: string): Host => findHost(world.fleet, name)?.doc as Host;
 
-async function withSome(count: number, facts: { readonly limit?: number } = {}): Promise<World> {
+async function startSome(count: number, facts: { readonly limit?: number } = {}): Promise<World> {
   const world = await World.of();
   const { limit } = facts;
   const policy = 'soft-affinity' as const;
@@ -38,12 +38,12 @@ async function withSome(count: number, facts: { readonly limit?: number } = {}):
 
 describe('instances of a leaving host', () => {
   test('move-live, and nothing of them is left there', async () => {
-    const world = await withSome(3);
+    const world = await startSome(3);
     const before = world.addresses('web-1');
     const operation = await start(world, 'h2');
     await world.settle();
     expect(['web-1', 'web-2', 'web-3'].map((id) => world.instance(id)?.host)).toEqual(['h4', 'h4', 'h4']);
-    expect(world.machines.having('web-1')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web-1')).toEqual(['h4']);
     expect(world.addresses('web-1')).toEqual(before);
     expect(hostOf(world, 'h2').state).toBe('drained');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
@@ -51,13 +51,13 @@ describe('instances of a leaving host', () => {
   });
 
   test('no-more-of-a-group-than-it-bears, and the others say group-limit', async () => {
-    const world = await withSome(4, { limit: 2 });
+    const world = await startSome(4, { limit: 2 });
     const operation = await start(world, 'h2');
     let most = 0;
     let said = false;
     for (let tick = 0; tick < 30; tick += 1) {
       await world.tick();
-      most = Math.max(most, world.fleet.countOf(INSTANCES_MOVING_BY_GROUP, 'kin'));
+      most = Math.max(most, world.fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, 'kin'));
       said ||= world.item(operation, 'h2')?.reason?.code === 'group-limit';
     }
     expect(most).toBe(2);
@@ -67,9 +67,9 @@ describe('instances of a leaving host', () => {
   });
 
   test('the-limit-counts-over-hosts, and what others move counts too', async () => {
-    const world = await withSome(2, { limit: 1 });
+    const world = await startSome(2, { limit: 1 });
     await world.commit((fleet) =>
-      moveInstances(fleet, { ids: ['web-1'], kind: 'live', deadlineMs: HOUR_MS, ...asking(world) }),
+      moveInstances(fleet, { ids: ['web-1'], kind: 'live', deadlineMs: HOUR_MS, ...commandBase(world) }),
     );
     const operation = await start(world, 'h2');
     await world.pass();
@@ -81,14 +81,14 @@ describe('instances of a leaving host', () => {
   });
 
   test('without-a-limit-all-of-them-go-that-the-budgets-allow', async () => {
-    const world = await withSome(4);
+    const world = await startSome(4);
     await start(world, 'h2');
     await world.pass();
-    expect(world.fleet.countOf(INSTANCES_MOVING_BY_GROUP, 'kin')).toBe(4);
+    expect(world.fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, 'kin')).toBe(4);
   });
 
   test('one-whose-move-fails-is-tried-again-after-pauses-that-grow', async () => {
-    const world = await withSome(2);
+    const world = await startSome(2);
     world.machines.fail({ task: 'prepare', instance: 'web-1', times: 1000 });
     const operation = await start(world, 'h2');
     const { nowMs } = world;
@@ -107,9 +107,9 @@ describe('instances of a leaving host', () => {
   });
 
   test('one-whose-rebuild-fails-is-tried-again-after-pauses-that-grow', async () => {
-    const world = await withSome(1);
+    const world = await startSome(1);
     world.machines.fail({ task: 'build', instance: 'web', times: 1000 });
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
     const operation = await start(world, 'h2');
     const { nowMs } = world;
@@ -129,26 +129,28 @@ describe('instances of a leaving host', () => {
   test.each(['forced down', 'back'])(
     'a-host-that-is-%s-has-the-only-copy-of-one-without-a-host: it does not leave before the instance is deleted or runs',
     async (how) => {
-      const world = await withSome(1);
+      const world = await startSome(1);
       world.machines.fail({ task: 'build', instance: 'web', times: 3 });
-      await world.goDown('h2');
+      await world.disconnectHost('h2');
       await world.forceDown('h2');
-      const rebuild = { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) };
+      const rebuild = { ids: ['web'], deadlineMs: HOUR_MS, ...commandBase(world) };
       await world.commit((fleet) => rebuildInstances(fleet, rebuild));
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'error' });
       world.machines.fail({ task: 'build', instance: 'web', times: 1000 });
-      if (how === 'back') await world.comeBack('h2');
+      if (how === 'back') await world.reconnectHost('h2');
       const operation = await start(world, 'h2');
       for (let tick = 0; tick < 20; tick += 1) await world.tick();
       const { reason } = world.item(operation, 'h2') ?? {};
       expect(reason).toMatchObject({ code: how === 'back' ? 'only-copy' : 'rebuild-failed', instance: 'web' });
-      const end = { hosts: ['h2'], disconnect: true, ...asking(world) };
+      const end = { hosts: ['h2'], disconnect: true, ...commandBase(world) };
       const verdict = endScaleIn(world.fleet, EVACUATORS, end);
       const blockers = [{ code: 'lives-here', host: 'h2', kind: 'instance', tenant: 'web' }];
       const hosts = [{ result: 'blocked', blockers }];
       expect(verdict).toMatchObject({ kind: 'refuse', refusal: { facts: { hosts } } });
-      await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+      await world.commit((fleet) =>
+        deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...commandBase(world) }),
+      );
       await world.settle();
       expect(hostOf(world, 'h2').state).toBe('drained');
       expect(world.violations).toEqual([]);
@@ -156,12 +158,12 @@ describe('instances of a leaving host', () => {
   );
 
   test('a-rebuild-does-not-wait-because-a-move-failed-before-the-host-was-vouched-off', async () => {
-    const world = await withSome(1);
+    const world = await startSome(1);
     world.machines.fail({ task: 'prepare', instance: 'web', times: 1000 });
     const operation = await start(world, 'h2');
     for (let tick = 0; tick < 60; tick += 1) await world.tick();
     expect(world.item(operation, 'h2')?.reason).toMatchObject({ code: 'move-failed' });
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     await world.forceDown('h2');
     await world.tick();
     await world.tick();
@@ -174,7 +176,7 @@ describe('instances of a leaving host', () => {
     [60_000, 60_000],
     [3_600_000, 600_000],
   ])('a-pause-is-as-long-as-the-host-was-leaving: failed after %i ms, %i ms', async (afterMs, pauseMs) => {
-    const world = await withSome(1);
+    const world = await startSome(1);
     const { nowMs } = world;
     await start(world, 'h2');
     const atMs = nowMs + afterMs;
@@ -182,15 +184,15 @@ describe('instances of a leaving host', () => {
     const move: Instance['move'] = { operation: 'x', kind: 'live', from: 'h2', tries: [] };
     const doc = { ...(world.instance('web') as Instance), fault, move };
     const stored = { id: idOf(INSTANCE, 'web'), revision: 1, doc };
-    const at = (ms: number) => pauseAfterFailure(world.fleet, stored, 'h2', ms);
+    const at = (ms: number) => backoffAfterFailure(world.fleet, stored, 'h2', ms);
     expect(at(atMs + pauseMs - 1)).toMatchObject({ code: 'move-failed', untilMs: atMs + pauseMs });
     expect(at(atMs + pauseMs)).toBeUndefined();
   });
 
   test('are-built-elsewhere-with-the-same-ports-once-somebody-vouches, and the host is not trusted when it returns', async () => {
-    const world = await withSome(2);
+    const world = await startSome(2);
     const before = world.addresses('web-1');
-    await world.goDown('h2');
+    await world.disconnectHost('h2');
     const operation = await start(world, 'h2');
     await world.settle();
     expect(world.item(operation, 'h2')?.reason).toEqual({ code: 'host-down', host: 'h2' });
@@ -200,15 +202,15 @@ describe('instances of a leaving host', () => {
     expect(world.addresses('web-1')).toEqual(before);
     expect(hostOf(world, 'h2')).toMatchObject({ state: 'drained', leaving: { rebuilt: true } });
     await world.edit('h2', { quarantined: { because: 'vouched-off', atMs: 0 } });
-    await world.comeBack('h2');
+    await world.reconnectHost('h2');
     await world.settle();
     // Its copies are swept, and nothing new is placed there.
-    expect(world.machines.having('web-1')).toEqual(['h4']);
+    expect(world.machines.hostsWith('web-1')).toEqual(['h4']);
     expect(world.violations).toEqual([]);
   });
 
   test('nothing-is-placed-on-a-quarantined-host', async () => {
-    const world = await withSome(1);
+    const world = await startSome(1);
     await world.edit('h4', { quarantined: { because: 'identity', atMs: 0 } });
     await start(world, 'h2');
     await world.settle();
@@ -217,13 +219,13 @@ describe('instances of a leaving host', () => {
 });
 
 test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it-had', async () => {
-  const world = await withSome(2);
-  await world.goDown('h2');
+  const world = await startSome(2);
+  await world.disconnectHost('h2');
   await world.forceDown('h2');
-  const command = { hosts: ['h2'], drain: false, deadlineMs: HOUR_MS, ...asking(world) };
+  const command = { hosts: ['h2'], drain: false, deadlineMs: HOUR_MS, ...commandBase(world) };
   await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
   const ids = ['web-1', 'web-2'];
-  await world.commit((fleet) => rebuildInstances(fleet, { ids, deadlineMs: HOUR_MS, ...asking(world) }));
+  await world.commit((fleet) => rebuildInstances(fleet, { ids, deadlineMs: HOUR_MS, ...commandBase(world) }));
   expect(hostOf(world, 'h2').leaving).toMatchObject({ rebuilt: true });
   await world.commit((fleet) => clearForceDown(fleet, { id: 'h2', by: 'ann', nowMs: world.nowMs }));
   expect(hostOf(world, 'h2').quarantined).toMatchObject({ because: 'vouched-off' });

@@ -9,14 +9,14 @@ type Sentence = ReasonSentences[string];
  * Faults carry what is to be said of them. What a back end or a host said is no sentence of ours: it follows what the fault means. What
  * had to be cut says so.
  */
-const TOLD: Sentence = ({ code, message }) => {
+const FAULT_SENTENCE: Sentence = ({ code, message }) => {
   const meaning = Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode].sentence : undefined;
   const text = formatFact(message ?? meaning ?? `It failed: ${code}.`);
   if (/^[A-Z]/.test(text)) return text.endsWith('.') ? text : `${text}…`;
   return `${(meaning ?? 'It failed.').slice(0, -1)}: ${text.replace(/[.]$/, '')}.`;
 };
 
-const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).map((code) => [code, TOLD]));
+const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).map((code) => [code, FAULT_SENTENCE]));
 
 /** Whoever binds for the host, this is what has to change before somebody does; a move helps in each case. */
 function hostBindsSentence({ instance, host, because, needs, below }: Reason): string {
@@ -43,10 +43,10 @@ export const instanceSentences: ReasonSentences = {
       ? 'The instance is not there any more.'
       : `Instance ${formatFact(instance)} is not there any more.`,
   'instance-deleted': ({ instance }) => `Instance ${formatFact(instance)} was deleted meanwhile.`,
-  'no-valid-host': TOLD,
-  'attempts-exhausted': TOLD,
-  'given-up': TOLD,
-  'host-removed': TOLD,
+  'no-valid-host': FAULT_SENTENCE,
+  'attempts-exhausted': FAULT_SENTENCE,
+  'given-up': FAULT_SENTENCE,
+  'host-removed': FAULT_SENTENCE,
   'ports-not-plugged': ({ instance }) =>
     `The network has not reported every port of instance ${formatFact(instance)} as plugged.`,
   'instance-degraded': ({ instance, host, trouble }) =>
@@ -59,11 +59,11 @@ export const instanceSentences: ReasonSentences = {
     `The ports of instance ${formatFact(instance)} are being bound to host ${formatFact(host)} again.`,
   'host-binds': (reason) => hostBindsSentence(reason),
   'released-by-host': () => 'The host has destroyed the instance and released its ports.',
-  'too-few': TOLD,
+  'too-few': FAULT_SENTENCE,
   'back-end-unavailable': (reason, explain) =>
     reason['message'] === undefined
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
-      : TOLD(reason, explain),
+      : FAULT_SENTENCE(reason, explain),
   'host-not-heard': ({ host, instance }) =>
     `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
   'only-copy': ({ host, instance }) =>
@@ -92,9 +92,9 @@ export const instanceSentences: ReasonSentences = {
     `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
   'target-unasked': ({ instance, host, from }) =>
     `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
-  'source-lost': TOLD,
-  'target-lost': TOLD,
-  'instance-lost': TOLD,
+  'source-lost': FAULT_SENTENCE,
+  'target-lost': FAULT_SENTENCE,
+  'instance-lost': FAULT_SENTENCE,
   'not-migrated': ({ instance, host, problems }) =>
     `Host ${formatFact(host)} could not hand instance ${formatFact(instance)} over, and does not run it any more: ${formatProblems(problems)}. It is asked again.`,
   'not-activated': ({ instance, host, problems }) =>

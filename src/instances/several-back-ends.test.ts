@@ -7,10 +7,10 @@ import { World } from './instances-fixture.ts';
 import { HOUR_MS, move } from './moves-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 
-const boundAt = (backEnd: SimulatedNetwork): string[] =>
+const bindingsOf = (backEnd: SimulatedNetwork): string[] =>
   [...backEnd.ports()].map(([id, { binding }]) => `${id} at ${binding?.host ?? 'no host'}`);
 
-async function withBoth(): Promise<World> {
+async function startOnBoth(): Promise<World> {
   const single = [network('m', { backEnd: 'simulated-single' }), subnet('m4', 'm', '10.9.0.0/24')];
   const world = await World.of([...fixtureF('simulated'), ...single], 'two');
   await world.create({ networks: [{ network: 'n' }, { network: 'm' }] });
@@ -20,24 +20,24 @@ async function withBoth(): Promise<World> {
 }
 
 test('ports-are-made-and-bound-where-they-belong, moved and released there', async () => {
-  const world = await withBoth();
-  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
+  const world = await startOnBoth();
+  expect([bindingsOf(world.network), bindingsOf(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
   const operation = await move(world);
   await world.settle();
   expect(world.operationDoc(operation)?.state).toBe('succeeded');
   expect(world.degraded('web')).toEqual([]);
-  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h4'], ['web-p1 at h4']]);
+  expect([bindingsOf(world.network), bindingsOf(world.second)]).toEqual([['web-p0 at h4'], ['web-p1 at h4']]);
   // One of them holds one binding: neither is asked for two.
   for (const { calls } of [world.network, world.second])
     expect(calls.list().map(({ op }) => op)).not.toContain('activate');
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...how }));
   await world.settle();
-  expect([boundAt(world.network), boundAt(world.second), world.open()]).toEqual([[], [], []]);
+  expect([bindingsOf(world.network), bindingsOf(world.second), world.open()]).toEqual([[], [], []]);
 });
 
 test('a-target-that-one-of-them-refuses-is-not-moved-to, and both are bound where it stays', async () => {
-  const world = await withBoth();
+  const world = await startOnBoth();
   world.second.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
   world.second.faults.arm({ op: 'bind', host: 'h5', outcome: 'binding-failed', times: 9999 });
   const operation = await move(world);
@@ -45,7 +45,7 @@ test('a-target-that-one-of-them-refuses-is-not-moved-to, and both are bound wher
   expect(world.item(operation, 'web')).toMatchObject({ state: 'failed' });
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.degraded('web')).toEqual([]);
-  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
+  expect([bindingsOf(world.network), bindingsOf(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
   expect(world.violations).toEqual([]);
 });
 
@@ -66,13 +66,13 @@ describe('only-the-port-that-failed-is-cut-off', () => {
     const world = await withInlineAndOutside();
     world.network.faults.arm({ op: 'activate', nic: 1, outcome: 'binding-failed', times: 9999 });
     const operation = await move(world);
-    await world.until(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', 'bind');
     world.network.faults.arm({ op: 'bind', nic: 1, outcome: 'binding-failed', times: 9999 });
-    await world.until(operation, 'web', 'activate');
+    await world.runUntilStep(operation, 'web', 'activate');
     expect(bindings(world)).toEqual(['h4', 'no host', 'h4']);
     await world.settle();
     expect(world.degraded('web')).toEqual(['web-p1: unbound']);
-    expect(world.machines.running('web')).toEqual([world.instance('web')?.host]);
+    expect(world.machines.hostsRunning('web')).toEqual([world.instance('web')?.host]);
     const { host } = world.instance('web') ?? {};
     expect(bindings(world)).toEqual([host, 'no host', host]);
     const said = world.item(operation, 'web')?.reason?.['message'];
@@ -87,9 +87,9 @@ describe('only-the-port-that-failed-is-cut-off', () => {
   test('the-target-stops-reaching-the-segment-of-an-inline-port: what the back end has bound there stays bound', async () => {
     const world = await withInlineAndOutside();
     const operation = await move(world);
-    await world.until(operation, 'web', 'bind');
+    await world.runUntilStep(operation, 'web', 'bind');
     await world.edit('h4', { physicalNetworks: [] });
-    await world.until(operation, 'web', 'activate');
+    await world.runUntilStep(operation, 'web', 'activate');
     expect(bindings(world)).toEqual(['no host', 'h4', 'h4']);
     await world.settle();
     expect(world.degraded('web')).toEqual([]);

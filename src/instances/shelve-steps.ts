@@ -2,7 +2,7 @@
 // that is only silent is waited for: it may still run the instance with the addresses that stay its own.
 import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
+import { PORT, undeliveredReason, unbindPort, type PortAnswer } from '../network/index.ts';
 import {
   backoffMs,
   decideLater,
@@ -16,13 +16,13 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { nicArgs } from './build-answers.ts';
-import { found } from './build-steps.ts';
-import { cleaningOf, itemsOfHost } from './clean.ts';
-import { claimGone } from './give-up.ts';
+import { composeNicArgs } from './build-answers.ts';
+import { loadItem } from './build-steps.ts';
+import { beginSweep, itemsOfHost } from './clean.ts';
+import { dropClaim } from './give-up.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { endOrder, outsidePorts } from './orders.ts';
-import { isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
+import { composeReleaseOrder, nonInlinePorts } from './orders.ts';
+import { isFencedOrRemoved, isInline, portsOf, type StoredInstance } from './place.ts';
 
 const SHELVER = 'operation:instance-shelve';
 
@@ -36,24 +36,24 @@ export const instanceShelve: OperationKind = {
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      if (instance?.doc.state !== 'shelving') return [leftShelving(item, instance)];
+      if (instance?.doc.state !== 'shelving') return [endSuperseded(item, instance)];
       return item.doc.step === 'destroy'
-        ? toDestroy(fleet, item, instance, nowMs)
-        : toUnbind(fleet, item, instance, nowMs);
+        ? planDestroy(fleet, item, instance, nowMs)
+        : planUnbind(fleet, item, instance, nowMs);
     }),
 
-  observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
+  observe: (fleet, item, outcome, nowMs) => handleUnbindOutcome(fleet, item, outcome, nowMs),
 
   task: (fleet, item) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance?.doc.state !== 'shelving')
       return undefined;
-    const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
+    const nics = portsOf(fleet, instance.doc).map((port) => composeNicArgs(fleet, port, undefined));
     return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'leave' } };
   },
 
   handleTaskAnswer: (fleet, item, answer, nowMs) => {
-    if (answer.outcome === 'done') return destroyed(fleet, item, nowMs);
+    if (answer.outcome === 'done') return recordDestroyed(fleet, item, nowMs);
     const { target, host } = item.doc;
     const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
     return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
@@ -62,30 +62,30 @@ export const instanceShelve: OperationKind = {
   // The host has destroyed its copy: whatever the back end says, the instance is on the shelf and can be unshelved. What is still
   // bound there is bound anew under a higher serial then.
   onDeadline: (fleet, item, nowMs) => {
-    const { instance } = found(fleet, item.id);
+    const { instance } = loadItem(fleet, item.id);
     if (instance?.doc.state !== 'shelving' || item.doc.step !== 'unbind') return { changes: [], expects: [] };
-    return shelved(fleet, item, instance, nowMs);
+    return recordShelved(fleet, item, instance, nowMs);
   },
 
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
 /** Somebody else has the instance now. */
-function leftShelving(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+function endSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   const { target, step } = item.doc;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: target.id });
   if (instance.doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: target.id });
   return record(item, { state: 'done', step });
 }
 
-function toDestroy(
+function planDestroy(
   fleet: FleetReader,
   item: StoredItem,
   instance: StoredInstance,
   nowMs: number,
 ): readonly PlannedStep[] {
   const { host = '', state, attempt, retryAtMs = 0 } = item.doc;
-  if (isConfirmedGone(fleet, host)) return [decideLater(item, (at, atMs) => [hostGone(at, item, atMs)])];
+  if (isFencedOrRemoved(fleet, host)) return [decideLater(item, (at, atMs) => [recordHostGone(at, item, atMs)])];
   if (findHost(fleet, host)?.doc.connection.state !== 'up')
     return [wait(item, { code: 'host-silent', host, instance: instance.id })];
   if (state === 'running' || nowMs < retryAtMs) return [];
@@ -93,61 +93,61 @@ function toDestroy(
 }
 
 /** The host is off for certain. Should it come back, it is swept first. */
-function hostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+function recordHostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const { host = '', attempt, target } = item.doc;
-  const next = destroyed(fleet, item, nowMs);
-  const sweep = findHost(fleet, host) === undefined ? [] : cleaningOf(target.id, host, `${item.id}.${attempt}`, nowMs);
+  const next = recordDestroyed(fleet, item, nowMs);
+  const sweep = findHost(fleet, host) === undefined ? [] : beginSweep(target.id, host, `${item.id}.${attempt}`, nowMs);
   return { ...next, changes: [...next.changes, ...sweep] };
 }
 
-function destroyed(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
-  const { instance } = found(fleet, item.id);
-  if (instance?.doc.state !== 'shelving') return leftShelving(item, instance);
-  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
+function recordDestroyed(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const { instance } = loadItem(fleet, item.id);
+  if (instance?.doc.state !== 'shelving') return endSuperseded(item, instance);
+  const outside = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
   return outside.length > 0
     ? record(item, { state: 'running', step: 'unbind', host: null })
-    : shelved(fleet, item, instance, nowMs);
+    : recordShelved(fleet, item, instance, nowMs);
 }
 
-function toUnbind(
+function planUnbind(
   fleet: FleetReader,
   item: StoredItem,
   instance: StoredInstance,
   nowMs: number,
 ): readonly PlannedStep[] {
-  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  if (outside.length === 0) return [shelved(fleet, item, instance, nowMs)];
+  const outside = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
+  if (outside.length === 0) return [recordShelved(fleet, item, instance, nowMs)];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  const args = endOrder(fleet, 'unbind', instance, outside) as unknown as Readonly<Record<string, unknown>>;
+  const args = composeReleaseOrder(fleet, 'unbind', instance, outside) as unknown as Readonly<Record<string, unknown>>;
   const action = { driver: 'network', item: item.id, step: 'unbind', attempt: item.doc.attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
 /** A port that the back end does not know is as good as unbound there. */
-function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
-  const { instance } = found(fleet, item.id);
-  if (instance?.doc.state !== 'shelving') return leftShelving(item, instance);
+function handleUnbindOutcome(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  const { instance } = loadItem(fleet, item.id);
+  if (instance?.doc.state !== 'shelving') return endSuperseded(item, instance);
   const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
   const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
   const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');
   // Without credentials the back end was not even asked: a host that binds by itself takes the port over under a higher serial.
-  const hosts = instance.doc.path.bind === 'host' && unasked(outcome) !== undefined;
-  if (left?.length === 0 || hosts) return shelved(fleet, item, instance, nowMs);
+  const hosts = instance.doc.path.bind === 'host' && undeliveredReason(outcome) !== undefined;
+  if (left?.length === 0 || hosts) return recordShelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
-  const reason = unasked(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
+  const reason = undeliveredReason(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
   const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 
-function shelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
+function recordShelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const { host: _, fault: __, ...rest } = instance.doc;
   const doc: Instance = { ...rest, state: 'shelved', changedBy: SHELVER, changedAtMs: nowMs };
   // What the back end has unbound was unbound under a higher serial: that one is used up as well.
   const bound = portsOf(fleet, doc).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
   const changes = [
     put(INSTANCE, instance.id, doc),
-    ...claimGone(fleet, instance.id),
-    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: SHELVER, nowMs }))),
+    ...dropClaim(fleet, instance.id),
+    ...bound.map((port) => put(PORT, port.id, unbindPort(port.doc, { by: SHELVER, nowMs }))),
   ];
   const expects = [expectUnchanged(INSTANCE, instance), ...bound.map((port) => expectUnchanged(PORT, port))];
   return record(item, { state: 'done', step: item.doc.step, host: null }, { changes, expects });

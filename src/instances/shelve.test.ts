@@ -5,13 +5,13 @@ import type { Decision } from '../journal/index.ts';
 import { cancelOperation, retryOperation, type OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
-import { planned } from './plan-fixture.ts';
+import { renderPlan } from './plan-fixture.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
 import { shelveInstance, unshelveInstance, type ShelveInstance } from './shelve.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function withActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
+async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
   const world = await World.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
@@ -20,15 +20,15 @@ async function withActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'):
 
 type Verb = typeof shelveInstance;
 
-function asking(world: World, verb: Verb, facts: Partial<ShelveInstance> = {}) {
-  const base = { id: 'web', by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, credentials: true };
+function decideShelve(world: World, verb: Verb, facts: Partial<ShelveInstance> = {}) {
+  const base = { id: 'web', by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
   const command = { ...base, operation: world.operation(), ...facts };
   return (fleet: FleetReader): Decision<{ readonly operation: OperationId }> => verb(fleet, command);
 }
 
-async function shelved(backEnd?: Parameters<typeof fixtureF>[0]): Promise<World> {
-  const world = await withActive(backEnd);
-  await world.commit(asking(world, shelveInstance));
+async function startShelved(backEnd?: Parameters<typeof fixtureF>[0]): Promise<World> {
+  const world = await startActive(backEnd);
+  await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
   expect(world.instance('web')?.state).toBe('shelved');
   return world;
@@ -38,35 +38,35 @@ describe('refused', () => {
   test('unknown-instance', async () => {
     const world = await World.of();
     for (const verb of [shelveInstance, unshelveInstance]) {
-      expect(await world.refusal(asking(world, verb))).toMatchObject({ code: 'unknown-instance' });
+      expect(await world.refusal(decideShelve(world, verb))).toMatchObject({ code: 'unknown-instance' });
     }
   });
 
   test('not-active and not-shelved', async () => {
-    const world = await withActive();
-    expect(await world.refusal(asking(world, unshelveInstance))).toMatchObject({ code: 'not-shelved' });
-    await world.commit(asking(world, shelveInstance));
-    expect(await world.refusal(asking(world, shelveInstance))).toMatchObject({ code: 'not-active' });
-    expect(await world.refusal(asking(world, unshelveInstance))).toMatchObject({ code: 'not-shelved' });
+    const world = await startActive();
+    expect(await world.refusal(decideShelve(world, unshelveInstance))).toMatchObject({ code: 'not-shelved' });
+    await world.commit(decideShelve(world, shelveInstance));
+    expect(await world.refusal(decideShelve(world, shelveInstance))).toMatchObject({ code: 'not-active' });
+    expect(await world.refusal(decideShelve(world, unshelveInstance))).toMatchObject({ code: 'not-shelved' });
   });
 
   test('being-deleted', async () => {
-    const world = await withActive();
+    const world = await startActive();
     const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, command));
     for (const verb of [shelveInstance, unshelveInstance]) {
-      expect(await world.refusal(asking(world, verb))).toMatchObject({ code: 'being-deleted' });
+      expect(await world.refusal(decideShelve(world, verb))).toMatchObject({ code: 'being-deleted' });
     }
   });
 });
 
 test('the-plan-of-each-step', async () => {
-  const world = await withActive('simulated');
-  const { operation } = await world.commit(asking(world, shelveInstance));
+  const world = await startActive('simulated');
+  const { operation } = await world.commit(decideShelve(world, shelveInstance));
   const lines: string[] = [];
   for (const step of ['destroy', 'unbind']) {
-    await world.until(operation, 'web', step);
-    lines.push([step, ...planned(world, operation, 'web')].join('\n  '));
+    await world.runUntilStep(operation, 'web', step);
+    lines.push([step, ...renderPlan(world, operation, 'web')].join('\n  '));
   }
   expect(lines.join('\n')).toMatchInlineSnapshot(`
     "destroy
@@ -79,9 +79,9 @@ test('the-plan-of-each-step', async () => {
 test.each(['embedded', 'simulated', 'host-local'] as const)(
   'scheduling-6 on %s: off its host with its ports and addresses, then scheduled anew, h2 allowed',
   async (backEnd) => {
-    const world = await withActive(backEnd);
+    const world = await startActive(backEnd);
     const [before] = world.ports('web');
-    await world.commit(asking(world, shelveInstance));
+    await world.commit(decideShelve(world, shelveInstance));
     expect(world.instance('web')?.state).toBe('shelving');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'shelved', wasActive: true });
@@ -89,48 +89,48 @@ test.each(['embedded', 'simulated', 'host-local'] as const)(
     expect(world.claim('web')).toBeUndefined();
     expect(world.ports('web')[0]).toMatchObject({ instance: 'web', addresses: before?.addresses });
     expect(world.ports('web')[0]?.binding).toBeUndefined();
-    expect(world.machines.having('web')).toEqual([]);
-    await world.commit(asking(world, unshelveInstance));
+    expect(world.machines.hostsWith('web')).toEqual([]);
+    await world.commit(decideShelve(world, unshelveInstance));
     expect(world.instance('web')).toMatchObject({ state: 'building', attempts: [] });
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
     expect(world.ports('web')[0]).toMatchObject({ addresses: before?.addresses, mac: before?.mac });
-    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   },
 );
 
 test('the-host-is-silent: it waits, and goes on when the host is back', async () => {
-  const world = await withActive();
-  await world.goDown('h2');
-  const { operation } = await world.commit(asking(world, shelveInstance));
+  const world = await startActive();
+  await world.disconnectHost('h2');
+  const { operation } = await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
   expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'host-silent', host: 'h2' } });
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await world.settle();
   expect(world.instance('web')?.state).toBe('shelved');
 });
 
 test('the-host-is-dead: on the shelf at once, and the host is swept when it is back', async () => {
-  const world = await withActive();
-  await world.goDown('h2');
+  const world = await startActive();
+  await world.disconnectHost('h2');
   await world.forceDown('h2');
-  await world.commit(asking(world, shelveInstance));
+  await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
   expect(world.instance('web')?.state).toBe('shelved');
-  expect(world.machines.having('web')).toEqual(['h2']);
-  await world.comeBack('h2');
+  expect(world.machines.hostsWith('web')).toEqual(['h2']);
+  await world.reconnectHost('h2');
   await world.settle();
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.violations).toEqual([]);
 });
 
 test('destroy-and-unbind-fail: asked again', async () => {
-  const world = await withActive('simulated');
+  const world = await startActive('simulated');
   world.machines.fail({ task: 'destroy', times: 2 });
   world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 2 });
-  await world.commit(asking(world, shelveInstance));
+  await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
   expect(world.instance('web')?.state).toBe('shelved');
   expect(world.network.port('web-p0')?.binding).toBeUndefined();
@@ -138,35 +138,35 @@ test('destroy-and-unbind-fail: asked again', async () => {
 });
 
 test('the-deadline-passes-while-the-host-is-silent: it is not called shelved, for it may still run there', async () => {
-  const world = await withActive();
-  await world.goDown('h2');
-  const { operation } = await world.commit(asking(world, shelveInstance));
+  const world = await startActive();
+  await world.disconnectHost('h2');
+  const { operation } = await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
   world.clock.now += HOUR_MS + 1;
   await world.settle();
   expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
   expect(world.instance('web')).toMatchObject({ state: 'shelving', host: 'h2' });
   expect(world.claim('web')).toMatchObject({ host: 'h2' });
-  expect(world.machines.running('web')).toEqual(['h2']);
-  await world.comeBack('h2');
+  expect(world.machines.hostsRunning('web')).toEqual(['h2']);
+  await world.reconnectHost('h2');
   await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
   await world.settle();
-  expect([world.instance('web')?.state, world.machines.having('web')]).toEqual(['shelved', []]);
+  expect([world.instance('web')?.state, world.machines.hostsWith('web')]).toEqual(['shelved', []]);
 });
 
 test('the-deadline-passes-after-the-copy-is-gone: it is on the shelf all the same, and can be unshelved', async () => {
-  const world = await withActive('simulated');
+  const world = await startActive('simulated');
   const before = world.addresses('web');
-  const { operation } = await world.commit(asking(world, shelveInstance));
-  await world.until(operation, 'web', 'unbind');
-  expect(world.machines.having('web')).toEqual([]);
+  const { operation } = await world.commit(decideShelve(world, shelveInstance));
+  await world.runUntilStep(operation, 'web', 'unbind');
+  expect(world.machines.hostsWith('web')).toEqual([]);
   world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 9 });
   world.clock.now += HOUR_MS + 1;
   await world.settle();
   expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
   expect(world.instance('web')).toMatchObject({ state: 'shelved' });
   expect(world.claim('web')).toBeUndefined();
-  await world.commit(asking(world, unshelveInstance));
+  await world.commit(decideShelve(world, unshelveInstance));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active' });
   expect(world.addresses('web')).toEqual(before);
@@ -176,16 +176,16 @@ test('the-deadline-passes-after-the-copy-is-gone: it is on the shelf all the sam
 test.each(['embedded', 'simulated'] as const)(
   'unshelve-without-a-host on %s: back to the shelf with the report and all its ports',
   async (backEnd) => {
-    const world = await shelved(backEnd);
+    const world = await startShelved(backEnd);
     const before = world.addresses('web');
     for (const host of ['h2', 'h4', 'h5']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
-    const { operation } = await world.commit(asking(world, unshelveInstance));
+    const { operation } = await world.commit(decideShelve(world, unshelveInstance));
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'no-valid-host' } });
     expect(world.instance('web')).toMatchObject({ state: 'shelved', fault: { code: 'no-valid-host' } });
     expect(world.addresses('web')).toEqual(before);
-    for (const host of ['h2', 'h4', 'h5']) await world.comeBack(host);
-    await world.commit(asking(world, unshelveInstance));
+    for (const host of ['h2', 'h4', 'h5']) await world.reconnectHost(host);
+    await world.commit(decideShelve(world, unshelveInstance));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
     expect(world.instance('web')?.fault).toBeUndefined();
@@ -194,27 +194,27 @@ test.each(['embedded', 'simulated'] as const)(
 );
 
 test('unshelve-that-fails-everywhere: back to the shelf, nothing left on the hosts', async () => {
-  const world = await shelved();
+  const world = await startShelved();
   world.machines.fail({ task: 'build', times: 9, after: true });
-  await world.commit(asking(world, unshelveInstance));
+  await world.commit(decideShelve(world, unshelveInstance));
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'shelved', fault: { code: 'attempts-exhausted' } });
   expect(world.addresses('web')).toHaveLength(1);
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.violations).toEqual([]);
 });
 
 test.each(['schedule', 'build'])('an-unshelve-that-is-cancelled-at-%s goes back to the shelf', async (step) => {
-  const world = await shelved();
-  const { operation } = await world.commit(asking(world, unshelveInstance));
-  await world.until(operation, 'web', step);
+  const world = await startShelved();
+  const { operation } = await world.commit(decideShelve(world, unshelveInstance));
+  await world.runUntilStep(operation, 'web', step);
   await world.commit((fleet) => cancelOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
   await world.settle();
   expect(world.operationDoc(operation)?.state).toBe('cancelled');
   expect(world.instance('web')).toMatchObject({ state: 'shelved' });
   expect(world.addresses('web')).toHaveLength(1);
   expect(world.claim('web')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.open()).toEqual([]);
   expect(world.violations).toEqual([]);
 });
@@ -223,18 +223,18 @@ test('instances-that-were-asked-for-together-come-back-one-by-one', async () => 
   const world = await World.of();
   await world.create({ count: 2 });
   await world.settle();
-  await world.commit(asking(world, shelveInstance, { id: 'web-1' }));
+  await world.commit(decideShelve(world, shelveInstance, { id: 'web-1' }));
   await world.settle();
-  await world.commit(asking(world, unshelveInstance, { id: 'web-1' }));
+  await world.commit(decideShelve(world, unshelveInstance, { id: 'web-1' }));
   await world.settle();
   expect(world.instance('web-1')).toMatchObject({ state: 'active' });
   expect(world.violations).toEqual([]);
 });
 
 test('an-old-host-joined-meanwhile: the way of the build is that of now', async () => {
-  const world = await shelved();
+  const world = await startShelved();
   await world.edit('h3', { serviceVersion: 1 });
-  await world.commit(asking(world, unshelveInstance));
+  await world.commit(decideShelve(world, unshelveInstance));
   expect(world.instance('web')?.path).toEqual({ create: 'host', bind: 'host' });
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
@@ -242,13 +242,13 @@ test('an-old-host-joined-meanwhile: the way of the build is that of now', async 
 });
 
 test.each(['destroy', 'shelved'])('a-delete-wins-at-%s', async (step) => {
-  const world = step === 'shelved' ? await shelved() : await withActive();
-  if (step === 'destroy') await world.commit(asking(world, shelveInstance));
+  const world = step === 'shelved' ? await startShelved() : await startActive();
+  if (step === 'destroy') await world.commit(decideShelve(world, shelveInstance));
   const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, command));
   await world.settle();
   expect(world.instance('web')).toBeUndefined();
   expect(world.port('web-p0')).toBeUndefined();
-  expect(world.machines.having('web')).toEqual([]);
+  expect(world.machines.hostsWith('web')).toEqual([]);
   expect(world.violations).toEqual([]);
 });

@@ -2,18 +2,18 @@
 // wherever there is room. What was on its disk is not kept: that takes a store of images, which is not there yet.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { credentialsMissing, missingCredentialsAlarm, NETWORK } from '../network/index.ts';
+import { isMissingCredentials, updateCredentialsAlarm, NETWORK } from '../network/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
 import { pathOf } from './gates.ts';
-import { siteOfWork } from './instance-site.ts';
+import { commonSiteOf } from './instance-site.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import type { StoredInstance } from './place.ts';
-import { beginWork, instanceNamed, type Work } from './work.ts';
+import { beginInstanceOperation, resolveInstance, type OperationRequest } from './work.ts';
 
-export interface ShelveInstance extends Work {
+export interface ShelveInstance extends OperationRequest {
   readonly id: string;
   /** Whether this server has those of the network back ends that need some: decides who makes and binds ports. */
-  readonly credentials: boolean;
+  readonly hasCredentials: boolean;
 }
 
 /** A host that is away for a day gives it up when it is back. */
@@ -24,15 +24,15 @@ export function shelveInstance(
   command: ShelveInstance,
 ): Decision<{ readonly operation: OperationId }> {
   const { id, operation, by, why, nowMs, deadlineMs } = command;
-  const instance = instanceNamed(fleet, id);
+  const instance = resolveInstance(fleet, id);
   if ('code' in instance) return refuse(instance);
   if (instance.doc.state !== 'active') return refuse(notActive(instance, 'shelved'));
-  const said = { ...(why !== undefined && { why }), ...siteOfWork(fleet, [instance]), project: instance.doc.project };
+  const said = { ...(why !== undefined && { why }), ...commonSiteOf(fleet, [instance]), project: instance.doc.project };
   const began = { id: operation, by, ...said, nowMs, deadlineMs };
-  return accept(begun(instance, began), { operation });
+  return accept(beginShelving(instance, began), { operation });
 }
 
-interface Began {
+interface ShelveOperation {
   readonly id: OperationId;
   readonly by: string;
   readonly why?: string;
@@ -42,7 +42,7 @@ interface Began {
   readonly deadlineMs: number;
 }
 
-function begun({ id, doc }: StoredInstance, began: Began): Change[] {
+function beginShelving({ id, doc }: StoredInstance, began: ShelveOperation): Change[] {
   const { by, nowMs } = began;
   const target = { kind: INSTANCE.name, id };
   const { host } = doc;
@@ -57,9 +57,9 @@ function begun({ id, doc }: StoredInstance, began: Began): Change[] {
 }
 
 /** The changes that put an instance back on the shelf whose build from there is cancelled. */
-export function shelvingOf(instance: StoredInstance, key: string, nowMs: number): Change[] {
+export function returnToShelf(instance: StoredInstance, key: string, nowMs: number): Change[] {
   const by = 'operation:instance-build';
-  return begun(instance, { id: `shelve-${key}` as OperationId, by, nowMs, deadlineMs: SHELVE_DEADLINE_MS });
+  return beginShelving(instance, { id: `shelve-${key}` as OperationId, by, nowMs, deadlineMs: SHELVE_DEADLINE_MS });
 }
 
 /** Scheduled anew: what was tried before counts no more, and the host it was on is as good as any. */
@@ -67,27 +67,27 @@ export function unshelveInstance(
   fleet: FleetReader,
   command: ShelveInstance,
 ): Decision<{ readonly operation: OperationId }> {
-  const { id, operation, by, nowMs, credentials } = command;
-  const instance = instanceNamed(fleet, id);
+  const { id, operation, by, nowMs, hasCredentials } = command;
+  const instance = resolveInstance(fleet, id);
   if ('code' in instance) return refuse(instance);
   if (instance.doc.state !== 'shelved') return refuse(notShelved(instance));
   const backEnds = instance.doc.nics.flatMap(
     ({ network }) => fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? [],
   );
-  const lacking = credentialsMissing(backEnds, credentials);
+  const lacking = isMissingCredentials(backEnds, hasCredentials);
   const doc: Instance = {
-    ...anew(instance.doc),
+    ...resetPlacement(instance.doc),
     state: 'building',
     path: pathOf(fleet, !lacking),
     changedBy: by,
     changedAtMs: nowMs,
   };
-  const began = beginWork(fleet, [instance], command, {
+  const began = beginInstanceOperation(fleet, [instance], command, {
     kind: 'instance-build',
     title: (what) => `unshelve ${what}`,
     step: 'schedule',
   });
-  const alarm = credentialsMissing(backEnds, false) ? missingCredentialsAlarm(fleet, lacking, nowMs) : [];
+  const alarm = isMissingCredentials(backEnds, false) ? updateCredentialsAlarm(fleet, lacking, nowMs) : [];
   return accept([put(INSTANCE, instance.id, doc), ...began, ...alarm], { operation });
 }
 
@@ -95,7 +95,7 @@ export function unshelveInstance(
  * An instance before it is looked for a host again. What was tried, with whom it was asked for and the host that it was asked
  * for by name belong to its first build: it has left that host.
  */
-export function anew({ fault: _, move: __, together: ___, place, ...rest }: Instance): Instance {
+export function resetPlacement({ fault: _, move: __, together: ___, place, ...rest }: Instance): Instance {
   const { onlyHost: ____, ...where } = place;
   return { ...rest, place: where, attempts: [] };
 }

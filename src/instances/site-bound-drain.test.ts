@@ -36,10 +36,10 @@ async function world(): Promise<World> {
   return made;
 }
 
-const asking = (of: World) => ({ operation: of.operation(), by: 'ann', nowMs: of.nowMs, deadlineMs: HOUR_MS });
+const commandBase = (of: World) => ({ operation: of.operation(), by: 'ann', nowMs: of.nowMs, deadlineMs: HOUR_MS });
 
 async function start(of: World, facts: { readonly site?: string; readonly drain?: boolean } = {}): Promise<string> {
-  const command = { hosts: ['h2'], drain: true, ...asking(of), ...facts };
+  const command = { hosts: ['h2'], drain: true, ...commandBase(of), ...facts };
   return (await of.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
@@ -95,7 +95,7 @@ describe('a drain by a caller of one site', () => {
 describe('a move by a caller of one site', () => {
   test('stays-inside, also when it is tried again', async () => {
     const of = await world();
-    const command = { ids: ['web'], kind: 'live' as const, ...asking(of), within: HERE };
+    const command = { ids: ['web'], kind: 'live' as const, ...commandBase(of), within: HERE };
     const { operation } = await of.commit((fleet) => moveInstances(fleet, command));
     await of.settle();
     expect(of.operationDoc(operation)).toMatchObject({ state: 'failed', within: HERE });
@@ -107,7 +107,7 @@ describe('a move by a caller of one site', () => {
   test('what-somebody-else-began-is-tried-again-inside-the-site-only', async () => {
     const of = await world();
     const { operation } = await of.commit((fleet) =>
-      moveInstances(fleet, { ids: ['web'], kind: 'live', target: 'h1', ...asking(of) }),
+      moveInstances(fleet, { ids: ['web'], kind: 'live', target: 'h1', ...commandBase(of) }),
     );
     await of.settle();
     expect(of.operationDoc(operation)?.state).toBe('failed');
@@ -119,7 +119,7 @@ describe('a move by a caller of one site', () => {
   test('a-rebuild-stays-inside-too', async () => {
     const of = await world();
     await of.forceDown('h2');
-    await of.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], ...asking(of), within: HERE }));
+    await of.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], ...commandBase(of), within: HERE }));
     await of.settle();
     expect(of.instance('web')?.host).toBe('h2');
     expect(of.instance('web')?.fault?.code).toBe('no-valid-host');

@@ -23,7 +23,7 @@ async function ask(
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }
 
-async function withOne(): Promise<World> {
+async function startOne(): Promise<World> {
   const world = await World.of();
   await world.create();
   await world.settle();
@@ -33,7 +33,7 @@ async function withOne(): Promise<World> {
 describe('the tenants of a host', () => {
   test('operators-see-where-each-would-go', async () => {
     const evacuation = { kind: 'move', how: 'live', to: 'h4' };
-    expect(await ask(await withOne(), 'h2', {})).toEqual({
+    expect(await ask(await startOne(), 'h2', {})).toEqual({
       host: 'h2',
       count: 1,
       tenants: [{ kind: 'instance', id: 'web', evacuation }],
@@ -41,14 +41,14 @@ describe('the tenants of a host', () => {
   });
 
   test('viewers-see-what-would-be-done, not which hosts have room', async () => {
-    expect(await ask(await withOne(), 'h2', { role: 'viewer' })).toMatchObject({
+    expect(await ask(await startOne(), 'h2', { role: 'viewer' })).toMatchObject({
       tenants: [{ evacuation: { kind: 'move', how: 'live' } }],
     });
-    expect(JSON.stringify(await ask(await withOne(), 'h2', { role: 'viewer' }))).not.toContain('h4');
+    expect(JSON.stringify(await ask(await startOne(), 'h2', { role: 'viewer' }))).not.toContain('h4');
   });
 
   test('the-host-is-planned-for-as-one-that-leaves, and stays as it is', async () => {
-    const world = await withOne();
+    const world = await startOne();
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
@@ -64,8 +64,8 @@ describe('the tenants of a host', () => {
   });
 
   test('a-wait-is-told-in-words', async () => {
-    const world = await withOne();
-    await world.goDown('h2');
+    const world = await startOne();
+    await world.disconnectHost('h2');
     const sentence = expect.stringContaining('muster hosts force-down h2') as string;
     expect(await ask(world, 'h2', {})).toMatchObject({ tenants: [{ evacuation: { kind: 'wait', sentence } }] });
   });
@@ -80,7 +80,7 @@ describe('the tenants of a host', () => {
   });
 
   test('unknown-host, also for one of another site', async () => {
-    const world = await withOne();
+    const world = await startOne();
     expect(await ask(world, 'h9', {})).toBe('unknown-host');
     expect(await ask(world, 'h2', { site: 'edge' })).toBe('unknown-host');
   });

@@ -28,7 +28,7 @@ import {
 } from '../hosts/index.ts';
 import type { Explain } from '../operations/index.ts';
 
-export interface TenantRoutes {
+export interface TenantRouteOptions {
   readonly evacuators: readonly Evacuator[];
   readonly explain: Explain;
 }
@@ -37,7 +37,7 @@ export interface TenantRoutes {
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
-const Evacuated = Type.Object({
+const EvacuationSchema = Type.Object({
   kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
   how: Type.Optional(Type.String({ description: 'of a move: live or cold' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
@@ -45,15 +45,15 @@ const Evacuated = Type.Object({
   sentence: Type.Optional(Type.String({ description: 'the reason, for a person' })),
 });
 
-const Tenants = Type.Object({
+const TenantsSchema = Type.Object({
   host: Type.String(),
   count: Type.Integer({ description: 'how many there are in all, shown or not' }),
-  tenants: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), evacuation: Evacuated }), {
+  tenants: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), evacuation: EvacuationSchema }), {
     description: 'in the order of evacuators, then of ids',
   }),
 });
 
-export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
+export function tenantRoutes({ evacuators, explain }: TenantRouteOptions): Route[] {
   return [
     read({
       method: 'GET',
@@ -70,7 +70,7 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
           Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `at most ${LIMIT_MAX}, else ${LIMIT_DEFAULT}` }),
         ),
       }),
-      answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
+      answers: { 200: { about: 'the tenants of the host', schema: TenantsSchema } },
       // Planned where an evacuation would be, on what is true there, and not committed.
       handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority }, world) => {
         const nowMs = world.clock.nowMs();
@@ -78,9 +78,14 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
           const { fleet } = slices;
           const host = findHost(fleet, id);
           if (host === undefined || !canSeeSite(caller, host.doc.site)) return unknownHost(id);
-          const { count, tenants } = yield* livingOn(slices, host, { evacuators, limit, within: caller.site, nowMs });
+          const { count, tenants } = yield* planTenants(slices, host, {
+            evacuators,
+            limit,
+            within: caller.site,
+            nowMs,
+          });
           const showing = { caller, explain, sight: world.redactorFor(caller, fleet) };
-          return { host: id, count, tenants: tenants.map((one) => shown(one, showing)) };
+          return { host: id, count, tenants: tenants.map((one) => tenantToJson(one, showing)) };
         });
         if ('code' in made) return refusalAnswer(made);
         return 'code' in made.plan ? refusalAnswer(made.plan) : answer(made.plan);
@@ -89,12 +94,12 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
   ];
 }
 
-interface Living {
+interface HostTenants {
   readonly count: number;
   readonly tenants: readonly PlannedEvacuation[];
 }
 
-interface Planning {
+interface TenantPlanOptions {
   readonly evacuators: readonly Evacuator[];
   readonly limit: number;
   /** Of a caller that is bound to a site: what it could have moved stays there. */
@@ -103,7 +108,11 @@ interface Planning {
 }
 
 /** How many tenants a host has, and what would be done for the first of them. */
-function* livingOn(slices: Slices, host: StoredHost, { evacuators, limit, within, nowMs }: Planning): Steps<Living> {
+function* planTenants(
+  slices: Slices,
+  host: StoredHost,
+  { evacuators, limit, within, nowMs }: TenantPlanOptions,
+): Steps<HostTenants> {
   let count = 0;
   // As a scale-in finds it: nothing leaves a host that stays.
   const planned = yield* planBatchInSteps(slices, evacuators, {
@@ -121,20 +130,20 @@ function* livingOn(slices: Slices, host: StoredHost, { evacuators, limit, within
   return { count, tenants: planned.flatMap(({ evacuating }) => evacuating) };
 }
 
-interface Showing {
+interface TenantRenderContext {
   readonly caller: Caller;
   readonly explain: Explain;
   readonly sight: Redactor | undefined;
 }
 
 /** What comes from another site is counted and not named before it is here. */
-function shown({ tenant, evacuation }: PlannedEvacuation, showing: Showing): object {
+function tenantToJson({ tenant, evacuation }: PlannedEvacuation, showing: TenantRenderContext): object {
   const id = showing.sight?.redactText(tenant.id) ?? tenant.id;
-  return { kind: tenant.kind, id, evacuation: shownEvacuation(evacuation, showing) };
+  return { kind: tenant.kind, id, evacuation: evacuationToJson(evacuation, showing) };
 }
 
 /** Which hosts have room is for operators to know. */
-function shownEvacuation(evacuation: Evacuation, { caller, explain, sight }: Showing): object {
+function evacuationToJson(evacuation: Evacuation, { caller, explain, sight }: TenantRenderContext): object {
   if (evacuation.kind === 'ends') return evacuation;
   if (evacuation.kind === 'wait') {
     const reason = sight?.redactReason(evacuation.reason) ?? evacuation.reason;

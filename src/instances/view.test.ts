@@ -3,7 +3,7 @@ import { Fleet, idOf, put, Registry, remove, type AppliedChange, type Change, ty
 import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance } from './model.ts';
-import { instancesPart, type ShownInstance } from './view.ts';
+import { instancesPart, type ViewInstance } from './view.ts';
 
 const MODEL: Model = {
   kinds: [HOST, INSTANCE, PORT, CLAIM],
@@ -42,10 +42,10 @@ function fleetOf(...changes: Change[]): Fleet {
   return fleet;
 }
 
-const partOf = (fleet: Fleet, of: string): readonly ShownInstance[] =>
-  instancesPart.build(fleet, of) as readonly ShownInstance[];
+const partOf = (fleet: Fleet, of: string): readonly ViewInstance[] =>
+  instancesPart.build(fleet, of) as readonly ViewInstance[];
 
-function affected(fleet: Fleet, ...changes: Change[]): string[][] {
+function affectedHosts(fleet: Fleet, ...changes: Change[]): string[][] {
   const applied: AppliedChange[] = fleet.apply(fleet.revision + 1, changes);
   return applied.map((change) => [...instancesPart.affects(fleet, change)].sort());
 }
@@ -119,26 +119,26 @@ describe('what a host is shown of instances', () => {
 describe('a change of instances affects', () => {
   test('where-it-was-and-where-it-is', () => {
     const fleet = fleetOf(instance('i1', { host: 'h1' }));
-    expect(affected(fleet, instance('i1', { host: 'h2' }))).toEqual([['h1', 'h2']]);
-    expect(affected(fleet, instance('i1', {}))).toEqual([['h2']]);
-    expect(affected(fleet, instance('i1', {}))).toEqual([[]]);
-    expect(affected(fleet, remove(INSTANCE, idOf(INSTANCE, 'i1')))).toEqual([[]]);
+    expect(affectedHosts(fleet, instance('i1', { host: 'h2' }))).toEqual([['h1', 'h2']]);
+    expect(affectedHosts(fleet, instance('i1', {}))).toEqual([['h2']]);
+    expect(affectedHosts(fleet, instance('i1', {}))).toEqual([[]]);
+    expect(affectedHosts(fleet, remove(INSTANCE, idOf(INSTANCE, 'i1')))).toEqual([[]]);
   });
 
   test('where-it-is-going', () => {
     const fleet = fleetOf(instance('i1', { host: 'h1' }), claim('i1', 'h3', 'move'));
-    expect(affected(fleet, instance('i1', { host: 'h1', state: 'moving' }))).toEqual([['h1', 'h3']]);
-    expect(affected(fleet, claim('i1', 'h2', 'move'))).toEqual([['h2', 'h3']]);
-    expect(affected(fleet, remove(CLAIM, claimId('i1', 'move')))).toEqual([['h2']]);
-    expect(affected(fleet, claim('i1', 'h1', 'home'))).toEqual([[]]);
+    expect(affectedHosts(fleet, instance('i1', { host: 'h1', state: 'moving' }))).toEqual([['h1', 'h3']]);
+    expect(affectedHosts(fleet, claim('i1', 'h2', 'move'))).toEqual([['h2', 'h3']]);
+    expect(affectedHosts(fleet, remove(CLAIM, claimId('i1', 'move')))).toEqual([['h2']]);
+    expect(affectedHosts(fleet, claim('i1', 'h1', 'home'))).toEqual([[]]);
   });
 
   test('the-hosts-that-a-port-is-bound-to-before-and-after', () => {
     const fleet = fleetOf(instance('i1', { host: 'h1' }));
-    expect(affected(fleet, port('p1', { instance: 'i1' }))).toEqual([[]]);
-    expect(affected(fleet, port('p1', { instance: 'i1', binding: binding('h1') }))).toEqual([['h1']]);
-    expect(affected(fleet, port('p1', { instance: 'i1', binding: binding('h2', 2) }))).toEqual([['h1', 'h2']]);
-    expect(affected(fleet, remove(PORT, idOf(PORT, 'p1')))).toEqual([['h2']]);
+    expect(affectedHosts(fleet, port('p1', { instance: 'i1' }))).toEqual([[]]);
+    expect(affectedHosts(fleet, port('p1', { instance: 'i1', binding: binding('h1') }))).toEqual([['h1']]);
+    expect(affectedHosts(fleet, port('p1', { instance: 'i1', binding: binding('h2', 2) }))).toEqual([['h1', 'h2']]);
+    expect(affectedHosts(fleet, remove(PORT, idOf(PORT, 'p1')))).toEqual([['h2']]);
   });
 
   test('never-fewer-hosts-than-those-whose-part-is-another', () => {
@@ -155,7 +155,7 @@ describe('a change of instances affects', () => {
     const fleet = fleetOf();
     for (const changes of moves) {
       const before = ['h1', 'h2', 'h3'].map((of) => JSON.stringify(partOf(fleet, of)));
-      const told = new Set(affected(fleet, ...changes).flat());
+      const told = new Set(affectedHosts(fleet, ...changes).flat());
       const changed = ['h1', 'h2', 'h3'].filter((of, at) => JSON.stringify(partOf(fleet, of)) !== before[at]);
       expect(changed.filter((of) => !told.has(of))).toEqual([]);
       expect(told.has('h3')).toBe(false);

@@ -4,11 +4,11 @@ import type { AppliedChange, FleetReader, Stored } from '../fleet/index.ts';
 import { findHost, type Host, type ViewPart } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceId, type InstanceState } from './model.ts';
-import { modeOn } from './place.ts';
+import { bindModeOn } from './place.ts';
 
 type StoredPort = Stored<'port', Port>;
 
-export interface ShownPort {
+export interface ViewPort {
   readonly id: string;
   readonly mac: string;
   readonly network: string;
@@ -19,27 +19,29 @@ export interface ShownPort {
   readonly serial: number;
 }
 
-export interface ShownInstance {
+export interface ViewInstance {
   readonly id: string;
   /** `home`: it is there, or is being built there. `incoming`: it is on its way there and runs elsewhere. */
   readonly role: 'home' | 'incoming';
   readonly state: InstanceState;
   readonly amounts: Instance['amounts'];
   /** In the order of its NICs; only those that are bound to this host. */
-  readonly ports: readonly ShownPort[];
+  readonly ports: readonly ViewPort[];
 }
 
 /** What the host has to know of instances, in the order of their ids. Empty is said too: then all that is there is stray. */
 export const instancesPart: ViewPart = {
   name: 'instances',
-  build: (fleet, host): readonly ShownInstance[] | undefined => {
+  build: (fleet, host): readonly ViewInstance[] | undefined => {
     const at = findHost(fleet, host)?.doc;
     if (at === undefined) return undefined;
     const here = [...fleet.find(INSTANCES_BY_HOST, host)]
-      .map((instance) => ({ instance, told: shown(fleet, instance, host, 'home') }))
-      .filter(({ instance, told }) => isSent(instance.doc, told, at))
+      .map((instance) => ({ instance, told: composeViewInstance(fleet, instance, host, 'home') }))
+      .filter(({ instance, told }) => isDue(instance.doc, told, at))
       .map(({ told }) => told);
-    const coming = incoming(fleet, host).map((instance) => shown(fleet, instance, host, 'incoming'));
+    const coming = incomingInstances(fleet, host).map((instance) =>
+      composeViewInstance(fleet, instance, host, 'incoming'),
+    );
     return coming.length === 0 ? here : [...here, ...coming].sort((one, other) => (one.id < other.id ? -1 : 1));
   },
   affects: (fleet, { kind, before, after }) => {
@@ -47,12 +49,12 @@ export const instancesPart: ViewPart = {
       case INSTANCE.name:
         return hostsOfInstance(fleet, before, after);
       case PORT.name:
-        return present([
+        return definedHosts([
           (before?.doc as Port | undefined)?.binding?.host,
           (after?.doc as Port | undefined)?.binding?.host,
         ]);
       case CLAIM.name:
-        return present([targetOf(before), targetOf(after)]);
+        return definedHosts([targetOf(before), targetOf(after)]);
       default:
         return [];
     }
@@ -60,12 +62,12 @@ export const instancesPart: ViewPart = {
 };
 
 /** Nothing is sent to a host before every NIC has what it needs, unless the host itself has to see to that. */
-function isSent(instance: Instance, { ports }: ShownInstance, host: Host): boolean {
+function isDue(instance: Instance, { ports }: ViewInstance, host: Host): boolean {
   const beingBuilt = instance.state === 'building' || instance.state === 'rebuilding';
-  return !beingBuilt || modeOn(host, instance) !== 'ready' || ports.length === instance.nics.length;
+  return !beingBuilt || bindModeOn(host, instance) !== 'ready' || ports.length === instance.nics.length;
 }
 
-function incoming(fleet: FleetReader, host: string): Stored<'instance', Instance>[] {
+function incomingInstances(fleet: FleetReader, host: string): Stored<'instance', Instance>[] {
   return [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) => {
     if (doc.role !== 'move') return [];
     const instance = fleet.get(INSTANCE, doc.instance as InstanceId);
@@ -73,22 +75,22 @@ function incoming(fleet: FleetReader, host: string): Stored<'instance', Instance
   });
 }
 
-function shown(
+function composeViewInstance(
   fleet: FleetReader,
   { id, doc }: Stored<'instance', Instance>,
   host: string,
-  role: ShownInstance['role'],
-): ShownInstance {
+  role: ViewInstance['role'],
+): ViewInstance {
   const bound = [...fleet.find(PORTS_BY_INSTANCE, id)].filter((port) => port.doc.binding?.host === host);
   bound.sort(byNic);
-  return { id, role, state: doc.state, amounts: doc.amounts, ports: bound.map(shownPort) };
+  return { id, role, state: doc.state, amounts: doc.amounts, ports: bound.map(composeViewPort) };
 }
 
 function byNic(one: StoredPort, other: StoredPort): number {
   return (one.doc.nic ?? 0) - (other.doc.nic ?? 0) || (one.id < other.id ? -1 : 1);
 }
 
-function shownPort({ id, doc }: StoredPort): ShownPort {
+function composeViewPort({ id, doc }: StoredPort): ViewPort {
   const { mac, network, binding } = doc;
   return {
     id,
@@ -107,7 +109,7 @@ function hostsOfInstance(
   after: AppliedChange['after'],
 ): readonly string[] {
   const id = (after ?? before)?.id ?? '';
-  return present([hostOf(before), hostOf(after), fleet.get(CLAIM, claimId(id, 'move'))?.doc.host]);
+  return definedHosts([hostOf(before), hostOf(after), fleet.get(CLAIM, claimId(id, 'move'))?.doc.host]);
 }
 
 function hostOf(side: AppliedChange['before']): string | undefined {
@@ -119,6 +121,6 @@ function targetOf(side: AppliedChange['before']): string | undefined {
   return claim?.role === 'move' ? claim.host : undefined;
 }
 
-function present(hosts: readonly (string | undefined)[]): readonly string[] {
+function definedHosts(hosts: readonly (string | undefined)[]): readonly string[] {
   return [...new Set(hosts)].filter((host) => host !== undefined);
 }

@@ -3,11 +3,11 @@
 import { Type, type Static } from 'typebox';
 import { defineRepresentation, type Redactor, type Representation } from '../access/index.ts';
 import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
-import { backEndSentences, PORT, PORT_VIEW } from '../network/index.ts';
+import { backEndSentences, PORT, PORT_REPRESENTATION } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
-import { degradedPorts, degradedReason, PORT_TROUBLES, replugOf } from './degraded.ts';
-import { limitInstance } from './instance-limit.ts';
+import { degradedPorts, degradedReason, PORT_TROUBLES, openReplugItem } from './degraded.ts';
+import { redactInstance } from './instance-limit.ts';
 import { siteOfInstance } from './instance-site.ts';
 import {
   FLAVOR,
@@ -23,12 +23,12 @@ import {
 import { instanceSentences } from './sentences.ts';
 
 /** Flavors and groups belong to the whole fleet. */
-export const FLAVOR_VIEW = defineRepresentation<'flavor', Flavor>({
+export const FLAVOR_REPRESENTATION = defineRepresentation<'flavor', Flavor>({
   kind: FLAVOR,
   projectOf: () => true,
   fields: FLAVOR_SCHEMA.properties,
 });
-export const GROUP_VIEW = defineRepresentation<'group', Group>({
+export const GROUP_REPRESENTATION = defineRepresentation<'group', Group>({
   kind: GROUP,
   projectOf: (doc) => doc.project,
   fields: GROUP_SCHEMA.properties,
@@ -36,7 +36,7 @@ export const GROUP_VIEW = defineRepresentation<'group', Group>({
 
 const { fault: _fault, ...PLAIN_FIELDS } = INSTANCE_SCHEMA.properties;
 
-const Stage = Type.Object({
+const StageSchema = Type.Object({
   filter: Type.String(),
   before: Type.Integer({ description: 'hosts that came to this filter' }),
   after: Type.Integer({ description: 'hosts that went on' }),
@@ -45,37 +45,39 @@ const Stage = Type.Object({
   sentence: Type.Optional(Type.String({ description: 'the cause, for a person' })),
 });
 
-export const Report = Type.Object({
+export const ReportSchema = Type.Object({
   hosts: Type.Integer({ description: 'hosts in the fleet' }),
-  stages: Type.Array(Stage),
+  stages: Type.Array(StageSchema),
 });
 
-export const INSTANCE_VIEW: Representation<'instance', Instance> = defineRepresentation<'instance', Instance>({
-  kind: INSTANCE,
-  siteOf: siteOfInstance,
-  projectOf: (doc) => doc.project,
-  redact: limitInstance,
-  toJson: (doc) => {
-    const report = doc.fault?.report;
-    if (report === undefined) return doc;
-    return { ...doc, fault: { ...doc.fault, report: explainedReport(report) } };
+export const INSTANCE_REPRESENTATION: Representation<'instance', Instance> = defineRepresentation<'instance', Instance>(
+  {
+    kind: INSTANCE,
+    siteOf: siteOfInstance,
+    projectOf: (doc) => doc.project,
+    redact: redactInstance,
+    toJson: (doc) => {
+      const report = doc.fault?.report;
+      if (report === undefined) return doc;
+      return { ...doc, fault: { ...doc.fault, report: explainReport(report) } };
+    },
+    fields: {
+      ...PLAIN_FIELDS,
+      fault: Type.Optional(
+        Type.Object({
+          code: Type.String(),
+          message: Type.String(),
+          atMs: Type.Integer(),
+          report: Type.Optional(ReportSchema),
+        }),
+      ),
+    },
   },
-  fields: {
-    ...PLAIN_FIELDS,
-    fault: Type.Optional(
-      Type.Object({
-        code: Type.String(),
-        message: Type.String(),
-        atMs: Type.Integer(),
-        report: Type.Optional(Report),
-      }),
-    ),
-  },
-});
+);
 
-export const PORTS = Type.Array(PORT_VIEW.schema);
+export const PORTS_SCHEMA = Type.Array(PORT_REPRESENTATION.schema);
 
-const Degraded = Type.Object(
+const DegradedSchema = Type.Object(
   {
     code: Type.String(),
     message: Type.String({ description: 'the reason, for a person' }),
@@ -101,30 +103,30 @@ const Degraded = Type.Object(
 );
 
 /** What is shown of an instance when it is read, beside its document. */
-export const SHOWN_INSTANCE = Type.Object({
-  ...INSTANCE_VIEW.schema.properties,
-  degraded: Type.Optional(Degraded),
+export const INSTANCE_READ_SCHEMA = Type.Object({
+  ...INSTANCE_REPRESENTATION.schema.properties,
+  degraded: Type.Optional(DegradedSchema),
 });
 
 /** The instance, and whether it is degraded. Nearly all are not: they cost a look at their ports. */
-export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
-  const text = INSTANCE_VIEW.toJsonText(stored, sight);
-  const degraded = shownDegraded(fleet, stored, sight);
+export function instanceToJsonText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
+  const text = INSTANCE_REPRESENTATION.toJsonText(stored, sight);
+  const degraded = degradedToJson(fleet, stored, sight);
   return degraded === undefined ? text : `${text.slice(0, -1)},"degraded":${JSON.stringify(degraded)}}`;
 }
 
 const explain = explainer([backEndSentences, instanceSentences]);
 
-function shownDegraded(
+function degradedToJson(
   fleet: FleetReader,
   stored: Stored<'instance', Instance>,
   sight: Redactor | undefined,
-): Static<typeof Degraded> | undefined {
+): Static<typeof DegradedSchema> | undefined {
   const limited = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
   if (troubled.length === 0) return undefined;
   const reason = degradedReason(stored, troubled);
-  const replug = replugOf(fleet, stored.id)?.doc;
+  const replug = openReplugItem(fleet, stored.id)?.doc;
   const last = replug?.reason;
   return {
     code: reason.code,
@@ -142,14 +144,18 @@ function shownDegraded(
 }
 
 /** The instance with its ports, in the order of its NICs. */
-export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
+export function instanceWithPortsToJsonText(
+  stored: Stored<'instance', Instance>,
+  fleet: FleetReader,
+  sight?: Redactor,
+): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
-  const shown = ports.map((port) => PORT_VIEW.toJsonText(port, sight)).join(',');
-  return `${instanceText(stored, fleet, sight).slice(0, -1)},"ports":[${shown}]}`;
+  const shown = ports.map((port) => PORT_REPRESENTATION.toJsonText(port, sight)).join(',');
+  return `${instanceToJsonText(stored, fleet, sight).slice(0, -1)},"ports":[${shown}]}`;
 }
 
 /** The report with a sentence for each stage that lost hosts. */
-export function explainedReport<S extends ReportStage>({
+export function explainReport<S extends ReportStage>({
   hosts,
   stages,
 }: {

@@ -2,12 +2,12 @@
 // with an item for each of them.
 import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
-import { projectOfWork, siteOfWork } from './instance-site.ts';
+import { commonProjectOf, commonSiteOf } from './instance-site.ts';
 import { INSTANCE } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
 /** Who asks, and for how long it may take. */
-export interface Work {
+export interface OperationRequest {
   readonly operation: OperationId;
   readonly by: string;
   readonly why?: string;
@@ -21,31 +21,31 @@ export interface Work {
  * The instances of a request, each named once and, unless it says that those may be among them, none of them on its way out; or
  * what is wrong with the names.
  */
-export function instancesNamed(
+export function resolveInstances(
   fleet: FleetReader,
   ids: readonly string[],
-  leaving: 'refused' | 'among-them' = 'refused',
+  deleting: 'refused' | 'among-them' = 'refused',
 ): readonly StoredInstance[] | Refusal {
   const twice = ids.find((id, nth) => ids.indexOf(id) !== nth);
-  if (twice !== undefined) return namedTwice(twice);
+  if (twice !== undefined) return duplicateInstance(twice);
   const found: StoredInstance[] = [];
   for (const id of ids) {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
-    const isLeaving = instance?.doc.state === 'deleting' && leaving === 'among-them';
-    const named = isLeaving ? instance : instanceNamed(fleet, id);
+    const isLeaving = instance?.doc.state === 'deleting' && deleting === 'among-them';
+    const named = isLeaving ? instance : resolveInstance(fleet, id);
     if ('code' in named) return named;
     found.push(named);
   }
   return found;
 }
 
-export function instanceNamed(fleet: FleetReader, id: string): StoredInstance | Refusal {
+export function resolveInstance(fleet: FleetReader, id: string): StoredInstance | Refusal {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return unknownInstance(id);
   return instance.doc.state === 'deleting' ? beingDeleted(id) : instance;
 }
 
-interface Begun {
+interface OperationDescription {
   readonly kind: string;
   /** Of what is worked on: `instance web`, `3 instances`. */
   readonly title: (what: string) => string;
@@ -53,11 +53,11 @@ interface Begun {
   readonly step: string;
 }
 
-export function beginWork(
+export function beginInstanceOperation(
   fleet: FleetReader,
   instances: readonly StoredInstance[],
-  { operation, by, why, nowMs, deadlineMs, within }: Work,
-  { kind, title, step }: Begun,
+  { operation, by, why, nowMs, deadlineMs, within }: OperationRequest,
+  { kind, title, step }: OperationDescription,
 ): Change[] {
   const [first] = instances;
   return newOperation({
@@ -66,8 +66,8 @@ export function beginWork(
     title: title(instances.length === 1 ? `instance ${first?.id}` : `${instances.length} instances`),
     by,
     ...(why !== undefined && { why }),
-    ...siteOfWork(fleet, instances),
-    ...projectOfWork(instances),
+    ...commonSiteOf(fleet, instances),
+    ...commonProjectOf(instances),
     within,
     nowMs,
     deadlineMs,
@@ -80,7 +80,7 @@ function unknownInstance(id: string): Refusal {
   return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
 }
 
-function namedTwice(id: string): Refusal {
+function duplicateInstance(id: string): Refusal {
   const message = `Instance "${id}" is named more than once. Name each instance once.`;
   return { kind: 'invalid', code: 'duplicate-instance', message, facts: { instance: id } };
 }

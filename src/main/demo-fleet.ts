@@ -52,7 +52,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     driverOptionsOf: (host) => ({
       switch: switchOf(host, diskOf(host)),
       durations: DEMO_TASK_DURATIONS,
-      network: plane.simulatedNetwork.hostSide,
+      network: plane.simulatedNetwork.hostNetwork,
       faultFor: spawnFaults(plane.simulatedNetwork),
     }),
   });

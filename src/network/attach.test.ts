@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runTrial, put, type Fleet, type FleetReader } from '../fleet/index.ts';
-import { nicNeed, nicPort, type NicOf } from './attach.ts';
-import { isReservedMac, macFor } from './mac.ts';
+import { nicRequirementsOf, attachNicPort, type NicAttachment } from './attach.ts';
+import { isReservedMac, encodeMac } from './mac.ts';
 import { PORT, type Address, type Network, type NetworkId, type Port } from './model.ts';
 import { claim, commit, fleetWith, network, port, portDoc, segment, subnet, WHO } from './network-fixture.ts';
 import { isRefusal } from './refusal.ts';
@@ -27,12 +27,12 @@ function world(facts: Partial<Network> = {}): Fleet {
   );
 }
 
-const OF: NicOf = { instance: 'web', nic: 0, project: 'default', portId: 'p', nth: 0, ...WHO };
-const by = (id: string, fixedIps: readonly { ip: string; subnet: string }[] = []) =>
+const OF: NicAttachment = { instance: 'web', nic: 0, project: 'default', portId: 'p', nth: 0, ...WHO };
+const newNic = (id: string, fixedIps: readonly { ip: string; subnet: string }[] = []) =>
   ({ kind: 'new', network: id as NetworkId, fixedIps }) as const;
 
-function made(fleet: FleetReader, id: string, of: Partial<NicOf> = {}): Port {
-  const found = nicPort(fleet, by(id), { ...OF, ...of });
+function attachOrThrow(fleet: FleetReader, id: string, of: Partial<NicAttachment> = {}): Port {
+  const found = attachNicPort(fleet, newNic(id), { ...OF, ...of });
   if (isRefusal(found)) throw new Error(found.message);
   return found.doc;
 }
@@ -40,8 +40,8 @@ function made(fleet: FleetReader, id: string, of: Partial<NicOf> = {}): Port {
 describe('the port of a NIC', () => {
   test('scheduling-13: one that Muster makes is attached, has no host, and says who made it', () => {
     const fleet = world({ qosPolicy: 'gold', minBandwidthKbps: 100 });
-    const nic = { ...by('r'), tag: 'front' };
-    const found = nicPort(fleet, nic, { ...OF, nic: 2, securityGroups: ['web'] });
+    const nic = { ...newNic('r'), tag: 'front' };
+    const found = attachNicPort(fleet, nic, { ...OF, nic: 2, securityGroups: ['web'] });
     expect(found).toMatchObject({
       id: 'p',
       doc: {
@@ -64,7 +64,7 @@ describe('the port of a NIC', () => {
   });
 
   test('on a plain network it gets one address of each version at once', () => {
-    expect(made(world(), 'n')).toMatchObject({
+    expect(attachOrThrow(world(), 'n')).toMatchObject({
       ipAllocation: 'immediate',
       addresses: [
         { ip: '10.0.0.2', subnet: 's', chosenBy: 'create' },
@@ -74,7 +74,7 @@ describe('the port of a NIC', () => {
   });
 
   test('an address that was asked for is the user’s choice', () => {
-    const found = nicPort(world(), by('r', [{ ip: '10.1.1.9', subnet: 'sb' }]), OF);
+    const found = attachNicPort(world(), newNic('r', [{ ip: '10.1.1.9', subnet: 'sb' }]), OF);
     expect(found).toMatchObject({
       doc: { ipAllocation: 'immediate', addresses: [{ ip: '10.1.1.9', subnet: 'sb', chosenBy: 'user' }] },
     });
@@ -86,49 +86,49 @@ describe('the port of a NIC', () => {
     ['simulated', 'n', 'immediate'],
     ['simulated', 'r', 'deferred'],
   ] as const)('a %s back end has not made it yet: on %s it is %s without an address', (backEnd, id, ipAllocation) => {
-    expect(made(world({ backEnd }), id)).toMatchObject({ state: 'wanted', ipAllocation, addresses: [] });
+    expect(attachOrThrow(world({ backEnd }), id)).toMatchObject({ state: 'wanted', ipAllocation, addresses: [] });
   });
 
   test('ports of one decision see each other: neither address nor MAC is given twice', () => {
     const fleet = world();
     const ports = runTrial(fleet, (trial) =>
       [0, 1, 2].map((nth) => {
-        const doc = made(trial, 'n', { nic: nth, nth, revision: fleet.revision });
+        const doc = attachOrThrow(trial, 'n', { nic: nth, nth, revision: fleet.revision });
         trial.add([put(PORT, `p${nth}` as never, doc)]);
         return doc;
       }),
     );
     expect(ports.map(({ addresses }) => addresses[0]?.ip)).toEqual(['10.0.0.2', '10.0.0.3', '10.0.0.4']);
     expect(new Set(ports.map(({ mac }) => mac)).size).toBe(3);
-    expect(ports.map(({ mac }) => mac)).toEqual([0, 1, 2].map((nth) => macFor(fleet.revision, nth)));
+    expect(ports.map(({ mac }) => mac)).toEqual([0, 1, 2].map((nth) => encodeMac(fleet.revision, nth)));
   });
 
   test('what the same commit gives out elsewhere can be left out by name', () => {
-    expect(made(world(), 'n', { taken: new Set(['s|10.0.0.2']) }).addresses[0]?.ip).toBe('10.0.0.3');
+    expect(attachOrThrow(world(), 'n', { taken: new Set(['s|10.0.0.2']) }).addresses[0]?.ip).toBe('10.0.0.3');
   });
 
   test('a MAC address that somebody has by chance is passed over', () => {
     const fleet = world();
-    commit(fleet, [port('luck', 'r', { mac: macFor(fleet.revision + 1, 0) })]);
-    expect(made(fleet, 'r').mac).not.toBe(portDoc(fleet, 'luck').mac);
+    commit(fleet, [port('luck', 'r', { mac: encodeMac(fleet.revision + 1, 0) })]);
+    expect(attachOrThrow(fleet, 'r').mac).not.toBe(portDoc(fleet, 'luck').mac);
   });
 
   test('no address left is said at once', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:tiny', version: 4, count: 1 })]);
-    expect(nicPort(fleet, by('tiny'), OF)).toMatchObject({
+    expect(attachNicPort(fleet, newNic('tiny'), OF)).toMatchObject({
       kind: 'conflict',
       code: 'addresses-exhausted',
       facts: { network: 'tiny' },
     });
-    expect(nicPort(fleet, by('mars'), OF)).toMatchObject({ code: 'unknown-network' });
+    expect(attachNicPort(fleet, newNic('mars'), OF)).toMatchObject({ code: 'unknown-network' });
   });
 
   test('a user’s port is taken as it is, with its instance and NIC', () => {
     const fleet = world();
     commit(fleet, [port('u', 'r', { name: 'mine', tag: 'old', securityGroups: ['own'] })]);
     const stored = { id: 'u', revision: 1, doc: portDoc(fleet, 'u') } as never;
-    const found = nicPort(
+    const found = attachNicPort(
       fleet,
       { kind: 'port', port: stored, tag: 'new' },
       { ...OF, nic: 1, securityGroups: ['web'] },
@@ -137,9 +137,9 @@ describe('the port of a NIC', () => {
       id: 'u',
       doc: { ...portDoc(fleet, 'u'), instance: 'web', nic: 1, tag: 'new', changedBy: 'ann', changedAtMs: 7 },
     });
-    const again = nicPort(fleet, { kind: 'port', port: { ...(found as object) } as never }, OF);
+    const again = attachNicPort(fleet, { kind: 'port', port: { ...(found as object) } as never }, OF);
     expect('tag' in (again as { doc: Port }).doc).toBe(false);
-    expect(nicPort(fleet, { kind: 'port', port: found as never }, { ...OF, instance: 'other' })).toMatchObject({
+    expect(attachNicPort(fleet, { kind: 'port', port: found as never }, { ...OF, instance: 'other' })).toMatchObject({
       code: 'port-in-use',
     });
   });
@@ -150,7 +150,7 @@ describe('what a port needs of a host', () => {
   const need = (facts: Partial<Port>, wasActive = false, id = 'r') => {
     const fleet = world();
     commit(fleet, [port('p', id, { instance: 'i', nic: 0, ...facts })]);
-    return nicNeed(fleet, portDoc(fleet, 'p'), { wasActive }).choices;
+    return nicRequirementsOf(fleet, portDoc(fleet, 'p'), { wasActive }).choices;
   };
   const A = { pool: 'segment:a', physicalNetwork: 'phys-a' };
   const B = { pool: 'segment:b', physicalNetwork: 'phys-b' };
@@ -202,7 +202,7 @@ describe('what a port needs of a host', () => {
   test('bandwidth and a PCI device go with it', () => {
     const fleet = world();
     commit(fleet, [port('p', 'r', { minBandwidthKbps: 500, pciRequest: 'sriov' })]);
-    expect(nicNeed(fleet, portDoc(fleet, 'p'), { wasActive: false })).toMatchObject({
+    expect(nicRequirementsOf(fleet, portDoc(fleet, 'p'), { wasActive: false })).toMatchObject({
       network: 'r',
       minBandwidthKbps: 500,
       pciRequest: 'sriov',
@@ -212,7 +212,7 @@ describe('what a port needs of a host', () => {
   test('choices are worked out once, until the network changes', () => {
     const fleet = world();
     commit(fleet, [port('p', 'r')]);
-    const choices = () => nicNeed(fleet, portDoc(fleet, 'p'), { wasActive: false }).choices;
+    const choices = () => nicRequirementsOf(fleet, portDoc(fleet, 'p'), { wasActive: false }).choices;
     const before = choices();
     commit(fleet, [port('q', 'r')]);
     expect(choices()).toBe(before);
@@ -224,12 +224,12 @@ describe('what a port needs of a host', () => {
 describe('MAC addresses', () => {
   test('are local, unicast, ours, and never the same', () => {
     const macs = [0, 1, 2, 1000, 2 ** 28 - 1, 2 ** 28, 2 ** 30 - 1].flatMap((revision) =>
-      [0, 1, 4095].map((nth) => macFor(revision, nth)),
+      [0, 1, 4095].map((nth) => encodeMac(revision, nth)),
     );
     expect(new Set(macs).size).toBe(macs.length);
     expect(macs[0]).toBe('02:00:00:00:00:00');
-    expect(macFor(1, 1)).toBe('02:00:00:00:10:01');
-    expect(macFor(2 ** 28, 0)).toBe('06:00:00:00:00:00');
+    expect(encodeMac(1, 1)).toBe('02:00:00:00:10:01');
+    expect(encodeMac(2 ** 28, 0)).toBe('06:00:00:00:00:00');
     for (const mac of macs) {
       expect(PORT.check({ ...portDoc(fleetWith(network('n'), port('p', 'n')), 'p'), mac })).toBeUndefined();
       expect(isReservedMac(mac)).toBe(true);

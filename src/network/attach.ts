@@ -1,14 +1,14 @@
 // The ports of an instance's NICs: made for it or taken as they are, and what they need of a host. Nothing is bound here.
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { pickedAddresses } from './addresses.ts';
-import { macFor, MACS } from './mac.ts';
+import { pickAddresses } from './addresses.ts';
+import { encodeMac, MACS } from './mac.ts';
 import { PORT, SUBNET, type Address, type Network, type Port, type PortId } from './model.ts';
-import type { NicNeed, PoolChoice } from './need.ts';
-import { conflict, isRefusal, unknown } from './refusal.ts';
+import type { NicRequirements, PoolChoice } from './need.ts';
+import { conflict, isRefusal, unknownResource } from './refusal.ts';
 import type { ResolvedNic } from './resolve.ts';
 import { choiceOf, findNetwork, networkPool, topologyOf, type StoredPort } from './topology.ts';
 
-export interface NicOf {
+export interface NicAttachment {
   readonly instance: string;
   readonly nic: number;
   readonly project: string;
@@ -25,15 +25,18 @@ export interface NicOf {
 }
 
 /** The port of a NIC, attached to its instance and not bound. */
-export function nicPort(
+export function attachNicPort(
   fleet: FleetReader,
   nic: ResolvedNic,
-  of: NicOf,
+  attachment: NicAttachment,
 ): { readonly id: PortId; readonly doc: Port } | Refusal {
-  return nic.kind === 'port' ? takenPort(nic, of) : newPort(fleet, nic, of);
+  return nic.kind === 'port' ? attachExistingPort(nic, attachment) : composeNicPort(fleet, nic, attachment);
 }
 
-function takenPort({ port, tag }: Extract<ResolvedNic, { kind: 'port' }>, of: NicOf): StoredPort | Refusal {
+function attachExistingPort(
+  { port, tag }: Extract<ResolvedNic, { kind: 'port' }>,
+  of: NicAttachment,
+): StoredPort | Refusal {
   const { instance, nic, by, nowMs } = of;
   if (port.doc.instance !== undefined && port.doc.instance !== instance) {
     const message = `Port "${port.id}" is attached to "${port.doc.instance}". Delete that instance first, or use another port.`;
@@ -51,17 +54,17 @@ function takenPort({ port, tag }: Extract<ResolvedNic, { kind: 'port' }>, of: Ni
   return { ...port, doc: attached };
 }
 
-function newPort(
+function composeNicPort(
   fleet: FleetReader,
   { network: id, fixedIps, tag }: Extract<ResolvedNic, { kind: 'new' }>,
-  of: NicOf,
+  of: NicAttachment,
 ): { readonly id: PortId; readonly doc: Port } | Refusal {
   const network = findNetwork(fleet, id)?.doc;
-  if (network === undefined) return unknown('network', id);
+  if (network === undefined) return unknownResource('network', id);
   const isAsked = fixedIps.length > 0;
   const given = isAsked
     ? fixedIps.map(({ ip, subnet }): Address => ({ ip, subnet, chosenBy: 'user' }))
-    : addressesAtCreation(fleet, id, network, of.taken);
+    : pickInitialAddresses(fleet, id, network, of.taken);
   if (isRefusal(given)) return given;
   const { instance, nic, project, by, nowMs, nth = nic, securityGroups = NO_GROUPS } = of;
   const { portSecurity, qosPolicy, minBandwidthKbps } = network;
@@ -70,10 +73,10 @@ function newPort(
     project,
     createdBy: 'muster',
     state: network.backEnd === 'embedded' ? 'made' : 'wanted',
-    mac: newMac(fleet, nth, of.revision),
+    mac: allocateMac(fleet, nth, of.revision),
     instance,
     nic,
-    ipAllocation: allocationOf(fleet, id, network, isAsked),
+    ipAllocation: ipAllocationOf(fleet, id, network, isAsked),
     addresses: [...given],
     serial: 0,
     portSecurity,
@@ -91,7 +94,7 @@ function newPort(
 const NO_GROUPS: readonly string[] = [];
 
 /** What a port has from its network. */
-export function fromNetwork(network: Network): Pick<Port, 'portSecurity' | 'qosPolicy' | 'minBandwidthKbps'> {
+export function portDefaultsOf(network: Network): Pick<Port, 'portSecurity' | 'qosPolicy' | 'minBandwidthKbps'> {
   const { portSecurity, qosPolicy, minBandwidthKbps } = network;
   return {
     portSecurity,
@@ -101,7 +104,7 @@ export function fromNetwork(network: Network): Pick<Port, 'portSecurity' | 'qosP
 }
 
 /** How a port comes by its addresses: a result of what was asked and where it is, never an input. */
-export function allocationOf(
+export function ipAllocationOf(
   fleet: FleetReader,
   id: string,
   network: Network,
@@ -115,55 +118,61 @@ export function allocationOf(
 const NO_ADDRESSES: readonly Address[] = [];
 
 /** Only our own address management picks one now, and only where every host can carry it. */
-export function addressesAtCreation(
+export function pickInitialAddresses(
   fleet: FleetReader,
   id: string,
   network: Network,
   taken?: ReadonlySet<string>,
 ): readonly Address[] | Refusal {
   if (network.backEnd !== 'embedded' || topologyOf(fleet).isRouted(id)) return NO_ADDRESSES;
-  const picked = pickedAddresses(fleet, { network: id, pool: networkPool(id), ...(taken !== undefined && { taken }) });
+  const picked = pickAddresses(fleet, { network: id, pool: networkPool(id), ...(taken !== undefined && { taken }) });
   return isRefusal(picked) ? picked : picked.map((address) => ({ ...address, chosenBy: 'create' }));
 }
 
 /** Strides through the counter where a port has the address already: the neighbours are for the next ports. */
 const MAC_STRIDE = 1021;
 
-export function newMac(fleet: FleetReader, nth: number, revision = fleet.revision): string {
+export function allocateMac(fleet: FleetReader, nth: number, revision = fleet.revision): string {
   const macs = fleet.projection(MACS);
   for (let at = nth; ; at += MAC_STRIDE) {
-    const mac = macFor(revision, at);
+    const mac = encodeMac(revision, at);
     if (!macs.has(mac)) return mac;
   }
 }
 
 /** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
-export function nicNeed(fleet: FleetReader, port: Port, how: { readonly wasActive: boolean }): NicNeed {
+export function nicRequirementsOf(
+  fleet: FleetReader,
+  port: Port,
+  how: { readonly wasActive: boolean },
+): NicRequirements {
   const { network, minBandwidthKbps, pciRequest } = port;
-  const kept = keptAddress(fleet, port, how.wasActive);
-  return { network, choices: choicesFor(fleet, port, kept), address: kept?.ip, minBandwidthKbps, pciRequest };
+  const kept = pinnedAddressOf(fleet, port, how.wasActive);
+  return { network, choices: poolChoicesOf(fleet, port, kept), address: kept?.ip, minBandwidthKbps, pciRequest };
 }
 
 /** The address that ties a port to one segment of a routed network. */
-function keptAddress(fleet: FleetReader, port: Port, wasActive: boolean): Address | undefined {
+function pinnedAddressOf(fleet: FleetReader, port: Port, wasActive: boolean): Address | undefined {
   const [held] = port.addresses;
   if (held === undefined || !topologyOf(fleet).isRouted(port.network)) return undefined;
   return wasActive || !isReleasable(port) ? held : undefined;
 }
 
-function choicesFor(fleet: FleetReader, port: Port, kept: Address | undefined): readonly PoolChoice[] {
+function poolChoicesOf(fleet: FleetReader, port: Port, kept: Address | undefined): readonly PoolChoice[] {
   const topology = topologyOf(fleet);
   const [held] = port.addresses;
   if (held === undefined) {
-    return port.ipAllocation === 'deferred' ? topology.choicesOf(port.network) : topology.reachOf(port.network);
+    return port.ipAllocation === 'deferred'
+      ? topology.addressChoicesOf(port.network)
+      : topology.placementChoicesOf(port.network);
   }
-  if (!topology.isRouted(port.network)) return topology.reachOf(port.network);
+  if (!topology.isRouted(port.network)) return topology.placementChoicesOf(port.network);
   const id = fleet.get(SUBNET, idOf(SUBNET, held.subnet))?.doc.segment;
   const segment = id === undefined ? undefined : topology.segment(port.network, id);
   const stays = segment === undefined ? [] : [choiceOf(segment)];
   if (kept !== undefined) return stays;
   const pool = stays[0]?.pool;
-  return [...stays, ...topology.choicesOf(port.network).filter((choice) => choice.pool !== pool)];
+  return [...stays, ...topology.addressChoicesOf(port.network).filter((choice) => choice.pool !== pool)];
 }
 
 /** Whether a port's addresses may be given up for another host: only those that were picked for a host. */

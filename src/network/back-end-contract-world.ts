@@ -3,14 +3,14 @@
 // has what the journal has.
 import { expect } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../fleet/index.ts';
-import { nicNeed, nicPort } from './attach.ts';
-import { CAPABILITIES, type BindPort, type CreatePort, type EndPort, type PortAnswer } from './back-end.ts';
-import { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
-import { HandClock } from './clock-fixture.ts';
+import { nicRequirementsOf, attachNicPort } from './attach.ts';
+import { CAPABILITIES, type PortToBind, type PortToCreate, type PortToRelease, type PortAnswer } from './back-end.ts';
+import { bindPorts, recordPortBound, releasePort, recordPortCreated, unbindPort } from './bind.ts';
+import { ManualClock } from './clock-fixture.ts';
 import { NETWORK, PORT, type BackEndName, type Port, type PortId } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { commit, fleetWith, host, network, port as userPort, subnet, segment } from './network-fixture.ts';
-import { orderPools } from './order-pools.ts';
+import { composeOrderPools } from './order-pools.ts';
 import { isRefusal } from './refusal.ts';
 import { SimulatedNetwork } from './simulated-network-driver.ts';
 import { addressKey } from './subnet-stock.ts';
@@ -22,7 +22,7 @@ export interface NewNic {
   readonly fixedIp?: { readonly ip: string; readonly subnet: string };
 }
 
-export interface Held {
+export interface HeldPort {
   readonly ips: readonly string[];
   readonly mac: string;
   readonly host: string | undefined;
@@ -39,7 +39,7 @@ export interface Harness {
   bind(on: string, ports: readonly { readonly port: string; readonly pool: PoolKey }[]): Promise<string>;
   unbind(port: string): Promise<string>;
   release(port: string, how?: { readonly wasActive: boolean }): Promise<string>;
-  holds(port: string): Held | undefined;
+  heldPort(port: string): HeldPort | undefined;
   /** How often a back end outside the journal was called. */
   calls(): number;
 }
@@ -48,7 +48,7 @@ const WHO = { by: 'test', nowMs: 7 };
 const INSTANCE = 'web';
 
 /** Two segments of a routed network, dual stack; a plain network with two addresses. h5 reaches both segments. */
-function ground(backEnd: BackEndName): Fleet {
+function contractFleet(backEnd: BackEndName): Fleet {
   return fleetWith(
     network('routed', { backEnd }),
     network('plain', { backEnd }),
@@ -71,7 +71,7 @@ export abstract class JournalHarness implements Harness {
   #nth = 0;
 
   constructor(backEnd: BackEndName) {
-    this.fleet = ground(backEnd);
+    this.fleet = contractFleet(backEnd);
   }
 
   abstract bind(on: string, ports: Parameters<Harness['bind']>[1]): Promise<string>;
@@ -87,7 +87,7 @@ export abstract class JournalHarness implements Harness {
     const changes: Change[] = [];
     const taken = new Set<string>();
     for (const wanted of nics) {
-      const made = this.#made(wanted, taken);
+      const made = this.#composePort(wanted, taken);
       if (isRefusal(made)) return made.code;
       for (const { subnet: of, ip } of made.doc.addresses) taken.add(addressKey(of, ip));
       changes.push(put(PORT, made.id, made.doc));
@@ -96,14 +96,14 @@ export abstract class JournalHarness implements Harness {
     return 'ok';
   }
 
-  #made({ port, network: on, fixedIp }: NewNic, taken: ReadonlySet<string>): ReturnType<typeof nicPort> {
+  #composePort({ port, network: on, fixedIp }: NewNic, taken: ReadonlySet<string>): ReturnType<typeof attachNicPort> {
     const known = this.stored(port);
     const nth = (this.#nth += 1);
     const nic = known?.doc.nic ?? nth;
     const of = { instance: INSTANCE, nic, project: 'default', portId: port, nth, taken, ...WHO };
-    if (known !== undefined) return nicPort(this.fleet, { kind: 'port', port: known }, of);
+    if (known !== undefined) return attachNicPort(this.fleet, { kind: 'port', port: known }, of);
     const fixedIps = fixedIp === undefined ? [] : [fixedIp];
-    return nicPort(this.fleet, { kind: 'new', network: idOf(NETWORK, on), fixedIps }, of);
+    return attachNicPort(this.fleet, { kind: 'new', network: idOf(NETWORK, on), fixedIps }, of);
   }
 
   stored(port: string): StoredPort | undefined {
@@ -117,7 +117,7 @@ export abstract class JournalHarness implements Harness {
     );
   }
 
-  holds(port: string): Held | undefined {
+  heldPort(port: string): HeldPort | undefined {
     const doc = this.stored(port)?.doc;
     if (doc === undefined) return undefined;
     const { addresses, mac, binding, serial } = doc;
@@ -137,13 +137,13 @@ class InlineHarness extends JournalHarness {
 
   async unbind(id: string): Promise<string> {
     const port = this.stored(id);
-    if (port !== undefined) this.put([{ id: port.id, doc: unboundPort(port.doc, WHO) }]);
+    if (port !== undefined) this.put([{ id: port.id, doc: unbindPort(port.doc, WHO) }]);
     return 'ok';
   }
 
   async release(id: string, { wasActive } = { wasActive: true }): Promise<string> {
     const port = this.stored(id);
-    if (port !== undefined) commit(this.fleet, endOfPort(this.fleet, port, { wasActive, ...WHO }));
+    if (port !== undefined) commit(this.fleet, releasePort(this.fleet, port, { wasActive, ...WHO }));
     return 'ok';
   }
 
@@ -153,22 +153,22 @@ class InlineHarness extends JournalHarness {
 }
 
 /** Simulated: the journal orders, and writes down what it is answered. */
-export class OutsideHarness extends JournalHarness {
-  readonly #clock = new HandClock();
+export class NonInlineHarness extends JournalHarness {
+  readonly #clock = new ManualClock();
   readonly network = new SimulatedNetwork({ clock: this.#clock });
   readonly fence = { leaseEpoch: 1, deadlineAtMs: Number.MAX_SAFE_INTEGER };
-  readonly face: { readonly backEnd: BackEndName; readonly instance: string };
+  readonly header: { readonly backEnd: BackEndName; readonly instance: string };
 
   constructor(backEnd: BackEndName) {
     super(backEnd);
-    this.face = { backEnd, instance: INSTANCE };
+    this.header = { backEnd, instance: INSTANCE };
   }
 
   override async create(...nics: readonly NewNic[]): Promise<string> {
     const outcome = await super.create(...nics);
     if (outcome !== 'ok') return outcome;
     const ports = nics.flatMap(({ port }) => this.stored(port) ?? []);
-    const order = { ...this.face, op: 'create', ports: ports.map((port) => this.#creation(port)) } as const;
+    const order = { ...this.header, op: 'create', ports: ports.map((port) => this.#composeCreate(port)) } as const;
     const carried = await this.network.create(order, this.fence);
     const answers = carried.kind === 'stale' ? [] : carried.ports;
     const bad = answers.find((answer) => answer.outcome !== 'ok');
@@ -176,15 +176,15 @@ export class OutsideHarness extends JournalHarness {
       for (const { id } of ports) await this.release(id, { wasActive: false });
       return bad.outcome === 'pool-empty' ? 'addresses-exhausted' : bad.outcome;
     }
-    this.put(ports.map(({ id, doc }, nth) => ({ id, doc: madeElsewhere(doc, given(answers[nth])) })));
+    this.put(ports.map(({ id, doc }, nth) => ({ id, doc: recordPortCreated(doc, answerFields(answers[nth])) })));
     return 'ok';
   }
 
-  #creation({ id, doc }: StoredPort): CreatePort {
+  #composeCreate({ id, doc }: StoredPort): PortToCreate {
     const { network: on, mac, serial, nic = 0, project, createdBy, addresses, ipAllocation } = doc;
     const fixedIps = addresses.map(({ ip, subnet: of }) => ({ ip, subnet: of }));
     const pick = ipAllocation === 'immediate' && addresses.length === 0;
-    const pools = orderPools(this.fleet, networkPool(on));
+    const pools = composeOrderPools(this.fleet, networkPool(on));
     return { port: id, network: on, mac, serial, nic, project, createdBy, fixedIps, pick, pools };
   }
 
@@ -192,33 +192,36 @@ export class OutsideHarness extends JournalHarness {
     // The serial is given out before anybody is told it.
     const ports = asks.map(({ port }) => this.stored(port) as StoredPort);
     this.put(ports.map(({ id, doc }) => ({ id, doc: { ...doc, serial: doc.serial + 1 } })));
-    const orders = asks.map((ask) => this.binding(ask));
-    const carried = await this.network.bind({ ...this.face, op: 'bind', host: on, ports: orders }, this.fence);
+    const orders = asks.map((ask) => this.composeBind(ask));
+    const carried = await this.network.bind({ ...this.header, op: 'bind', host: on, ports: orders }, this.fence);
     const answers = carried.kind === 'stale' ? [] : carried.ports;
     const bad = answers.find((answer) => answer.outcome !== 'ok');
     if (bad !== undefined) {
       for (const { port } of asks) await this.unbind(port);
       return bad.outcome;
     }
-    this.record(on, asks, answers);
+    this.recordBound(on, asks, answers);
     return 'ok';
   }
 
   /** Writes down what was answered to a bind. */
-  record(on: string, asks: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
+  recordBound(on: string, asks: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
     this.put(
       asks.map(({ port, pool }, nth) => {
         const { id, doc } = this.stored(port) as StoredPort;
         const segmentId = segmentOfPool(pool);
         const at = { host: on, serial: doc.serial, ...(segmentId !== undefined && { segment: segmentId }) };
-        return { id, doc: boundElsewhere(doc, { ...at, type: answers[nth]?.type ?? '', ...given(answers[nth]) }) };
+        return {
+          id,
+          doc: recordPortBound(doc, { ...at, type: answers[nth]?.type ?? '', ...answerFields(answers[nth]) }),
+        };
       }),
     );
   }
 
-  binding({ port, pool }: { readonly port: string; readonly pool: PoolKey }): BindPort {
+  composeBind({ port, pool }: { readonly port: string; readonly pool: PoolKey }): PortToBind {
     const { id, doc } = this.stored(port) as StoredPort;
-    const choice = nicNeed(this.fleet, doc, { wasActive: false }).choices.find((one) => one.pool === pool);
+    const choice = nicRequirementsOf(this.fleet, doc, { wasActive: false }).choices.find((one) => one.pool === pool);
     const takes = choice?.takes ?? [];
     const goes = (chosenBy: string): boolean => takes.length > 0 && chosenBy === 'bind';
     const segmentId = segmentOfPool(pool);
@@ -230,38 +233,39 @@ export class OutsideHarness extends JournalHarness {
       ...(segmentId !== undefined && { segment: segmentId }),
       takes,
       drops: doc.addresses.flatMap(({ ip, chosenBy }) => (goes(chosenBy) ? [ip] : [])),
-      holds: doc.addresses.flatMap(({ ip, chosenBy }) => (goes(chosenBy) ? [] : [ip])),
-      pools: orderPools(this.fleet, pool),
+      keeps: doc.addresses.flatMap(({ ip, chosenBy }) => (goes(chosenBy) ? [] : [ip])),
+      pools: composeOrderPools(this.fleet, pool),
     };
   }
 
   async unbind(id: string): Promise<string> {
     const port = this.stored(id);
     // What a bind gave that failed for another NIC is not known here, and so not kept there.
-    const outcome = await this.#end('unbind', id, { keeps: port?.doc.addresses.map(({ ip }) => ip) ?? [] });
-    if (outcome === 'ok' && port !== undefined) this.put([{ id: port.id, doc: unboundPort(port.doc, WHO) }]);
+    const outcome = await this.#release('unbind', id, { keeps: port?.doc.addresses.map(({ ip }) => ip) ?? [] });
+    if (outcome === 'ok' && port !== undefined) this.put([{ id: port.id, doc: unbindPort(port.doc, WHO) }]);
     return outcome;
   }
 
   async release(id: string, { wasActive } = { wasActive: true }): Promise<string> {
     const port = this.stored(id);
     const stays = (port?.doc.addresses ?? []).filter(({ chosenBy }) => wasActive || chosenBy !== 'bind');
-    const outcome = await this.#end('release', id, { keeps: stays.map(({ ip }) => ip) });
-    if (outcome === 'ok' && port !== undefined) commit(this.fleet, endOfPort(this.fleet, port, { wasActive, ...WHO }));
+    const outcome = await this.#release('release', id, { keeps: stays.map(({ ip }) => ip) });
+    if (outcome === 'ok' && port !== undefined)
+      commit(this.fleet, releasePort(this.fleet, port, { wasActive, ...WHO }));
     return outcome;
   }
 
-  async #end(op: 'unbind' | 'release', id: string, more: Partial<EndPort>): Promise<string> {
+  async #release(op: 'unbind' | 'release', id: string, more: Partial<PortToRelease>): Promise<string> {
     const doc = this.stored(id)?.doc;
     const { serial = 0, nic = 0, createdBy = 'muster' } = doc ?? {};
     const ports = [{ port: id, serial: serial + 1, nic, createdBy, ...more }];
-    const carried = await this.network[op]({ ...this.face, op, ports }, this.fence);
+    const carried = await this.network[op]({ ...this.header, op, ports }, this.fence);
     return carried.kind === 'stale' ? 'stale' : (carried.ports[0]?.outcome ?? 'ok');
   }
 
   /** The journal's word, which is the back end's own. */
-  override holds(id: string): Held | undefined {
-    const held = super.holds(id);
+  override heldPort(id: string): HeldPort | undefined {
+    const held = super.heldPort(id);
     const there = this.network.port(id);
     if (this.stored(id)?.doc.state !== 'made') return held;
     expect(there?.addresses.map(({ ip }) => ip).toSorted()).toEqual(held?.ips.toSorted());
@@ -274,10 +278,10 @@ export class OutsideHarness extends JournalHarness {
   }
 }
 
-function given({ addresses = [], mac }: Partial<PortAnswer> = {}) {
+function answerFields({ addresses = [], mac }: Partial<PortAnswer> = {}) {
   return { addresses, ...(mac !== undefined && { mac }), ...WHO };
 }
 
 export function harnessOf(backEnd: BackEndName): JournalHarness {
-  return CAPABILITIES[backEnd].inline ? new InlineHarness(backEnd) : new OutsideHarness(backEnd);
+  return CAPABILITIES[backEnd].inline ? new InlineHarness(backEnd) : new NonInlineHarness(backEnd);
 }

@@ -32,9 +32,9 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 /** Takes a step if it is one that a controller would take. */
-async function taken(back: Harness, one: Step): Promise<void> {
+async function takeStep(back: Harness, one: Step): Promise<void> {
   const { port } = one;
-  const held = back.holds(port);
+  const held = back.heldPort(port);
   if (one.op === 'create') await back.create(nic(port));
   else if (one.op === 'release') expect(await back.release(port, { wasActive: false })).toBe('ok');
   else if (one.op === 'unbind' && held !== undefined) await back.unbind(port);
@@ -50,16 +50,16 @@ function backEndContract(name: BackEndName): void {
     test('create-is-idempotent', async () => {
       const back = start();
       expect(await back.create(nic('a'), plainNic('b'))).toBe('ok');
-      const first = [back.holds('a'), back.holds('b')];
+      const first = [back.heldPort('a'), back.heldPort('b')];
       expect(await back.create(nic('a'), plainNic('b'))).toBe('ok');
-      expect([back.holds('a'), back.holds('b')]).toEqual(first);
+      expect([back.heldPort('a'), back.heldPort('b')]).toEqual(first);
     });
 
     test('capabilities: what is there before a host is chosen', async () => {
       const back = start();
       await back.create(plainNic('a'), nic('b'));
-      expect(back.holds('a')?.ips).toEqual(earlyCreate ? ['192.168.0.7'] : []);
-      expect(back.holds('b')?.ips).toEqual([]);
+      expect(back.heldPort('a')?.ips).toEqual(earlyCreate ? ['192.168.0.7'] : []);
+      expect(back.heldPort('b')?.ips).toEqual([]);
       expect(back.calls() > 0).toBe(!inline);
     });
 
@@ -77,7 +77,7 @@ function backEndContract(name: BackEndName): void {
           { port: 'b', pool: SEG0 },
         ]),
       ).toBe('ok');
-      expect([back.holds('a')?.ips.length, back.holds('b')?.ips.length]).toEqual([1, 2]);
+      expect([back.heldPort('a')?.ips.length, back.heldPort('b')?.ips.length]).toEqual([1, 2]);
     });
 
     test('an-empty-plain-network-is-told-as-soon-as-addresses-are-given', async () => {
@@ -96,7 +96,7 @@ function backEndContract(name: BackEndName): void {
     test('an-address-that-was-asked-for-is-given', async () => {
       const back = start();
       await back.create({ ...nic('a'), fixedIp: { ip: '10.0.0.200', subnet: 's0' } });
-      expect(back.holds('a')?.ips).toEqual(['10.0.0.200']);
+      expect(back.heldPort('a')?.ips).toEqual(['10.0.0.200']);
     });
   });
 
@@ -105,7 +105,7 @@ function backEndContract(name: BackEndName): void {
       const back = start();
       await back.create(nic('a'));
       expect(await back.bind('h5', [{ port: 'a', pool: SEG0 }])).toBe('ok');
-      expect(back.holds('a')).toMatchObject({
+      expect(back.heldPort('a')).toMatchObject({
         ips: ['10.0.0.11', '2001:db8::2'],
         host: 'h5',
         segment: 'seg0',
@@ -117,32 +117,32 @@ function backEndContract(name: BackEndName): void {
       const back = start();
       await back.create(nic('a'));
       await back.bind('h2', [{ port: 'a', pool: SEG0 }]);
-      const bound = back.holds('a');
+      const bound = back.heldPort('a');
       expect(await back.unbind('a')).toBe('ok');
-      expect(back.holds('a')).toEqual({ ...bound, host: undefined, segment: undefined, serial: 2 });
+      expect(back.heldPort('a')).toEqual({ ...bound, host: undefined, segment: undefined, serial: 2 });
     });
 
     test('rebind-in-the-segment-keeps-what-it-has', async () => {
       const back = start();
       await back.create(nic('a'));
       await back.bind('h2', [{ port: 'a', pool: SEG0 }]);
-      const ips = back.holds('a')?.ips;
+      const ips = back.heldPort('a')?.ips;
       await back.unbind('a');
       expect(await back.bind('h4', [{ port: 'a', pool: SEG0 }])).toBe('ok');
-      expect(back.holds('a')).toMatchObject({ ips, host: 'h4', serial: 3 });
+      expect(back.heldPort('a')).toMatchObject({ ips, host: 'h4', serial: 3 });
     });
 
     test('rebind-in-another-segment-changes-addresses-of-a-bind-only', async () => {
       const back = start();
       await back.create(nic('a'));
       await back.bind('h2', [{ port: 'a', pool: SEG0 }]);
-      const mac = back.holds('a')?.mac;
+      const mac = back.heldPort('a')?.mac;
       await back.unbind('a');
       expect(await back.bind('h3', [{ port: 'a', pool: SEG2 }])).toBe('ok');
-      expect(back.holds('a')).toMatchObject({ ips: ['10.2.0.11'], mac, host: 'h3', segment: 'seg2' });
+      expect(back.heldPort('a')).toMatchObject({ ips: ['10.2.0.11'], mac, host: 'h3', segment: 'seg2' });
       await back.create(nic('b'));
       await back.bind('h2', [{ port: 'b', pool: SEG0 }]);
-      expect(back.holds('b')?.ips).toEqual(['10.0.0.11', '2001:db8::2']);
+      expect(back.heldPort('b')?.ips).toEqual(['10.0.0.11', '2001:db8::2']);
     });
 
     test('never: an address that a user chose changes', async () => {
@@ -153,7 +153,7 @@ function backEndContract(name: BackEndName): void {
         await back.unbind('a');
       }
       expect(await back.bind('h3', [{ port: 'a', pool: SEG2 }])).toBe('address-not-carried');
-      expect(back.holds('a')).toMatchObject({ ips: ['10.0.0.13'], host: undefined });
+      expect(back.heldPort('a')).toMatchObject({ ips: ['10.0.0.13'], host: undefined });
     });
 
     test('scheduling-10: a port without addresses is bound without one', async () => {
@@ -161,7 +161,7 @@ function backEndContract(name: BackEndName): void {
       back.userPort('u', 'routed', { ipAllocation: 'none' });
       await back.create(nic('u'));
       expect(await back.bind('h3', [{ port: 'u', pool: SEG2 }])).toBe('ok');
-      expect(back.holds('u')).toMatchObject({ ips: [], host: 'h3' });
+      expect(back.heldPort('u')).toMatchObject({ ips: [], host: 'h3' });
     });
 
     test('an-empty-pool-at-bind-binds-none-of-them', async () => {
@@ -169,8 +169,8 @@ function backEndContract(name: BackEndName): void {
       await back.create(nic('a'), nic('b'), nic('c'));
       const asks = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG2 }) as const);
       expect(await back.bind('h3', asks)).toBe('pool-empty');
-      expect(['a', 'b', 'c'].map((port) => back.holds(port)?.host)).toEqual([undefined, undefined, undefined]);
-      expect(['a', 'b', 'c'].flatMap((port) => back.holds(port)?.ips)).toEqual([]);
+      expect(['a', 'b', 'c'].map((port) => back.heldPort(port)?.host)).toEqual([undefined, undefined, undefined]);
+      expect(['a', 'b', 'c'].flatMap((port) => back.heldPort(port)?.ips)).toEqual([]);
       expect(await back.bind('h3', asks.slice(1))).toBe('ok');
     });
 
@@ -179,7 +179,7 @@ function backEndContract(name: BackEndName): void {
       await back.create(nic('a'), nic('b'), nic('c'));
       const asks = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG0 }) as const);
       expect(await back.bind('h2', asks)).toBe('ok');
-      expect(new Set(['a', 'b', 'c'].flatMap((port) => back.holds(port)?.ips ?? [])).size).toBe(6);
+      expect(new Set(['a', 'b', 'c'].flatMap((port) => back.heldPort(port)?.ips ?? [])).size).toBe(6);
     });
   });
 
@@ -196,10 +196,10 @@ function backEndContract(name: BackEndName): void {
       await back.bind('h3', [{ port: 'a', pool: SEG2 }]);
       expect(await back.release('a')).toBe('ok');
       expect(await back.release('a')).toBe('ok');
-      expect(back.holds('a')).toBeUndefined();
+      expect(back.heldPort('a')).toBeUndefined();
       await back.create(nic('b'));
       await back.bind('h3', [{ port: 'b', pool: SEG2 }]);
-      expect(back.holds('b')?.ips).toEqual(['10.2.0.11']);
+      expect(back.heldPort('b')?.ips).toEqual(['10.2.0.11']);
     });
 
     test.each([
@@ -211,7 +211,7 @@ function backEndContract(name: BackEndName): void {
       await back.create(nic('u'));
       await back.bind('h3', [{ port: 'u', pool: SEG2 }]);
       expect(await back.release('u', { wasActive })).toBe('ok');
-      expect(back.holds('u')).toMatchObject({ ips, host: undefined });
+      expect(back.heldPort('u')).toMatchObject({ ips, host: undefined });
     });
   });
 
@@ -224,9 +224,9 @@ function backEndContract(name: BackEndName): void {
           const ended = new Map<string, number>();
           const idOf = (port: string): string => `${port}${ended.get(port) ?? 0}`;
           for (const one of steps) {
-            await taken(back, { ...one, port: idOf(one.port) });
+            await takeStep(back, { ...one, port: idOf(one.port) });
             if (one.op === 'release') ended.set(one.port, (ended.get(one.port) ?? 0) + 1);
-            const held = PORTS.flatMap((port) => back.holds(idOf(port))?.ips ?? []);
+            const held = PORTS.flatMap((port) => back.heldPort(idOf(port))?.ips ?? []);
             expect(new Set(held).size).toBe(held.length);
           }
         }),

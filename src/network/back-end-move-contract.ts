@@ -1,8 +1,8 @@
 // The contract of what a move orders of a back end: the target is bound before anything leaves the source, switched to when it has,
 // and left again when the move comes to nothing. How differs with `multipleBindings`; that nothing is lost on the way does not.
 import { describe, expect, test } from 'vitest';
-import { CAPABILITIES, type Carried } from './back-end.ts';
-import { harnessOf, OutsideHarness, type JournalHarness } from './back-end-contract-world.ts';
+import { CAPABILITIES, type OrderResult } from './back-end.ts';
+import { harnessOf, NonInlineHarness, type JournalHarness } from './back-end-contract-world.ts';
 import { bindPorts } from './bind.ts';
 import type { BackEndName } from './model.ts';
 import type { PoolKey } from './need.ts';
@@ -48,27 +48,28 @@ function inlineMover(back: JournalHarness): Mover {
     rollBack: async () => 'ok',
     finish: async () => 'ok',
     bindings: () => {
-      const active = back.holds(PORT)?.host;
+      const active = back.heldPort(PORT)?.host;
       return { active, all: active === undefined ? [] : [active] };
     },
   };
 }
 
-function outsideMover(back: OutsideHarness, isDouble: boolean): Mover {
+function nonInlineMover(back: NonInlineHarness, isDouble: boolean): Mover {
   const stored = (): StoredPort => back.stored(PORT) as StoredPort;
   const nextSerial = (): void =>
     back.put([{ id: stored().id, doc: { ...stored().doc, serial: stored().doc.serial + 1 } }]);
-  const outcome = (carried: Carried): string =>
+  const outcome = (carried: OrderResult): string =>
     carried.kind === 'stale' ? 'stale' : (carried.ports[0]?.outcome ?? 'ok');
-  const order = ({ host, pool }: Target) => ({ ...back.face, host, ports: [back.binding({ port: PORT, pool })] });
-  const recorded = (at: Target, carried: Carried): string => {
+  const order = ({ host, pool }: Target) => ({ ...back.header, host, ports: [back.composeBind({ port: PORT, pool })] });
+  const recorded = (at: Target, carried: OrderResult): string => {
     const said = outcome(carried);
-    if (said === 'ok' && carried.kind !== 'stale') back.record(at.host, [{ port: PORT, pool: at.pool }], carried.ports);
+    if (said === 'ok' && carried.kind !== 'stale')
+      back.recordBound(at.host, [{ port: PORT, pool: at.pool }], carried.ports);
     return said;
   };
   const old = ({ host }: Target) => {
     const { serial, nic = 0 } = stored().doc;
-    return { ...back.face, op: 'delete-binding', host, ports: [{ port: PORT, nic, serial }] } as const;
+    return { ...back.header, op: 'delete-binding', host, ports: [{ port: PORT, nic, serial }] } as const;
   };
   return {
     prepare: async (at, again) => {
@@ -112,8 +113,8 @@ export function backEndMoveContract(name: BackEndName): void {
     const back = harnessOf(name);
     await back.create({ port: PORT, network: 'routed', fixedIp: { ip: '10.0.0.13', subnet: 's0' } });
     expect(await back.bind(H2.host, [{ port: PORT, pool: H2.pool }])).toBe('ok');
-    const mover = back instanceof OutsideHarness ? outsideMover(back, isDouble) : inlineMover(back);
-    return { back, mover, ips: back.holds(PORT)?.ips ?? [] };
+    const mover = back instanceof NonInlineHarness ? nonInlineMover(back, isDouble) : inlineMover(back);
+    return { back, mover, ips: back.heldPort(PORT)?.ips ?? [] };
   }
 
   describe(`${name}, moving a port`, () => {
@@ -130,7 +131,7 @@ export function backEndMoveContract(name: BackEndName): void {
       const { mover, back, ips } = await start();
       expect(await mover.prepare({ host: 'h3', pool: SEG2 })).toBe('address-not-carried');
       expect(mover.bindings()).toEqual({ active: 'h2', all: ['h2'] });
-      expect(back.holds(PORT)).toMatchObject({ ips, host: 'h2' });
+      expect(back.heldPort(PORT)).toMatchObject({ ips, host: 'h2' });
     });
 
     test('switched-over-it-is-connected-at-the-target-with-what-it-had, and the source keeps nothing in the end', async () => {
@@ -140,7 +141,7 @@ export function backEndMoveContract(name: BackEndName): void {
       expect(mover.bindings().active).toBe('h4');
       expect(await mover.finish(H2)).toBe('ok');
       expect(mover.bindings()).toEqual({ active: 'h4', all: ['h4'] });
-      expect(back.holds(PORT)).toMatchObject({ ips, host: 'h4', segment: 'seg0' });
+      expect(back.heldPort(PORT)).toMatchObject({ ips, host: 'h4', segment: 'seg0' });
     });
 
     test('every-order-may-come-twice', async () => {
@@ -156,7 +157,7 @@ export function backEndMoveContract(name: BackEndName): void {
       await mover.prepare(H4);
       expect(await mover.rollBack(H4, H2)).toBe('ok');
       expect(mover.bindings()).toEqual({ active: 'h2', all: ['h2'] });
-      expect(back.holds(PORT)).toMatchObject({ ips, host: 'h2' });
+      expect(back.heldPort(PORT)).toMatchObject({ ips, host: 'h2' });
       expect(await mover.prepare(H5)).toBe('ok');
       expect(await mover.switchOver(H5)).toBe('ok');
       await mover.finish(H2);
@@ -192,14 +193,14 @@ export function backEndMoveContract(name: BackEndName): void {
     test('a-binding-that-was-lost-is-made-anew-when-it-is-switched-to', async () => {
       const { mover, back } = await start();
       await mover.prepare(H4);
-      await (back as OutsideHarness).network.deleteBinding(
+      await (back as NonInlineHarness).network.deleteBinding(
         {
-          ...(back as OutsideHarness).face,
+          ...(back as NonInlineHarness).header,
           op: 'delete-binding',
           host: 'h4',
           ports: [{ port: PORT, nic: 1, serial: 99 }],
         },
-        (back as OutsideHarness).fence,
+        (back as NonInlineHarness).fence,
       );
       back.put([
         { id: back.stored(PORT)!.id, doc: { ...back.stored(PORT)!.doc, serial: back.stored(PORT)!.doc.serial + 1 } },

@@ -11,10 +11,10 @@ export interface BackEndReply {
 }
 
 /** Types that say that a port was not connected, whatever the status. */
-const NOT_CONNECTED: readonly string[] = ['binding_failed', 'unbound'];
+const UNCONNECTED_TYPES: readonly string[] = ['binding_failed', 'unbound'];
 
 /** Refusals that pass by themselves: timeout, too early, too many requests. */
-const PASSING: readonly number[] = [408, 425, 429];
+const TRANSIENT: readonly number[] = [408, 425, 429];
 
 const CONFLICTS: ReadonlyMap<string, PortOutcome> = new Map([
   ['IpAddressGenerationFailure', 'pool-empty'],
@@ -29,11 +29,11 @@ const CONFLICTS: ReadonlyMap<string, PortOutcome> = new Map([
 export function replyOutcome(reply: BackEndReply, wants: 'binding' | 'success'): PortOutcome {
   const { status, code, type } = reply;
   if (status >= 200 && status < 300) {
-    return wants === 'binding' && NOT_CONNECTED.includes(type ?? 'unbound') ? 'binding-failed' : 'ok';
+    return wants === 'binding' && UNCONNECTED_TYPES.includes(type ?? 'unbound') ? 'binding-failed' : 'ok';
   }
   if (status === 404) return 'not-found';
   if (status === 413) return 'quota';
   if (status === 409) return CONFLICTS.get(code ?? '') ?? 'taken';
   // What is not understood in a refusal is still a refusal: the same call again would be refused again.
-  return status >= 500 || PASSING.includes(status) ? 'unavailable' : 'forbidden';
+  return status >= 500 || TRANSIENT.includes(status) ? 'unavailable' : 'forbidden';
 }

@@ -1,6 +1,6 @@
 // Every back end keeps the one contract; and what a back end's reply means.
 import { describe, expect, test } from 'vitest';
-import { backEndOf } from './back-end.ts';
+import { capabilitiesOf } from './back-end.ts';
 import { backEndContracts } from './back-end-contract.ts';
 import { replyOutcome } from './back-end-reply.ts';
 import { fleetWith, network } from './network-fixture.ts';
@@ -36,6 +36,6 @@ describe('replies', () => {
 
 test('capabilities-are-those-of-the-network-of-the-port', () => {
   const fleet = fleetWith(network('n', { backEnd: 'simulated' }));
-  expect(backEndOf(fleet, 'n')).toMatchObject({ inline: false, events: true, needsCredentials: true });
-  expect(backEndOf(fleet, 'gone')).toMatchObject({ inline: true });
+  expect(capabilitiesOf(fleet, 'n')).toMatchObject({ inline: false, events: true, needsCredentials: true });
+  expect(capabilitiesOf(fleet, 'gone')).toMatchObject({ inline: true });
 });

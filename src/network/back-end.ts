@@ -66,7 +66,7 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
 };
 
 /** What looks after a network's ports can do. Nothing has to be asked about those of a network that is gone. */
-export function backEndOf(fleet: FleetReader, network: string): Capabilities {
+export function capabilitiesOf(fleet: FleetReader, network: string): Capabilities {
   return CAPABILITIES[fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? 'embedded'];
 }
 
@@ -84,7 +84,7 @@ export const PORT_OUTCOMES = [
 ] as const;
 export type PortOutcome = (typeof PORT_OUTCOMES)[number];
 
-export interface PlacedAddress {
+export interface SubnetAddress {
   readonly ip: string;
   readonly subnet: string;
 }
@@ -100,12 +100,12 @@ export interface OrderPool {
 }
 
 /** One port of an order. */
-interface OrderedPort {
+interface OrderPort {
   /** Who looks after it, when that is another than the order names: an instance may have ports on several. */
   readonly backEnd?: BackEndName;
 }
 
-export interface CreatePort extends OrderedPort {
+export interface PortToCreate extends OrderPort {
   /** Chosen by Muster before the call: a resumed build finds its port by it. */
   readonly port: string;
   readonly network: string;
@@ -115,13 +115,13 @@ export interface CreatePort extends OrderedPort {
   readonly nic: number;
   readonly project: string;
   readonly createdBy: Port['createdBy'];
-  readonly fixedIps: readonly PlacedAddress[];
+  readonly fixedIps: readonly SubnetAddress[];
   /** One address of each version is picked now; else none is, until the port is bound. */
   readonly pick: boolean;
   readonly pools: readonly OrderPool[];
 }
 
-export interface BindPort extends OrderedPort {
+export interface PortToBind extends OrderPort {
   readonly port: string;
   readonly serial: number;
   readonly nic: number;
@@ -132,11 +132,11 @@ export interface BindPort extends OrderedPort {
   /** Addresses that it loses. */
   readonly drops: readonly string[];
   /** What the journal knows it to keep. An address beyond these came with an answer that was lost. */
-  readonly holds: readonly string[];
+  readonly keeps: readonly string[];
   readonly pools: readonly OrderPool[];
 }
 
-export interface EndPort extends OrderedPort {
+export interface PortToRelease extends OrderPort {
   readonly port: string;
   readonly serial: number;
   readonly nic: number;
@@ -149,32 +149,35 @@ export interface EndPort extends OrderedPort {
   readonly end?: 'delete' | 'keep';
 }
 
-interface OrderFace {
+interface OrderHeader {
   readonly backEnd: BackEndName;
   readonly instance: string;
 }
-export type CreateOrder = OrderFace & { readonly op: 'create'; readonly ports: readonly CreatePort[] };
-export type BindOrder = OrderFace & {
+export type CreateOrder = OrderHeader & { readonly op: 'create'; readonly ports: readonly PortToCreate[] };
+export type BindOrder = OrderHeader & {
   readonly op: 'bind' | 'add-binding' | 'activate-binding';
   readonly host: string;
-  readonly ports: readonly BindPort[];
+  readonly ports: readonly PortToBind[];
 };
-export type EndOrder = OrderFace & { readonly op: 'unbind' | 'release'; readonly ports: readonly EndPort[] };
-export type DeleteBindingOrder = OrderFace & {
+export type ReleaseOrder = OrderHeader & {
+  readonly op: 'unbind' | 'release';
+  readonly ports: readonly PortToRelease[];
+};
+export type DeleteBindingOrder = OrderHeader & {
   readonly op: 'delete-binding';
   readonly host: string;
-  readonly ports: readonly OldBinding[];
+  readonly ports: readonly InactiveBinding[];
 };
 
 /** A binding at a host that is not the active one. A newer one there, under a higher serial, is another. */
-export interface OldBinding extends OrderedPort {
+export interface InactiveBinding extends OrderPort {
   readonly port: string;
   readonly nic: number;
   readonly serial: number;
 }
 
 /** What a driver action of the driver `network` carries as its args. */
-export type NetworkOrder = CreateOrder | BindOrder | EndOrder | DeleteBindingOrder;
+export type NetworkOrder = CreateOrder | BindOrder | ReleaseOrder | DeleteBindingOrder;
 
 /** What became of one port. The answer to a bind holds all there is to know: nothing is read again. */
 export interface PortAnswer {
@@ -183,7 +186,7 @@ export interface PortAnswer {
   readonly mac?: string;
   /** How the host connects it. */
   readonly type?: string;
-  readonly addresses?: readonly PlacedAddress[];
+  readonly addresses?: readonly SubnetAddress[];
   readonly text?: string;
 }
 
@@ -195,7 +198,7 @@ export interface BackEndFence {
 }
 
 /** `already`: every port was as ordered. `stale`: a newer epoch, or a higher serial of one of the ports, was seen. */
-export type Carried =
+export type OrderResult =
   { readonly kind: 'applied' | 'already'; readonly ports: readonly PortAnswer[] } | { readonly kind: 'stale' };
 
 /**
@@ -219,22 +222,22 @@ export type Carried =
 export interface NetworkBackEnd {
   readonly name: BackEndName;
   /** Gets or makes the ports of an instance: one bulk call. */
-  create(order: CreateOrder, fence: BackEndFence): Promise<Carried>;
+  create(order: CreateOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Binds every port of the order at once, each by its own call. */
-  bind(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  bind(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
   /**
    * Gives every port a second binding at a host, which is inactive: the port stays connected where it is. At most one is kept
    * beside the active one; one under a higher serial takes its place. Only where `multipleBindings` is declared.
    */
-  addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  addBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Makes that binding the active one, and the one that was active inactive. One that was lost is made anew. */
-  activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  activateBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Deletes the inactive binding at a host; the active one is never touched. One that is not there is deleted. */
-  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried>;
+  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Takes the host off, and an inactive binding with it; addresses stay. */
-  unbind(order: EndOrder, fence: BackEndFence): Promise<Carried>;
+  unbind(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Deletes own ports, hands back users'. A port that is not there is released. */
-  release(order: EndOrder, fence: BackEndFence): Promise<Carried>;
+  release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
 }
 
 /** No answer, or one that says nothing of the call: it may have been carried out. Asking again is safe. */
@@ -264,7 +267,7 @@ export interface HostNic {
   readonly takes?: readonly IpVersion[];
 }
 
-export interface HostAsk {
+export interface HostNetworkRequest {
   readonly instance: string;
   readonly host: string;
   readonly nics: readonly HostNic[];
@@ -275,8 +278,8 @@ export interface HostAsk {
  * already is found, never made twice. Rejects with `NetworkUnavailable`. Hosts that get their ports bound never call it.
  */
 export interface HostNetwork {
-  create(ask: HostAsk): Promise<readonly PortAnswer[]>;
-  bind(ask: HostAsk): Promise<readonly PortAnswer[]>;
+  create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
+  bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
   /** Deletes what Muster made, hands back what a user made. */
-  release(ask: HostAsk): Promise<readonly PortAnswer[]>;
+  release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { put, type Fleet } from '../fleet/index.ts';
-import { canonicalAddresses } from './addresses.ts';
-import { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort, type Bound } from './bind.ts';
+import { canonicalizeAddresses } from './addresses.ts';
+import { bindPorts, recordPortBound, releasePort, recordPortCreated, unbindPort, type BindResult } from './bind.ts';
 import { PORT, type Address, type Network, type Port } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { claim, commit, fleetWith, host, network, port, portDoc, segment, subnet, WHO } from './network-fixture.ts';
@@ -27,18 +27,18 @@ function world(facts: Partial<Network> = {}): Fleet {
 }
 
 const at = (ip: string, of: string, chosenBy: Address['chosenBy']): Address => ({ ip, subnet: of, chosenBy });
-const ready = (fleet: Fleet, id: string, facts: Partial<Port> = {}, on = 'r'): StoredPort => {
+const preparePort = (fleet: Fleet, id: string, facts: Partial<Port> = {}, on = 'r'): StoredPort => {
   commit(fleet, [port(id, on, { createdBy: 'muster', instance: 'i', nic: Number(id.slice(1)), ...facts })]);
   return { id: id as never, revision: fleet.revision, doc: portDoc(fleet, id) };
 };
-const bind = (fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): Bound =>
+const bind = (fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): BindResult =>
   bindPorts(
     fleet,
     asks.map(([one, pool]) => ({ port: one, pool })),
     { host: on, ...WHO },
   );
 
-function bound(fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): Port[] {
+function bindOrThrow(fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): Port[] {
   const found = bind(fleet, asks, on);
   if (found.kind === 'fault') throw new Error(found.fault.code);
   commit(
@@ -51,7 +51,7 @@ function bound(fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], 
 describe('binding', () => {
   test('a deferred port gets its address with its host (scheduling-3)', () => {
     const fleet = world();
-    expect(bound(fleet, [[ready(fleet, 'p0'), 'segment:a']])).toMatchObject([
+    expect(bindOrThrow(fleet, [[preparePort(fleet, 'p0'), 'segment:a']])).toMatchObject([
       {
         state: 'made',
         ipAllocation: 'deferred',
@@ -65,7 +65,7 @@ describe('binding', () => {
 
   test('scheduling-7: a dual-stack segment gives one of each version', () => {
     const fleet = world();
-    const [doc] = bound(fleet, [[ready(fleet, 'p0'), 'segment:b']]);
+    const [doc] = bindOrThrow(fleet, [[preparePort(fleet, 'p0'), 'segment:b']]);
     expect(doc?.addresses.map(({ ip, subnet: of }) => [ip, of])).toEqual([
       ['10.1.1.2', 'sb'],
       ['2001:db8:1::2', 'sb6'],
@@ -74,20 +74,20 @@ describe('binding', () => {
 
   test('scheduling-10: a port without addresses is bound where the host reaches it, and stays without', () => {
     const fleet = world();
-    const [doc] = bound(fleet, [[ready(fleet, 'p0', { ipAllocation: 'none' }), 'segment:a']]);
+    const [doc] = bindOrThrow(fleet, [[preparePort(fleet, 'p0', { ipAllocation: 'none' }), 'segment:a']]);
     expect(doc).toMatchObject({ addresses: [], binding: { host: 'h1', segment: 'a' } });
   });
 
   test('NICs of one call never get the same address', () => {
     const fleet = world();
-    const asks = [0, 1].map((nic) => [ready(fleet, `p${nic}`), 'segment:c'] as const);
-    const docs = bound(fleet, asks);
+    const asks = [0, 1].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
+    const docs = bindOrThrow(fleet, asks);
     expect(docs.map(({ addresses }) => addresses[0]?.ip)).toEqual(['10.1.2.2', '10.1.2.3']);
   });
 
   test('a NIC is not given what a later one of the same call has', () => {
     const fleet = world();
-    const first = ready(fleet, 'p0');
+    const first = preparePort(fleet, 'p0');
     const asked: StoredPort = { ...first, doc: { ...first.doc, nic: 1, addresses: [at('10.1.2.2', 'sc', 'user')] } };
     const found = bind(fleet, [
       [first, 'segment:c'],
@@ -100,8 +100,8 @@ describe('binding', () => {
   test('on a plain network the port keeps what it has, and no segment is named', () => {
     const fleet = world();
     const held = [at('10.0.0.9', 's', 'create')];
-    const [doc] = bound(fleet, [
-      [ready(fleet, 'p0', { ipAllocation: 'immediate', addresses: held }, 'n'), 'network:n'],
+    const [doc] = bindOrThrow(fleet, [
+      [preparePort(fleet, 'p0', { ipAllocation: 'immediate', addresses: held }, 'n'), 'network:n'],
     ]);
     expect(doc).toMatchObject({ addresses: held, binding: { host: 'h1', serial: 1, type: 'ovs' } });
     expect(doc?.binding?.segment).toBeUndefined();
@@ -109,7 +109,7 @@ describe('binding', () => {
 
   test('hosts that do their own networking get everything here', () => {
     const fleet = world({ backEnd: 'host-local' });
-    const [doc] = bound(fleet, [[ready(fleet, 'p0', { state: 'wanted' }, 'n'), 'network:n']]);
+    const [doc] = bindOrThrow(fleet, [[preparePort(fleet, 'p0', { state: 'wanted' }, 'n'), 'network:n']]);
     expect(doc).toMatchObject({
       state: 'made',
       addresses: [{ ip: '10.0.0.2', chosenBy: 'bind' }],
@@ -121,7 +121,7 @@ describe('binding', () => {
     const fleet = world();
     const again = (pool: PoolKey) => {
       const given = { addresses: [at('10.1.0.77', 'sa', 'bind')], serial: 4 };
-      return bind(fleet, [[ready(fleet, 'p0', given), pool]]);
+      return bind(fleet, [[preparePort(fleet, 'p0', given), pool]]);
     };
     expect(again('segment:a')).toMatchObject({ ports: [{ doc: { addresses: [{ ip: '10.1.0.77' }], serial: 5 } }] });
     expect(again('segment:b')).toMatchObject({
@@ -133,7 +133,7 @@ describe('binding', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'segment:c', version: 4, count: 1 })]);
     const before = stockOf(fleet).free('segment:c', 4);
-    const found = bind(fleet, [[ready(fleet, 'p0'), 'segment:c']]);
+    const found = bind(fleet, [[preparePort(fleet, 'p0'), 'segment:c']]);
     if (found.kind === 'fault') throw new Error('fault');
     commit(fleet, [claim('i'), ...found.ports.map(({ id, doc }) => put(PORT, id, doc))]);
     expect(stockOf(fleet).free('segment:c', 4)).toBe(before);
@@ -143,7 +143,7 @@ describe('binding', () => {
 describe('what stops a binding', () => {
   test('an empty pool, told with the pool and the NIC', () => {
     const fleet = world();
-    const asks = [0, 1, 2].map((nic) => [ready(fleet, `p${nic}`), 'segment:c'] as const);
+    const asks = [0, 1, 2].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
     expect(bind(fleet, asks)).toEqual({ kind: 'fault', nic: 2, fault: { code: 'pool-empty', pool: 'segment:c' } });
   });
 
@@ -156,7 +156,7 @@ describe('what stops a binding', () => {
     ['the pool is another network’s', 'network:r', 'h1', 'n'],
   ])('the mapping is gone: %s', (_name, pool, on, net) => {
     const fleet = world();
-    expect(bind(fleet, [[ready(fleet, 'p0', {}, net), pool]], on)).toEqual({
+    expect(bind(fleet, [[preparePort(fleet, 'p0', {}, net), pool]], on)).toEqual({
       kind: 'fault',
       nic: 0,
       fault: { code: 'mapping-gone', pool },
@@ -165,7 +165,7 @@ describe('what stops a binding', () => {
 
   test('scheduling-11: a host that was unmapped since it was chosen is not bound to', () => {
     const fleet = world();
-    const asked = ready(fleet, 'p0');
+    const asked = preparePort(fleet, 'p0');
     commit(fleet, [host('h1', 'phys-b')]);
     expect(bind(fleet, [[asked, 'segment:a']])).toMatchObject({ fault: { code: 'mapping-gone' } });
   });
@@ -174,7 +174,7 @@ describe('what stops a binding', () => {
     const fleet = world();
     for (const chosenBy of ['user', 'create'] as const) {
       const held = { ipAllocation: 'immediate' as const, addresses: [at('10.1.0.9', 'sa', chosenBy)] };
-      expect(bind(fleet, [[ready(fleet, 'p0', held), 'segment:b']])).toEqual({
+      expect(bind(fleet, [[preparePort(fleet, 'p0', held), 'segment:b']])).toEqual({
         kind: 'fault',
         nic: 0,
         fault: { code: 'address-not-carried', ip: '10.1.0.9' },
@@ -185,9 +185,9 @@ describe('what stops a binding', () => {
   test('scheduling-20: one NIC that cannot be bound leaves the others as they are', () => {
     const fleet = world();
     const asks = [
-      [ready(fleet, 'p0'), 'segment:a'],
-      [ready(fleet, 'p1'), 'segment:b'],
-      [ready(fleet, 'p2'), 'segment:mars'],
+      [preparePort(fleet, 'p0'), 'segment:a'],
+      [preparePort(fleet, 'p1'), 'segment:b'],
+      [preparePort(fleet, 'p2'), 'segment:mars'],
     ] as const;
     expect(bind(fleet, asks)).toMatchObject({ kind: 'fault', nic: 2 });
     expect(portDoc(fleet, 'p0').binding).toBeUndefined();
@@ -213,18 +213,21 @@ describe('answers from elsewhere', () => {
       { ip: '10.0.0.7', subnet: 's' },
       { ip: '10.0.0.9', subnet: 's' },
     ];
-    expect(boundElsewhere({ ...BOUND, state: 'wanted' }, { ...answer, addresses })).toMatchObject({
+    expect(recordPortBound({ ...BOUND, state: 'wanted' }, { ...answer, addresses })).toMatchObject({
       state: 'made',
       mac: '52:00:00:00:00:09',
       addresses: [at('10.0.0.7', 's', 'user'), at('10.0.0.9', 's', 'bind')],
       binding: { host: 'h9', serial: 4, segment: 'a', type: 'sriov' },
       serial: 4,
     });
-    expect(boundElsewhere({ ...BOUND, serial: 7 }, { ...answer, addresses: [] }).serial).toBe(7);
+    expect(recordPortBound({ ...BOUND, serial: 7 }, { ...answer, addresses: [] }).serial).toBe(7);
   });
 
   test('a port that was made there has the addresses that were picked there', () => {
-    const made = madeElsewhere({ ...ANY, state: 'wanted' }, { addresses: [{ ip: '10.0.0.5', subnet: 's' }], ...WHO });
+    const made = recordPortCreated(
+      { ...ANY, state: 'wanted' },
+      { addresses: [{ ip: '10.0.0.5', subnet: 's' }], ...WHO },
+    );
     expect(made).toMatchObject({ state: 'made', mac: ANY.mac, addresses: [at('10.0.0.5', 's', 'create')] });
   });
 });
@@ -235,22 +238,22 @@ describe('addresses from elsewhere', () => {
 
   test('each has one spelling, so that what was there is known again and nobody else has it', () => {
     const answer = { host: 'h9', serial: 4, type: 'ovs', addresses: told, ...WHO };
-    expect(boundElsewhere({ ...BOUND, addresses: [had] }, answer).addresses).toEqual([
+    expect(recordPortBound({ ...BOUND, addresses: [had] }, answer).addresses).toEqual([
       had,
       at('fd00::b', 's6', 'bind'),
     ]);
-    const made = madeElsewhere({ ...ANY, addresses: [had] }, { addresses: told, ...WHO });
+    const made = recordPortCreated({ ...ANY, addresses: [had] }, { addresses: told, ...WHO });
     expect(made.addresses).toEqual([had, at('fd00::b', 's6', 'create')]);
   });
 
   test.each(['10.0.0.300', '010.0.0.1', 'fd00::g', '', '10.0.0.1/24'])('%j is none, nor is a list with it', (ip) => {
-    expect(canonicalAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
+    expect(canonicalizeAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
   });
 });
 
 describe('the end of a binding', () => {
   test('unbound: the addresses stay, the serial grows', () => {
-    const { binding, serial, addresses, instance } = unboundPort(BOUND, WHO);
+    const { binding, serial, addresses, instance } = unbindPort(BOUND, WHO);
     expect({ binding, serial, addresses, instance }).toEqual({
       binding: undefined,
       serial: 4,
@@ -262,12 +265,12 @@ describe('the end of a binding', () => {
   const stored = (doc: Port): StoredPort => ({ id: 'p' as never, revision: 1, doc });
 
   test('what Muster made is deleted (R9)', () => {
-    const changes = endOfPort(fleetWith(), stored({ ...BOUND, createdBy: 'muster' }), { wasActive: true, ...WHO });
+    const changes = releasePort(fleetWith(), stored({ ...BOUND, createdBy: 'muster' }), { wasActive: true, ...WHO });
     expect(changes).toEqual([{ kind: 'port', id: 'p', doc: null }]);
   });
 
   test('after an instance that ran, a user’s port keeps its addresses and loses its instance’s name', () => {
-    const doc = endOfPort(fleetWith(), stored(BOUND), { wasActive: true, ...WHO })[0]?.doc;
+    const doc = releasePort(fleetWith(), stored(BOUND), { wasActive: true, ...WHO })[0]?.doc;
     const { instance: _i, nic: _n, tag: _t, binding: _b, dnsName: _d, ...rest } = BOUND;
     expect(doc).toEqual({
       ...rest,
@@ -279,7 +282,7 @@ describe('the end of a binding', () => {
   });
 
   test('after a build that was given up, a user’s port is as it came (R14)', () => {
-    const doc = endOfPort(fleetWith(), stored({ ...BOUND, dnsName: 'web' }), { wasActive: false, ...WHO })[0]?.doc;
+    const doc = releasePort(fleetWith(), stored({ ...BOUND, dnsName: 'web' }), { wasActive: false, ...WHO })[0]?.doc;
     const { instance: _i, nic: _n, tag: _t, binding: _b, ...rest } = BOUND;
     expect(doc).toEqual({
       ...rest,

@@ -2,16 +2,16 @@
 // all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Host } from '../hosts/index.ts';
-import { canonicalAddresses, type GivenAddress } from './addresses.ts';
+import { canonicalizeAddresses, type AllocatedAddress } from './addresses.ts';
 import { isReleasable } from './attach.ts';
-import { portGone } from './floating-inside.ts';
+import { disassociatePort } from './floating-inside.ts';
 import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { stockOf } from './stock.ts';
 import { addressKey } from './subnet-stock.ts';
 import { findNetwork, hostReaches, networkPool, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
 
-export interface BindAsk {
+export interface BindRequest {
   readonly port: StoredPort;
   readonly pool: PoolKey;
 }
@@ -21,13 +21,13 @@ export type BindFault =
   | { readonly code: 'mapping-gone'; readonly pool: PoolKey }
   | { readonly code: 'address-not-carried'; readonly ip: string };
 
-export interface BindAt {
+export interface BindTarget {
   readonly host: string;
   readonly by: string;
   readonly nowMs: number;
 }
 
-export type Bound =
+export type BindResult =
   | { readonly kind: 'bound'; readonly ports: readonly BoundPort[] }
   | { readonly kind: 'fault'; readonly nic: number; readonly fault: BindFault };
 
@@ -45,65 +45,70 @@ interface BoundPort {
 }
 
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
-export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
+export function bindPorts(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): BindResult {
   const ports: BoundPort[] = [];
-  for (const { nic, bound, id } of eachBound(fleet, asks, at)) {
-    if ('code' in bound) return { kind: 'fault', nic, fault: bound };
-    ports.push({ id, doc: bound });
+  for (const { nic, outcome, id } of attemptBinds(fleet, asks, at)) {
+    if ('code' in outcome) return { kind: 'fault', nic, fault: outcome };
+    ports.push({ id, doc: outcome });
   }
   return { kind: 'bound', ports };
 }
 
 /** Those of the ports that can be bound to a host: one that cannot be does not cost the others their binding. */
-export function bindWhatCanBe(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): readonly BoundPort[] {
+export function bindAllPossible(
+  fleet: FleetReader,
+  asks: readonly BindRequest[],
+  at: BindTarget,
+): readonly BoundPort[] {
   const ports: BoundPort[] = [];
-  for (const { bound, id } of eachBound(fleet, asks, at)) if (!('code' in bound)) ports.push({ id, doc: bound });
+  for (const { outcome, id } of attemptBinds(fleet, asks, at))
+    if (!('code' in outcome)) ports.push({ id, doc: outcome });
   return ports;
 }
 
-interface TriedPort {
+interface BindAttempt {
   readonly id: PortId;
   readonly nic: number;
-  readonly bound: Port | BindFault;
+  readonly outcome: Port | BindFault;
 }
 
-function* eachBound(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Iterable<TriedPort> {
+function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): Iterable<BindAttempt> {
   const host = findHost(fleet, at.host)?.doc;
   let taken = NONE_TAKEN;
   // What a later one of them holds is not picked for an earlier one.
-  for (const { port } of asks) taken = withAll(taken, port.doc.addresses);
+  for (const { port } of asks) taken = addAddressKeys(taken, port.doc.addresses);
   for (let nth = 0; nth < asks.length; nth += 1) {
-    const { port, pool } = asks[nth] as BindAsk;
-    const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });
-    yield { id: port.id, nic: port.doc.nic ?? nth, bound };
-    if (nth < asks.length - 1 && !('code' in bound)) taken = withAll(taken, bound.addresses);
+    const { port, pool } = asks[nth] as BindRequest;
+    const outcome = bindPort(fleet, { port: port.doc, pool, host, at, taken });
+    yield { id: port.id, nic: port.doc.nic ?? nth, outcome };
+    if (nth < asks.length - 1 && !('code' in outcome)) taken = addAddressKeys(taken, outcome.addresses);
   }
 }
 
 const NONE_TAKEN: ReadonlySet<string> = new Set();
 
 /** Most ports are alone and hold nothing yet: then no set is made. */
-function withAll(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
+function addAddressKeys(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
   if (addresses.length === 0) return taken;
   return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
 }
 
-interface Binding {
+interface PortBindInput {
   readonly port: Port;
   readonly pool: PoolKey;
   readonly host: Host | undefined;
-  readonly at: BindAt;
+  readonly at: BindTarget;
   readonly taken: ReadonlySet<string>;
 }
 
-function boundPort(fleet: FleetReader, asked: Binding): Port | BindFault {
+function bindPort(fleet: FleetReader, asked: PortBindInput): Port | BindFault {
   const { port, pool, host, at } = asked;
   const network = findNetwork(fleet, port.network);
   if (network === undefined || host === undefined || !isMapped(fleet, asked)) {
     mark('bind-mapping-gone');
     return { code: 'mapping-gone', pool };
   }
-  const addresses = addressesOn(fleet, asked);
+  const addresses = resolveBoundAddresses(fleet, asked);
   if (!Array.isArray(addresses)) return addresses;
   const segment = segmentOfPool(pool);
   const serial = port.serial + 1;
@@ -113,7 +118,7 @@ function boundPort(fleet: FleetReader, asked: Binding): Port | BindFault {
 }
 
 /** The mapping may have changed since the host was chosen: hosts report, and networks become routed. */
-function isMapped(fleet: FleetReader, { port, pool, host }: Binding): boolean {
+function isMapped(fleet: FleetReader, { port, pool, host }: PortBindInput): boolean {
   const topology = topologyOf(fleet);
   const id = segmentOfPool(pool);
   if (id === undefined) return pool === networkPool(port.network) && !topology.isRouted(port.network);
@@ -122,7 +127,7 @@ function isMapped(fleet: FleetReader, { port, pool, host }: Binding): boolean {
 }
 
 /** The addresses that a port has on a pool: what it holds if it lies there, else new ones where it needs them. */
-function addressesOn(fleet: FleetReader, { port, pool, taken }: Binding): Address[] | BindFault {
+function resolveBoundAddresses(fleet: FleetReader, { port, pool, taken }: PortBindInput): Address[] | BindFault {
   if (port.addresses.length > 0) {
     const segment = segmentOfPool(pool);
     const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);
@@ -134,7 +139,7 @@ function addressesOn(fleet: FleetReader, { port, pool, taken }: Binding): Addres
   const picked = stock.versionsOf(pool).map((version) => stock.pick(pool, version, taken));
   if (picked.length === 0 || picked.includes(undefined)) return { code: 'pool-empty', pool };
   return picked.map((address): Address => {
-    const { ip, subnet } = address as GivenAddress;
+    const { ip, subnet } = address as AllocatedAddress;
     return { ip, subnet, chosenBy: 'bind' };
   });
 }
@@ -143,25 +148,25 @@ function segmentOf(fleet: FleetReader, { subnet }: Address): string | undefined 
   return fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment;
 }
 
-export interface BindAnswer {
+export interface ReportedBinding {
   readonly host: string;
   readonly serial: number;
   readonly segment?: string;
   readonly type: string;
-  readonly addresses: readonly GivenAddress[];
+  readonly addresses: readonly AllocatedAddress[];
   readonly mac?: string;
   readonly by: string;
   readonly nowMs: number;
 }
 
 /** A port as a back end outside the journal, or a host, says that it bound it. */
-export function boundElsewhere(port: Port, answer: BindAnswer): Port {
+export function recordPortBound(port: Port, answer: ReportedBinding): Port {
   const { host, serial, segment, type, addresses, mac = port.mac, by, nowMs } = answer;
   return {
     ...port,
     state: 'made',
     mac,
-    addresses: withOrigin(port, addresses, 'bind'),
+    addresses: keepOrigins(port, addresses, 'bind'),
     binding: { host, serial, ...(segment !== undefined && { segment }), type },
     serial: Math.max(port.serial, serial),
     changedBy: by,
@@ -170,16 +175,16 @@ export function boundElsewhere(port: Port, answer: BindAnswer): Port {
 }
 
 /** A port as a back end outside the journal says that it made it. */
-export function madeElsewhere(
+export function recordPortCreated(
   port: Port,
-  answer: { readonly addresses: readonly GivenAddress[]; mac?: string; by: string; nowMs: number },
+  answer: { readonly addresses: readonly AllocatedAddress[]; mac?: string; by: string; nowMs: number },
 ): Port {
   const { addresses, mac = port.mac, by, nowMs } = answer;
   return {
     ...port,
     state: 'made',
     mac,
-    addresses: withOrigin(port, addresses, 'create'),
+    addresses: keepOrigins(port, addresses, 'create'),
     changedBy: by,
     changedAtMs: nowMs,
   };
@@ -187,22 +192,22 @@ export function madeElsewhere(
 
 /**
  * What the port had already keeps its origin. Each address has one spelling, or it would have two owners. Whoever takes the
- * answer asks `canonicalAddresses` first whether all of them are addresses: a document with one that is not is refused.
+ * answer asks `canonicalizeAddresses` first whether all of them are addresses: a document with one that is not is refused.
  */
-function withOrigin(port: Port, told: readonly GivenAddress[], chosenBy: Address['chosenBy']): Address[] {
-  return (canonicalAddresses(told) ?? told).map(({ ip, subnet }) => {
+function keepOrigins(port: Port, told: readonly AllocatedAddress[], chosenBy: Address['chosenBy']): Address[] {
+  return (canonicalizeAddresses(told) ?? told).map(({ ip, subnet }) => {
     const had = port.addresses.find((one) => one.ip === ip && one.subnet === subnet);
     return had ?? { ip, subnet, chosenBy };
   });
 }
 
 /** The binding is gone, the addresses stay; answers and events of the old binding count no more. */
-export function unboundPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
+export function unbindPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
   const { binding: _, ...rest } = port;
   return { ...rest, serial: port.serial + 1, changedBy: at.by, changedAtMs: at.nowMs };
 }
 
-export interface PortEnd {
+export interface PortRelease {
   readonly wasActive: boolean;
   readonly by: string;
   readonly nowMs: number;
@@ -213,9 +218,9 @@ export interface PortEnd {
  * given up as it came, after an instance that ran with the addresses it has and without the instance's name. A floating
  * address leads on to a port that stays, and nowhere when it goes.
  */
-export function endOfPort(fleet: FleetReader, { id, doc }: StoredPort, how: PortEnd): Change[] {
-  if (doc.createdBy === 'muster') return [remove(PORT, id), ...portGone(fleet, id, how)];
-  const { instance: _instance, nic: _nic, tag: _tag, dnsName, ...rest } = unboundPort(doc, how);
+export function releasePort(fleet: FleetReader, { id, doc }: StoredPort, how: PortRelease): Change[] {
+  if (doc.createdBy === 'muster') return [remove(PORT, id), ...disassociatePort(fleet, id, how)];
+  const { instance: _instance, nic: _nic, tag: _tag, dnsName, ...rest } = unbindPort(doc, how);
   const addresses = how.wasActive
     ? doc.addresses.map((address): Address =>
         address.chosenBy === 'bind' ? { ...address, chosenBy: 'user' } : address,

@@ -7,7 +7,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #nowMs = 1_000_000;
   #sleepers: Sleeper[] = [];
 
@@ -31,7 +31,7 @@ export class HandClock implements Clock {
   }
 
   /** Lets time go by, one sleeper after the other in the order of their times. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await immediate();
     for (;;) {

@@ -6,17 +6,17 @@ import { Fleet, Registry } from '../fleet/index.ts';
 import { explainer } from '../operations/index.ts';
 import { backEndSentences } from './back-end-sentences.ts';
 import {
-  credentialsMissing,
+  isMissingCredentials,
   hasCredentials,
-  lacksCredentials,
-  missingCredentialsAlarm,
+  missingCredentials,
+  updateCredentialsAlarm,
   parseCredentials,
   type Credentials,
 } from './credentials.ts';
 
 const FILE = 'simulated:\n  user: muster\n  secret: hunter2-hunter2\n';
 
-function parsed(text: string): Credentials {
+function parseOrThrow(text: string): Credentials {
   const credentials = parseCredentials(text);
   if ('problems' in credentials) throw new Error(credentials.problems.join('; '));
   return credentials;
@@ -27,13 +27,13 @@ describe('the file', () => {
     ['yaml', FILE],
     ['json', '{"simulated": {"user": "muster", "secret": "hunter2-hunter2"}}'],
   ])('is read as %s', (_, text) => {
-    const credential = parsed(text).get('simulated');
+    const credential = parseOrThrow(text).get('simulated');
     expect(credential?.user).toBe('muster');
     expect(credential?.secret.reveal()).toBe('hunter2-hunter2');
   });
 
   test('never: a secret is printed', () => {
-    const credentials = parsed(FILE);
+    const credentials = parseOrThrow(FILE);
     const printed = [
       inspect(credentials, { depth: 9 }),
       JSON.stringify([...credentials]),
@@ -62,18 +62,18 @@ describe('the file', () => {
 
 describe('what is missing', () => {
   test('only back ends that need credentials miss them', () => {
-    expect(credentialsMissing(['embedded', 'host-local'], false)).toBe(false);
-    expect(credentialsMissing(['embedded', 'simulated'], false)).toBe(true);
-    expect(credentialsMissing(['simulated'], true)).toBe(false);
-    expect(lacksCredentials(['embedded', 'simulated', 'simulated'], new Map())).toEqual(['simulated']);
-    expect([hasCredentials(new Map()), hasCredentials(parsed(FILE))]).toEqual([false, true]);
+    expect(isMissingCredentials(['embedded', 'host-local'], false)).toBe(false);
+    expect(isMissingCredentials(['embedded', 'simulated'], false)).toBe(true);
+    expect(isMissingCredentials(['simulated'], true)).toBe(false);
+    expect(missingCredentials(['embedded', 'simulated', 'simulated'], new Map())).toEqual(['simulated']);
+    expect([hasCredentials(new Map()), hasCredentials(parseOrThrow(FILE))]).toEqual([false, true]);
   });
 
   test('scheduling-34: a hundred builds without credentials raise one warning, which goes with the cause', () => {
     const fleet = new Fleet(new Registry([alarmsModel]));
     let commits = 0;
     for (let build = 0; build < 100; build += 1) {
-      const changes = missingCredentialsAlarm(fleet, credentialsMissing(['simulated'], false), 1000 + build);
+      const changes = updateCredentialsAlarm(fleet, isMissingCredentials(['simulated'], false), 1000 + build);
       if (changes.length > 0) fleet.apply((commits += 1), changes);
     }
     const alarms = [...fleet.all(ALARM)];
@@ -82,8 +82,8 @@ describe('what is missing', () => {
     expect(explainer([backEndSentences])(alarms[0]!.doc.reason)).toMatchInlineSnapshot(
       `"This server has no credentials for the network back end simulated: hosts make and bind ports themselves, as before. Give it some with --network-credentials; the next release requires them."`,
     );
-    fleet.apply(2, missingCredentialsAlarm(fleet, false, 2000));
+    fleet.apply(2, updateCredentialsAlarm(fleet, false, 2000));
     expect(fleet.count(ALARM)).toBe(0);
-    expect(missingCredentialsAlarm(fleet, false, 2000)).toEqual([]);
+    expect(updateCredentialsAlarm(fleet, false, 2000)).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ const SHORT = { minLength: 1, maxLength: 500 };
 
 const FILE = Type.Object(
   Object.fromEntries(
-    withCredentials().map((name) => [
+    backEndsNeedingCredentials().map((name) => [
       name,
       Type.Optional(
         Type.Object(
@@ -56,7 +56,7 @@ const FILE = Type.Object(
 
 const problemsOf = compileChecker(FILE);
 
-function withCredentials(): BackEndName[] {
+function backEndsNeedingCredentials(): BackEndName[] {
   return BACK_ENDS.filter((name) => CAPABILITIES[name].needsCredentials);
 }
 
@@ -66,10 +66,11 @@ function withCredentials(): BackEndName[] {
  */
 export function parseCredentials(text: string): Credentials | { readonly problems: readonly string[] } {
   const file = parseDocument(text, { prettyErrors: false });
-  if (file.errors.length > 0) return { problems: file.errors.map(({ code, pos }) => unreadable(text, code, pos[0])) };
-  const read = contentOf(file);
+  if (file.errors.length > 0)
+    return { problems: file.errors.map(({ code, pos }) => syntaxProblem(text, code, pos[0])) };
+  const read = parseContent(file);
   if (typeof read !== 'object' || read === null || Array.isArray(read) || Object.keys(read).length === 0) {
-    const example = `${withCredentials()[0]}: { user: …, secret: … }`;
+    const example = `${backEndsNeedingCredentials()[0]}: { user: …, secret: … }`;
     return { problems: [`the file must name at least one back end with its credentials, as in "${example}"`] };
   }
   const problems = problemsOf(read).map(({ field, message }) => `${field}: ${message}`);
@@ -79,7 +80,7 @@ export function parseCredentials(text: string): Credentials | { readonly problem
 }
 
 /** Nothing when an alias in it leads nowhere or multiplies without end. */
-function contentOf(file: { readonly toJS: () => unknown }): unknown {
+function parseContent(file: { readonly toJS: () => unknown }): unknown {
   try {
     return file.toJS();
   } catch (error) {
@@ -89,7 +90,7 @@ function contentOf(file: { readonly toJS: () => unknown }): unknown {
 }
 
 /** The parser's own message quotes the line, and the line may hold the secret. */
-function unreadable(text: string, code: string, at: number): string {
+function syntaxProblem(text: string, code: string, at: number): string {
   const line = text.slice(0, at).split('\n').length;
   return `line ${line} is neither YAML nor JSON (${code.toLowerCase().replaceAll('_', '-')})`;
 }
@@ -100,12 +101,12 @@ interface CredentialSource {
 }
 
 /** The back ends that need credentials and have none. */
-export function lacksCredentials(backEnds: Iterable<BackEndName>, given: CredentialSource): BackEndName[] {
+export function missingCredentials(backEnds: Iterable<BackEndName>, given: CredentialSource): BackEndName[] {
   return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
 }
 
 /** Whether something cannot be done for these back ends here. `present`: the server has the credentials of all there are. */
-export function credentialsMissing(backEnds: Iterable<BackEndName>, present: boolean): boolean {
+export function isMissingCredentials(backEnds: Iterable<BackEndName>, present: boolean): boolean {
   if (present) return false;
   for (const name of backEnds) if (CAPABILITIES[name].needsCredentials) return true;
   return false;
@@ -113,20 +114,20 @@ export function credentialsMissing(backEnds: Iterable<BackEndName>, present: boo
 
 /** Whether a server has the credentials of every back end that needs some. */
 export function hasCredentials(given: CredentialSource): boolean {
-  return lacksCredentials(BACK_ENDS, given).length === 0;
+  return missingCredentials(BACK_ENDS, given).length === 0;
 }
 
 const ALARM_CODE = 'network-credentials-missing';
 const ALARM_ID = alarmId(ALARM_CODE, 'fleet');
 
 /** One warning, however many builds took the old path because of it; it goes when the credentials are there. */
-export function missingCredentialsAlarm(fleet: FleetReader, missing: boolean, nowMs: number): Change[] {
+export function updateCredentialsAlarm(fleet: FleetReader, missing: boolean, nowMs: number): Change[] {
   if (!missing) return clearAlarm(fleet, ALARM_ID);
-  const reason: Reason = { code: ALARM_CODE, backEnds: withCredentials() };
+  const reason: Reason = { code: ALARM_CODE, backEnds: backEndsNeedingCredentials() };
   return raiseAlarm(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
 }
 
 /** Whether the last build that asked for them found none. */
-export function credentialsWereMissing(fleet: FleetReader): boolean {
+export function hasMissingCredentialsAlarm(fleet: FleetReader): boolean {
   return fleet.get(ALARM, ALARM_ID) !== undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Fleet } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { endOfPort } from './bind.ts';
+import { releasePort } from './bind.ts';
 import {
   associateFloatingAddress,
   createFloatingAddress,
@@ -11,17 +11,17 @@ import {
 } from './decide-floating-address.ts';
 import { deleteNetwork } from './decide-network.ts';
 import { PORT, type Port } from './model.ts';
-import { accepted, commit, network, port, portDoc, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, commit, network, port, portDoc, subnet, WHO } from './network-fixture.ts';
 import { deletePort } from './port-delete.ts';
 import { QUOTA } from './quota.ts';
 import { resolveNetworks } from './resolve.ts';
-import { ASKER, floatingDoc, insidePort, makeRouter, outsideWorld } from './router-fixture.ts';
+import { REQUESTER, floatingDoc, insidePort, makeRouter, externalWorld } from './router-fixture.ts';
 import { FLOATING_ADDRESS } from './router-model.ts';
 import { stockOf } from './stock.ts';
 
 /** `edge` leads from `ext` to three subnets; `web` and `dual` are behind it. */
 function world(): Fleet {
-  const fleet = outsideWorld();
+  const fleet = externalWorld();
   makeRouter(fleet, { name: 'edge', subnets: ['lan-v4', 'lan-v6', 'dmz-v4'], externalNetwork: 'ext' });
   commit(fleet, [
     insidePort('far', [['10.0.1.9', 'lan-2']]),
@@ -41,29 +41,29 @@ function world(): Fleet {
 }
 
 const make = (fleet: Fleet, facts: Partial<CreateFloatingAddress> = {}): Decision<{ readonly id: string }> =>
-  createFloatingAddress(fleet, { ...ASKER, id: 'f', portId: 'f-port', network: 'ext', ...facts });
+  createFloatingAddress(fleet, { ...REQUESTER, id: 'f', portId: 'f-port', network: 'ext', ...facts });
 
-const lead = (fleet: Fleet, to: string, portIp?: string, id = 'f'): Decision<{ readonly id: string }> =>
+const associate = (fleet: Fleet, to: string, portIp?: string, id = 'f'): Decision<{ readonly id: string }> =>
   associateFloatingAddress(fleet, { id, port: to, ...(portIp !== undefined && { portIp }), ...WHO });
 
-const part = (fleet: Fleet, id = 'f'): Decision<unknown> => disassociateFloatingAddress(fleet, { id, ...WHO });
+const disassociate = (fleet: Fleet, id = 'f'): Decision<unknown> => disassociateFloatingAddress(fleet, { id, ...WHO });
 
-function told(decision: Decision<unknown>): unknown {
+function describeDecision(decision: Decision<unknown>): unknown {
   if (decision.kind !== 'refuse') return 'accepted';
   const { kind, code, field = '', message } = decision.refusal;
   return `${kind} ${code} ${field}: ${message}`;
 }
 
 /** One that leads nowhere. */
-function withOne(): Fleet {
+function floatingFleet(): Fleet {
   const fleet = world();
-  accepted(fleet, make(fleet));
+  commitAccepted(fleet, make(fleet));
   return fleet;
 }
 
 describe('floating addresses', () => {
   test('one is taken from the stock, as a port of its own', () => {
-    const fleet = withOne();
+    const fleet = floatingFleet();
     expect(floatingDoc(fleet, 'f')).toEqual({
       project: 'default',
       network: 'ext',
@@ -81,7 +81,7 @@ describe('floating addresses', () => {
 
   test('one that was asked for by name leads to a port from the start', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, { ip: '203.0.113.5', port: 'web' }));
+    commitAccepted(fleet, make(fleet, { ip: '203.0.113.5', port: 'web' }));
     expect(floatingDoc(fleet, 'f')).toMatchObject({
       outside: { ip: '203.0.113.5' },
       inside: { port: 'web', ip: '10.0.0.9', router: 'edge' },
@@ -89,31 +89,31 @@ describe('floating addresses', () => {
   });
 
   test('one leads to a port, to another in one step, and nowhere', () => {
-    const fleet = withOne();
-    accepted(fleet, lead(fleet, 'web'));
+    const fleet = floatingFleet();
+    commitAccepted(fleet, associate(fleet, 'web'));
     expect(floatingDoc(fleet, 'f').inside).toEqual({ port: 'web', ip: '10.0.0.9', router: 'edge' });
-    accepted(fleet, lead(fleet, 'two', '10.0.0.21'));
+    commitAccepted(fleet, associate(fleet, 'two', '10.0.0.21'));
     expect(floatingDoc(fleet, 'f').inside).toEqual({ port: 'two', ip: '10.0.0.21', router: 'edge' });
-    accepted(fleet, part(fleet));
+    commitAccepted(fleet, disassociate(fleet));
     expect(floatingDoc(fleet, 'f')).not.toHaveProperty('inside');
   });
 
   test('the address of its own version is meant when a port has both', () => {
-    const fleet = withOne();
-    accepted(fleet, lead(fleet, 'dual'));
+    const fleet = floatingFleet();
+    commitAccepted(fleet, associate(fleet, 'dual'));
     expect(floatingDoc(fleet, 'f').inside?.ip).toBe('10.0.0.10');
   });
 
   test('what is so already changes nothing', () => {
-    const fleet = withOne();
-    expect(part(fleet)).toMatchObject({ kind: 'accept', changes: [] });
-    accepted(fleet, lead(fleet, 'web'));
-    expect(lead(fleet, 'web')).toMatchObject({ kind: 'accept', changes: [] });
+    const fleet = floatingFleet();
+    expect(disassociate(fleet)).toMatchObject({ kind: 'accept', changes: [] });
+    commitAccepted(fleet, associate(fleet, 'web'));
+    expect(associate(fleet, 'web')).toMatchObject({ kind: 'accept', changes: [] });
   });
 
   test('one goes with its port, and the address is free again', () => {
-    const fleet = withOne();
-    expect(accepted(fleet, deleteFloatingAddress(fleet, { id: 'f' })).id).toBe('f');
+    const fleet = floatingFleet();
+    expect(commitAccepted(fleet, deleteFloatingAddress(fleet, { id: 'f' })).id).toBe('f');
     expect(fleet.get(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f'))).toBeUndefined();
     expect(fleet.get(PORT, idOf(PORT, 'f-port'))).toBeUndefined();
     expect(stockOf(fleet).free('network:ext', 4)).toBe(3n);
@@ -130,18 +130,18 @@ describe('refused', () => {
     ['a-port-that-is-not-there', { port: 'mars' }, 'invalid unknown-port /port'],
     ['a-port-that-no-router-leads-to', { port: 'far' }, 'conflict not-behind-router /port'],
   ])('creating: %s', (_name, facts, code) => {
-    expect(told(make(world(), facts))).toMatch(new RegExp(`^${code}: `));
+    expect(describeDecision(make(world(), facts))).toMatch(new RegExp(`^${code}: `));
   });
 
   test('creating: no address is free, or the project has enough ports', () => {
     const fleet = world();
-    for (const id of ['a', 'b', 'c']) accepted(fleet, make(fleet, { id, portId: `${id}-port` }));
-    expect(told(make(fleet))).toMatch(/^conflict addresses-exhausted \/network: /);
+    for (const id of ['a', 'b', 'c']) commitAccepted(fleet, make(fleet, { id, portId: `${id}-port` }));
+    expect(describeDecision(make(fleet))).toMatch(/^conflict addresses-exhausted \/network: /);
     const full = world();
     commit(full, [
       put(QUOTA, idOf(QUOTA, 'default'), { project: 'default', ports: 1, changedBy: 't', changedAtMs: 0 }),
     ]);
-    expect(told(make(full))).toMatch(/^conflict quota-exceeded : /);
+    expect(describeDecision(make(full))).toMatch(/^conflict quota-exceeded : /);
   });
 
   test.each<[string, string, string | undefined, string]>([
@@ -212,20 +212,22 @@ describe('refused', () => {
       'invalid address-ambiguous /portIp: Port "two" has several addresses that it could lead to: 10.0.0.20, 10.0.0.21. Name one of them.',
     ],
   ])('associating: %s', (_name, to, portIp, sentence) => {
-    expect(told(lead(withOne(), to, portIp))).toBe(sentence);
+    expect(describeDecision(associate(floatingFleet(), to, portIp))).toBe(sentence);
   });
 
   test('creating: one of a network that the router does not lead to', () => {
     const fleet = world();
     commit(fleet, [network('ext-2', { external: true, shared: true }), subnet('e2', 'ext-2', '192.0.2.0/29')]);
-    expect(told(make(fleet, { network: 'ext-2', port: 'web' }))).toMatch(/^conflict not-behind-router \/port: /);
+    expect(describeDecision(make(fleet, { network: 'ext-2', port: 'web' }))).toMatch(
+      /^conflict not-behind-router \/port: /,
+    );
   });
 
   test('associating: an address that another one leads to', () => {
-    const fleet = withOne();
-    accepted(fleet, lead(fleet, 'web'));
-    accepted(fleet, make(fleet, { id: 'g', portId: 'g-port' }));
-    expect(told(lead(fleet, 'web', undefined, 'g'))).toBe(
+    const fleet = floatingFleet();
+    commitAccepted(fleet, associate(fleet, 'web'));
+    commitAccepted(fleet, make(fleet, { id: 'g', portId: 'g-port' }));
+    expect(describeDecision(associate(fleet, 'web', undefined, 'g'))).toBe(
       'conflict address-has-floating-address /port: Floating address 203.0.113.3 leads to 10.0.0.9 of port "web" already. Disassociate it first: muster floating-addresses disassociate f',
     );
   });
@@ -233,31 +235,31 @@ describe('refused', () => {
   test('any of it on one that is not there', () => {
     const sentence =
       'not-found unknown-floating-address : There is no floating address "f". List them with "muster floating-addresses list".';
-    expect(told(lead(world(), 'web'))).toBe(sentence);
-    expect(told(part(world()))).toBe(sentence);
-    expect(told(deleteFloatingAddress(world(), { id: 'f' }))).toBe(sentence);
+    expect(describeDecision(associate(world(), 'web'))).toBe(sentence);
+    expect(describeDecision(disassociate(world()))).toBe(sentence);
+    expect(describeDecision(deleteFloatingAddress(world(), { id: 'f' }))).toBe(sentence);
   });
 
   test('deleting what is used: the floating address, its ports, its network', () => {
-    const fleet = withOne();
-    accepted(fleet, lead(fleet, 'web'));
-    expect(told(deleteFloatingAddress(fleet, { id: 'f' }))).toBe(
+    const fleet = floatingFleet();
+    commitAccepted(fleet, associate(fleet, 'web'));
+    expect(describeDecision(deleteFloatingAddress(fleet, { id: 'f' }))).toBe(
       'conflict floating-address-in-use : Floating address 203.0.113.3 leads to port "web". Disassociate it first: muster floating-addresses disassociate f',
     );
-    const end = (id: string) => told(deletePort(fleet, { id, operation: 'op-1' as never, ...WHO }));
+    const end = (id: string) => describeDecision(deletePort(fleet, { id, operation: 'op-1' as never, ...WHO }));
     expect(end('f-port')).toMatch(/^conflict port-used : Port "f-port" is where floating address "f" /);
     expect(end('web')).toBe(
       'conflict port-has-floating-address : Floating address 203.0.113.3 leads to port "web". Disassociate it first: muster floating-addresses disassociate f',
     );
-    accepted(fleet, part(fleet));
+    commitAccepted(fleet, disassociate(fleet));
     expect(end('web')).toBe('accepted');
-    expect(told(deleteNetwork(fleet, { id: 'ext' }))).toMatch(
+    expect(describeDecision(deleteNetwork(fleet, { id: 'ext' }))).toMatch(
       /^conflict network-in-use : .* is the way out of a router/,
     );
   });
 
   test('attaching the port outside to an instance', () => {
-    const fleet = withOne();
+    const fleet = floatingFleet();
     const ask = { project: 'default', admin: true, count: 1, instance: 'vm', ...WHO };
     for (const [name, user] of [
       ['f-port', 'floating address "f"'],
@@ -282,15 +284,15 @@ describe('what becomes of it with the instance of its port', () => {
     });
 
   function led(createdBy: Port['createdBy']): Fleet {
-    const fleet = withOne();
+    const fleet = floatingFleet();
     commit(fleet, [attached('nic', { createdBy })]);
-    accepted(fleet, lead(fleet, 'nic'));
+    commitAccepted(fleet, associate(fleet, 'nic'));
     return fleet;
   }
 
   function ended(fleet: Fleet, wasActive: boolean): void {
     const stored = fleet.get(PORT, idOf(PORT, 'nic'));
-    if (stored !== undefined) commit(fleet, endOfPort(fleet, stored, { wasActive, ...WHO }));
+    if (stored !== undefined) commit(fleet, releasePort(fleet, stored, { wasActive, ...WHO }));
   }
 
   test('an address that is led to is kept: no other host’s is taken for it', () => {

@@ -2,18 +2,18 @@
 // one address of another port, through the router in front of that port's subnet.
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { floatingInside } from './floating-inside.ts';
+import { findFloatingTarget } from './floating-inside.ts';
 import { DEFAULT_PROJECT, PORT } from './model.ts';
-import { addressOutside } from './outside.ts';
-import { conflict, invalid, isRefusal, unknown } from './refusal.ts';
+import { allocateExternalAddress } from './outside.ts';
+import { conflict, invalid, isRefusal, unknownResource } from './refusal.ts';
 import { FLOATING_ADDRESS, type FloatingAddress, type StoredFloatingAddress } from './router-model.ts';
 
-interface By {
+interface Requester {
   readonly by: string;
   readonly nowMs: number;
 }
 
-export interface CreateFloatingAddress extends By {
+export interface CreateFloatingAddress extends Requester {
   readonly id: string;
   /** For the port outside. */
   readonly portId: string;
@@ -41,15 +41,17 @@ export function createFloatingAddress(
     return refuse(invalid('port-required', message, { field: '/portIp' }));
   }
   const usedBy = { kind: 'floating-address', id } as const;
-  const made = addressOutside(fleet, { ...command, project, usedBy, fields: FIELDS });
+  const made = allocateExternalAddress(fleet, { ...command, project, usedBy, fields: FIELDS });
   if (isRefusal(made)) return refuse(made);
-  const free: FloatingAddress = { project, network, outside: made.outside, changedBy: by, changedAtMs: nowMs };
+  const free: FloatingAddress = { project, network, outside: made.address, changedBy: by, changedAtMs: nowMs };
   const changes =
-    port === undefined ? [put(FLOATING_ADDRESS, id, free)] : leading(fleet, { id, doc: free }, { ...command, port });
+    port === undefined
+      ? [put(FLOATING_ADDRESS, id, free)]
+      : composeAssociation(fleet, { id, doc: free }, { ...command, port });
   return isRefusal(changes) ? refuse(changes) : accept([...changes, made.change], { id });
 }
 
-export interface AssociateFloatingAddress extends By {
+export interface AssociateFloatingAddress extends Requester {
   readonly id: string;
   readonly port: string;
   /** Which address of the port; needed when more than one would do. */
@@ -63,24 +65,24 @@ export function associateFloatingAddress(
   fleet: FleetReader,
   command: AssociateFloatingAddress,
 ): Decision<{ readonly id: string }> {
-  const stored = find(fleet, command.id);
-  if (stored === undefined) return refuse(unknown('floating-address', command.id));
-  const changes = leading(fleet, stored, command);
+  const stored = findFloatingAddress(fleet, command.id);
+  if (stored === undefined) return refuse(unknownResource('floating-address', command.id));
+  const changes = composeAssociation(fleet, stored, command);
   return isRefusal(changes) ? refuse(changes) : accept(changes, { id: stored.id });
 }
 
-interface To extends By {
+interface AssociationRequest extends Requester {
   readonly port: string;
   readonly portIp?: string;
   readonly isBound?: boolean;
 }
 
-function leading(
+function composeAssociation(
   fleet: FleetReader,
   { id, doc }: Pick<StoredFloatingAddress, 'id' | 'doc'>,
-  { port, portIp, isBound = false, by, nowMs }: To,
+  { port, portIp, isBound = false, by, nowMs }: AssociationRequest,
 ): Change[] | Refusal {
-  const found = floatingInside(fleet, { id, floating: doc, port, ip: portIp, isBound });
+  const found = findFloatingTarget(fleet, { id, floating: doc, port, ip: portIp, isBound });
   if (isRefusal(found)) return found;
   const { inside, target } = found;
   const same = doc.inside?.port === inside.port && doc.inside.ip === inside.ip && doc.inside.router === inside.router;
@@ -96,7 +98,7 @@ function leading(
   ];
 }
 
-export interface DisassociateFloatingAddress extends By {
+export interface DisassociateFloatingAddress extends Requester {
   readonly id: string;
 }
 
@@ -104,8 +106,8 @@ export function disassociateFloatingAddress(
   fleet: FleetReader,
   { id, by, nowMs }: DisassociateFloatingAddress,
 ): Decision<{ readonly id: string }> {
-  const stored = find(fleet, id);
-  if (stored === undefined) return refuse(unknown('floating-address', id));
+  const stored = findFloatingAddress(fleet, id);
+  if (stored === undefined) return refuse(unknownResource('floating-address', id));
   const { inside, ...rest } = stored.doc;
   if (inside === undefined) return accept([], { id });
   return accept([put(FLOATING_ADDRESS, stored.id, { ...rest, changedBy: by, changedAtMs: nowMs })], { id });
@@ -115,8 +117,8 @@ export function deleteFloatingAddress(
   fleet: FleetReader,
   { id }: { readonly id: string },
 ): Decision<StoredFloatingAddress> {
-  const stored = find(fleet, id);
-  if (stored === undefined) return refuse(unknown('floating-address', id));
+  const stored = findFloatingAddress(fleet, id);
+  if (stored === undefined) return refuse(unknownResource('floating-address', id));
   const { inside, outside } = stored.doc;
   if (inside !== undefined) {
     const message = `Floating address ${outside.ip} leads to port "${inside.port}". Disassociate it first: muster floating-addresses disassociate ${id}`;
@@ -125,6 +127,6 @@ export function deleteFloatingAddress(
   return accept([remove(FLOATING_ADDRESS, stored.id), remove(PORT, idOf(PORT, outside.port))], stored);
 }
 
-function find(fleet: FleetReader, id: string): StoredFloatingAddress | undefined {
+function findFloatingAddress(fleet: FleetReader, id: string): StoredFloatingAddress | undefined {
   return fleet.get(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, id));
 }

@@ -4,7 +4,7 @@ import type { Decision } from '../journal/index.ts';
 import { createNetwork, deleteNetwork, editNetwork } from './decide-network.ts';
 import { createSegment, deleteSegment, type CreateSegment } from './decide-segment.ts';
 import { NETWORK, SEGMENT, type Segment } from './model.ts';
-import { accepted, fleetWith, host, network, port, segment, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, fleetWith, host, network, port, segment, subnet, WHO } from './network-fixture.ts';
 
 const ann = { ...WHO, admin: false };
 const root = { ...WHO, admin: true };
@@ -26,7 +26,7 @@ function world(): Fleet {
 describe('networks', () => {
   test('a network has the usual facts unless others are given', () => {
     const fleet = fleetWith();
-    accepted(fleet, createNetwork(fleet, { name: 'plain', ...ann }));
+    commitAccepted(fleet, createNetwork(fleet, { name: 'plain', ...ann }));
     expect(fleet.get(NETWORK, idOf(NETWORK, 'plain'))?.doc).toEqual({
       name: 'plain',
       project: 'default',
@@ -38,14 +38,17 @@ describe('networks', () => {
       changedAtMs: 7,
     });
     const said = { project: 'blue', backEnd: 'host-local', shared: true, external: true, portSecurity: false } as const;
-    accepted(fleet, createNetwork(fleet, { name: 'wide', ...said, qosPolicy: 'gold', minBandwidthKbps: 5, ...ann }));
+    commitAccepted(
+      fleet,
+      createNetwork(fleet, { name: 'wide', ...said, qosPolicy: 'gold', minBandwidthKbps: 5, ...ann }),
+    );
     expect(fleet.get(NETWORK, idOf(NETWORK, 'wide'))?.doc).toMatchObject({ ...said, qosPolicy: 'gold' });
   });
 
   test('an edit changes only what it names, and null takes away', () => {
     const fleet = world();
     const edit = (facts: Parameters<typeof editNetwork>[1]['edit']) =>
-      accepted(fleet, editNetwork(fleet, { id: 'n', edit: facts, ...ann }));
+      commitAccepted(fleet, editNetwork(fleet, { id: 'n', edit: facts, ...ann }));
     expect(edit({ qosPolicy: 'gold', minBandwidthKbps: 9, shared: true })).toMatchObject({
       qosPolicy: 'gold',
       minBandwidthKbps: 9,
@@ -60,14 +63,14 @@ describe('networks', () => {
 
   test('administrators make what leads outside for them alone; anybody may edit the rest of it', () => {
     const fleet = fleetWith();
-    accepted(fleet, createNetwork(fleet, { name: 'uplink', external: true, ...root }));
-    accepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { portSecurity: false }, ...ann }));
-    accepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { shared: true }, ...ann }));
+    commitAccepted(fleet, createNetwork(fleet, { name: 'uplink', external: true, ...root }));
+    commitAccepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { portSecurity: false }, ...ann }));
+    commitAccepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { shared: true }, ...ann }));
   });
 
   test('a network that nothing hangs on is deleted', () => {
     const fleet = fleetWith(network('n'));
-    accepted(fleet, deleteNetwork(fleet, { id: 'n' }));
+    commitAccepted(fleet, deleteNetwork(fleet, { id: 'n' }));
     expect(fleet.count(NETWORK)).toBe(0);
   });
 
@@ -129,7 +132,7 @@ describe('segments', () => {
 
   test('a segment is created with what was said, and deleted when nothing is on it', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, { segmentationId: 100 }));
+    commitAccepted(fleet, make(fleet, { segmentationId: 100 }));
     expect(fleet.get(SEGMENT, idOf(SEGMENT, 'x'))?.doc).toMatchObject({
       network: 'n',
       type: 'vlan',
@@ -137,16 +140,16 @@ describe('segments', () => {
       segmentationId: 100,
       dynamic: false,
     });
-    accepted(fleet, deleteSegment(fleet, { id: 'x' }));
+    commitAccepted(fleet, deleteSegment(fleet, { id: 'x' }));
     expect(fleet.get(SEGMENT, idOf(SEGMENT, 'x'))).toBeUndefined();
   });
 
   test('the same number elsewhere is another wire', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, { segmentationId: 7 }));
-    accepted(fleet, make(fleet, { name: 'y', type: 'geneve', segmentationId: 5, ...without('physicalNetwork') }));
-    accepted(fleet, make(fleet, { name: 'z' }));
-    accepted(fleet, make(fleet, { name: 'zz' }));
+    commitAccepted(fleet, make(fleet, { segmentationId: 7 }));
+    commitAccepted(fleet, make(fleet, { name: 'y', type: 'geneve', segmentationId: 5, ...without('physicalNetwork') }));
+    commitAccepted(fleet, make(fleet, { name: 'z' }));
+    commitAccepted(fleet, make(fleet, { name: 'zz' }));
   });
 
   test.each<[string, string, string | undefined, Partial<CreateSegment>]>([
@@ -214,18 +217,18 @@ describe('on a network with many ports', () => {
   );
 
   test('deleting a segment looks at none but those that are bound on it', () => {
-    expect(looks(fleet, (reader) => deleteSegment(reader, { id: 'b' }))).toEqual({ kind: 'accept', looked: 0 });
-    expect(looks(fleet, (reader) => deleteSegment(reader, { id: 'a' }))).toEqual({ kind: 'refuse', looked: 1 });
+    expect(countLooks(fleet, (reader) => deleteSegment(reader, { id: 'b' }))).toEqual({ kind: 'accept', looked: 0 });
+    expect(countLooks(fleet, (reader) => deleteSegment(reader, { id: 'a' }))).toEqual({ kind: 'refuse', looked: 1 });
   });
 
   test('sharing it no more looks at none', () => {
     const edit = (reader: FleetReader) => editNetwork(reader, { id: 'n', edit: { shared: false }, ...root });
-    expect(looks(fleet, edit)).toEqual({ kind: 'accept', looked: 0 });
+    expect(countLooks(fleet, edit)).toEqual({ kind: 'accept', looked: 0 });
   });
 });
 
 /** What is decided, and how many documents were looked at in indexes for it. */
-function looks(fleet: Fleet, decide: (reader: FleetReader) => Decision<unknown>) {
+function countLooks(fleet: Fleet, decide: (reader: FleetReader) => Decision<unknown>) {
   let looked = 0;
   const reader = new Proxy(fleet, {
     get: (target, key) => {

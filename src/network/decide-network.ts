@@ -6,26 +6,26 @@ import {
   DEFAULT_PROJECT,
   NETWORK,
   networkAndProject,
-  type NETWORK_FACTS,
+  type NETWORK_ATTRIBUTES,
   PORTS_BY_NETWORK,
   PORTS_BY_NETWORK_AND_PROJECT,
   type BackEndName,
   type Network,
 } from './model.ts';
-import { conflict, forbidden, spoken, unknown } from './refusal.ts';
+import { conflict, forbidden, kindLabel, unknownResource } from './refusal.ts';
 import { FLOATING_ADDRESSES_BY_NETWORK, ROUTERS_BY_EXTERNAL_NETWORK } from './router-model.ts';
 import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
-import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
+import { allocateTunnelKey, releaseTunnelKey } from './tunnel-key.ts';
 
-type Facts = { readonly [K in keyof typeof NETWORK_FACTS]?: Static<(typeof NETWORK_FACTS)[K]> };
+type NetworkAttributes = { readonly [K in keyof typeof NETWORK_ATTRIBUTES]?: Static<(typeof NETWORK_ATTRIBUTES)[K]> };
 
-interface Asker {
+interface Requester {
   readonly by: string;
   readonly nowMs: number;
   readonly admin: boolean;
 }
 
-export interface CreateNetwork extends Facts, Asker {
+export interface CreateNetwork extends NetworkAttributes, Requester {
   readonly name: string;
   readonly project?: string;
   readonly backEnd?: BackEndName;
@@ -34,7 +34,7 @@ export interface CreateNetwork extends Facts, Asker {
 export function createNetwork(fleet: FleetReader, command: CreateNetwork): Decision<Network> {
   const { by, nowMs, admin, ...said } = command;
   const id = idOf(NETWORK, said.name);
-  if (findNetwork(fleet, id) !== undefined) return refuse(taken('network', id));
+  if (findNetwork(fleet, id) !== undefined) return refuse(nameTaken('network', id));
   const network: Network = {
     project: DEFAULT_PROJECT,
     backEnd: 'embedded',
@@ -45,15 +45,15 @@ export function createNetwork(fleet: FleetReader, command: CreateNetwork): Decis
     changedBy: by,
     changedAtMs: nowMs,
   };
-  const problem = outsideProblem(network, admin);
+  const problem = externalAccessProblem(network, admin);
   if (problem !== undefined) return refuse(problem);
-  return accept([put(NETWORK, id, network), newTunnelKey(fleet, { for: 'network', id })], network);
+  return accept([put(NETWORK, id, network), allocateTunnelKey(fleet, { for: 'network', id })], network);
 }
 
-export interface EditNetwork extends Asker {
+export interface EditNetwork extends Requester {
   readonly id: string;
   /** Only what is to change; null takes an optional fact away. */
-  readonly edit: Omit<Facts, 'qosPolicy' | 'minBandwidthKbps'> & {
+  readonly edit: Omit<NetworkAttributes, 'qosPolicy' | 'minBandwidthKbps'> & {
     readonly qosPolicy?: string | null;
     readonly minBandwidthKbps?: number | null;
   };
@@ -62,7 +62,7 @@ export interface EditNetwork extends Asker {
 /** What a network says of ports counts for those that are made from then on. */
 export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: EditNetwork): Decision<Network> {
   const stored = findNetwork(fleet, id);
-  if (stored === undefined) return refuse(unknown('network', id));
+  if (stored === undefined) return refuse(unknownResource('network', id));
   const { qosPolicy, minBandwidthKbps, ...rest } = { ...stored.doc, ...edit };
   const network: Network = {
     ...rest,
@@ -72,16 +72,16 @@ export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: 
     changedAtMs: nowMs,
   };
   // Who edits something else of such a network makes nothing that leads outside.
-  const turned = network.external !== stored.doc.external || network.shared !== stored.doc.shared;
+  const exposureChanged = network.external !== stored.doc.external || network.shared !== stored.doc.shared;
   const problem =
-    (turned ? outsideProblem(network, admin) : undefined) ??
+    (exposureChanged ? externalAccessProblem(network, admin) : undefined) ??
     sharedProblem(fleet, stored, network) ??
-    usedOutside(fleet, stored, network);
+    externalUseProblem(fleet, stored, network);
   return problem === undefined ? accept([put(NETWORK, stored.id, network)], network) : refuse(problem);
 }
 
 /** What leads outside and is not everybody's is the administrators' to make. */
-function outsideProblem({ name, external, shared }: Network, admin: boolean): Refusal | undefined {
+function externalAccessProblem({ name, external, shared }: Network, admin: boolean): Refusal | undefined {
   if (admin || !external || shared) return undefined;
   const message = `Network "${name}" would lead outside for administrators alone. Share it, or ask an administrator to make it.`;
   return forbidden('external-needs-admin', message, { field: '/external', facts: { network: name } });
@@ -99,7 +99,7 @@ function sharedProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Ne
 }
 
 /** What has its address outside from a network needs it to lead there. */
-function usedOutside(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
+function externalUseProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
   if (!doc.external || after.external) return undefined;
   const routers = fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id);
   const addresses = fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id);
@@ -108,7 +108,7 @@ function usedOutside(fleet: FleetReader, { id, doc }: StoredNetwork, after: Netw
   return conflict('network-leads-outside', message, { field: '/external', facts: { network: id, routers, addresses } });
 }
 
-const ONE = {
+const SINGULAR = {
   routers: 'a router',
   'floating-addresses': 'a floating address',
   ports: 'a port',
@@ -118,7 +118,7 @@ const ONE = {
 
 export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredNetwork> {
   const stored = findNetwork(fleet, id);
-  if (stored === undefined) return refuse(unknown('network', id));
+  if (stored === undefined) return refuse(unknownResource('network', id));
   const topology = topologyOf(fleet);
   const uses = [
     ['routers', fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id)],
@@ -129,17 +129,17 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
   ] as const;
   for (const [what, count] of uses) {
     if (count === 0) continue;
-    const many = count === 1 ? ONE[what] : `${count} ${spoken(what)}`;
+    const many = count === 1 ? SINGULAR[what] : `${count} ${kindLabel(what)}`;
     const message =
       what === 'routers'
         ? `Network "${id}" is the way out of ${many}. Take it from them first.`
         : `Network "${id}" still has ${many}. Delete what is on it first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
-  return accept([remove(NETWORK, stored.id), ...withoutTunnelKey(fleet, { for: 'network', id: stored.id })], stored);
+  return accept([remove(NETWORK, stored.id), ...releaseTunnelKey(fleet, { for: 'network', id: stored.id })], stored);
 }
 
-export function taken(what: string, name: string): Refusal {
-  const message = `There is a ${spoken(what)} "${name}" already. Choose another name.`;
+export function nameTaken(what: string, name: string): Refusal {
+  const message = `There is a ${kindLabel(what)} "${name}" already. Choose another name.`;
   return conflict(`${what}-exists`, message, { field: '/name', facts: { [what]: name } });
 }

@@ -3,7 +3,18 @@ import { put, type Fleet } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { createPort, editPort, type CreatePort, type EditPort } from './decide-port.ts';
 import type { Port } from './model.ts';
-import { accepted, claim, commit, fleetWith, network, port, portDoc, segment, subnet, WHO } from './network-fixture.ts';
+import {
+  commitAccepted,
+  claim,
+  commit,
+  fleetWith,
+  network,
+  port,
+  portDoc,
+  segment,
+  subnet,
+  WHO,
+} from './network-fixture.ts';
 import { QUOTA, type QuotaId } from './quota.ts';
 
 /** `n` is plain, `r` routed over `a` and `b` (dual stack), `d` is dual-stack and plain, `tiny` has one address. */
@@ -40,15 +51,15 @@ function world(): Fleet {
 const make = (fleet: Fleet, facts: Partial<CreatePort>): Decision<unknown> =>
   createPort(fleet, { id: 'p', network: 'n', admin: false, ...WHO, ...facts });
 
-function made(facts: Partial<CreatePort>): Port {
+function createOrThrow(facts: Partial<CreatePort>): Port {
   const fleet = world();
-  accepted(fleet, make(fleet, facts));
+  commitAccepted(fleet, make(fleet, facts));
   return portDoc(fleet, 'p');
 }
 
 describe('how a port comes by its addresses', () => {
   test('on a plain network one of each version is picked now', () => {
-    expect(made({ network: 'd' })).toMatchObject({
+    expect(createOrThrow({ network: 'd' })).toMatchObject({
       createdBy: 'user',
       state: 'made',
       ipAllocation: 'immediate',
@@ -63,11 +74,11 @@ describe('how a port comes by its addresses', () => {
   });
 
   test('on a routed network it waits for a host', () => {
-    expect(made({ network: 'r' })).toMatchObject({ ipAllocation: 'deferred', addresses: [] });
+    expect(createOrThrow({ network: 'r' })).toMatchObject({ ipAllocation: 'deferred', addresses: [] });
   });
 
   test('scheduling-9: an address that is asked for is there without a host', () => {
-    expect(made({ network: 'r', fixedIps: [{ ip: '10.1.1.77' }] })).toMatchObject({
+    expect(createOrThrow({ network: 'r', fixedIps: [{ ip: '10.1.1.77' }] })).toMatchObject({
       ipAllocation: 'immediate',
       addresses: [{ ip: '10.1.1.77', subnet: 'sb', chosenBy: 'user' }],
     });
@@ -75,7 +86,7 @@ describe('how a port comes by its addresses', () => {
 
   test('a subnet that is asked for gives one, and addresses of one segment go together', () => {
     const fixedIps = [{ subnet: 'sb6' }, { ip: '10.1.1.7', subnet: 'sb' }, { subnet: 'sb6' }];
-    expect(made({ network: 'r', fixedIps })).toMatchObject({
+    expect(createOrThrow({ network: 'r', fixedIps })).toMatchObject({
       ipAllocation: 'immediate',
       addresses: [
         { ip: '2001:db8:1::2', subnet: 'sb6', chosenBy: 'create' },
@@ -86,33 +97,39 @@ describe('how a port comes by its addresses', () => {
   });
 
   test('an empty list means never', () => {
-    expect(made({ network: 'bare', fixedIps: [] })).toMatchObject({ ipAllocation: 'none', addresses: [] });
-    expect(made({ network: 'r', fixedIps: [] })).toMatchObject({ ipAllocation: 'none', addresses: [] });
+    expect(createOrThrow({ network: 'bare', fixedIps: [] })).toMatchObject({ ipAllocation: 'none', addresses: [] });
+    expect(createOrThrow({ network: 'r', fixedIps: [] })).toMatchObject({ ipAllocation: 'none', addresses: [] });
   });
 
   test('addresses are kept in their canonical spelling', () => {
-    expect(made({ network: 'd', fixedIps: [{ ip: '2001:DB8:2:0::00AB' }] }).addresses[0]?.ip).toBe('2001:db8:2::ab');
+    expect(createOrThrow({ network: 'd', fixedIps: [{ ip: '2001:DB8:2:0::00AB' }] }).addresses[0]?.ip).toBe(
+      '2001:db8:2::ab',
+    );
   });
 
   test('an address outside the pools may be asked for', () => {
     const fleet = world();
     commit(fleet, [subnet('s', 'n', '10.0.0.0/24', { pools: [] })]);
-    accepted(fleet, make(fleet, { fixedIps: [{ ip: '10.0.0.200' }] }));
+    commitAccepted(fleet, make(fleet, { fixedIps: [{ ip: '10.0.0.200' }] }));
   });
 
   test('hosts that do their own networking allocate later, also on a plain network', () => {
-    expect(made({ network: 'local' })).toMatchObject({ state: 'wanted', ipAllocation: 'deferred', addresses: [] });
+    expect(createOrThrow({ network: 'local' })).toMatchObject({
+      state: 'wanted',
+      ipAllocation: 'deferred',
+      addresses: [],
+    });
   });
 
   test('a back end outside makes it when an instance wants it, with what its network says', () => {
-    expect(made({ network: 'sim' })).toMatchObject({
+    expect(createOrThrow({ network: 'sim' })).toMatchObject({
       state: 'wanted',
       ipAllocation: 'immediate',
       addresses: [],
       qosPolicy: 'gold',
       minBandwidthKbps: 100,
     });
-    expect(made({ network: 'sim', qosPolicy: 'own', minBandwidthKbps: 7 })).toMatchObject({
+    expect(createOrThrow({ network: 'sim', qosPolicy: 'own', minBandwidthKbps: 7 })).toMatchObject({
       qosPolicy: 'own',
       minBandwidthKbps: 7,
     });
@@ -126,15 +143,15 @@ describe('how a port comes by its addresses', () => {
       pciRequest: 'sriov-1',
       dnsName: 'web1',
     };
-    expect(made(said)).toMatchObject({ ...said, changedBy: 'ann', changedAtMs: 7 });
-    expect(made({ mac: '52:54:00:00:00:01', network: 'd' }).mac).toBe('52:54:00:00:00:01');
-    expect(made({}).mac).toMatch(/^02:/);
+    expect(createOrThrow(said)).toMatchObject({ ...said, changedBy: 'ann', changedAtMs: 7 });
+    expect(createOrThrow({ mac: '52:54:00:00:00:01', network: 'd' }).mac).toBe('52:54:00:00:00:01');
+    expect(createOrThrow({}).mac).toMatch(/^02:/);
   });
 
   test('administrators put ports on whatever network', () => {
-    expect(made({ network: 'blue', admin: true }).network).toBe('blue');
-    expect(made({ network: 'uplink', admin: true }).network).toBe('uplink');
-    expect(made({ network: 'blue', project: 'blue' }).project).toBe('blue');
+    expect(createOrThrow({ network: 'blue', admin: true }).network).toBe('blue');
+    expect(createOrThrow({ network: 'uplink', admin: true }).network).toBe('uplink');
+    expect(createOrThrow({ network: 'blue', project: 'blue' }).project).toBe('blue');
   });
 });
 
@@ -215,7 +232,7 @@ describe('what is refused of a new port', () => {
       refusal: { code: 'quota-exceeded', facts: { limit: 1, used: 1, asked: 1 } },
     });
     commit(fleet, [quota(2)]);
-    accepted(fleet, make(fleet, {}));
+    commitAccepted(fleet, make(fleet, {}));
   });
 
   test('the last address, when it is gone or promised', () => {
@@ -226,7 +243,7 @@ describe('what is refused of a new port', () => {
     expect(make(fleet, { network: 'tiny', fixedIps: [{ ip: '10.3.0.2' }] })).toMatchObject(told);
     expect(make(fleet, { network: 'tiny', fixedIps: [{ subnet: 't' }] })).toMatchObject(told);
     commit(fleet, [claim('i')]);
-    accepted(fleet, make(fleet, { network: 'tiny' }));
+    commitAccepted(fleet, make(fleet, { network: 'tiny' }));
     expect(make(fleet, { id: 'q', network: 'tiny' })).toMatchObject(told);
   });
 });
@@ -239,9 +256,9 @@ describe('editing ports', () => {
     const fleet = world();
     const before = portDoc(fleet, 'mine');
     const said = { name: 'web', securityGroups: ['web'], qosPolicy: 'gold', dnsName: 'web1' };
-    accepted(fleet, edit(fleet, said));
+    commitAccepted(fleet, edit(fleet, said));
     expect(portDoc(fleet, 'mine')).toEqual({ ...before, ...said, changedBy: 'ann', changedAtMs: 7 });
-    accepted(fleet, edit(fleet, { name: null, securityGroups: [], qosPolicy: null, dnsName: null }));
+    commitAccepted(fleet, edit(fleet, { name: null, securityGroups: [], qosPolicy: null, dnsName: null }));
     expect(portDoc(fleet, 'mine')).toEqual({ ...before, changedBy: 'ann', changedAtMs: 7 });
   });
 
@@ -260,6 +277,6 @@ describe('editing ports', () => {
     expect(edit(fleet, { dnsName: 'other' }, 'taken')).toMatchObject({
       refusal: { code: 'dns-name-mismatch', field: '/dnsName' },
     });
-    accepted(fleet, edit(fleet, { dnsName: 'i1' }, 'taken'));
+    commitAccepted(fleet, edit(fleet, { dnsName: 'i1' }, 'taken'));
   });
 });

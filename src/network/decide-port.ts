@@ -2,13 +2,13 @@
 // network; nobody says it.
 import { idOf, put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { addressesAtCreation, allocationOf, fromNetwork, newMac } from './attach.ts';
+import { pickInitialAddresses, ipAllocationOf, portDefaultsOf, allocateMac } from './attach.ts';
 import { isReservedMac, portsWithMac } from './mac.ts';
 import { DEFAULT_PROJECT, PORT, type Network, type Port } from './model.ts';
-import { portAddresses, type AskedPortAddress } from './port-addresses.ts';
-import { portQuotaRefusal } from './quota.ts';
-import { conflict, invalid, isRefusal, unknown } from './refusal.ts';
-import { groupsWithoutSecurity, useProblem } from './resolve.ts';
+import { resolveRequestedAddresses, type RequestedPortAddress } from './port-addresses.ts';
+import { portQuotaProblem } from './quota.ts';
+import { conflict, invalid, isRefusal, unknownResource } from './refusal.ts';
+import { securityGroupsWithoutPortSecurity, networkAccessProblem } from './resolve.ts';
 import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
 
 export interface CreatePort {
@@ -18,7 +18,7 @@ export interface CreatePort {
   readonly name?: string;
   readonly mac?: string;
   /** Addresses or subnets that it is to have one of; an empty list for a port that never has an address. */
-  readonly fixedIps?: readonly AskedPortAddress[];
+  readonly fixedIps?: readonly RequestedPortAddress[];
   readonly portSecurity?: boolean;
   readonly securityGroups?: readonly string[];
   readonly qosPolicy?: string;
@@ -35,26 +35,26 @@ export interface CreatePort {
 export function createPort(fleet: FleetReader, command: CreatePort): Decision<{ readonly id: string }> {
   const { project = DEFAULT_PROJECT, admin, isBound = false } = command;
   const network = findNetwork(fleet, command.network);
-  if (network === undefined) return refuse(unknown('network', command.network, '/network'));
+  if (network === undefined) return refuse(unknownResource('network', command.network, '/network'));
   const problem =
-    useProblem(network, { project, admin, isBound }, '/network') ??
+    networkAccessProblem(network, { project, admin, isBound }, '/network') ??
     securityProblem(network, command) ??
     macProblem(fleet, command) ??
-    portQuotaRefusal(fleet, project, 1);
+    portQuotaProblem(fleet, project, 1);
   if (problem !== undefined) return refuse(problem);
-  const given = addressesOf(fleet, network, command);
+  const given = resolveAddresses(fleet, network, command);
   if (isRefusal(given)) return refuse(given);
   const id = idOf(PORT, command.id);
-  return accept([put(PORT, id, newUserPort(fleet, network, command, given))], { id });
+  return accept([put(PORT, id, composeUserPort(fleet, network, command, given))], { id });
 }
 
-function newUserPort(
+function composeUserPort(
   fleet: FleetReader,
   { id, doc: network }: StoredNetwork,
   command: CreatePort,
   given: Pick<Port, 'ipAllocation' | 'addresses'>,
 ): Port {
-  const { project = DEFAULT_PROJECT, securityGroups = [], by, nowMs, mac = newMac(fleet, 0) } = command;
+  const { project = DEFAULT_PROJECT, securityGroups = [], by, nowMs, mac = allocateMac(fleet, 0) } = command;
   const { name, portSecurity, qosPolicy, minBandwidthKbps, pciRequest, dnsName } = command;
   return {
     ...(name !== undefined && { name }),
@@ -65,7 +65,7 @@ function newUserPort(
     mac,
     ...given,
     serial: 0,
-    ...fromNetwork(network),
+    ...portDefaultsOf(network),
     ...(portSecurity !== undefined && { portSecurity }),
     securityGroups: [...securityGroups],
     ...(qosPolicy !== undefined && { qosPolicy }),
@@ -78,22 +78,23 @@ function newUserPort(
 }
 
 /** What the port holds from the start, and how it comes by the rest. */
-function addressesOf(
+function resolveAddresses(
   fleet: FleetReader,
   { id, doc }: StoredNetwork,
   { fixedIps }: CreatePort,
 ): Pick<Port, 'ipAllocation' | 'addresses'> | Refusal {
   if (fixedIps?.length === 0) return { ipAllocation: 'none', addresses: [] };
-  if (!topologyOf(fleet).hasSubnets(id)) return withoutSubnet(id);
-  const addresses = fixedIps === undefined ? addressesAtCreation(fleet, id, doc) : portAddresses(fleet, id, fixedIps);
+  if (!topologyOf(fleet).hasSubnets(id)) return networkWithoutSubnet(id);
+  const addresses =
+    fixedIps === undefined ? pickInitialAddresses(fleet, id, doc) : resolveRequestedAddresses(fleet, id, fixedIps);
   if (isRefusal(addresses)) return addresses;
   return {
-    ipAllocation: allocationOf(fleet, id, doc, fixedIps !== undefined),
+    ipAllocation: ipAllocationOf(fleet, id, doc, fixedIps !== undefined),
     addresses: [...addresses],
   };
 }
 
-function withoutSubnet(network: string): Refusal {
+function networkWithoutSubnet(network: string): Refusal {
   const message = `Network "${network}" has no subnet, so the port would get no address. Create a subnet first, or ask for none with an empty list.`;
   return invalid('network-without-subnet', message, { field: '/network', facts: { network } });
 }
@@ -102,7 +103,9 @@ function securityProblem(
   { id, doc }: { readonly id: string; readonly doc: Pick<Network, 'portSecurity'> },
   { portSecurity = doc.portSecurity, securityGroups = [] }: Pick<CreatePort, 'portSecurity' | 'securityGroups'>,
 ): Refusal | undefined {
-  return portSecurity || securityGroups.length === 0 ? undefined : groupsWithoutSecurity(id, '/securityGroups');
+  return portSecurity || securityGroups.length === 0
+    ? undefined
+    : securityGroupsWithoutPortSecurity(id, '/securityGroups');
 }
 
 /** The lowest bit of the first octet. */
@@ -140,8 +143,8 @@ export interface EditPort {
 
 export function editPort(fleet: FleetReader, { id, edit, by, nowMs }: EditPort): Decision<{ readonly id: string }> {
   const stored = fleet.get(PORT, idOf(PORT, id));
-  if (stored === undefined) return refuse(unknown('port', id));
-  if (stored.doc.state === 'releasing') return refuse(releasing(id));
+  if (stored === undefined) return refuse(unknownResource('port', id));
+  if (stored.doc.state === 'releasing') return refuse(portReleasing(id));
   const { name, qosPolicy, dnsName, securityGroups, ...rest } = { ...stored.doc, ...edit };
   const port: Port = {
     ...rest,
@@ -163,6 +166,6 @@ function dnsProblem(id: string, { instance, dnsName }: Port): Refusal | undefine
   return invalid('dns-name-mismatch', message, { field: '/dnsName', facts: { port: id, instance, dnsName } });
 }
 
-export function releasing(id: string): Refusal {
+export function portReleasing(id: string): Refusal {
   return conflict('port-releasing', `Port "${id}" is being deleted.`, { facts: { port: id } });
 }

@@ -2,7 +2,7 @@
 import { idOf, put, remove, type FleetReader, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { QUOTA, type Limits, type Quota } from './quota.ts';
-import { unknown } from './refusal.ts';
+import { unknownResource } from './refusal.ts';
 
 export interface SetQuota {
   readonly project: string;
@@ -19,5 +19,5 @@ export function setQuota(_fleet: FleetReader, { project, limits, by, nowMs }: Se
 
 export function deleteQuota(fleet: FleetReader, { id }: { readonly id: string }): Decision<Stored<'quota', Quota>> {
   const stored = fleet.get(QUOTA, idOf(QUOTA, id));
-  return stored === undefined ? refuse(unknown('quota', id)) : accept([remove(QUOTA, stored.id)], stored);
+  return stored === undefined ? refuse(unknownResource('quota', id)) : accept([remove(QUOTA, stored.id)], stored);
 }

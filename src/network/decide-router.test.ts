@@ -6,20 +6,20 @@ import { deleteNetwork, editNetwork } from './decide-network.ts';
 import { createRouter, deleteRouter, editRouter, type CreateRouter, type EditRouter } from './decide-router.ts';
 import { createSubnet, deleteSubnet, editSubnet } from './decide-subnet.ts';
 import { PORT } from './model.ts';
-import { accepted, commit, network, portDoc, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, commit, network, portDoc, subnet, WHO } from './network-fixture.ts';
 import { deletePort } from './port-delete.ts';
 import { QUOTA } from './quota.ts';
-import { ASKER, makeRouter, outsideWorld, routerDoc, wrongOutside } from './router-fixture.ts';
+import { REQUESTER, makeRouter, externalWorld, routerDoc, faultyExternalWorld } from './router-fixture.ts';
 import { stockOf } from './stock.ts';
 
 const make = (fleet: Fleet, facts: Partial<CreateRouter>): Decision<unknown> =>
-  createRouter(fleet, { name: 'edge', ...ASKER, ...facts });
+  createRouter(fleet, { name: 'edge', ...REQUESTER, ...facts });
 
 const edit = (fleet: Fleet, facts: EditRouter['edit'], more: Partial<EditRouter> = {}): Decision<unknown> =>
-  editRouter(fleet, { id: 'edge', ...ASKER, portId: 'out-2', edit: facts, ...more });
+  editRouter(fleet, { id: 'edge', ...REQUESTER, portId: 'out-2', edit: facts, ...more });
 
 /** Of a refusal what programs and people are told. */
-function told(decision: Decision<unknown>): unknown {
+function describeDecision(decision: Decision<unknown>): unknown {
   if (decision.kind !== 'refuse') return 'accepted';
   const { kind, code, field = '', message } = decision.refusal;
   return `${kind} ${code} ${field}: ${message}`;
@@ -29,7 +29,7 @@ const free = (fleet: Fleet): bigint => stockOf(fleet).free('network:ext', 4);
 
 describe('creating routers', () => {
   test('one that leads nowhere yet', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     expect(makeRouter(fleet, { name: 'edge' })).toEqual({
       name: 'edge',
       project: 'default',
@@ -41,7 +41,7 @@ describe('creating routers', () => {
   });
 
   test('one with subnets and a way out: its address is a port of its own, in the same commit', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     const subnets = ['lan-v4', 'lan-v6', 'dmz-v4'];
     const router = makeRouter(fleet, { name: 'edge', subnets, externalNetwork: 'ext', portId: 'nat' });
     expect(router).toMatchObject({
@@ -60,7 +60,7 @@ describe('creating routers', () => {
   });
 
   test('one with the address that was asked for, in whatever spelling', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     const router = makeRouter(fleet, { name: 'edge', externalNetwork: 'six', natAddress: '2001:DB8:0::5' });
     expect(router.nat?.ip).toBe('2001:db8::5');
   });
@@ -70,17 +70,17 @@ describe('creating routers', () => {
     ['IPv4 where there is both', 'both', '192.0.2.2'],
     ['the first segment that has one', 'racks', '192.0.2.2'],
   ])('the address is %s', (_name, externalNetwork, ip) => {
-    expect(makeRouter(wrongOutside(), { name: 'edge', externalNetwork }).nat?.ip).toBe(ip);
+    expect(makeRouter(faultyExternalWorld(), { name: 'edge', externalNetwork }).nat?.ip).toBe(ip);
   });
 
   test('the next segment gives one when the first has none left', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     makeRouter(fleet, { name: 'first', externalNetwork: 'racks' });
     expect(makeRouter(fleet, { name: 'second', externalNetwork: 'racks' }).nat?.ip).toBe('192.0.2.10');
   });
 
   test('an administrator uses what is another project’s', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     expect(makeRouter(fleet, { name: 'edge', externalNetwork: 'theirs', admin: true }).nat?.ip).toBe('198.51.100.2');
   });
 
@@ -151,9 +151,9 @@ describe('creating routers', () => {
       'invalid subnet-is-outside /subnets/0: Subnet "ext-v4" is one of the external network "ext" itself. What is behind a router is inside.',
     ],
   ])('refused: %s', (_name, facts, sentence) => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     makeRouter(fleet, { name: 'old', subnets: ['lan-2'], externalNetwork: 'ext' });
-    expect(told(make(fleet, facts))).toBe(sentence);
+    expect(describeDecision(make(fleet, facts))).toBe(sentence);
   });
 
   test.each<[string, Partial<CreateRouter>, string]>([
@@ -183,41 +183,41 @@ describe('creating routers', () => {
       'conflict subnets-overlap /subnets/0: Subnet "inside-v4" (10.0.0.0/24) overlaps with subnet "near-v4" (10.0.0.128/25). A router cannot tell them apart; put one of them behind another router.',
     ],
   ])('refused: %s', (_name, facts, sentence) => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     commit(fleet, [network('near', { external: true, shared: true }), subnet('near-v4', 'near', '10.0.0.128/25')]);
-    expect(told(make(fleet, facts))).toBe(sentence);
+    expect(describeDecision(make(fleet, facts))).toBe(sentence);
   });
 
   test('refused: no address outside is free', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     for (const name of ['a', 'b', 'c', 'd']) makeRouter(fleet, { name, externalNetwork: 'ext' });
-    expect(told(make(fleet, { externalNetwork: 'ext' }))).toBe(
+    expect(describeDecision(make(fleet, { externalNetwork: 'ext' }))).toBe(
       'conflict addresses-exhausted /externalNetwork: No IPv4 address of network "ext" is free. Give it a larger pool, or delete ports that are not used.',
     );
-    expect(told(make(fleet, { subnets: ['lan-v4'] }))).toBe('accepted');
+    expect(describeDecision(make(fleet, { subnets: ['lan-v4'] }))).toBe('accepted');
   });
 
   test('refused: more ports than the project may have', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     commit(fleet, [
       put(QUOTA, idOf(QUOTA, 'default'), { project: 'default', ports: 3, changedBy: 't', changedAtMs: 0 }),
     ]);
     makeRouter(fleet, { name: 'first', externalNetwork: 'ext' });
-    expect(told(make(fleet, { externalNetwork: 'ext' }))).toMatch(/^conflict quota-exceeded /);
-    expect(told(make(fleet, {}))).toBe('accepted');
+    expect(describeDecision(make(fleet, { externalNetwork: 'ext' }))).toMatch(/^conflict quota-exceeded /);
+    expect(describeDecision(make(fleet, {}))).toBe('accepted');
     // Another address in place of the one that it has is not one more.
-    expect(told(edit(fleet, { natAddress: '203.0.113.5' }, { id: 'first' }))).toBe('accepted');
+    expect(describeDecision(edit(fleet, { natAddress: '203.0.113.5' }, { id: 'first' }))).toBe('accepted');
   });
 
   test('refused: more subnets than a router takes', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     const names = Array.from({ length: 65 }, (_, at) => `many-${at}`);
     commit(
       fleet,
       names.map((name, at) => subnet(name, 'bare', `10.8.${at}.0/24`)),
     );
     makeRouter(fleet, { name: 'edge', subnets: names.slice(0, 64) });
-    expect(told(edit(fleet, { addSubnets: ['many-64'] }))).toBe(
+    expect(describeDecision(edit(fleet, { addSubnets: ['many-64'] }))).toBe(
       'conflict router-full : Router "edge" would have 65 subnets, and at most 64 are possible. Make another router.',
     );
   });
@@ -225,46 +225,46 @@ describe('creating routers', () => {
 
 describe('editing routers', () => {
   function edged(): Fleet {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     makeRouter(fleet, { name: 'edge', subnets: ['lan-v4'], externalNetwork: 'ext', portId: 'nat' });
     return fleet;
   }
 
   test('subnets come and go; one that is there may be named again', () => {
     const fleet = edged();
-    accepted(fleet, edit(fleet, { addSubnets: ['dmz-v4', 'lan-v4'] }));
+    commitAccepted(fleet, edit(fleet, { addSubnets: ['dmz-v4', 'lan-v4'] }));
     expect(routerDoc(fleet, 'edge')).toMatchObject({
       subnets: ['lan-v4', 'dmz-v4'],
       nat: { port: 'nat', ip: '203.0.113.2' },
     });
-    accepted(fleet, edit(fleet, { removeSubnets: ['lan-v4'] }));
+    commitAccepted(fleet, edit(fleet, { removeSubnets: ['lan-v4'] }));
     expect(routerDoc(fleet, 'edge').subnets).toEqual(['dmz-v4']);
   });
 
   test('a subnet that is taken from one router can be put behind another', () => {
     const fleet = edged();
-    accepted(fleet, edit(fleet, { removeSubnets: ['lan-v4'] }));
+    commitAccepted(fleet, edit(fleet, { removeSubnets: ['lan-v4'] }));
     expect(makeRouter(fleet, { name: 'next', subnets: ['lan-v4'] }).subnets).toEqual(['lan-v4']);
   });
 
   test('the way out is cleared with its port, and set again', () => {
     const fleet = edged();
-    accepted(fleet, edit(fleet, { externalNetwork: null }));
+    commitAccepted(fleet, edit(fleet, { externalNetwork: null }));
     expect(routerDoc(fleet, 'edge')).not.toHaveProperty('nat');
     expect(routerDoc(fleet, 'edge')).not.toHaveProperty('externalNetwork');
     expect(fleet.get(PORT, idOf(PORT, 'nat'))).toBeUndefined();
     expect(free(fleet)).toBe(4n);
-    accepted(fleet, edit(fleet, { externalNetwork: 'ext', natAddress: '203.0.113.4' }));
+    commitAccepted(fleet, edit(fleet, { externalNetwork: 'ext', natAddress: '203.0.113.4' }));
     expect(routerDoc(fleet, 'edge').nat).toEqual({ port: 'out-2', ip: '203.0.113.4' });
     expect(portDoc(fleet, 'out-2').addresses[0]?.chosenBy).toBe('user');
   });
 
   test('the same way out again changes no address; another address takes the place of the old one', () => {
     const fleet = edged();
-    accepted(fleet, edit(fleet, { externalNetwork: 'ext' }));
-    accepted(fleet, edit(fleet, { natAddress: '203.0.113.2' }));
+    commitAccepted(fleet, edit(fleet, { externalNetwork: 'ext' }));
+    commitAccepted(fleet, edit(fleet, { natAddress: '203.0.113.2' }));
     expect(routerDoc(fleet, 'edge').nat).toEqual({ port: 'nat', ip: '203.0.113.2' });
-    accepted(fleet, edit(fleet, { natAddress: '203.0.113.5' }));
+    commitAccepted(fleet, edit(fleet, { natAddress: '203.0.113.5' }));
     expect(routerDoc(fleet, 'edge').nat).toEqual({ port: 'out-2', ip: '203.0.113.5' });
     expect(free(fleet)).toBe(3n);
   });
@@ -272,7 +272,7 @@ describe('editing routers', () => {
   test('another network outside takes the place of the old one', () => {
     const fleet = edged();
     commit(fleet, [network('ext-2', { external: true, shared: true }), subnet('ext-2-v4', 'ext-2', '192.0.2.0/29')]);
-    accepted(fleet, edit(fleet, { externalNetwork: 'ext-2' }));
+    commitAccepted(fleet, edit(fleet, { externalNetwork: 'ext-2' }));
     expect(routerDoc(fleet, 'edge')).toMatchObject({ externalNetwork: 'ext-2', nat: { ip: '192.0.2.2' } });
     expect(free(fleet)).toBe(4n);
   });
@@ -326,65 +326,71 @@ describe('editing routers', () => {
   ])('refused: %s', (_name, facts, sentence) => {
     const fleet = edged();
     makeRouter(fleet, { name: 'old', subnets: ['lan-2'] });
-    expect(told(edit(fleet, facts))).toBe(sentence);
+    expect(describeDecision(edit(fleet, facts))).toBe(sentence);
   });
 
   test('refused: a router that is not there', () => {
-    expect(told(edit(outsideWorld(), { addSubnets: ['lan-v4'] }))).toBe(
+    expect(describeDecision(edit(externalWorld(), { addSubnets: ['lan-v4'] }))).toBe(
       'not-found unknown-router : There is no router "edge". List them with "muster routers list".',
     );
-    expect(told(deleteRouter(outsideWorld(), { id: 'edge' }))).toMatch(/^not-found unknown-router /);
+    expect(describeDecision(deleteRouter(externalWorld(), { id: 'edge' }))).toMatch(/^not-found unknown-router /);
   });
 
   test('refused: what a floating address leads through stays; the rest may go', () => {
     const fleet = edged();
-    accepted(fleet, edit(fleet, { addSubnets: ['dmz-v4'] }));
-    const asked = { ...ASKER, id: 'f', portId: 'fp', network: 'ext', port: 'web' };
-    accepted(fleet, createFloatingAddress(fleet, asked));
+    commitAccepted(fleet, edit(fleet, { addSubnets: ['dmz-v4'] }));
+    const asked = { ...REQUESTER, id: 'f', portId: 'fp', network: 'ext', port: 'web' };
+    commitAccepted(fleet, createFloatingAddress(fleet, asked));
     const sentence =
       'conflict router-has-floating-addresses : Floating addresses lead through router "edge" to what it would lose: 203.0.113.3. Disassociate them first.';
-    expect(told(edit(fleet, { removeSubnets: ['lan-v4'] }))).toBe(sentence);
-    expect(told(edit(fleet, { externalNetwork: null }))).toBe(sentence);
-    expect(told(deleteRouter(fleet, { id: 'edge' }))).toBe(sentence);
-    expect(told(edit(fleet, { removeSubnets: ['dmz-v4'] }))).toBe('accepted');
-    expect(told(edit(fleet, { natAddress: '203.0.113.5' }))).toBe('accepted');
+    expect(describeDecision(edit(fleet, { removeSubnets: ['lan-v4'] }))).toBe(sentence);
+    expect(describeDecision(edit(fleet, { externalNetwork: null }))).toBe(sentence);
+    expect(describeDecision(deleteRouter(fleet, { id: 'edge' }))).toBe(sentence);
+    expect(describeDecision(edit(fleet, { removeSubnets: ['dmz-v4'] }))).toBe('accepted');
+    expect(describeDecision(edit(fleet, { natAddress: '203.0.113.5' }))).toBe('accepted');
   });
 });
 
 describe('deleting', () => {
   test('a router goes with its address', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     makeRouter(fleet, { name: 'edge', subnets: ['lan-v4'], externalNetwork: 'ext', portId: 'nat' });
-    expect(accepted(fleet, deleteRouter(fleet, { id: 'edge' })).id).toBe('edge');
+    expect(commitAccepted(fleet, deleteRouter(fleet, { id: 'edge' })).id).toBe('edge');
     expect(fleet.get(PORT, idOf(PORT, 'nat'))).toBeUndefined();
     expect(free(fleet)).toBe(4n);
-    accepted(fleet, deleteSubnet(fleet, { id: 'lan-2' }));
+    commitAccepted(fleet, deleteSubnet(fleet, { id: 'lan-2' }));
   });
 
   test('what a router stands on stays', () => {
-    const fleet = outsideWorld();
+    const fleet = externalWorld();
     makeRouter(fleet, { name: 'edge', subnets: ['dmz-v4'], externalNetwork: 'ext', portId: 'nat' });
     const op = { operation: 'op-1' as never, ...WHO };
-    expect(told(deletePort(fleet, { id: 'nat', ...op }))).toMatchInlineSnapshot(
+    expect(describeDecision(deletePort(fleet, { id: 'nat', ...op }))).toMatchInlineSnapshot(
       `"conflict port-used : Port "nat" is where router "edge" has its address from. Clear its external network, or delete it, with "muster routers"."`,
     );
-    expect(told(deleteSubnet(fleet, { id: 'dmz-v4' }))).toMatchInlineSnapshot(
+    expect(describeDecision(deleteSubnet(fleet, { id: 'dmz-v4' }))).toMatchInlineSnapshot(
       `"conflict subnet-behind-router : Subnet "dmz-v4" is behind router "edge", so it stays. Take it away from there first: muster routers edit edge --remove-subnet dmz-v4"`,
     );
-    expect(told(deleteSubnet(fleet, { id: 'ext-v4' }))).toMatch(/^conflict subnet-in-use /);
-    expect(told(deleteNetwork(fleet, { id: 'ext' }))).toMatchInlineSnapshot(
+    expect(describeDecision(deleteSubnet(fleet, { id: 'ext-v4' }))).toMatch(/^conflict subnet-in-use /);
+    expect(describeDecision(deleteNetwork(fleet, { id: 'ext' }))).toMatchInlineSnapshot(
       `"conflict network-in-use : Network "ext" is the way out of a router. Take it from them first."`,
     );
     const who = { admin: true, ...WHO };
-    expect(told(editNetwork(fleet, { id: 'ext', edit: { external: false }, ...who }))).toMatchInlineSnapshot(
+    expect(
+      describeDecision(editNetwork(fleet, { id: 'ext', edit: { external: false }, ...who })),
+    ).toMatchInlineSnapshot(
       `"conflict network-leads-outside /external: Network "ext" is where routers (1) and floating addresses (0) have their address from, so it stays external. Take these away first."`,
     );
-    expect(told(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: null }, ...WHO }))).toMatchInlineSnapshot(
+    expect(
+      describeDecision(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: null }, ...WHO })),
+    ).toMatchInlineSnapshot(
       `"conflict subnet-behind-router /gateway: Subnet "dmz-v4" is behind router "edge", so it keeps a gateway. Take it away from there first: muster routers edit edge --remove-subnet dmz-v4"`,
     );
-    expect(told(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: '10.5.0.9' }, ...WHO }))).toBe('accepted');
+    expect(describeDecision(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: '10.5.0.9' }, ...WHO }))).toBe(
+      'accepted',
+    );
     const near = { name: 'near', network: 'ext', cidr: '10.5.0.0/25', ...WHO };
-    expect(told(createSubnet(fleet, near))).toMatchInlineSnapshot(
+    expect(describeDecision(createSubnet(fleet, near))).toMatchInlineSnapshot(
       `"conflict cidr-overlaps /cidr: 10.5.0.0/25 overlaps with 10.5.0.0/24 of subnet "dmz-v4" behind router "edge", which leads to this network. Choose another range."`,
     );
   });

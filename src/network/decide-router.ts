@@ -2,11 +2,11 @@
 // in one commit. Nothing is taken away that a floating address leads through.
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { taken } from './decide-network.ts';
+import { nameTaken } from './decide-network.ts';
 import { canonicalIp } from './ip.ts';
 import { DEFAULT_PROJECT, PORT } from './model.ts';
-import { addressOutside, type MadeOutside } from './outside.ts';
-import { conflict, invalid, isRefusal, unknown } from './refusal.ts';
+import { allocateExternalAddress, type AllocatedExternalAddress } from './outside.ts';
+import { conflict, invalid, isRefusal, unknownResource } from './refusal.ts';
 import {
   FLOATING_ADDRESSES_BY_ROUTER,
   ROUTER,
@@ -15,9 +15,9 @@ import {
   type StoredRouter,
 } from './router-model.ts';
 import { subnetsProblem } from './router-subnets.ts';
-import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
+import { allocateTunnelKey, releaseTunnelKey } from './tunnel-key.ts';
 
-interface Asker {
+interface Requester {
   /** For the port outside, should it need one. */
   readonly portId: string;
   readonly admin: boolean;
@@ -25,7 +25,7 @@ interface Asker {
   readonly nowMs: number;
 }
 
-export interface CreateRouter extends Asker {
+export interface CreateRouter extends Requester {
   readonly name: string;
   readonly project?: string;
   readonly subnets?: readonly string[];
@@ -39,14 +39,14 @@ const FIELDS = { network: '/externalNetwork', ip: '/natAddress' };
 export function createRouter(fleet: FleetReader, command: CreateRouter): Decision<{ readonly id: string }> {
   const { name, project = DEFAULT_PROJECT, subnets = [], externalNetwork, natAddress, admin } = command;
   const id = idOf(ROUTER, name);
-  if (fleet.get(ROUTER, id) !== undefined) return refuse(taken('router', name));
-  if (natAddress !== undefined && externalNetwork === undefined) return refuse(natWithoutNetwork());
+  if (fleet.get(ROUTER, id) !== undefined) return refuse(nameTaken('router', name));
+  if (natAddress !== undefined && externalNetwork === undefined) return refuse(natAddressWithoutNetwork());
   const fieldOf = (subnet: string): string => `/subnets/${subnets.indexOf(subnet)}`;
   const behind = { router: name, project, admin, subnets, externalNetwork, fieldOf };
   const outside =
     externalNetwork === undefined
       ? undefined
-      : routerOutside(fleet, { ...command, project, router: name, network: externalNetwork, ip: natAddress });
+      : allocateNatAddress(fleet, { ...command, project, router: name, network: externalNetwork, ip: natAddress });
   if (outside !== undefined && isRefusal(outside)) return refuse(outside);
   const problem = subnetsProblem(fleet, behind);
   if (problem !== undefined) return refuse(problem);
@@ -54,15 +54,15 @@ export function createRouter(fleet: FleetReader, command: CreateRouter): Decisio
     name,
     project,
     subnets: [...subnets],
-    ...wayOut(externalNetwork, outside),
+    ...externalFields(externalNetwork, outside),
     changedBy: command.by,
     changedAtMs: command.nowMs,
   };
-  const key = newTunnelKey(fleet, { for: 'router', id });
+  const key = allocateTunnelKey(fleet, { for: 'router', id });
   return accept([put(ROUTER, id, router), key, ...(outside === undefined ? [] : [outside.change])], { id });
 }
 
-interface OutsideOfRouter extends Asker {
+interface NatAddressRequest extends Requester {
   readonly router: string;
   readonly project: string;
   readonly network: string;
@@ -70,23 +70,26 @@ interface OutsideOfRouter extends Asker {
   readonly replaces?: boolean;
 }
 
-function routerOutside(fleet: FleetReader, { router, ...ask }: OutsideOfRouter): MadeOutside | Refusal {
-  return addressOutside(fleet, { ...ask, usedBy: { kind: 'router', id: router }, fields: FIELDS });
+function allocateNatAddress(
+  fleet: FleetReader,
+  { router, ...ask }: NatAddressRequest,
+): AllocatedExternalAddress | Refusal {
+  return allocateExternalAddress(fleet, { ...ask, usedBy: { kind: 'router', id: router }, fields: FIELDS });
 }
 
-function wayOut(
+function externalFields(
   externalNetwork: string | undefined,
-  made: MadeOutside | undefined,
+  made: AllocatedExternalAddress | undefined,
 ): Pick<Router, 'externalNetwork' | 'nat'> {
-  return externalNetwork === undefined || made === undefined ? {} : { externalNetwork, nat: made.outside };
+  return externalNetwork === undefined || made === undefined ? {} : { externalNetwork, nat: made.address };
 }
 
-function natWithoutNetwork(): Refusal {
+function natAddressWithoutNetwork(): Refusal {
   const message = 'A router without an external network has no address outside. Name the network as well.';
   return invalid('nat-address-without-network', message, { field: '/natAddress' });
 }
 
-export interface EditRouter extends Asker {
+export interface EditRouter extends Requester {
   readonly id: string;
   /** Only what is to change. What is behind the router already may be named again; null clears the external network. */
   readonly edit: {
@@ -100,25 +103,25 @@ export interface EditRouter extends Asker {
 export function editRouter(fleet: FleetReader, command: EditRouter): Decision<{ readonly id: string }> {
   const { id, edit, admin, by, nowMs } = command;
   const stored = fleet.get(ROUTER, idOf(ROUTER, id));
-  if (stored === undefined) return refuse(unknown('router', id));
-  const subnets = editedSubnets(stored, edit);
+  if (stored === undefined) return refuse(unknownResource('router', id));
+  const subnets = applySubnetEdit(stored, edit);
   if (isRefusal(subnets)) return refuse(subnets);
-  const way = editedWayOut(fleet, stored, command);
-  if (isRefusal(way)) return refuse(way);
+  const external = applyExternalEdit(fleet, stored, command);
+  if (isRefusal(external)) return refuse(external);
   const { project, subnets: before, externalNetwork: _, nat: __, ...rest } = stored.doc;
   const { addSubnets = [] } = edit;
   const fieldOf = (subnet: string): string | undefined =>
     before.includes(subnet) ? undefined : `/addSubnets/${addSubnets.indexOf(subnet)}`;
-  const { externalNetwork } = way.to;
+  const { externalNetwork } = external.to;
   const problem =
-    floatingProblem(fleet, stored, { subnets, externalNetwork }) ??
+    floatingAddressesProblem(fleet, stored, { subnets, externalNetwork }) ??
     subnetsProblem(fleet, { router: id, project, admin, subnets, externalNetwork, fieldOf });
   if (problem !== undefined) return refuse(problem);
-  const router: Router = { ...rest, project, subnets, ...way.to, changedBy: by, changedAtMs: nowMs };
-  return accept([put(ROUTER, stored.id, router), ...way.changes], { id });
+  const router: Router = { ...rest, project, subnets, ...external.to, changedBy: by, changedAtMs: nowMs };
+  return accept([put(ROUTER, stored.id, router), ...external.changes], { id });
 }
 
-function editedSubnets(
+function applySubnetEdit(
   { id, doc }: StoredRouter,
   { addSubnets = [], removeSubnets = [] }: EditRouter['edit'],
 ): string[] | Refusal {
@@ -136,32 +139,32 @@ function editedSubnets(
   return [...new Set([...kept, ...addSubnets])];
 }
 
-interface WayOut {
+interface ExternalEdit {
   readonly to: Pick<Router, 'externalNetwork' | 'nat'>;
   readonly changes: readonly Change[];
 }
 
 /** The network and the address outside as they are to be, with the port that is made and the one that goes. */
-function editedWayOut(fleet: FleetReader, { id, doc }: StoredRouter, command: EditRouter): WayOut | Refusal {
+function applyExternalEdit(fleet: FleetReader, { id, doc }: StoredRouter, command: EditRouter): ExternalEdit | Refusal {
   const { edit } = command;
   const network = edit.externalNetwork === undefined ? doc.externalNetwork : (edit.externalNetwork ?? undefined);
   const old = doc.nat === undefined ? [] : [remove(PORT, idOf(PORT, doc.nat.port))];
   if (network === undefined) {
-    return edit.natAddress === undefined ? { to: {}, changes: old } : natWithoutNetwork();
+    return edit.natAddress === undefined ? { to: {}, changes: old } : natAddressWithoutNetwork();
   }
   const ip = edit.natAddress;
   const stays = network === doc.externalNetwork && (ip === undefined || canonicalIp(ip) === doc.nat?.ip);
   if (stays && doc.nat !== undefined) return { to: { externalNetwork: network, nat: doc.nat }, changes: [] };
   const replaces = doc.nat !== undefined;
-  const made = routerOutside(fleet, { ...command, project: doc.project, router: id, network, ip, replaces });
-  return isRefusal(made) ? made : { to: wayOut(network, made), changes: [made.change, ...old] };
+  const made = allocateNatAddress(fleet, { ...command, project: doc.project, router: id, network, ip, replaces });
+  return isRefusal(made) ? made : { to: externalFields(network, made), changes: [made.change, ...old] };
 }
 
 /** So many are named; a count tells of the rest. */
 const NAMED_MAX = 10;
 
 /** What floating addresses lead through stays: the subnets that they lead to, and the network that they are on. */
-function floatingProblem(
+function floatingAddressesProblem(
   fleet: FleetReader,
   { id, doc }: StoredRouter,
   after?: { readonly subnets: readonly string[]; readonly externalNetwork: string | undefined },
@@ -170,7 +173,7 @@ function floatingProblem(
   const isTurned = after === undefined || after.externalNetwork !== doc.externalNetwork;
   if (removed.length === 0 && !isTurned) return undefined;
   const stuck = [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, id)].filter(
-    (floating) => isTurned || removed.includes(subnetOf(fleet, floating) ?? ''),
+    (floating) => isTurned || removed.includes(insideSubnetOf(fleet, floating) ?? ''),
   );
   if (stuck.length === 0) return undefined;
   const named = stuck.slice(0, NAMED_MAX).map((one) => one.doc.outside.ip);
@@ -180,7 +183,7 @@ function floatingProblem(
   return conflict('router-has-floating-addresses', message, { facts });
 }
 
-function subnetOf(fleet: FleetReader, { doc: { inside } }: StoredFloatingAddress): string | undefined {
+function insideSubnetOf(fleet: FleetReader, { doc: { inside } }: StoredFloatingAddress): string | undefined {
   if (inside === undefined) return undefined;
   const port = fleet.get(PORT, idOf(PORT, inside.port))?.doc;
   return port?.addresses.find(({ ip }) => ip === inside.ip)?.subnet;
@@ -188,13 +191,13 @@ function subnetOf(fleet: FleetReader, { doc: { inside } }: StoredFloatingAddress
 
 export function deleteRouter(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredRouter> {
   const stored = fleet.get(ROUTER, idOf(ROUTER, id));
-  if (stored === undefined) return refuse(unknown('router', id));
-  const problem = floatingProblem(fleet, stored);
+  if (stored === undefined) return refuse(unknownResource('router', id));
+  const problem = floatingAddressesProblem(fleet, stored);
   if (problem !== undefined) return refuse(problem);
   const { nat } = stored.doc;
   const port = nat === undefined ? [] : [remove(PORT, idOf(PORT, nat.port))];
   return accept(
-    [remove(ROUTER, stored.id), ...withoutTunnelKey(fleet, { for: 'router', id: stored.id }), ...port],
+    [remove(ROUTER, stored.id), ...releaseTunnelKey(fleet, { for: 'router', id: stored.id }), ...port],
     stored,
   );
 }

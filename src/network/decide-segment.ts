@@ -1,11 +1,11 @@
 // Deciding on segments: create and delete. Nothing of a segment is edited: hosts and subnets hang on all of it.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { taken } from './decide-network.ts';
-import { PORTS_BY_SEGMENT, SEGMENT, SEGMENTS_BY_WIRE, wireOf, type Segment } from './model.ts';
-import { conflict, invalid, unknown } from './refusal.ts';
+import { nameTaken } from './decide-network.ts';
+import { PORTS_BY_SEGMENT, SEGMENT, SEGMENTS_BY_SEGMENTATION, segmentationKey, type Segment } from './model.ts';
+import { conflict, invalid, unknownResource } from './refusal.ts';
 import { findNetwork, topologyOf, type StoredSegment } from './topology.ts';
-import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
+import { allocateTunnelKey, releaseTunnelKey } from './tunnel-key.ts';
 
 export interface CreateSegment extends Omit<Segment, 'dynamic' | 'changedBy' | 'changedAtMs'> {
   readonly dynamic?: boolean;
@@ -18,17 +18,18 @@ const VLAN_MAX = 4094;
 export function createSegment(fleet: FleetReader, command: CreateSegment): Decision<Segment> {
   const { by, nowMs, ...said } = command;
   const id = idOf(SEGMENT, said.name);
-  if (fleet.get(SEGMENT, id) !== undefined) return refuse(taken('segment', id));
-  if (findNetwork(fleet, said.network) === undefined) return refuse(unknown('network', said.network, '/network'));
+  if (fleet.get(SEGMENT, id) !== undefined) return refuse(nameTaken('segment', id));
+  if (findNetwork(fleet, said.network) === undefined)
+    return refuse(unknownResource('network', said.network, '/network'));
   const segment: Segment = { dynamic: false, ...said, changedBy: by, changedAtMs: nowMs };
-  const problem = wireProblem(segment) ?? wireTaken(fleet, segment);
+  const problem = segmentTypeProblem(segment) ?? segmentationTaken(fleet, segment);
   if (problem !== undefined) return refuse(problem);
-  const wished = segment.type === 'vxlan' ? segment.segmentationId : undefined;
-  return accept([put(SEGMENT, id, segment), newTunnelKey(fleet, { for: 'segment', id }, wished)], segment);
+  const requestedKey = segment.type === 'vxlan' ? segment.segmentationId : undefined;
+  return accept([put(SEGMENT, id, segment), allocateTunnelKey(fleet, { for: 'segment', id }, requestedKey)], segment);
 }
 
 /** What the type of a segment asks for: flat and VLAN lie on a physical network, tunnels on none. */
-function wireProblem({ type, physicalNetwork, segmentationId }: Segment): Refusal | undefined {
+function segmentTypeProblem({ type, physicalNetwork, segmentationId }: Segment): Refusal | undefined {
   const physical = type === 'flat' || type === 'vlan';
   if (physical && physicalNetwork === undefined) {
     const message = `A ${type} segment lies on a physical network. Name the one that its hosts report.`;
@@ -51,9 +52,9 @@ function wireProblem({ type, physicalNetwork, segmentationId }: Segment): Refusa
 }
 
 /** One physical network carries one flat segment, and each VLAN once; a tunnel's number is used once. */
-function wireTaken(fleet: FleetReader, segment: Segment): Refusal | undefined {
+function segmentationTaken(fleet: FleetReader, segment: Segment): Refusal | undefined {
   if (segment.type !== 'flat' && segment.segmentationId === undefined) return undefined;
-  for (const other of fleet.find(SEGMENTS_BY_WIRE, wireOf(segment))) {
+  for (const other of fleet.find(SEGMENTS_BY_SEGMENTATION, segmentationKey(segment))) {
     const message = `Segment "${other.id}" of network "${other.doc.network}" is the same wire. Choose another physical network or segmentation id.`;
     const field = segment.type === 'flat' ? '/physicalNetwork' : '/segmentationId';
     return conflict('segmentation-taken', message, { field, facts: { segment: other.id } });
@@ -63,7 +64,7 @@ function wireTaken(fleet: FleetReader, segment: Segment): Refusal | undefined {
 
 export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredSegment> {
   const stored = fleet.get(SEGMENT, idOf(SEGMENT, id));
-  if (stored === undefined) return refuse(unknown('segment', id));
+  if (stored === undefined) return refuse(unknownResource('segment', id));
   const { network } = stored.doc;
   const subnets = topologyOf(fleet)
     .subnetsOf(network)
@@ -78,5 +79,5 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     const message = `Port "${port.id}" is bound on segment "${id}". Delete or move its instance first.`;
     return refuse(conflict('segment-in-use', message, { facts: { segment: id, port: port.id } }));
   }
-  return accept([remove(SEGMENT, stored.id), ...withoutTunnelKey(fleet, { for: 'segment', id })], stored);
+  return accept([remove(SEGMENT, stored.id), ...releaseTunnelKey(fleet, { for: 'segment', id })], stored);
 }

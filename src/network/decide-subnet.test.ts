@@ -3,7 +3,7 @@ import { idOf, type Fleet } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { createSubnet, deleteSubnet, editSubnet, type CreateSubnet, type EditSubnet } from './decide-subnet.ts';
 import { SUBNET, type Subnet } from './model.ts';
-import { accepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
 import { stockOf } from './stock.ts';
 
 /** `n` is plain, `r` is routed with one segment left, `c` could become routed. */
@@ -91,21 +91,21 @@ describe('creating subnets', () => {
     ['one without pools', { pools: [] }, { cidr: '192.0.2.0/24', gateway: '192.0.2.1', pools: [] }],
   ])('%s', (_name, facts, form) => {
     const fleet = world();
-    const { cidr, gateway, pools } = accepted(fleet, make(fleet, facts));
+    const { cidr, gateway, pools } = commitAccepted(fleet, make(fleet, facts));
     expect({ cidr, ...(gateway !== undefined && { gateway }), pools }).toEqual(form);
     expect(fleet.get(SUBNET, idOf(SUBNET, 'x'))?.doc.network).toBe('empty');
   });
 
   test('a routed network takes subnets on its segments, several on one', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, { network: 'r', segment: 'b' }));
-    accepted(fleet, make(fleet, { name: 'y', network: 'r', segment: 'b', cidr: '2001:db8::/64' }));
+    commitAccepted(fleet, make(fleet, { network: 'r', segment: 'b' }));
+    commitAccepted(fleet, make(fleet, { name: 'y', network: 'r', segment: 'b', cidr: '2001:db8::/64' }));
     expect(stockOf(fleet).versionsOf('segment:b')).toEqual([4, 6]);
   });
 
   test('other networks may use the same range', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, { cidr: '10.0.0.0/24' }));
+    commitAccepted(fleet, make(fleet, { cidr: '10.0.0.0/24' }));
   });
 
   test('scheduling-8: a mix of subnets with a segment and without is refused, either way', () => {
@@ -183,12 +183,12 @@ describe('editing subnets', () => {
   test('pools and gateway change alone', () => {
     const fleet = world();
     const pools = [{ first: '10.0.0.10', last: '10.0.0.19' }];
-    expect(accepted(fleet, edit(fleet, 's', { pools }))).toMatchObject({ gateway: '10.0.0.1', pools });
-    expect(accepted(fleet, edit(fleet, 's', { gateway: '10.0.0.254' }))).toMatchObject({
+    expect(commitAccepted(fleet, edit(fleet, 's', { pools }))).toMatchObject({ gateway: '10.0.0.1', pools });
+    expect(commitAccepted(fleet, edit(fleet, 's', { gateway: '10.0.0.254' }))).toMatchObject({
       gateway: '10.0.0.254',
       pools,
     });
-    const without = accepted(fleet, edit(fleet, 's', { gateway: null }));
+    const without = commitAccepted(fleet, edit(fleet, 's', { gateway: null }));
     expect(without.gateway).toBeUndefined();
     expect(stockOf(fleet).free('network:n', 4)).toBe(10n);
   });
@@ -196,7 +196,7 @@ describe('editing subnets', () => {
   test('held addresses outside the new pools stay held', () => {
     const fleet = world();
     commit(fleet, [port('p', 'n', { addresses: [{ ip: '10.0.0.50', subnet: 's', chosenBy: 'user' }] })]);
-    accepted(fleet, edit(fleet, 's', { pools: [{ first: '10.0.0.2', last: '10.0.0.3' }] }));
+    commitAccepted(fleet, edit(fleet, 's', { pools: [{ first: '10.0.0.2', last: '10.0.0.3' }] }));
     expect(stockOf(fleet).isFree('s', '10.0.0.50')).toBe(false);
     expect(stockOf(fleet).free('network:n', 4)).toBe(2n);
   });
@@ -204,11 +204,11 @@ describe('editing subnets', () => {
   test('a plain network becomes routed with its one segment and its one subnet (R1)', () => {
     const fleet = world();
     commit(fleet, [port('p', 'c', { addresses: [{ ip: '10.2.0.5', subnet: 'sc', chosenBy: 'create' }] })]);
-    expect(accepted(fleet, edit(fleet, 'sc', { segment: 'only' })).segment).toBe('only');
+    expect(commitAccepted(fleet, edit(fleet, 'sc', { segment: 'only' })).segment).toBe('only');
     expect(stockOf(fleet).figures('segment:only', 4)).toMatchObject({ total: 13n, held: 1n });
     expect(stockOf(fleet).figures('network:c', 4).total).toBe(0n);
     // Saying it again changes nothing of it.
-    accepted(fleet, edit(fleet, 'sc', { segment: 'only' }));
+    commitAccepted(fleet, edit(fleet, 'sc', { segment: 'only' }));
   });
 
   test.each<[string, string, string | undefined, [string, EditSubnet['edit']]]>([
@@ -248,7 +248,7 @@ describe('editing subnets', () => {
     expect(edit(fleet, 'sc', { pools })).toMatchObject({ refusal: { code: 'addresses-promised' } });
     expect(edit(fleet, 'sc', { segment: 'only' })).toMatchObject({ refusal: { code: 'addresses-promised' } });
     expect(deleteSubnet(fleet, { id: 'sc' })).toMatchObject({ refusal: { code: 'addresses-promised' } });
-    accepted(fleet, edit(fleet, 'sc', { pools: [{ first: '10.2.0.2', last: '10.2.0.4' }] }));
+    commitAccepted(fleet, edit(fleet, 'sc', { pools: [{ first: '10.2.0.2', last: '10.2.0.4' }] }));
     // A gateway inside the pool takes one of them.
     expect(edit(fleet, 'sc', { gateway: '10.2.0.3' })).toMatchObject({ refusal: { code: 'addresses-promised' } });
     // Looking into it left no trace.
@@ -259,7 +259,7 @@ describe('editing subnets', () => {
 describe('deleting subnets', () => {
   test('one that nobody has an address of is deleted', () => {
     const fleet = world();
-    accepted(fleet, deleteSubnet(fleet, { id: 's' }));
+    commitAccepted(fleet, deleteSubnet(fleet, { id: 's' }));
     expect(fleet.get(SUBNET, idOf(SUBNET, 's'))).toBeUndefined();
   });
 
@@ -289,13 +289,13 @@ describe('DHCP', () => {
 
   test('is off unless asked for, and turned on and off; other edits leave it as it is', () => {
     const fleet = world();
-    accepted(fleet, make(fleet, {}));
-    accepted(fleet, make(fleet, { name: 'y', cidr: '198.51.100.0/24', dhcp: true }));
+    commitAccepted(fleet, make(fleet, {}));
+    commitAccepted(fleet, make(fleet, { name: 'y', cidr: '198.51.100.0/24', dhcp: true }));
     expect([dhcpOf(fleet, 'x'), dhcpOf(fleet, 'y')]).toEqual([undefined, true]);
-    accepted(fleet, turn(fleet, true));
-    accepted(fleet, editSubnet(fleet, { id: 's', edit: { gateway: '10.0.0.9' }, ...WHO }));
+    commitAccepted(fleet, turn(fleet, true));
+    commitAccepted(fleet, editSubnet(fleet, { id: 's', edit: { gateway: '10.0.0.9' }, ...WHO }));
     expect(dhcpOf(fleet, 's')).toBe(true);
-    accepted(fleet, turn(fleet, false));
+    commitAccepted(fleet, turn(fleet, false));
     // Off has one spelling.
     expect(fleet.get(SUBNET, idOf(SUBNET, 's'))?.doc).not.toHaveProperty('dhcp');
   });
@@ -309,8 +309,8 @@ describe('DHCP', () => {
     };
     expect(make(world(), { cidr: '2001:db8::/64', dhcp: true })).toMatchObject({ refusal });
     const fleet = world();
-    accepted(fleet, make(fleet, { cidr: '2001:db8::/64', dhcp: false }));
+    commitAccepted(fleet, make(fleet, { cidr: '2001:db8::/64', dhcp: false }));
     expect(turn(fleet, true, 'x')).toMatchObject({ refusal });
-    accepted(fleet, turn(fleet, false, 'x'));
+    commitAccepted(fleet, turn(fleet, false, 'x'));
   });
 });

@@ -2,19 +2,19 @@
 // promised is taken away.
 import { idOf, runTrial, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { cidrOf, inUse } from './addresses.ts';
-import { taken } from './decide-network.ts';
+import { cidrOf, addressInUse } from './addresses.ts';
+import { nameTaken } from './decide-network.ts';
 import { canonicalIp, formatCidr, overlaps, parseCidr, type IpVersion } from './ip.ts';
 import { SUBNET, type Subnet } from './model.ts';
-import { conflict, invalid, isRefusal, unknown } from './refusal.ts';
+import { conflict, invalid, isRefusal, unknownResource } from './refusal.ts';
 import { ROUTERS_BY_SUBNET } from './router-model.ts';
-import { outsideOverlap } from './router-subnets.ts';
+import { externalOverlapProblem } from './router-subnets.ts';
 import { stockOf } from './stock.ts';
-import { cidrProblem, subnetForm, type AskedForm } from './subnet-form.ts';
+import { cidrProblem, resolveSubnetForm, type RequestedSubnetForm } from './subnet-form.ts';
 import { conversionProblem, segmentProblem } from './subnet-segment.ts';
 import { findNetwork, poolOf, topologyOf, type StoredSubnet } from './topology.ts';
 
-export interface CreateSubnet extends AskedForm {
+export interface CreateSubnet extends RequestedSubnetForm {
   readonly name: string;
   readonly network: string;
   readonly segment?: string;
@@ -27,15 +27,15 @@ export interface CreateSubnet extends AskedForm {
 export function createSubnet(fleet: FleetReader, command: CreateSubnet): Decision<Subnet> {
   const { name, network, segment, dhcp = false, by, nowMs } = command;
   const id = idOf(SUBNET, name);
-  if (fleet.get(SUBNET, id) !== undefined) return refuse(taken('subnet', name));
-  if (findNetwork(fleet, network) === undefined) return refuse(unknown('network', network, '/network'));
+  if (fleet.get(SUBNET, id) !== undefined) return refuse(nameTaken('subnet', name));
+  if (findNetwork(fleet, network) === undefined) return refuse(unknownResource('network', network, '/network'));
   const cidr = parseCidr(command.cidr);
   if (cidr === undefined) return refuse(cidrProblem(command.cidr));
-  const form = subnetForm(cidr, command);
+  const form = resolveSubnetForm(cidr, command);
   if (isRefusal(form)) return refuse(form);
   const problem =
     overlapProblem(fleet, network, formatCidr(cidr)) ??
-    outsideOverlap(fleet, network, formatCidr(cidr)) ??
+    externalOverlapProblem(fleet, network, formatCidr(cidr)) ??
     segmentProblem(fleet, network, segment) ??
     dhcpProblem(name, cidr.version, dhcp);
   if (problem !== undefined) return refuse(problem);
@@ -72,22 +72,22 @@ function overlapProblem(fleet: FleetReader, network: string, cidr: string): Refu
 export interface EditSubnet {
   readonly id: string;
   /** Only what is to change. `gateway: null` takes it away; a segment is set once. */
-  readonly edit: AskedForm & { readonly segment?: string; readonly dhcp?: boolean };
+  readonly edit: RequestedSubnetForm & { readonly segment?: string; readonly dhcp?: boolean };
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function editSubnet(fleet: FleetReader, { id, edit, by, nowMs }: EditSubnet): Decision<Subnet> {
   const stored = findSubnet(fleet, id);
-  if (stored === undefined) return refuse(unknown('subnet', id));
-  const { gateway: before, dhcp: answered = false, ...rest } = stored.doc;
-  const asked: AskedForm = {
+  if (stored === undefined) return refuse(unknownResource('subnet', id));
+  const { gateway: before, dhcp: dhcpBefore = false, ...rest } = stored.doc;
+  const requestedForm: RequestedSubnetForm = {
     gateway: edit.gateway === undefined ? (before ?? null) : edit.gateway,
     pools: edit.pools ?? stored.doc.pools,
   };
-  const form = subnetForm(cidrOf(stored.doc.cidr), asked);
+  const form = resolveSubnetForm(cidrOf(stored.doc.cidr), requestedForm);
   if (isRefusal(form)) return refuse(form);
-  const { segment = stored.doc.segment, dhcp = answered } = edit;
+  const { segment = stored.doc.segment, dhcp = dhcpBefore } = edit;
   const subnet: Subnet = {
     ...rest,
     ...form,
@@ -101,16 +101,16 @@ export function editSubnet(fleet: FleetReader, { id, edit, by, nowMs }: EditSubn
     routerProblem(fleet, stored, subnet) ??
     (segment === stored.doc.segment ? undefined : conversionProblem(fleet, stored, segment)) ??
     gatewayProblem(fleet, stored, subnet) ??
-    promiseProblem(fleet, stored, subnet);
+    claimedAddressesProblem(fleet, stored, subnet);
   return problem === undefined ? accept([put(SUBNET, stored.id, subnet)], subnet) : refuse(problem);
 }
 
 /** The gateway of a subnet behind a router is the router: it may change, and not go. */
 function routerProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
-  return gateway === undefined ? behindRouter(fleet, stored.id, 'it keeps a gateway', '/gateway') : undefined;
+  return gateway === undefined ? behindRouterProblem(fleet, stored.id, 'it keeps a gateway', '/gateway') : undefined;
 }
 
-function behindRouter(fleet: FleetReader, subnet: string, so: string, field?: string): Refusal | undefined {
+function behindRouterProblem(fleet: FleetReader, subnet: string, so: string, field?: string): Refusal | undefined {
   for (const { id: router } of fleet.find(ROUTERS_BY_SUBNET, subnet)) {
     const message = `Subnet "${subnet}" is behind router "${router}", so ${so}. Take it away from there first: muster routers edit ${router} --remove-subnet ${subnet}`;
     return conflict('subnet-behind-router', message, { field, facts: { subnet, router } });
@@ -121,11 +121,15 @@ function behindRouter(fleet: FleetReader, subnet: string, so: string, field?: st
 function gatewayProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
   if (gateway === undefined || gateway === stored.doc.gateway) return undefined;
   const holder = stockOf(fleet).holderOf(stored.id, gateway);
-  return holder === undefined ? undefined : inUse(canonicalIp(gateway) ?? gateway, holder, '/gateway');
+  return holder === undefined ? undefined : addressInUse(canonicalIp(gateway) ?? gateway, holder, '/gateway');
 }
 
 /** Whether the pool keeps what is promised of it when a subnet becomes another, or goes. */
-function promiseProblem(fleet: FleetReader, stored: StoredSubnet, after: Subnet | undefined): Refusal | undefined {
+function claimedAddressesProblem(
+  fleet: FleetReader,
+  stored: StoredSubnet,
+  after: Subnet | undefined,
+): Refusal | undefined {
   const [pool, { version }] = [poolOf(stored.doc), stored.doc];
   const left = runTrial(fleet, (trial) => {
     trial.add([after === undefined ? remove(SUBNET, stored.id) : put(SUBNET, stored.id, after)]);
@@ -140,14 +144,14 @@ function promiseProblem(fleet: FleetReader, stored: StoredSubnet, after: Subnet 
 
 export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredSubnet> {
   const stored = findSubnet(fleet, id);
-  if (stored === undefined) return refuse(unknown('subnet', id));
-  const held = stockOf(fleet).portsOn(id);
+  if (stored === undefined) return refuse(unknownResource('subnet', id));
+  const held = stockOf(fleet).heldCountOf(id);
   if (held > 0) {
     const have = held === 1 ? 'A port still has an address' : `Ports still have ${held} addresses`;
     const message = `${have} of subnet "${id}". Free what is held first; "muster ports list --network ${stored.doc.network}" shows who has what.`;
     return refuse(conflict('subnet-in-use', message, { facts: { subnet: id, addresses: held } }));
   }
-  const problem = behindRouter(fleet, id, 'it stays') ?? promiseProblem(fleet, stored, undefined);
+  const problem = behindRouterProblem(fleet, id, 'it stays') ?? claimedAddressesProblem(fleet, stored, undefined);
   return problem === undefined ? accept([remove(SUBNET, stored.id)], stored) : refuse(problem);
 }
 

@@ -2,17 +2,17 @@
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { DEFAULT_TRANSPORT_ZONE, transportZoneOf, type Host } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { taken } from './decide-network.ts';
-import { conflict, unknown } from './refusal.ts';
+import { nameTaken } from './decide-network.ts';
+import { conflict, unknownResource } from './refusal.ts';
 import { TRANSPORT_ZONE, type StoredTransportZone, type TransportZone } from './router-model.ts';
 import { HOSTS_BY_TRANSPORT_ZONE } from './tunnel-ends.ts';
 
-interface By {
+interface Requester {
   readonly by: string;
   readonly nowMs: number;
 }
 
-export interface CreateTransportZone extends By {
+export interface CreateTransportZone extends Requester {
   readonly name: string;
   readonly mesh?: TransportZone['mesh'];
 }
@@ -22,12 +22,12 @@ export function createTransportZone(
   { name, mesh = 'needed', by, nowMs }: CreateTransportZone,
 ): Decision<TransportZone> {
   const id = idOf(TRANSPORT_ZONE, name);
-  if (fleet.get(TRANSPORT_ZONE, id) !== undefined) return refuse(taken('transport-zone', name));
+  if (fleet.get(TRANSPORT_ZONE, id) !== undefined) return refuse(nameTaken('transport-zone', name));
   const zone: TransportZone = { name, mesh, changedBy: by, changedAtMs: nowMs };
   return accept([put(TRANSPORT_ZONE, id, zone)], zone);
 }
 
-export interface EditTransportZone extends By {
+export interface EditTransportZone extends Requester {
   readonly id: string;
   readonly edit: { readonly mesh: TransportZone['mesh'] };
 }
@@ -36,8 +36,8 @@ export function editTransportZone(
   fleet: FleetReader,
   { id, edit, by, nowMs }: EditTransportZone,
 ): Decision<TransportZone> {
-  const stored = find(fleet, id);
-  if (stored === undefined) return refuse(unknown('transport-zone', id));
+  const stored = findTransportZone(fleet, id);
+  if (stored === undefined) return refuse(unknownResource('transport-zone', id));
   const zone: TransportZone = { ...stored.doc, ...edit, changedBy: by, changedAtMs: nowMs };
   return accept([put(TRANSPORT_ZONE, stored.id, zone)], zone);
 }
@@ -46,14 +46,14 @@ export function deleteTransportZone(
   fleet: FleetReader,
   { id }: { readonly id: string },
 ): Decision<StoredTransportZone> {
-  const stored = find(fleet, id);
-  if (stored === undefined) return refuse(unknown('transport-zone', id));
+  const stored = findTransportZone(fleet, id);
+  if (stored === undefined) return refuse(unknownResource('transport-zone', id));
   const hosts = fleet.countOf(HOSTS_BY_TRANSPORT_ZONE, id);
-  return hosts === 0 ? accept([remove(TRANSPORT_ZONE, stored.id)], stored) : refuse(inUse(id, hosts));
+  return hosts === 0 ? accept([remove(TRANSPORT_ZONE, stored.id)], stored) : refuse(transportZoneInUse(id, hosts));
 }
 
 /** Without it their tunnels would go. */
-function inUse(zone: string, hosts: number): Refusal {
+function transportZoneInUse(zone: string, hosts: number): Refusal {
   const facts = { transportZone: zone, hosts };
   const [are, them] = hosts === 1 ? ['1 host is', 'it'] : [`${hosts} hosts are`, 'them'];
   if (zone === DEFAULT_TRANSPORT_ZONE) {
@@ -69,10 +69,10 @@ export function zoneOfHost(
   fleet: FleetReader,
   host: Pick<Host, 'transportZone'>,
 ): StoredTransportZone | 'parked' | undefined {
-  const zone = find(fleet, transportZoneOf(host));
+  const zone = findTransportZone(fleet, transportZoneOf(host));
   return zone ?? (host.transportZone === undefined ? undefined : 'parked');
 }
 
-function find(fleet: FleetReader, id: string): StoredTransportZone | undefined {
+function findTransportZone(fleet: FleetReader, id: string): StoredTransportZone | undefined {
   return fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, id));
 }

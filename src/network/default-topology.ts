@@ -6,7 +6,7 @@ import { NETWORK, SUBNET, type Network, type NetworkId, type Subnet } from './mo
 import { conflict } from './refusal.ts';
 import { defaultGateway, defaultPools } from './subnet-form.ts';
 import { findNetwork } from './topology.ts';
-import { newTunnelKey } from './tunnel-key.ts';
+import { allocateTunnelKey } from './tunnel-key.ts';
 
 /** Networks are apart from each other: every project's may look the same. */
 const DEFAULT_CIDR = '10.0.0.0/16';
@@ -17,7 +17,7 @@ export interface DefaultTopology {
   readonly changes: readonly Change[];
 }
 
-export function defaultTopology(
+export function composeDefaultTopology(
   fleet: FleetReader,
   of: { readonly project: string; readonly by: string; readonly nowMs: number },
 ): DefaultTopology | Refusal {
@@ -42,13 +42,13 @@ export function defaultTopology(
     network,
     changes: [
       put(NETWORK, network, made),
-      newTunnelKey(fleet, { for: 'network', id: network }),
-      put(SUBNET, subnet, { name, network, ...form(), ...changed }),
+      allocateTunnelKey(fleet, { for: 'network', id: network }),
+      put(SUBNET, subnet, { name, network, ...defaultSubnetForm(), ...changed }),
     ],
   };
 }
 
-function form(): Pick<Subnet, 'cidr' | 'version' | 'gateway' | 'pools'> {
+function defaultSubnetForm(): Pick<Subnet, 'cidr' | 'version' | 'gateway' | 'pools'> {
   const cidr = cidrOf(DEFAULT_CIDR);
   const gateway = defaultGateway(cidr);
   const pools = defaultPools(cidr, gateway === undefined ? undefined : parseIp(gateway)?.value);

@@ -22,14 +22,14 @@ import {
 /** A back end that has more to say says it in several requests. */
 const BATCH_MAX = 100;
 
-const NEWS = strictObject({
+const EVENT_REPORT = strictObject({
   port: ID,
   name: Type.Enum(EVENT_NAMES),
   serial: Type.Integer({ minimum: 1, description: 'of the binding that it is about' }),
   instance: Type.Optional(ID),
 });
 
-const TOLD = Type.Object({
+const EVENT_ANSWER = Type.Object({
   port: Type.String(),
   name: Type.Enum(EVENT_NAMES),
   serial: Type.Integer(),
@@ -41,13 +41,13 @@ const TOLD = Type.Object({
   message: Type.Optional(Type.String()),
 });
 
-export const NETWORK_EVENT_VIEW = defineRepresentation<'network-event', NetworkEvent>({
+export const NETWORK_EVENT_REPRESENTATION = defineRepresentation<'network-event', NetworkEvent>({
   kind: NETWORK_EVENT,
   fields: EVENT_SCHEMA.properties,
 });
 
 const LISTING: Listing<'network-event', NetworkEvent> = {
-  representation: NETWORK_EVENT_VIEW,
+  representation: NETWORK_EVENT_REPRESENTATION,
   filters: {
     port: { schema: ID, valuesOf: (doc) => [doc.port], index: EVENTS_BY_PORT },
     instance: { schema: ID, valuesOf: (doc) => [doc.instance] },
@@ -68,9 +68,12 @@ export const networkEventRoutes: readonly Route[] = [
       'Tell what happened to ports. Events may come early, twice and in any order. ' +
       'One of a port that is not known is refused in the answer while the others are taken; when none can be taken, the request is refused',
     access: 'operator',
-    body: strictObject({ events: Type.Array(NEWS, { minItems: 1, maxItems: BATCH_MAX }) }),
+    body: strictObject({ events: Type.Array(EVENT_REPORT, { minItems: 1, maxItems: BATCH_MAX }) }),
     answers: {
-      200: { about: 'what became of each event, in their order', schema: Type.Object({ events: Type.Array(TOLD) }) },
+      200: {
+        about: 'what became of each event, in their order',
+        schema: Type.Object({ events: Type.Array(EVENT_ANSWER) }),
+      },
     },
     handle: ({ body }, { clock }) => {
       const command = { events: body.events, nowMs: clock.nowMs() };

@@ -7,9 +7,9 @@ import {
   isPlugged,
   NETWORK_EVENT,
   networkEventsModel,
-  plugEvent,
+  latestPlugEvent,
   recordNetworkEvents,
-  type NetworkNews,
+  type NetworkEventReport,
 } from './event.ts';
 import { PORT, type Port } from './model.ts';
 import { port as portChange } from './network-fixture.ts';
@@ -22,12 +22,12 @@ function fleetOf(facts: Partial<Port>): Fleet {
   return fleet;
 }
 
-const plugged = (serial: number, more: Partial<NetworkNews> = {}): NetworkNews => ({
+const plugged = (serial: number, more: Partial<NetworkEventReport> = {}): NetworkEventReport => ({
   ...{ port: 'p', name: 'plugged', serial },
   ...more,
 });
 
-function tell(fleet: Fleet, ...events: NetworkNews[]) {
+function recordEvents(fleet: Fleet, ...events: NetworkEventReport[]) {
   const decision = recordNetworkEvents(fleet, { events, nowMs: 5000 });
   if (decision.kind === 'refuse') return decision.refusal;
   for (const { doc } of decision.changes) if (doc !== null) expect(NETWORK_EVENT.check(doc)).toBeUndefined();
@@ -35,72 +35,73 @@ function tell(fleet: Fleet, ...events: NetworkNews[]) {
   return decision.answer.map(({ result }) => result);
 }
 
-function bound(fleet: Fleet, serial: number): boolean {
+function bindAndCheckPlugged(fleet: Fleet, serial: number): boolean {
   const binding = { host: 'h1', serial, type: 'ovs' };
   fleet.apply(fleet.revision + 1, [portChange('p', 'n', { instance: 'web', nic: 0, serial, binding })]);
-  return plug(fleet);
+  return isPortPlugged(fleet);
 }
 
-function plug(fleet: FleetReader): boolean {
+function isPortPlugged(fleet: FleetReader): boolean {
   return isPlugged(fleet, fleet.get(PORT, idOf(PORT, 'p'))!);
 }
 
 describe('events', () => {
   test('scheduling-27: a plugged event that came before anybody waited satisfies whoever waits at once', () => {
     const fleet = fleetOf({ serial: 1 });
-    expect(tell(fleet, plugged(1, { instance: 'web' }))).toEqual(['recorded']);
-    expect(plug(fleet)).toBe(false);
-    expect(bound(fleet, 1)).toBe(true);
+    expect(recordEvents(fleet, plugged(1, { instance: 'web' }))).toEqual(['recorded']);
+    expect(isPortPlugged(fleet)).toBe(false);
+    expect(bindAndCheckPlugged(fleet, 1)).toBe(true);
   });
 
   test('an-event-of-a-serial-that-is-not-known-yet-is-kept', () => {
     const fleet = fleetOf({ serial: 0 });
-    expect(tell(fleet, plugged(1))).toEqual(['recorded']);
-    expect(bound(fleet, 1)).toBe(true);
+    expect(recordEvents(fleet, plugged(1))).toEqual(['recorded']);
+    expect(bindAndCheckPlugged(fleet, 1)).toBe(true);
   });
 
   test('never: an event of a serial that nobody was given yet counts when it is given out later', () => {
     const fleet = fleetOf({ serial: 3 });
     const strange = [plugged(5), plugged(Number.MAX_SAFE_INTEGER)];
-    expect(tell(fleet, plugged(4), ...strange)).toEqual(['recorded', 'refused', 'refused']);
-    expect(tell(fleet, plugged(5))).toMatchObject({ kind: 'conflict', code: 'serial-not-given-out' });
-    expect(bound(fleet, 5)).toBe(false);
+    expect(recordEvents(fleet, plugged(4), ...strange)).toEqual(['recorded', 'refused', 'refused']);
+    expect(recordEvents(fleet, plugged(5))).toMatchObject({ kind: 'conflict', code: 'serial-not-given-out' });
+    expect(bindAndCheckPlugged(fleet, 5)).toBe(false);
   });
 
   test('only-events-of-the-present-binding-count', () => {
     const fleet = fleetOf({ serial: 1 });
-    tell(fleet, plugged(1));
-    expect(bound(fleet, 3)).toBe(false);
-    expect(tell(fleet, plugged(2))).toEqual(['late']);
-    expect(plug(fleet)).toBe(false);
-    expect(tell(fleet, plugged(3))).toEqual(['recorded']);
-    expect(plug(fleet)).toBe(true);
+    recordEvents(fleet, plugged(1));
+    expect(bindAndCheckPlugged(fleet, 3)).toBe(false);
+    expect(recordEvents(fleet, plugged(2))).toEqual(['late']);
+    expect(isPortPlugged(fleet)).toBe(false);
+    expect(recordEvents(fleet, plugged(3))).toEqual(['recorded']);
+    expect(isPortPlugged(fleet)).toBe(true);
   });
 
   test('while-a-port-goes-elsewhere-both-bindings-are-spoken-of', () => {
     const binding = { host: 'h1', serial: 3, type: 'ovs' };
     const fleet = fleetOf({ serial: 5, binding });
-    expect(tell(fleet, plugged(3), plugged(4), plugged(5))).toEqual(['recorded', 'late', 'recorded']);
-    expect(plug(fleet)).toBe(true);
+    expect(recordEvents(fleet, plugged(3), plugged(4), plugged(5))).toEqual(['recorded', 'late', 'recorded']);
+    expect(isPortPlugged(fleet)).toBe(true);
   });
 
   test('unplugged-is-not-plugged-and-nothing-without-a-binding-is', () => {
     const fleet = fleetOf({ serial: 1 });
-    tell(fleet, plugged(1, { name: 'unplugged' }));
-    expect(bound(fleet, 1)).toBe(false);
+    recordEvents(fleet, plugged(1, { name: 'unplugged' }));
+    expect(bindAndCheckPlugged(fleet, 1)).toBe(false);
   });
 
   test('the-last-word-on-a-binding-counts', () => {
     const fleet = fleetOf({ serial: 1 });
-    const said = (...names: NetworkNews['name'][]) => tell(fleet, ...names.map((name) => plugged(1, { name })));
+    const said = (...names: NetworkEventReport['name'][]) =>
+      recordEvents(fleet, ...names.map((name) => plugged(1, { name })));
     expect(said('plugged')).toEqual(['recorded']);
-    expect(bound(fleet, 1)).toBe(true);
+    expect(bindAndCheckPlugged(fleet, 1)).toBe(true);
     expect(said('unplugged')).toEqual(['recorded']);
-    expect(plug(fleet)).toBe(false);
+    expect(isPortPlugged(fleet)).toBe(false);
     expect(said('plugged')).toEqual(['recorded']);
-    expect(plug(fleet)).toBe(true);
+    expect(isPortPlugged(fleet)).toBe(true);
     expect(said('failed', 'plugged', 'failed')).toEqual(['recorded', 'recorded', 'recorded']);
-    expect(plugEvent(fleet, fleet.get(PORT, idOf(PORT, 'p'))!)).toMatchObject({ name: 'failed', serial: 1 });
+    expect(latestPlugEvent(fleet, fleet.get(PORT, idOf(PORT, 'p'))!)).toMatchObject({ name: 'failed', serial: 1 });
     expect(fleet.count(NETWORK_EVENT)).toBe(1);
   });
 
@@ -110,9 +111,9 @@ describe('events', () => {
       const doc = { port: 'p', name, serial: 1, atMs: 5000 };
       fleet.apply(fleet.revision + 1, [put(NETWORK_EVENT, eventId('p', name, 1), doc)]);
     }
-    expect(plug(fleet)).toBe(false);
-    expect(tell(fleet, plugged(1))).toEqual(['recorded']);
-    expect(plug(fleet)).toBe(true);
+    expect(isPortPlugged(fleet)).toBe(false);
+    expect(recordEvents(fleet, plugged(1))).toEqual(['recorded']);
+    expect(isPortPlugged(fleet)).toBe(true);
   });
 
   test('a-wrong-instance-is-a-refusal-of-that-entry-while-the-others-are-taken', () => {
@@ -128,9 +129,9 @@ describe('events', () => {
 
   test('duplicates-are-harmless', () => {
     const fleet = fleetOf({ serial: 1 });
-    expect(tell(fleet, plugged(1), plugged(1))).toEqual(['recorded', 'already']);
+    expect(recordEvents(fleet, plugged(1), plugged(1))).toEqual(['recorded', 'already']);
     const { revision } = fleet;
-    expect(tell(fleet, plugged(1))).toEqual(['already']);
+    expect(recordEvents(fleet, plugged(1))).toEqual(['already']);
     expect([fleet.revision, fleet.count(NETWORK_EVENT), fleet.countOf(EVENTS_BY_PORT, 'p')]).toEqual([revision, 1, 1]);
     expect(fleet.get(NETWORK_EVENT, eventId('p', 'plugged', 1))?.doc).toEqual({
       instance: 'web',
@@ -170,9 +171,9 @@ describe('events', () => {
   test('when-none-can-be-taken-the-request-is-refused-and-changes-nothing', () => {
     const fleet = fleetOf({ serial: 1 });
     const strange = plugged(1, { port: 'q' });
-    expect(tell(fleet, strange)).toMatchObject({ kind: 'not-found', code: 'port-not-found' });
+    expect(recordEvents(fleet, strange)).toMatchObject({ kind: 'not-found', code: 'port-not-found' });
     const elsewhere = plugged(1, { instance: 'db' });
-    expect(tell(fleet, elsewhere, strange)).toMatchObject({ kind: 'conflict', code: 'instance-not-attached' });
+    expect(recordEvents(fleet, elsewhere, strange)).toMatchObject({ kind: 'conflict', code: 'instance-not-attached' });
     expect(fleet.count(NETWORK_EVENT)).toBe(0);
   });
 });

@@ -37,12 +37,12 @@ export type NetworkEvent = Static<typeof EVENT_SCHEMA>;
 export type NetworkEventId = Id<'network-event'>;
 
 /** Nobody waits for what an earlier binding said, or for a port that is gone; a person may still want to read it. */
-const OUTLIVED_KEPT_MS = 24 * 3600 * 1000;
+const STALE_EVENT_KEPT_MS = 24 * 3600 * 1000;
 
 export const NETWORK_EVENT = schemaKind('network-event', EVENT_SCHEMA, {
   expiresAtMs: (doc, fleet) => {
     const port = fleet.get(PORT, idOf(PORT, doc.port));
-    return port === undefined || isLate(port.doc, doc.serial) ? doc.atMs + OUTLIVED_KEPT_MS : undefined;
+    return port === undefined || isStaleSerial(port.doc, doc.serial) ? doc.atMs + STALE_EVENT_KEPT_MS : undefined;
   },
 });
 
@@ -55,7 +55,7 @@ export const EVENTS_BY_PORT: Index<'network-event', NetworkEvent> = {
 export const networkEventsModel: Model = { kinds: [NETWORK_EVENT], indexes: [EVENTS_BY_PORT] };
 
 /** What is said of a port. Saying it twice is saying it once; of what is said of one binding, the last word counts. */
-export interface NetworkNews {
+export interface NetworkEventReport {
   readonly port: string;
   readonly name: EventName;
   /** The serial of the binding that it is about. */
@@ -64,18 +64,18 @@ export interface NetworkNews {
 }
 
 export interface RecordEvents {
-  readonly events: readonly NetworkNews[];
+  readonly events: readonly NetworkEventReport[];
   readonly nowMs: number;
 }
 
 /** `late`: of an earlier binding, and so not kept. */
-export type EventFate = 'recorded' | 'already' | 'late' | 'refused';
+export type EventResult = 'recorded' | 'already' | 'late' | 'refused';
 
 export interface EventAnswer {
   readonly port: string;
   readonly name: EventName;
   readonly serial: number;
-  readonly result: EventFate;
+  readonly result: EventResult;
   /** What the refusal would be if the event had come alone. */
   readonly status?: number;
   readonly code?: string;
@@ -85,20 +85,20 @@ export interface EventAnswer {
 /** Takes what can be taken; an event that cannot says why and does not hold up the others. */
 export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: RecordEvents): Decision<EventAnswer[]> {
   const changes: Change[] = [];
-  const lastSaid = new Map<string, EventName>();
+  const latestNames = new Map<string, EventName>();
   const answers = events.map((news): EventAnswer => {
     const { port: id, name, serial } = news;
     const port = fleet.get(PORT, idOf(PORT, id));
-    const fault = faultOf(news, port?.doc);
-    if (fault !== undefined) return { port: id, name, serial, result: 'refused', ...fault };
+    const problem = eventProblem(news, port?.doc);
+    if (problem !== undefined) return { port: id, name, serial, result: 'refused', ...problem };
     const binding = `${id}:${serial}`;
-    const before = lastSaid.get(binding) ?? lastEvent(fleet, id, serial)?.name;
-    const judged = judge(port as Stored<'port', Port>, news, before);
-    if (judged === 'recorded') {
-      changes.push(...replacedBy(news), eventOf(port as Stored<'port', Port>, news, nowMs));
-      lastSaid.set(binding, name);
+    const before = latestNames.get(binding) ?? latestEvent(fleet, id, serial)?.name;
+    const verdict = classifyEvent(port as Stored<'port', Port>, news, before);
+    if (verdict === 'recorded') {
+      changes.push(...removeSuperseded(news), putEvent(port as Stored<'port', Port>, news, nowMs));
+      latestNames.set(binding, name);
     }
-    return { port: id, name, serial, result: judged };
+    return { port: id, name, serial, result: verdict };
   });
   const [first] = answers;
   if (first?.message !== undefined && answers.every(({ result }) => result === 'refused')) {
@@ -110,7 +110,7 @@ export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: Recor
   return accept(mergeChanges(changes).filter(isThere), answers);
 }
 
-function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer> | undefined {
+function eventProblem(news: NetworkEventReport, port: Port | undefined): Partial<EventAnswer> | undefined {
   if (port === undefined) {
     const message = `There is no port "${news.port}". Send events of ports that Muster knows, by their ids.`;
     return { status: 404, code: 'port-not-found', message };
@@ -125,8 +125,12 @@ function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer
   return { status: 409, code: 'instance-not-attached', message };
 }
 
-function judge(port: Stored<'port', Port>, { name, serial }: NetworkNews, lastSaid: EventName | undefined): EventFate {
-  if (isLate(port.doc, serial)) {
+function classifyEvent(
+  port: Stored<'port', Port>,
+  { name, serial }: NetworkEventReport,
+  lastSaid: EventName | undefined,
+): EventResult {
+  if (isStaleSerial(port.doc, serial)) {
     mark('network-event-late');
     return 'late';
   }
@@ -139,11 +143,11 @@ function judge(port: Stored<'port', Port>, { name, serial }: NetworkNews, lastSa
  * Of a binding that is over. While a port goes to another host it has a binding and a higher serial given out: both may be
  * spoken of. So may the next serial: the answer to its bind is on its way. None beyond it was ordered by anybody.
  */
-function isLate(port: Port, serial: number): boolean {
+function isStaleSerial(port: Port, serial: number): boolean {
   return serial < port.serial && serial !== port.binding?.serial;
 }
 
-function eventOf({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkNews, nowMs: number): Change {
+function putEvent({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkEventReport, nowMs: number): Change {
   const event: NetworkEvent = {
     ...(doc.instance !== undefined && { instance: doc.instance }),
     port: id,
@@ -155,7 +159,7 @@ function eventOf({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkNew
 }
 
 /** What was said of the same binding before counts no more: it goes, so that there is one last word. */
-function replacedBy({ port, name, serial }: NetworkNews): Change[] {
+function removeSuperseded({ port, name, serial }: NetworkEventReport): Change[] {
   return EVENT_NAMES.filter((other) => other !== name).map((other) =>
     remove(NETWORK_EVENT, eventId(port, other, serial)),
   );
@@ -167,7 +171,7 @@ export function eventId(port: string, name: EventName, serial: number): NetworkE
 }
 
 /** The last word on a binding. A version that kept all of them may have left several. */
-function lastEvent(fleet: FleetReader, port: string, serial: number): NetworkEvent | undefined {
+function latestEvent(fleet: FleetReader, port: string, serial: number): NetworkEvent | undefined {
   let last: Stored<'network-event', NetworkEvent> | undefined;
   for (const name of EVENT_NAMES) {
     const event = fleet.get(NETWORK_EVENT, eventId(port, name, serial));
@@ -177,11 +181,11 @@ function lastEvent(fleet: FleetReader, port: string, serial: number): NetworkEve
 }
 
 /** What was last said of the port as it is bound now. Whoever waits for it looks here first. */
-export function plugEvent(fleet: FleetReader, { id, doc }: Stored<'port', Port>): NetworkEvent | undefined {
-  return doc.binding === undefined ? undefined : lastEvent(fleet, id, doc.binding.serial);
+export function latestPlugEvent(fleet: FleetReader, { id, doc }: Stored<'port', Port>): NetworkEvent | undefined {
+  return doc.binding === undefined ? undefined : latestEvent(fleet, id, doc.binding.serial);
 }
 
 /** Whether its host has said that it connected the port as it is bound now. */
 export function isPlugged(fleet: FleetReader, port: Stored<'port', Port>): boolean {
-  return plugEvent(fleet, port)?.name === 'plugged';
+  return latestPlugEvent(fleet, port)?.name === 'plugged';
 }

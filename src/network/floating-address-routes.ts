@@ -33,7 +33,7 @@ import {
   FLOATING_ADDRESSES_BY_ROUTER,
   type FloatingAddress,
 } from './router-model.ts';
-import { FLOATING_ADDRESS_VIEW } from './views.ts';
+import { FLOATING_ADDRESS_REPRESENTATION } from './views.ts';
 
 const PATH = '/api/v1/floating-addresses';
 const FLOATING: Resource<'floating-address', FloatingAddress> = {
@@ -41,13 +41,13 @@ const FLOATING: Resource<'floating-address', FloatingAddress> = {
   plural: 'floating addresses',
   singular: 'floating address',
   tag: 'floating-addresses',
-  representation: FLOATING_ADDRESS_VIEW,
+  representation: FLOATING_ADDRESS_REPRESENTATION,
 };
 const { project } = FLOATING_ADDRESS_SCHEMA.properties;
 const PORT_IP = Type.Unsafe<string>({ ...IP, description: 'which address of the port, if it has more than one' });
 
 const LISTING: Listing<'floating-address', FloatingAddress> = {
-  representation: FLOATING_ADDRESS_VIEW,
+  representation: FLOATING_ADDRESS_REPRESENTATION,
   filters: {
     project: { schema: project, valuesOf: (doc) => [doc.project] },
     network: { schema: ID, valuesOf: (doc) => [doc.network], index: FLOATING_ADDRESSES_BY_NETWORK },
@@ -73,7 +73,7 @@ const create = write({
     port: Type.Optional(ID),
     portIp: Type.Optional(PORT_IP),
   }),
-  answers: { 201: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  answers: { 201: { about: 'the floating address', schema: FLOATING_ADDRESS_REPRESENTATION.schema } },
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('floating');
     const other = denyOtherProject(caller, body.project);
@@ -84,22 +84,22 @@ const create = write({
       why: `create floating address ${id}`,
       decide: (fleet) => createFloatingAddress(fleet, command),
       answer: (_, after) =>
-        renderCommitted(FLOATING_ADDRESS_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+        renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
 });
 
 /** A change of one that is there. */
-function turning(
+function changeWrite(
   id: string,
   why: string,
   decide: (fleet: FleetReader) => Decision<{ readonly id: string }>,
 ): Write<{ readonly id: string }> {
   return {
-    target: { view: FLOATING_ADDRESS_VIEW, id },
+    target: { view: FLOATING_ADDRESS_REPRESENTATION, id },
     why,
     decide,
-    answer: (_, after) => renderCommitted(FLOATING_ADDRESS_VIEW, after, { id }),
+    answer: (_, after) => renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id }),
   };
 }
 
@@ -112,11 +112,13 @@ const associate = write({
   forProjects: true,
   params: BY_ID,
   body: strictObject({ port: ID, portIp: Type.Optional(PORT_IP) }),
-  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_REPRESENTATION.schema } },
   handle: ({ params, body, caller }, { clock }) => {
     const isBound = caller.project !== undefined;
     const command = { id: params.id, ...body, isBound, by: caller.name, nowMs: clock.nowMs() };
-    return turning(params.id, `associate with port ${body.port}`, (fleet) => associateFloatingAddress(fleet, command));
+    return changeWrite(params.id, `associate with port ${body.port}`, (fleet) =>
+      associateFloatingAddress(fleet, command),
+    );
   },
 });
 
@@ -128,10 +130,10 @@ const disassociate = write({
   access: 'operator',
   forProjects: true,
   params: BY_ID,
-  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_REPRESENTATION.schema } },
   handle: ({ params, caller }, { clock }) => {
     const command = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
-    return turning(params.id, 'disassociate', (fleet) => disassociateFloatingAddress(fleet, command));
+    return changeWrite(params.id, 'disassociate', (fleet) => disassociateFloatingAddress(fleet, command));
   },
 });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHUNK_RANGES_MAX, FreeRanges, lastNotAbove } from './free-ranges.ts';
+import { CHUNK_RANGES_MAX, FreeRanges, floorIndex } from './free-ranges.ts';
 
 const SIZE = 40;
 /** Two million changes, on a machine that may be busy. */
@@ -39,7 +39,7 @@ describe('free ranges', () => {
             expect(free.give(at)).toBe(!naive.has(at));
             naive.add(at);
           } else if (kind === 'has') expect(free.has(at)).toBe(naive.has(at));
-          else expect(free.from(at)).toBe(lowest(at));
+          else expect(free.firstFrom(at)).toBe(lowest(at));
           expect(free.size).toBe(BigInt(naive.size));
           expect(free.first()).toBe(lowest(-10n));
         }
@@ -75,7 +75,9 @@ describe('free ranges', () => {
     expect(looks).toBeLessThanOrEqual(2 + Math.log2(addresses));
     expect(free.first()).toBe(1n);
     // The next one may begin another chunk.
-    const missed = Array.from({ length: 2000 }, (_, at) => BigInt(2 * at)).filter((at) => free.from(at) !== at + 1n);
+    const missed = Array.from({ length: 2000 }, (_, at) => BigInt(2 * at)).filter(
+      (at) => free.firstFrom(at) !== at + 1n,
+    );
     expect(missed).toEqual([]);
     // And back again: no crumbs are left.
     for (let at = 0; at < addresses; at += 2) free.give(BigInt(at));
@@ -100,7 +102,7 @@ function countLooks(length: number): number {
   let most = 0;
   for (const wanted of [-1n, BigInt(length) / 2n, BigInt(length)]) {
     let looks = 0;
-    lastNotAbove(
+    floorIndex(
       length,
       (nth) => {
         looks += 1;

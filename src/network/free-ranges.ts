@@ -40,8 +40,8 @@ export class FreeRanges {
   }
 
   /** The lowest free address that is not below this one. */
-  from(address: bigint): bigint | undefined {
-    const { at, nth } = this.#before(address);
+  firstFrom(address: bigint): bigint | undefined {
+    const { at, nth } = this.#locate(address);
     const chunk = this.#chunks[at];
     if (chunk === undefined) return this.first();
     if ((chunk.ends[nth] as bigint) >= address) return address;
@@ -99,7 +99,7 @@ export class FreeRanges {
 
   #insert(first: bigint, last: bigint): void {
     if (this.#chunks.length === 0) this.#chunks.push({ starts: [], ends: [] });
-    const { at, nth } = this.#before(first);
+    const { at, nth } = this.#locate(first);
     this.#insertAt(Math.max(0, at), nth + 1, first, last);
   }
 
@@ -133,22 +133,22 @@ export class FreeRanges {
 
   /** The range that holds an address. */
   #find(address: bigint): { readonly at: number; readonly nth: number } | undefined {
-    const place = this.#before(address);
+    const place = this.#locate(address);
     const end = this.#chunks[place.at]?.ends[place.nth];
     return end !== undefined && end >= address ? place : undefined;
   }
 
   /** The last range that begins at or before an address; -1 in both when none does. */
-  #before(address: bigint): { readonly at: number; readonly nth: number } {
-    const at = lastNotAbove(this.#chunks.length, (nth) => this.#chunks[nth]?.starts[0] as bigint, address);
+  #locate(address: bigint): { readonly at: number; readonly nth: number } {
+    const at = floorIndex(this.#chunks.length, (nth) => this.#chunks[nth]?.starts[0] as bigint, address);
     const starts = this.#chunks[at]?.starts;
     if (starts === undefined) return { at: -1, nth: -1 };
-    return { at, nth: lastNotAbove(starts.length, (nth) => starts[nth] as bigint, address) };
+    return { at, nth: floorIndex(starts.length, (nth) => starts[nth] as bigint, address) };
   }
 }
 
 /** The last of `length` sorted values that is not above `wanted`; -1 when all are. */
-export function lastNotAbove(length: number, valueAt: (nth: number) => bigint, wanted: bigint): number {
+export function floorIndex(length: number, valueAt: (nth: number) => bigint, wanted: bigint): number {
   let low = 0;
   let high = length;
   while (low < high) {

@@ -5,17 +5,17 @@ import { expectUnchanged, type ExpectedRevision } from '../operations/index.ts';
 import { PORT, type Port, type PortId } from './model.ts';
 import { stockOf } from './stock.ts';
 
-export interface GivenAway {
+export interface AddressRevocation {
   readonly changes: readonly Change[];
   /** The other ports as they were read: one that is gone by then must not come back. */
   readonly expects: readonly ExpectedRevision[];
 }
 
 /** What others lose to these ports, as a back end has answered for them. Nothing, in nearly all cases. */
-export function givenAway(
+export function revokeReassignedAddresses(
   fleet: FleetReader,
   ports: readonly { readonly id: PortId; readonly doc: Port }[],
-): GivenAway {
+): AddressRevocation {
   const stock = stockOf(fleet);
   const own = new Set<string>(ports.map(({ id }) => id));
   const given = ports.flatMap(({ doc }) => doc.addresses);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { remove, type Change, type Fleet } from '../fleet/index.ts';
 import { NETWORK_INVARIANTS } from './invariants.ts';
 import { NETWORK, SEGMENT, SUBNET, type Address } from './model.ts';
-import { brokenBy, claim, fleetWith, host, network, port, segment, subnet } from './network-fixture.ts';
+import { violationsOf, claim, fleetWith, host, network, port, segment, subnet } from './network-fixture.ts';
 
 const at = (ip: string, of = 's', chosenBy: Address['chosenBy'] = 'user'): Address => ({ ip, subnet: of, chosenBy });
 
@@ -71,7 +71,7 @@ describe('never', () => {
     ['a bind’s address without an instance', 6, [port('x', 'n', { addresses: [at('10.0.0.5', 's', 'bind')] })]],
     ['more promised than there is', 7, [claim('i', { pool: 'network:n', version: 4, count: 5 })]],
   ])('%s', (_name, nth, changes) => {
-    expect(brokenBy(world(), changes, NETWORK_INVARIANTS)).toContain(NETWORK_INVARIANTS[nth]?.name);
+    expect(violationsOf(world(), changes, NETWORK_INVARIANTS)).toContain(NETWORK_INVARIANTS[nth]?.name);
   });
 
   test('what is fine breaks none of them', () => {
@@ -81,13 +81,13 @@ describe('never', () => {
       remove(SUBNET, 'sb' as never),
       remove(SEGMENT, 'b' as never),
     ];
-    expect(brokenBy(world(), changes, NETWORK_INVARIANTS)).toEqual([]);
+    expect(violationsOf(world(), changes, NETWORK_INVARIANTS)).toEqual([]);
   });
 
   test('a back end outside the journal may give out what we promised', () => {
     const fleet = fleetWith(network('sim', { backEnd: 'simulated' }), subnet('s', 'sim', '10.0.0.0/30'));
     const changes = [claim('i', { pool: 'network:sim', version: 4, count: 2 })];
-    expect(brokenBy(fleet, changes, NETWORK_INVARIANTS)).toEqual([]);
+    expect(violationsOf(fleet, changes, NETWORK_INVARIANTS)).toEqual([]);
     expect(fleet.count(NETWORK)).toBe(1);
   });
 });

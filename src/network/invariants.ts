@@ -12,22 +12,22 @@ import { stockOf } from './stock.ts';
 import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
 
 /** The ports that a commit made or changed, as they are now. */
-function portsIn(changed: readonly AppliedChange[]): StoredPort[] {
+function changedPorts(changed: readonly AppliedChange[]): StoredPort[] {
   return changed.flatMap(({ kind, after }) => (kind === PORT.name && after !== undefined ? [after as StoredPort] : []));
 }
 
 /** The subnets that a commit touched, as they were and as they are. */
-function subnetsIn(changed: readonly AppliedChange[]): Stored<'subnet', Subnet>[] {
+function touchedSubnets(changed: readonly AppliedChange[]): Stored<'subnet', Subnet>[] {
   return changed.flatMap(({ kind, before, after }) =>
     kind === SUBNET.name ? [before, after].flatMap((one) => (one === undefined ? [] : (one as never))) : [],
   );
 }
 
-const oneOwner: Invariant = {
+const addressHasOneOwner: Invariant = {
   name: 'never: an address has two owners',
   check: (fleet, changed) => {
     const stock = stockOf(fleet);
-    return portsIn(changed).flatMap(({ id, doc }) =>
+    return changedPorts(changed).flatMap(({ id, doc }) =>
       doc.addresses.flatMap(({ subnet, ip }) => {
         const owners = stock.holdersOf(subnet, ip);
         const holder = stock.holderOf(subnet, ip);
@@ -37,26 +37,26 @@ const oneOwner: Invariant = {
   },
 };
 
-const gatewayUnheld: Invariant = {
+const gatewayHeldByNoPort: Invariant = {
   name: 'never: a port has the address of the gateway',
   check: (fleet, changed) =>
-    subnetsIn(changed).flatMap(({ id }) => {
+    touchedSubnets(changed).flatMap(({ id }) => {
       const gateway = fleet.get(SUBNET, id)?.doc.gateway;
       const owners = gateway === undefined ? [] : stockOf(fleet).holdersOf(id, gateway);
       return owners.length === 0 ? [] : [`${gateway} of ${id}: ${owners.join(', ')}`];
     }),
 };
 
-const oneMac: Invariant = {
+const macIsUniqueOnNetwork: Invariant = {
   name: 'never: two ports of a network have one MAC address',
   check: (fleet, changed) =>
-    portsIn(changed).flatMap(({ doc }) => {
+    changedPorts(changed).flatMap(({ doc }) => {
       const ports = portsWithMac(fleet, doc.network, doc.mac);
       return ports.length > 1 ? [`${doc.mac} on ${doc.network}: ${ports.join(', ')}`] : [];
     }),
 };
 
-const routedThroughout: Invariant = {
+const networkIsRoutedOrPlain: Invariant = {
   name: 'never: a network has subnets with a segment and subnets without, or a segment that is not its own',
   check: (fleet, changed) => {
     const touched = changed.flatMap(({ kind, before, after }) => {
@@ -83,12 +83,12 @@ function routingProblems(fleet: FleetReader, network: string): string[] {
   return [...mixed, ...strange];
 }
 
-const inItsNetwork: Invariant = {
+const addressesLieInNetwork: Invariant = {
   name: "never: a port's addresses lie outside its network's subnets or in two segments",
   check: (fleet, changed) => [
-    ...portsIn(changed).flatMap((port) => addressProblems(fleet, port)),
-    ...subnetsIn(changed).flatMap(({ id }) => {
-      const held = fleet.get(SUBNET, id) === undefined ? stockOf(fleet).portsOn(id) : 0;
+    ...changedPorts(changed).flatMap((port) => addressProblems(fleet, port)),
+    ...touchedSubnets(changed).flatMap(({ id }) => {
+      const held = fleet.get(SUBNET, id) === undefined ? stockOf(fleet).heldCountOf(id) : 0;
       return held === 0 ? [] : [`${held} addresses of subnet ${id}, which is not there`];
     }),
   ],
@@ -107,7 +107,7 @@ function addressProblems(fleet: FleetReader, { id, doc }: StoredPort): string[] 
   return [...apart, ...strange.map(({ ip, subnet }) => `port ${id}: ${ip} of ${subnet}`)];
 }
 
-const serialsGrow: Invariant = {
+const bindingSerialsGrow: Invariant = {
   name: 'never: the binding serial of a port falls, or two bindings share one',
   check: (_fleet, changed) =>
     changed.flatMap(({ kind, before, after }) => {
@@ -120,10 +120,10 @@ const serialsGrow: Invariant = {
     }),
 };
 
-const attachedOrNot: Invariant = {
+const attachmentIsWhole: Invariant = {
   name: 'never: a port is attached by half, bound while unattached, or one of two that are the same NIC',
   check: (fleet, changed) =>
-    portsIn(changed).flatMap(({ id, doc }) => {
+    changedPorts(changed).flatMap(({ id, doc }) => {
       const { instance, nic, binding, addresses } = doc;
       if ((instance === undefined) !== (nic === undefined)) return [`port ${id}: ${instance} has it as NIC ${nic}`];
       if (instance === undefined) {
@@ -139,9 +139,9 @@ const stockNotNegative: Invariant = {
   name: 'never: more addresses are held and promised than a pool has',
   check: (fleet, changed) => {
     const stock = stockOf(fleet);
-    return [...poolsIn(fleet, changed)].flatMap((pool) => {
+    return [...touchedPools(fleet, changed)].flatMap((pool) => {
       // A back end outside the journal has its own users: what it gives out is learnt afterwards.
-      if (!isOurs(fleet, pool)) return [];
+      if (!isInlinePool(fleet, pool)) return [];
       return ([4, 6] as const).flatMap((version) => {
         const { total, held, claimed, free } = stock.figures(pool, version);
         return free < 0n || held < 0n || claimed < 0n
@@ -152,9 +152,9 @@ const stockNotNegative: Invariant = {
   },
 };
 
-function poolsIn(fleet: FleetReader, changed: readonly AppliedChange[]): Set<PoolKey> {
-  const pools = new Set<PoolKey>(subnetsIn(changed).map(({ doc }) => poolOf(doc)));
-  for (const { doc } of portsIn(changed)) {
+function touchedPools(fleet: FleetReader, changed: readonly AppliedChange[]): Set<PoolKey> {
+  const pools = new Set<PoolKey>(touchedSubnets(changed).map(({ doc }) => poolOf(doc)));
+  for (const { doc } of changedPorts(changed)) {
     for (const { subnet } of doc.addresses) {
       const of = fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc;
       if (of !== undefined) pools.add(poolOf(of));
@@ -169,7 +169,7 @@ function poolsIn(fleet: FleetReader, changed: readonly AppliedChange[]): Set<Poo
   return pools;
 }
 
-function isOurs(fleet: FleetReader, pool: PoolKey): boolean {
+function isInlinePool(fleet: FleetReader, pool: PoolKey): boolean {
   const id = segmentOfPool(pool);
   const segment = id === undefined ? undefined : fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
   const network = findNetwork(fleet, segment?.network ?? pool.slice('network:'.length))?.doc;
@@ -177,12 +177,12 @@ function isOurs(fleet: FleetReader, pool: PoolKey): boolean {
 }
 
 export const NETWORK_INVARIANTS: readonly Invariant[] = [
-  oneOwner,
-  gatewayUnheld,
-  oneMac,
-  routedThroughout,
-  inItsNetwork,
-  serialsGrow,
-  attachedOrNot,
+  addressHasOneOwner,
+  gatewayHeldByNoPort,
+  macIsUniqueOnNetwork,
+  networkIsRoutedOrPlain,
+  addressesLieInNetwork,
+  bindingSerialsGrow,
+  attachmentIsWhole,
   stockNotNegative,
 ];

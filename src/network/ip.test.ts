@@ -5,7 +5,7 @@ import {
   contains,
   formatCidr,
   formatIp,
-  networkAround,
+  enclosingNetwork,
   overlaps,
   parseCidr,
   parseIp,
@@ -125,13 +125,13 @@ describe('prefixes', () => {
     'x/8',
   ])('%j is no prefix', (text) => {
     expect(parseCidr(text)).toBeUndefined();
-    expect(networkAround(text)).toBeUndefined();
+    expect(enclosingNetwork(text)).toBeUndefined();
   });
 
   test('an address with host bits is none, and the prefix around it is told', () => {
     expect(parseCidr('10.0.0.5/24')).toBeUndefined();
-    expect(networkAround('10.0.0.5/24')).toBe('10.0.0.0/24');
-    expect(networkAround('2001:DB8::5/64')).toBe('2001:db8::/64');
+    expect(enclosingNetwork('10.0.0.5/24')).toBe('10.0.0.0/24');
+    expect(enclosingNetwork('2001:DB8::5/64')).toBe('2001:db8::/64');
   });
 
   test('prefixes overlap exactly when they have an address in common', () => {

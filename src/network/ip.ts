@@ -52,8 +52,8 @@ function parseIpv6(text: string): Ip | undefined {
   if (more.length > 0 || head === undefined) return undefined;
   // Dots stand at the end of the whole address or nowhere.
   if (tail !== undefined && head.includes('.')) return undefined;
-  const front = groupsOf(head);
-  const back = tail === undefined ? [] : groupsOf(tail);
+  const front = parseGroups(head);
+  const back = tail === undefined ? [] : parseGroups(tail);
   if (front === undefined || back === undefined) return undefined;
   const missing = 8 - front.length - back.length;
   if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
@@ -61,7 +61,7 @@ function parseIpv6(text: string): Ip | undefined {
   return { version: 6, value: groups.reduce((value, group) => (value << 16n) | group, 0n) };
 }
 
-function groupsOf(text: string): bigint[] | undefined {
+function parseGroups(text: string): bigint[] | undefined {
   if (text === '') return [];
   const parts = text.split(':');
   const last = parts.at(-1) ?? '';
@@ -81,19 +81,19 @@ const MAPPED = 0xffffn;
 
 /** Canonical text: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp({ version, value }: Ip): string {
-  if (version === 4) return dotted(Number(value));
-  if (value >> 32n === MAPPED) return `::ffff:${dotted(Number(value & 0xffff_ffffn))}`;
+  if (version === 4) return formatIpv4(Number(value));
+  if (value >> 32n === MAPPED) return `::ffff:${formatIpv4(Number(value & 0xffff_ffffn))}`;
   const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
   const run = longestZeroRun(groups);
-  if (run === undefined) return hex(groups);
-  return `${hex(groups.slice(0, run.start))}::${hex(groups.slice(run.start + run.length))}`;
+  if (run === undefined) return formatGroups(groups);
+  return `${formatGroups(groups.slice(0, run.start))}::${formatGroups(groups.slice(run.start + run.length))}`;
 }
 
-function hex(groups: readonly number[]): string {
+function formatGroups(groups: readonly number[]): string {
   return groups.map((group) => group.toString(16)).join(':');
 }
 
-function dotted(value: number): string {
+function formatIpv4(value: number): string {
   return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`;
 }
 
@@ -117,17 +117,17 @@ export function canonicalIp(text: string): string | undefined {
 
 /** A prefix: an address with host bits set is not one. */
 export function parseCidr(text: string): Cidr | undefined {
-  const { ip, cidr } = addressAndPrefix(text) ?? {};
+  const { ip, cidr } = parseAddressAndPrefix(text) ?? {};
   return ip !== undefined && ip.value === cidr?.first ? cidr : undefined;
 }
 
 /** The prefix that an address with a length lies in, as text; undefined when the text is not that either. */
-export function networkAround(text: string): string | undefined {
-  const { cidr } = addressAndPrefix(text) ?? {};
+export function enclosingNetwork(text: string): string | undefined {
+  const { cidr } = parseAddressAndPrefix(text) ?? {};
   return cidr === undefined ? undefined : formatCidr(cidr);
 }
 
-function addressAndPrefix(text: string): { readonly ip: Ip; readonly cidr: Cidr } | undefined {
+function parseAddressAndPrefix(text: string): { readonly ip: Ip; readonly cidr: Cidr } | undefined {
   const [address = '', length = '', ...more] = text.split('/');
   const ip = parseIp(address);
   if (ip === undefined || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;

@@ -20,7 +20,7 @@ const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padS
  * 46 bits around the two that say "local, unicast": for the first thousand million commits the first octet is one of
  * 02, 06, 0a and 0e.
  */
-export function macFor(revision: number, nth: number): string {
+export function encodeMac(revision: number, nth: number): string {
   const number = (revision % REVISIONS) * COUNTERS + (nth % COUNTERS);
   const octet = Math.floor(number / TAIL) * 4 + 2;
   // The octet after the first, and the four that are left: whole numbers of 32 bits are quick to take apart.

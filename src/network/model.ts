@@ -36,7 +36,7 @@ export const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-sing
 export type BackEndName = (typeof BACK_ENDS)[number];
 
 /** What a user says of a network. */
-export const NETWORK_FACTS = {
+export const NETWORK_ATTRIBUTES = {
   shared: Type.Boolean({ description: 'may be used by every project' }),
   external: Type.Boolean({ description: 'leads outside; without `shared` only administrators attach instances to it' }),
   portSecurity: Type.Boolean({ description: 'security groups apply to its ports' }),
@@ -46,7 +46,7 @@ export const NETWORK_FACTS = {
 };
 
 export const NETWORK_SCHEMA = Type.Object(
-  { name: NAME, project: PROJECT, backEnd: Type.Enum(BACK_ENDS), ...NETWORK_FACTS, ...CHANGED },
+  { name: NAME, project: PROJECT, backEnd: Type.Enum(BACK_ENDS), ...NETWORK_ATTRIBUTES, ...CHANGED },
   CLOSED,
 );
 export type Network = Static<typeof NETWORK_SCHEMA>;
@@ -171,14 +171,14 @@ export const SEGMENTS_BY_NETWORK: Index<'segment', Segment> = {
 };
 
 /** Segments that no host tells apart have one key: a type, its physical network and its number. */
-export function wireOf({ type, physicalNetwork, segmentationId }: Segment): string {
+export function segmentationKey({ type, physicalNetwork, segmentationId }: Segment): string {
   return `${type}|${physicalNetwork ?? ''}|${segmentationId ?? ''}`;
 }
 
-export const SEGMENTS_BY_WIRE: Index<'segment', Segment> = {
+export const SEGMENTS_BY_SEGMENTATION: Index<'segment', Segment> = {
   name: 'segments-by-wire',
   kind: SEGMENT,
-  keysOf: (doc) => [wireOf(doc)],
+  keysOf: (doc) => [segmentationKey(doc)],
 };
 
 /** In place of a physical network, for segments that every host reaches. */

@@ -13,7 +13,7 @@ export interface PoolChoice {
   readonly takes: readonly IpVersion[];
 }
 
-export interface NicNeed {
+export interface NicRequirements {
   readonly network: string;
   readonly port?: string;
   /** The NIC goes to one of these; empty when it can go nowhere. */

@@ -1,12 +1,12 @@
 // The driver `network`: what an order's answer is for the engine.
 import { describe, expect, test } from 'vitest';
 import type { Action, ActionOutcome } from '../operations/index.ts';
-import type { Carried, NetworkBackEnd } from './back-end.ts';
+import type { OrderResult, NetworkBackEnd } from './back-end.ts';
 import { NetworkDriver, type NetworkDriverOptions } from './network-driver.ts';
-import { creation, world } from './simulated-network-fixture.ts';
+import { composeCreate, world } from './simulated-network-fixture.ts';
 import type { NewFault } from './simulated-faults.ts';
 
-function drive(faults: readonly NewFault[] = [], options: Partial<NetworkDriverOptions> = {}) {
+function startDriver(faults: readonly NewFault[] = [], options: Partial<NetworkDriverOptions> = {}) {
   const { clock, network } = world(faults);
   const backEnds = new Map([['simulated', network] as const]);
   const driver = new NetworkDriver({ clock, backEnds, hasCredentials: () => true, ...options });
@@ -21,7 +21,7 @@ function drive(faults: readonly NewFault[] = [], options: Partial<NetworkDriverO
   return { clock, network, carryOut, fence };
 }
 
-const CREATE = { op: 'create', ports: [creation({}, 0), creation({}, 1)] };
+const CREATE = { op: 'create', ports: [composeCreate({}, 0), composeCreate({}, 1)] };
 const BIND = {
   op: 'bind',
   host: 'h1',
@@ -31,7 +31,7 @@ const END = [0, 1].map((nic) => ({ port: `p${nic}`, serial: 2, nic, createdBy: '
 
 describe('the network driver', () => {
   test('every-order-reaches-its-back-end-and-is-answered-per-port', async () => {
-    const { carryOut, network } = drive();
+    const { carryOut, network } = startDriver();
     const ok = { facts: { ports: [{ outcome: 'ok' }, { outcome: 'ok' }] } };
     expect(await carryOut(CREATE)).toMatchObject({ kind: 'applied', ...ok });
     expect(await carryOut(CREATE)).toMatchObject({ kind: 'already', ...ok });
@@ -52,7 +52,7 @@ describe('the network driver', () => {
       ['simulated', network],
       ['simulated-single', other],
     ] as const);
-    const { carryOut } = drive([], { backEnds, clock });
+    const { carryOut } = startDriver([], { backEnds, clock });
     const [first, second] = CREATE.ports;
     const create = { op: 'create', ports: [first, { ...second, backEnd: 'simulated-single' }] };
     const bind = {
@@ -80,7 +80,7 @@ describe('the network driver', () => {
   });
 
   test('no-answer-for-any-port-is-a-failure-that-may-be-tried-again', async () => {
-    const { carryOut } = drive([
+    const { carryOut } = startDriver([
       { op: 'create', outcome: 'unavailable' },
       { op: 'create', outcome: 'applied-but-lost' },
       { op: 'bind', outcome: 'unavailable', times: 2 },
@@ -94,31 +94,31 @@ describe('the network driver', () => {
   });
 
   test('one-silent-port-among-others-is-told-with-them', async () => {
-    const { carryOut } = drive([{ op: 'bind', nic: 1, outcome: 'applied-but-lost' }]);
+    const { carryOut } = startDriver([{ op: 'bind', nic: 1, outcome: 'applied-but-lost' }]);
     await carryOut(CREATE);
     expect(await carryOut(BIND)).toMatchObject({ facts: { ports: [{ outcome: 'ok' }, { outcome: 'unavailable' }] } });
     expect(await carryOut(BIND)).toMatchObject({ kind: 'already' });
   });
 
   test('a-back-end-that-hangs-is-given-up-after-a-while', async () => {
-    const { carryOut, clock } = drive([{ op: 'bind', outcome: 'hang', times: 2 }], { callTimeoutMs: 5000 });
+    const { carryOut, clock } = startDriver([{ op: 'bind', outcome: 'hang', times: 2 }], { callTimeoutMs: 5000 });
     await carryOut(CREATE);
     const asked = carryOut(BIND);
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(await asked).toMatchObject({ kind: 'failed', retryable: true, reason: { code: 'network-unavailable' } });
   });
 
   test('a-back-end-that-ignores-its-deadline-is-given-up-as-well', async () => {
-    const never = new Promise<Carried>(() => undefined);
+    const never = new Promise<OrderResult>(() => undefined);
     const deaf = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
-    const { carryOut, clock } = drive([], { backEnds: new Map([['simulated', deaf]]), callTimeoutMs: 5000 });
+    const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', deaf]]), callTimeoutMs: 5000 });
     const asked = carryOut(BIND);
-    await clock.pass(6000);
+    await clock.advance(6000);
     expect(await asked).toMatchObject({ kind: 'failed', retryable: true });
   });
 
   test('never: an order acts after the deadline of its operation', async () => {
-    const { carryOut, clock, network } = drive();
+    const { carryOut, clock, network } = startDriver();
     await carryOut(CREATE);
     const outcome = await carryOut(BIND, { deadlineAtMs: clock.nowMs() - 1 });
     expect(outcome).toMatchObject({ kind: 'failed', retryable: true });
@@ -126,20 +126,20 @@ describe('the network driver', () => {
   });
 
   test('a-stale-server-is-told-so', async () => {
-    const { carryOut } = drive();
+    const { carryOut } = startDriver();
     await carryOut(CREATE, { leaseEpoch: 2 });
     expect(await carryOut(BIND)).toEqual({ kind: 'stale' });
   });
 
   test('a-back-end-that-is-not-configured-is-a-failure-of-its-own', async () => {
-    const { carryOut } = drive([], { backEnds: new Map() });
+    const { carryOut } = startDriver([], { backEnds: new Map() });
     const reason = { code: 'back-end-not-configured', backEnd: 'simulated' };
     expect(await carryOut(CREATE)).toEqual({ kind: 'failed', retryable: false, reason });
     expect(await carryOut({ ...CREATE, backEnd: 'neutron' })).toMatchObject({ kind: 'failed', retryable: false });
   });
 
   test('nothing-is-asked-without-credentials', async () => {
-    const { carryOut, network } = drive([], { hasCredentials: () => false });
+    const { carryOut, network } = startDriver([], { hasCredentials: () => false });
     const reason = { code: 'network-credentials-missing', backEnds: ['simulated'] };
     expect(await carryOut(CREATE)).toEqual({ kind: 'failed', retryable: true, reason });
     expect(network.calls.list()).toEqual([]);

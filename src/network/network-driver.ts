@@ -6,7 +6,7 @@ import {
   CAPABILITIES,
   NetworkUnavailable,
   type BackEndFence,
-  type Carried,
+  type OrderResult,
   type NetworkBackEnd,
   type NetworkOrder,
   type PortAnswer,
@@ -37,7 +37,7 @@ export class NetworkDriver implements Driver {
 
   /** All of the back ends that an order is for are asked at once. It counts as one: asking those again that did it is safe. */
   async carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome> {
-    const orders = byBackEnd(action.args as unknown as NetworkOrder);
+    const orders = splitByBackEnd(action.args as unknown as NetworkOrder);
     return joinOutcomes(await Promise.all(orders.map((order) => this.#carryOut(order, fence))));
   }
 
@@ -53,7 +53,10 @@ export class NetworkDriver implements Driver {
     const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
     try {
       const { leaseEpoch } = fence;
-      return outcomeOf(order, await this.#inTime(ask(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs));
+      return toActionOutcome(
+        order,
+        await this.#withDeadline(callBackEnd(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs),
+      );
     } catch (error) {
       if (!(error instanceof NetworkUnavailable)) throw error;
       mark('network-order-unanswered');
@@ -62,7 +65,7 @@ export class NetworkDriver implements Driver {
   }
 
   /** Nobody waits for a back end that is silent, also about its deadline. */
-  async #inTime(answer: Promise<Carried>, deadlineAtMs: number): Promise<Carried> {
+  async #withDeadline(answer: Promise<OrderResult>, deadlineAtMs: number): Promise<OrderResult> {
     const { clock } = this.#options;
     const answered = new AbortController();
     const silence = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + GRACE_MS, answered.signal).then(() => {
@@ -80,7 +83,7 @@ export class NetworkDriver implements Driver {
 }
 
 /** An order for each back end that looks after some of its ports. */
-function byBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
+function splitByBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
   const { backEnd: first } = order;
   const names = new Set(order.ports.map(({ backEnd = first }) => backEnd));
   if (names.size <= 1) return [{ ...order, backEnd: [...names][0] ?? first }];
@@ -102,7 +105,7 @@ function joinOutcomes(outcomes: readonly ActionOutcome[]): ActionOutcome {
   return { kind: outcomes.every(({ kind }) => kind === 'already') ? 'already' : 'applied', facts: { ports } };
 }
 
-function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence): Promise<Carried> {
+function callBackEnd(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence): Promise<OrderResult> {
   switch (order.op) {
     case 'create':
       return backEnd.create(order, fence);
@@ -122,7 +125,7 @@ function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence):
 }
 
 /** Where a back end answered for no port at all, nothing is known and the same order is given again. */
-function outcomeOf(order: NetworkOrder, carried: Carried): ActionOutcome {
+function toActionOutcome(order: NetworkOrder, carried: OrderResult): ActionOutcome {
   if (carried.kind === 'stale') {
     mark('network-order-stale');
     return carried;

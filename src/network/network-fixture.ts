@@ -32,13 +32,13 @@ export function commit(fleet: Fleet, changes: readonly Change[]): void {
 }
 
 /** Commits what was decided; throws when it was refused. */
-export function accepted<A>(fleet: Fleet, decision: Decision<A>): A {
+export function commitAccepted<A>(fleet: Fleet, decision: Decision<A>): A {
   if (decision.kind === 'refuse') throw new Error(`${decision.refusal.code}: ${decision.refusal.message}`);
   if (decision.changes.length > 0) commit(fleet, decision.changes);
   return decision.answer;
 }
 
-export function brokenBy(fleet: Fleet, changes: readonly Change[], invariants: readonly Invariant[]): string[] {
+export function violationsOf(fleet: Fleet, changes: readonly Change[], invariants: readonly Invariant[]): string[] {
   const applied = fleet.apply(fleet.revision + 1, changes);
   return invariants.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
 }

@@ -15,12 +15,12 @@ import {
   SEGMENT,
   SEGMENTS_BY_NETWORK,
   SEGMENTS_BY_PHYSICAL_NETWORK,
-  SEGMENTS_BY_WIRE,
+  SEGMENTS_BY_SEGMENTATION,
   SUBNET,
   SUBNETS_BY_NETWORK,
 } from './model.ts';
 import { PRESENCE } from './presence.ts';
-import { QUOTA, USAGE } from './quota.ts';
+import { QUOTA, QUOTA_USAGE } from './quota.ts';
 import { ROUTER_INVARIANTS } from './router-invariants.ts';
 import {
   FLOATING_ADDRESS,
@@ -35,14 +35,14 @@ import {
 import { STOCK } from './stock.ts';
 import { TOPOLOGY } from './topology.ts';
 import { TUNNEL_KEY, TUNNEL_KEYS_BY_SUBJECT } from './tunnel-key.ts';
-import { HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDS_BY_ZONE } from './tunnel-ends.ts';
+import { HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDPOINTS_BY_ZONE } from './tunnel-ends.ts';
 
 export const networkModel: Model = {
   kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA, ROUTER, FLOATING_ADDRESS, TRANSPORT_ZONE, TUNNEL_KEY],
   indexes: [
     NETWORKS_BY_USER,
     SEGMENTS_BY_NETWORK,
-    SEGMENTS_BY_WIRE,
+    SEGMENTS_BY_SEGMENTATION,
     SEGMENTS_BY_PHYSICAL_NETWORK,
     SUBNETS_BY_NETWORK,
     PORTS_BY_NETWORK,
@@ -58,9 +58,9 @@ export const networkModel: Model = {
     FLOATING_ADDRESSES_BY_NETWORK,
     HOSTS_BY_TRANSPORT_ZONE,
     TUNNEL_KEYS_BY_SUBJECT,
-    TUNNEL_ENDS_BY_ZONE,
+    TUNNEL_ENDPOINTS_BY_ZONE,
     HOSTS_BY_LEFT_ZONE,
   ],
-  projections: [TOPOLOGY, STOCK, MACS, USAGE, PRESENCE],
+  projections: [TOPOLOGY, STOCK, MACS, QUOTA_USAGE, PRESENCE],
   invariants: [...NETWORK_INVARIANTS, ...ROUTER_INVARIANTS],
 };

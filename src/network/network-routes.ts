@@ -17,21 +17,21 @@ import {
   type Route,
 } from '../access/index.ts';
 import { createNetwork, deleteNetwork, editNetwork } from './decide-network.ts';
-import { BACK_ENDS, NETWORK_FACTS, NETWORK_SCHEMA, NETWORKS_BY_USER, type Network } from './model.ts';
-import { STOCK_ANSWER, stockOfNetwork } from './stock-figures.ts';
+import { BACK_ENDS, NETWORK_ATTRIBUTES, NETWORK_SCHEMA, NETWORKS_BY_USER, type Network } from './model.ts';
+import { STOCK_REPRESENTATION, networkStockToJson } from './stock-figures.ts';
 import { findNetwork } from './topology.ts';
-import { NETWORK_VIEW } from './views.ts';
+import { NETWORK_REPRESENTATION } from './views.ts';
 
 const NETWORKS: Resource<'network', Network> = {
   path: '/api/v1/networks',
   plural: 'networks',
   singular: 'network',
-  representation: NETWORK_VIEW,
+  representation: NETWORK_REPRESENTATION,
 };
 const { name, project } = NETWORK_SCHEMA.properties;
 
 const LISTING: Listing<'network', Network> = {
-  representation: NETWORK_VIEW,
+  representation: NETWORK_REPRESENTATION,
   filters: {
     project: { schema: project, valuesOf: (doc) => [doc.project], index: NETWORKS_BY_USER },
     shared: { schema: Type.Boolean(), valuesOf: (doc) => [doc.shared] },
@@ -49,7 +49,7 @@ const create = createRoute(NETWORKS, {
     name,
     project: Type.Optional(project),
     backEnd: Type.Optional(Type.Enum(BACK_ENDS)),
-    ...optionalFields(NETWORK_FACTS),
+    ...optionalFields(NETWORK_ATTRIBUTES),
   }),
   decide: (fleet, body, { by, nowMs, admin }) => createNetwork(fleet, { ...body, by, nowMs, admin }),
 });
@@ -59,9 +59,9 @@ const edit = editRoute(NETWORKS, {
   access: 'operator',
   body: strictObject(
     {
-      ...optionalFields(NETWORK_FACTS),
-      qosPolicy: Type.Optional(Type.Union([NETWORK_FACTS.qosPolicy, Type.Null()])),
-      minBandwidthKbps: Type.Optional(Type.Union([NETWORK_FACTS.minBandwidthKbps, Type.Null()])),
+      ...optionalFields(NETWORK_ATTRIBUTES),
+      qosPolicy: Type.Optional(Type.Union([NETWORK_ATTRIBUTES.qosPolicy, Type.Null()])),
+      minBandwidthKbps: Type.Optional(Type.Union([NETWORK_ATTRIBUTES.minBandwidthKbps, Type.Null()])),
     },
     { minProperties: 1 },
   ),
@@ -75,12 +75,12 @@ const stock = read({
   about: 'Show how many addresses of a network are held, promised and free, per pool and version, as decimal text',
   access: 'viewer',
   params: BY_ID,
-  answers: { 200: { about: 'the stock', schema: STOCK_ANSWER } },
+  answers: { 200: { about: 'the stock', schema: STOCK_REPRESENTATION } },
   handle: ({ params }, { journal: { fleet } }) => {
     const network = findNetwork(fleet, params.id);
     return network === undefined
       ? refusalAnswer(noSuch('network', params.id))
-      : answer(stockOfNetwork(fleet, network.id));
+      : answer(networkStockToJson(fleet, network.id));
   },
 });
 

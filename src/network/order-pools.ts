@@ -6,7 +6,7 @@ import type { PoolKey } from './need.ts';
 import { poolOf, segmentOfPool, topologyOf } from './topology.ts';
 
 /** In id order: whoever picks takes the first that has an address. */
-export function orderPools(fleet: FleetReader, pool: PoolKey): OrderPool[] {
+export function composeOrderPools(fleet: FleetReader, pool: PoolKey): OrderPool[] {
   const segment = segmentOfPool(pool);
   const network =
     segment === undefined

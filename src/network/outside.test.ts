@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Fleet } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { commit, fleetWith, host, network, port, segment } from './network-fixture.ts';
-import { wayOut } from './outside.ts';
-import { makeRouter, routerDoc, wrongOutside } from './router-fixture.ts';
+import { externalReachPredicate } from './outside.ts';
+import { makeRouter, routerDoc, faultyExternalWorld } from './router-fixture.ts';
 
 describe('the hosts that reach what is outside', () => {
-  const reached = (fleet: Fleet, router: string): string[] => idsWhere(fleet, wayOut(fleet, routerDoc(fleet, router)));
+  const reached = (fleet: Fleet, router: string): string[] =>
+    idsWhere(fleet, externalReachPredicate(fleet, routerDoc(fleet, router)));
 
   const idsWhere = (fleet: Fleet, is: (host: Host) => boolean): string[] =>
     [...fleet.all(HOST)].filter(({ doc }) => is(doc)).map(({ id }) => id);
@@ -14,7 +15,7 @@ describe('the hosts that reach what is outside', () => {
   const hosts = [host('ha', 'phys-ra'), host('hb', 'phys-rb'), host('hab', 'phys-ra', 'phys-rb'), host('none')];
 
   test('are those of the segment that its address is in', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     commit(fleet, hosts);
     makeRouter(fleet, { name: 'in-a', externalNetwork: 'racks' });
     makeRouter(fleet, { name: 'in-b', externalNetwork: 'racks' });
@@ -23,7 +24,7 @@ describe('the hosts that reach what is outside', () => {
   });
 
   test('are those of any of its segments when it is not routed, and all where it has none', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     const flat = { type: 'flat', physicalNetwork: 'phys-ra' } as const;
     commit(fleet, [...hosts, segment('uplink', 'both', flat), segment('own', 'both', { dynamic: true })]);
     makeRouter(fleet, { name: 'some', externalNetwork: 'both' });
@@ -39,10 +40,10 @@ describe('the hosts that reach what is outside', () => {
   });
 
   test('are those of any of its segments while it has no address', () => {
-    const fleet = wrongOutside();
+    const fleet = faultyExternalWorld();
     commit(fleet, hosts);
     makeRouter(fleet, { name: 'shut' });
     const unaddressed = { ...routerDoc(fleet, 'shut'), externalNetwork: 'racks' };
-    expect(idsWhere(fleet, wayOut(fleet, unaddressed))).toEqual(['ha', 'hab', 'hb']);
+    expect(idsWhere(fleet, externalReachPredicate(fleet, unaddressed))).toEqual(['ha', 'hab', 'hb']);
   });
 });

@@ -2,17 +2,17 @@
 // same commit as what uses it. Only our own address management gives one out: it is decided here, for good.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
-import { askedAddress, exhausted, type GivenAddress } from './addresses.ts';
-import { fromNetwork, newMac } from './attach.ts';
+import { resolveRequestedAddress, addressesExhausted, type AllocatedAddress } from './addresses.ts';
+import { portDefaultsOf, allocateMac } from './attach.ts';
 import type { IpVersion } from './ip.ts';
 import { PORT, SUBNET, type Port } from './model.ts';
-import { portQuotaRefusal } from './quota.ts';
-import { conflict, forbidden, invalid, isRefusal, unknown } from './refusal.ts';
-import type { Outside, Router } from './router-model.ts';
+import { portQuotaProblem } from './quota.ts';
+import { conflict, forbidden, invalid, isRefusal, unknownResource } from './refusal.ts';
+import type { ExternalAddress, Router } from './router-model.ts';
 import { stockOf } from './stock.ts';
 import { findNetwork, hostReaches, topologyOf, type StoredNetwork } from './topology.ts';
 
-export interface OutsideAsk {
+export interface ExternalAddressRequest {
   readonly network: string;
   /** This address; else the lowest that is free. */
   readonly ip?: string | undefined;
@@ -31,32 +31,35 @@ export interface OutsideAsk {
   readonly fields: { readonly network: string; readonly ip: string };
 }
 
-export interface MadeOutside {
-  readonly outside: Outside;
+export interface AllocatedExternalAddress {
+  readonly address: ExternalAddress;
   readonly change: Change;
 }
 
-export function addressOutside(fleet: FleetReader, ask: OutsideAsk): MadeOutside | Refusal {
+export function allocateExternalAddress(
+  fleet: FleetReader,
+  ask: ExternalAddressRequest,
+): AllocatedExternalAddress | Refusal {
   const network = findNetwork(fleet, ask.network);
-  if (network === undefined) return unknown('network', ask.network, ask.fields.network);
-  const problem = networkProblem(network, ask) ?? portQuotaRefusal(fleet, ask.project, ask.replaces === true ? 0 : 1);
+  if (network === undefined) return unknownResource('network', ask.network, ask.fields.network);
+  const problem = networkProblem(network, ask) ?? portQuotaProblem(fleet, ask.project, ask.replaces === true ? 0 : 1);
   if (problem !== undefined) return problem;
   const given =
     ask.ip === undefined
-      ? lowestOutside(fleet, network, ask.fields.network)
-      : askedAddress(fleet, { network: network.id, ip: ask.ip, field: ask.fields.ip });
+      ? pickLowestExternal(fleet, network, ask.fields.network)
+      : resolveRequestedAddress(fleet, { network: network.id, ip: ask.ip, field: ask.fields.ip });
   if (isRefusal(given)) return given;
-  const change = put(PORT, idOf(PORT, ask.portId), portFor(fleet, network, ask, given));
-  return { outside: { port: ask.portId, ip: given.ip }, change };
+  const change = put(PORT, idOf(PORT, ask.portId), composeExternalPort(fleet, network, ask, given));
+  return { address: { port: ask.portId, ip: given.ip }, change };
 }
 
 function networkProblem(
   { id, doc }: StoredNetwork,
-  { project, admin, isBound = false, fields }: OutsideAsk,
+  { project, admin, isBound = false, fields }: ExternalAddressRequest,
 ): Refusal | undefined {
   const field = fields.network;
   const facts = { network: id };
-  if (isBound && !doc.shared && doc.project !== project) return unknown('network', id, field);
+  if (isBound && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
   if (!doc.external) {
     const message = `Network "${id}" does not lead outside. Name an external network; "muster networks list --external true" lists them.`;
     return invalid('network-not-external', message, { field, facts });
@@ -71,10 +74,10 @@ function networkProblem(
 }
 
 /** IPv4 where the network has any, because that is what is translated; else IPv6. The lowest of the first pool with some. */
-function lowestOutside(fleet: FleetReader, { id }: StoredNetwork, field: string): GivenAddress | Refusal {
+function pickLowestExternal(fleet: FleetReader, { id }: StoredNetwork, field: string): AllocatedAddress | Refusal {
   const stock = stockOf(fleet);
   const pools = topologyOf(fleet)
-    .reachOf(id)
+    .placementChoicesOf(id)
     .map(({ pool }) => pool);
   const has = (version: IpVersion) => pools.filter((pool) => stock.versionsOf(pool).includes(version));
   const version: IpVersion = has(4).length > 0 ? 4 : 6;
@@ -85,21 +88,26 @@ function lowestOutside(fleet: FleetReader, { id }: StoredNetwork, field: string)
   }
   const pool = has(version).find((one) => stock.free(one, version) > 0n);
   const picked = pool === undefined ? undefined : stock.pick(pool, version, new Set());
-  return picked ?? exhausted(id, first, field, version);
+  return picked ?? addressesExhausted(id, first, field, version);
 }
 
-function portFor(fleet: FleetReader, { id, doc }: StoredNetwork, ask: OutsideAsk, given: GivenAddress): Port {
+function composeExternalPort(
+  fleet: FleetReader,
+  { id, doc }: StoredNetwork,
+  ask: ExternalAddressRequest,
+  given: AllocatedAddress,
+): Port {
   return {
     network: id,
     project: ask.project,
     createdBy: 'muster',
     state: 'made',
-    mac: newMac(fleet, 0),
+    mac: allocateMac(fleet, 0),
     usedBy: ask.usedBy,
     ipAllocation: 'immediate',
     addresses: [{ ...given, chosenBy: ask.ip === undefined ? 'create' : 'user' }],
     serial: 0,
-    ...fromNetwork(doc),
+    ...portDefaultsOf(doc),
     securityGroups: [],
     changedBy: ask.by,
     changedAtMs: ask.nowMs,
@@ -110,7 +118,7 @@ function portFor(fleet: FleetReader, { id, doc }: StoredNetwork, ask: OutsideAsk
  * Which hosts can do the work of a router's way out: those that reach the segment of its address outside. On a network that is
  * not routed, or while it has no address, any of the network's segments will do, and every host where it has none.
  */
-export function wayOut(fleet: FleetReader, { externalNetwork, nat }: Router): (host: Host) => boolean {
+export function externalReachPredicate(fleet: FleetReader, { externalNetwork, nat }: Router): (host: Host) => boolean {
   if (externalNetwork === undefined) return () => false;
   const segments = topologyOf(fleet)
     .segmentsOf(externalNetwork)

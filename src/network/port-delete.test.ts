@@ -4,7 +4,7 @@ import { ITEM, OPERATION } from '../operations/index.ts';
 import type { PortAnswer } from './back-end.ts';
 import { createPort } from './decide-port.ts';
 import { PORT } from './model.ts';
-import { accepted, commit, fleetWith, network, port, portDoc, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, commit, fleetWith, network, port, portDoc, subnet, WHO } from './network-fixture.ts';
 import { deletePort, portDelete } from './port-delete.ts';
 
 function world(): Fleet {
@@ -22,24 +22,24 @@ describe('deleting ports', () => {
 
   test('one in the journal is gone at once', () => {
     const fleet = world();
-    expect(accepted(fleet, end(fleet, 'mine')).operation).toBeUndefined();
+    expect(commitAccepted(fleet, end(fleet, 'mine')).operation).toBeUndefined();
     expect(fleet.count(PORT)).toBe(0);
   });
 
   test('one that no build ever had is gone at once, whoever looks after it', () => {
     const fleet = world();
-    accepted(fleet, createPort(fleet, { id: 'p', network: 'sim', admin: false, ...WHO }));
-    expect(accepted(fleet, end(fleet, 'p')).operation).toBeUndefined();
+    commitAccepted(fleet, createPort(fleet, { id: 'p', network: 'sim', admin: false, ...WHO }));
+    expect(commitAccepted(fleet, end(fleet, 'p')).operation).toBeUndefined();
     expect(fleet.get(PORT, idOf(PORT, 'p'))).toBeUndefined();
     // A build that was given up may have made it there all the same.
     commit(fleet, [port('q', 'sim', { state: 'wanted', serial: 1 })]);
-    expect(accepted(fleet, end(fleet, 'q')).operation).toBe('op');
+    expect(commitAccepted(fleet, end(fleet, 'q')).operation).toBe('op');
   });
 
   test('one that a back end outside may know is deleted there first, for as long as it takes', () => {
     const fleet = world();
     commit(fleet, [port('p', 'sim', { serial: 2 })]);
-    expect(accepted(fleet, end(fleet, 'p')).operation).toBe('op');
+    expect(commitAccepted(fleet, end(fleet, 'p')).operation).toBe('op');
     expect(portDoc(fleet, 'p').state).toBe('releasing');
     const again = deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO });
     expect(again).toMatchObject({ kind: 'accept', changes: [], answer: { operation: 'op' } });
@@ -70,9 +70,9 @@ describe('deleting ports', () => {
       });
     }
     commit(fleet, [put(ITEM, item().id, { ...item().doc, state: 'failed' })]);
-    expect(accepted(fleet, deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO })).operation).toBe(
-      'op-2',
-    );
+    expect(
+      commitAccepted(fleet, deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO })).operation,
+    ).toBe('op-2');
     commit(fleet, [{ kind: 'port', id: 'p', doc: null }]);
     expect(plan(8)).toMatchObject([{ kind: 'record', progress: { state: 'done' } }]);
   });

@@ -20,13 +20,13 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { backEndOf, type EndOrder, type PortAnswer } from './back-end.ts';
-import { ledToProblem } from './floating-inside.ts';
+import { capabilitiesOf, type ReleaseOrder, type PortAnswer } from './back-end.ts';
+import { associatedPortProblem } from './floating-inside.ts';
 import { PORT } from './model.ts';
-import { usedProblem } from './port-use.ts';
-import { conflict, unknown } from './refusal.ts';
+import { portUserProblem } from './port-use.ts';
+import { conflict, unknownResource } from './refusal.ts';
 import { findNetwork, type StoredPort } from './topology.ts';
-import { unasked } from './unasked.ts';
+import { undeliveredReason } from './unasked.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 
@@ -38,24 +38,24 @@ export interface DeletePort {
   readonly nowMs: number;
 }
 
-export interface PortDeleted {
+export interface PortDeletion {
   readonly port: StoredPort;
   /** Set when the port is gone only after this. */
   readonly operation?: OperationId;
 }
 
-export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: DeletePort): Decision<PortDeleted> {
+export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: DeletePort): Decision<PortDeletion> {
   const port = fleet.get(PORT, idOf(PORT, id));
-  if (port === undefined) return refuse(unknown('port', id));
-  if (port.doc.instance !== undefined) return refuse(inUse(port));
-  const used = usedProblem(port) ?? ledToProblem(fleet, id);
+  if (port === undefined) return refuse(unknownResource('port', id));
+  if (port.doc.instance !== undefined) return refuse(portInUse(port));
+  const used = portUserProblem(port) ?? associatedPortProblem(fleet, id);
   if (used !== undefined) return refuse(used);
   if (port.doc.state === 'releasing') {
     // Whoever asks again hears of the same operation; one that failed is followed by another.
     const [running] = fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PORT.name, id));
     if (running !== undefined) return accept([], { port, operation: idOf(OPERATION, running.doc.operation) });
   }
-  if (isOursAlone(fleet, port)) return accept([remove(PORT, port.id)], { port });
+  if (isUnknownToBackEnds(fleet, port)) return accept([remove(PORT, port.id)], { port });
   const begun = newOperation({
     id: operation,
     kind: portDelete.name,
@@ -71,11 +71,11 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
 }
 
 /** No back end outside can know of it: it is in the journal, or no build ever had it. */
-function isOursAlone(fleet: FleetReader, { doc }: StoredPort): boolean {
-  return backEndOf(fleet, doc.network).inline || (doc.state === 'wanted' && doc.serial === 0);
+function isUnknownToBackEnds(fleet: FleetReader, { doc }: StoredPort): boolean {
+  return capabilitiesOf(fleet, doc.network).inline || (doc.state === 'wanted' && doc.serial === 0);
 }
 
-function inUse({ id, doc }: StoredPort): Refusal {
+function portInUse({ id, doc }: StoredPort): Refusal {
   const message = `Port "${id}" is attached to "${doc.instance}". Delete the instance first; ports that you made stay then.`;
   return conflict('port-in-use', message, { facts: { port: id, instance: doc.instance } });
 }
@@ -91,17 +91,19 @@ export const portDelete: OperationKind = {
     items.flatMap((item) => {
       const port = fleet.get(PORT, idOf(PORT, item.doc.target.id));
       if (port === undefined) return [record(item, { state: 'done', step: 'release' })];
-      return nowMs < (item.doc.retryAtMs ?? 0) ? [] : [toRelease(fleet, item, port)];
+      return nowMs < (item.doc.retryAtMs ?? 0) ? [] : [planRelease(fleet, item, port)];
     }),
 
   observe: (fleet, item, outcome, nowMs) => {
     const port = fleet.get(PORT, idOf(PORT, item.doc.target.id));
-    return port === undefined ? record(item, { state: 'done', step: 'release' }) : observed(item, port, outcome, nowMs);
+    return port === undefined
+      ? record(item, { state: 'done', step: 'release' })
+      : handleReleaseOutcome(item, port, outcome, nowMs);
   },
 };
 
-function toRelease(fleet: FleetReader, item: StoredItem, { id, doc }: StoredPort): PlannedStep {
-  const order: EndOrder = {
+function planRelease(fleet: FleetReader, item: StoredItem, { id, doc }: StoredPort): PlannedStep {
+  const order: ReleaseOrder = {
     op: 'release',
     backEnd: findNetwork(fleet, doc.network)?.doc.backEnd ?? 'embedded',
     instance: '',
@@ -112,16 +114,16 @@ function toRelease(fleet: FleetReader, item: StoredItem, { id, doc }: StoredPort
   return { kind: 'act', item: item.id, expected: item.revision, action };
 }
 
-function observed(item: StoredItem, port: StoredPort, outcome: ActionOutcome, nowMs: number): RecordStep {
+function handleReleaseOutcome(item: StoredItem, port: StoredPort, outcome: ActionOutcome, nowMs: number): RecordStep {
   const answers = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts?.['ports'] : undefined;
   const answer = (answers as readonly PortAnswer[] | undefined)?.[0]?.outcome;
   if (answer === 'ok' || answer === 'not-found') {
     const made = { changes: [remove(PORT, port.id)], expects: [expectUnchanged(PORT, port)] };
     return record(item, { state: 'done', step: 'release' }, made);
   }
-  const reason = unasked(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
-  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  const reason = undeliveredReason(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
+  const retry = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
+  return { ...retry, progress: { ...retry.progress, attempt: item.doc.attempt + 1 } };
 }
 
 export const portSentences: ReasonSentences = {

@@ -6,7 +6,7 @@ import type { Port } from './model.ts';
 import { commit, fleetWith, host, network, port, portDoc, subnet, WHO } from './network-fixture.ts';
 import { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
 
-function claimed(instance: string, at: string, role: Claim['role'] = 'home'): Change {
+function putClaim(instance: string, at: string, role: Claim['role'] = 'home'): Change {
   const doc: Claim = { instance, role, host: at, vcpus: 1, memoryMiB: 1, diskGiB: 1, addresses: [], sinceMs: 0 };
   return put(CLAIM, claimId(instance, role), doc);
 }
@@ -29,10 +29,10 @@ function world(): Fleet {
     host('h2'),
     network('n'),
     subnet('s', 'n', '10.0.0.0/24'),
-    claimed('here', 'h1'),
-    claimed('coming', 'h2'),
-    claimed('coming', 'h1', 'move'),
-    claimed('away', 'h2'),
+    putClaim('here', 'h1'),
+    putClaim('coming', 'h2'),
+    putClaim('coming', 'h1', 'move'),
+    putClaim('away', 'h2'),
     nic('a', 'h1', 'here'),
     nic('b', 'h1', 'coming'),
     nic('x', 'h1', 'away'),
@@ -41,7 +41,7 @@ function world(): Fleet {
   );
 }
 
-const found = (fleet: Fleet, on: string): string[] => portEvacuator.inventory(fleet, on).map(({ id }) => id);
+const inventoryIds = (fleet: Fleet, on: string): string[] => portEvacuator.inventory(fleet, on).map(({ id }) => id);
 
 describe('ports that keep a host', () => {
   test('are those that are bound there and that no instance there has', () => {
@@ -50,7 +50,7 @@ describe('ports that keep a host', () => {
       { kind: 'port', id: 'x' },
       { kind: 'port', id: 'y' },
     ]);
-    expect(found(fleet, 'h2')).toEqual([]);
+    expect(inventoryIds(fleet, 'h2')).toEqual([]);
     expect(portEvacuator.countLeaving(fleet, 'h1')).toBe(0);
   });
 
@@ -78,13 +78,13 @@ describe('ports that keep a host', () => {
     expect(portDoc(fleet, 'x')).not.toHaveProperty('binding');
     expect(portDoc(fleet, 'y')).not.toHaveProperty('binding');
     expect(portDoc(fleet, 'a').binding?.host).toBe('h1');
-    expect(found(fleet, 'h1')).toEqual([]);
+    expect(inventoryIds(fleet, 'h1')).toEqual([]);
     expect(portEvacuator.abandon(fleet, 'h1', WHO)).toEqual([]);
   });
 
   test('become one of an instance when it arrives', () => {
     const fleet = world();
-    commit(fleet, [claimed('away', 'h1', 'move')]);
-    expect(found(fleet, 'h1')).toEqual(['y']);
+    commit(fleet, [putClaim('away', 'h1', 'move')]);
+    expect(inventoryIds(fleet, 'h1')).toEqual(['y']);
   });
 });

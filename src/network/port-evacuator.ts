@@ -3,24 +3,24 @@
 import { put, type FleetReader } from '../fleet/index.ts';
 import type { PlannedEvacuation, Evacuator } from '../hosts/index.ts';
 import { formatFact, type ReasonSentences } from '../operations/index.ts';
-import { unboundPort } from './bind.ts';
+import { unbindPort } from './bind.ts';
 import { CLAIM, claimId } from './claim.ts';
 import { PORT, PORTS_BY_HOST } from './model.ts';
 import type { StoredPort } from './topology.ts';
 
-function strays(fleet: FleetReader, host: string): StoredPort[] {
-  return [...fleet.find(PORTS_BY_HOST, host)].filter((port) => !isOfInstanceAt(fleet, port, host));
+function unclaimedPorts(fleet: FleetReader, host: string): StoredPort[] {
+  return [...fleet.find(PORTS_BY_HOST, host)].filter((port) => !isClaimedAt(fleet, port, host));
 }
 
 /** An instance is where its claims are, at both ends while it moves. */
-function isOfInstanceAt(fleet: FleetReader, { doc: { instance } }: StoredPort, host: string): boolean {
+function isClaimedAt(fleet: FleetReader, { doc: { instance } }: StoredPort, host: string): boolean {
   if (instance === undefined) return false;
   return (['home', 'move'] as const).some((role) => fleet.get(CLAIM, claimId(instance, role))?.doc.host === host);
 }
 
 export const portEvacuator: Evacuator = {
   name: 'ports',
-  inventory: (fleet, host) => strays(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
+  inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
   dependsOn: [PORTS_BY_HOST],
   countLeaving: () => 0,
   plan: (_fleet, leavers) =>
@@ -32,7 +32,7 @@ export const portEvacuator: Evacuator = {
     ),
   begin: () => ({ changes: [], operations: [] }),
   // A back end outside may still have it bound there: the next bind carries a higher serial and takes its place.
-  abandon: (fleet, host, at) => strays(fleet, host).map(({ id, doc }) => put(PORT, id, unboundPort(doc, at))),
+  abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
 };
 
 export const portEvacuatorSentences: ReasonSentences = {

@@ -22,20 +22,20 @@ import { OPERATION } from '../operations/index.ts';
 import { createPort, editPort } from './decide-port.ts';
 import { ADDRESSES_MAX, IP, PORT_SCHEMA, PORTS_BY_INSTANCE, PORTS_BY_NETWORK, type Port } from './model.ts';
 import { deletePort } from './port-delete.ts';
-import { PORT_VIEW } from './views.ts';
+import { PORT_REPRESENTATION } from './views.ts';
 
 const PORTS: Resource<'port', Port> = {
   path: '/api/v1/ports',
   plural: 'ports',
   singular: 'port',
-  representation: PORT_VIEW,
+  representation: PORT_REPRESENTATION,
 };
 const { name, mac, project, createdBy, state, portSecurity, securityGroups, qosPolicy, dnsName, pciRequest } =
   PORT_SCHEMA.properties;
 const { minBandwidthKbps } = PORT_SCHEMA.properties;
 
 const LISTING: Listing<'port', Port> = {
-  representation: PORT_VIEW,
+  representation: PORT_REPRESENTATION,
   filters: {
     network: { schema: ID, valuesOf: (doc) => [doc.network], index: PORTS_BY_NETWORK },
     instance: { schema: ID, valuesOf: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
@@ -80,7 +80,7 @@ const create = write({
     pciRequest,
     dnsName,
   }),
-  answers: { 201: { about: 'the port', schema: PORT_VIEW.schema } },
+  answers: { 201: { about: 'the port', schema: PORT_REPRESENTATION.schema } },
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('port');
     const other = denyOtherProject(caller, body.project);
@@ -90,7 +90,8 @@ const create = write({
     return {
       why: `create port ${id}`,
       decide: (fleet) => createPort(fleet, command),
-      answer: (_, after) => renderCommitted(PORT_VIEW, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
+      answer: (_, after) =>
+        renderCommitted(PORT_REPRESENTATION, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
     };
   },
 });
@@ -111,7 +112,7 @@ const edit = editRoute(PORTS, {
   decide: (fleet, command, { by, nowMs }) => editPort(fleet, { ...command, by, nowMs }),
 });
 
-const end = write({
+const deletePortRoute = write({
   method: 'DELETE',
   path: `${PORTS.path}/:id`,
   tag: 'ports',
@@ -120,7 +121,7 @@ const end = write({
   forProjects: true,
   params: BY_ID,
   answers: {
-    200: { about: 'the port as it was', schema: PORT_VIEW.schema },
+    200: { about: 'the port as it was', schema: PORT_REPRESENTATION.schema },
     202: {
       about: 'the operation to follow: the port is gone when its back end has deleted it',
       schema: Type.Object({ operation: Type.String() }),
@@ -130,12 +131,12 @@ const end = write({
     const operation = idOf(OPERATION, ids.next('op'));
     const command = { id: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: PORT_VIEW, id: params.id },
+      target: { view: PORT_REPRESENTATION, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
       answer: ({ port, operation: begun }, { redactor }) =>
         begun === undefined
-          ? { kind: 'answer', status: 200, text: PORT_VIEW.toJsonText(port, redactor) }
+          ? { kind: 'answer', status: 200, text: PORT_REPRESENTATION.toJsonText(port, redactor) }
           : {
               kind: 'answer',
               status: 202,
@@ -150,5 +151,5 @@ export const portRoutes: readonly Route[] = [
   ...readRoutes(PORTS, { listing: LISTING, scope: 'site', forProjects: true }),
   create,
   edit,
-  end,
+  deletePortRoute,
 ];

@@ -4,7 +4,7 @@ import type { Port } from './model.ts';
 import { conflict } from './refusal.ts';
 
 /** A port that something has in place of an instance: it is not deleted, attached or pointed at. */
-export function usedProblem(
+export function portUserProblem(
   { id, doc }: { readonly id: string; readonly doc: Port },
   field?: string,
 ): Refusal | undefined {

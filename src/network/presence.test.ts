@@ -9,29 +9,29 @@ const HOSTS = ['h1', 'h2', 'h3'];
 const NETWORKS = ['n', 'm'];
 const SUBNETS = ['n-a', 'n-b', 'm-a'];
 
-function bound(id: string, of: string, host: string | undefined, subnets: readonly string[] = []): Change {
+function putPort(id: string, of: string, host: string | undefined, subnets: readonly string[] = []): Change {
   const addresses = subnets.map((one, at) => ({ ip: `10.0.0.${at + 1}`, subnet: one, chosenBy: 'user' as const }));
   const binding: Partial<Port> = host === undefined ? {} : { binding: { host, serial: 1, type: 'ovs' }, serial: 1 };
   return port(id, of, { instance: id, nic: 0, addresses, ...binding });
 }
 
-const gone = (id: string): Change => remove(PORT, idOf(PORT, id));
+const removePort = (id: string): Change => remove(PORT, idOf(PORT, id));
 
 const rows = (map: ReadonlyMap<string, number>): Record<string, number> =>
   Object.fromEntries([...map].sort(([one], [other]) => (one < other ? -1 : 1)));
 
-function told(fleet: FleetReader): object {
+function describePresence(fleet: FleetReader): object {
   const presence = presenceOf(fleet);
   return {
-    subnets: SUBNETS.map((id) => rows(presence.ofSubnet(id))),
-    lists: SUBNETS.map((id) => presence.listOfSubnet(id).toSorted()),
-    networks: NETWORKS.map((id) => rows(presence.ofNetwork(id))),
+    subnets: SUBNETS.map((id) => rows(presence.portCountsInSubnet(id))),
+    lists: SUBNETS.map((id) => presence.hostsInSubnet(id).toSorted()),
+    networks: NETWORKS.map((id) => rows(presence.portCountsInNetwork(id))),
     hosts: HOSTS.map((id) => ({ subnets: presence.subnetsOn(id), networks: presence.networksOn(id) })),
   };
 }
 
 /** The same, by counting every port for every question. */
-function counted(fleet: FleetReader): object {
+function recountPresence(fleet: FleetReader): object {
   const ports = [...fleet.all(PORT)].map(({ doc }) => doc);
   const by = (is: (one: Port) => boolean): Record<string, number> =>
     Object.fromEntries(
@@ -65,65 +65,65 @@ describe('presence', () => {
   test('scale-in-20: one of two ports that goes leaves the row of its host, both take it away', () => {
     const fleet = world();
     const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
-    apply(bound('p', 'n', 'h1', ['n-a']), bound('q', 'n', 'h1', ['n-a']), bound('r', 'n', 'h2', ['n-a']));
+    apply(putPort('p', 'n', 'h1', ['n-a']), putPort('q', 'n', 'h1', ['n-a']), putPort('r', 'n', 'h2', ['n-a']));
     const presence = presenceOf(fleet);
-    expect(rows(presence.ofSubnet('n-a'))).toEqual({ h1: 2, h2: 1 });
-    apply(gone('p'));
-    expect(rows(presence.ofSubnet('n-a'))).toEqual({ h1: 1, h2: 1 });
+    expect(rows(presence.portCountsInSubnet('n-a'))).toEqual({ h1: 2, h2: 1 });
+    apply(removePort('p'));
+    expect(rows(presence.portCountsInSubnet('n-a'))).toEqual({ h1: 1, h2: 1 });
     expect(presence.subnetsOn('h1')).toEqual(['n-a']);
-    apply(gone('q'));
-    expect(rows(presence.ofSubnet('n-a'))).toEqual({ h2: 1 });
+    apply(removePort('q'));
+    expect(rows(presence.portCountsInSubnet('n-a'))).toEqual({ h2: 1 });
     expect(presence.subnetsOn('h1')).toEqual([]);
     expect(presence.networksOn('h1')).toEqual([]);
   });
 
   test.each<[string, Change, Record<string, object>]>([
-    ['a-port-that-is-not-bound-is-nowhere', bound('p', 'n', undefined, ['n-a']), {}],
-    ['a-port-without-an-address-is-in-its-network-only', bound('p', 'n', 'h1'), { networks: { h1: 1 } }],
+    ['a-port-that-is-not-bound-is-nowhere', putPort('p', 'n', undefined, ['n-a']), {}],
+    ['a-port-without-an-address-is-in-its-network-only', putPort('p', 'n', 'h1'), { networks: { h1: 1 } }],
     [
       'two-addresses-in-a-subnet-are-one-presence',
-      bound('p', 'n', 'h1', ['n-a', 'n-a']),
+      putPort('p', 'n', 'h1', ['n-a', 'n-a']),
       { networks: { h1: 1 }, 'n-a': { h1: 1 } },
     ],
     [
       'addresses-in-two-subnets-are-two',
-      bound('p', 'n', 'h1', ['n-a', 'n-b']),
+      putPort('p', 'n', 'h1', ['n-a', 'n-b']),
       { networks: { h1: 1 }, 'n-a': { h1: 1 }, 'n-b': { h1: 1 } },
     ],
   ])('%s', (_name, change, { networks = {}, 'n-a': a = {}, 'n-b': b = {} }) => {
     const fleet = world();
     fleet.apply(fleet.revision + 1, [change]);
     const presence = presenceOf(fleet);
-    expect([presence.ofNetwork('n'), presence.ofSubnet('n-a'), presence.ofSubnet('n-b')].map(rows)).toEqual([
-      networks,
-      a,
-      b,
-    ]);
+    expect(
+      [presence.portCountsInNetwork('n'), presence.portCountsInSubnet('n-a'), presence.portCountsInSubnet('n-b')].map(
+        rows,
+      ),
+    ).toEqual([networks, a, b]);
   });
 
   test('a port that moves is at its new host only; one that changes otherwise stays where it is', () => {
     const fleet = world();
     const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
-    apply(bound('p', 'n', 'h1', ['n-a']));
-    apply({ ...bound('p', 'n', 'h1', ['n-a']), id: 'p' });
-    expect(rows(presenceOf(fleet).ofSubnet('n-a'))).toEqual({ h1: 1 });
-    apply(bound('p', 'n', 'h2', ['n-a']));
-    expect(rows(presenceOf(fleet).ofSubnet('n-a'))).toEqual({ h2: 1 });
+    apply(putPort('p', 'n', 'h1', ['n-a']));
+    apply({ ...putPort('p', 'n', 'h1', ['n-a']), id: 'p' });
+    expect(rows(presenceOf(fleet).portCountsInSubnet('n-a'))).toEqual({ h1: 1 });
+    apply(putPort('p', 'n', 'h2', ['n-a']));
+    expect(rows(presenceOf(fleet).portCountsInSubnet('n-a'))).toEqual({ h2: 1 });
     // At one host, from one subnet to another.
-    apply(bound('p', 'n', 'h2', ['n-b']));
-    expect(rows(presenceOf(fleet).ofSubnet('n-a'))).toEqual({});
-    expect(rows(presenceOf(fleet).ofSubnet('n-b'))).toEqual({ h2: 1 });
+    apply(putPort('p', 'n', 'h2', ['n-b']));
+    expect(rows(presenceOf(fleet).portCountsInSubnet('n-a'))).toEqual({});
+    expect(rows(presenceOf(fleet).portCountsInSubnet('n-b'))).toEqual({ h2: 1 });
   });
 
   test('the list of a subnet is the very same while its hosts are', () => {
     const fleet = world();
     const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
-    apply(bound('p', 'n', 'h1', ['n-a']));
-    const list = presenceOf(fleet).listOfSubnet('n-a');
-    apply(bound('q', 'n', 'h1', ['n-a']), bound('r', 'n', 'h2', ['n-b']));
-    expect(presenceOf(fleet).listOfSubnet('n-a')).toBe(list);
-    apply(bound('s', 'n', 'h2', ['n-a']));
-    expect(presenceOf(fleet).listOfSubnet('n-a')).toEqual(['h1', 'h2']);
+    apply(putPort('p', 'n', 'h1', ['n-a']));
+    const list = presenceOf(fleet).hostsInSubnet('n-a');
+    apply(putPort('q', 'n', 'h1', ['n-a']), putPort('r', 'n', 'h2', ['n-b']));
+    expect(presenceOf(fleet).hostsInSubnet('n-a')).toBe(list);
+    apply(putPort('s', 'n', 'h2', ['n-a']));
+    expect(presenceOf(fleet).hostsInSubnet('n-a')).toEqual(['h1', 'h2']);
     expect(list).toEqual(['h1']);
   });
 
@@ -135,7 +135,7 @@ describe('presence', () => {
       subnets: fc.array(fc.constantFrom(...SUBNETS), { maxLength: 3 }),
       there: fc.boolean(),
     })
-    .map(({ id, host, of, subnets, there }) => (there ? bound(id, of, host, subnets) : gone(id)));
+    .map(({ id, host, of, subnets, there }) => (there ? putPort(id, of, host, subnets) : removePort(id)));
 
   test('equals a count over all ports, and a trial leaves no trace in it', () => {
     fc.assert(
@@ -143,16 +143,16 @@ describe('presence', () => {
         const fleet = world();
         for (const change of done) {
           fleet.apply(fleet.revision + 1, [change]);
-          expect(told(fleet)).toEqual(counted(fleet));
+          expect(describePresence(fleet)).toEqual(recountPresence(fleet));
         }
-        const before = told(fleet);
+        const before = describePresence(fleet);
         runTrial(fleet, (trial) => {
           for (const change of tried) {
             trial.add([change]);
-            expect(told(trial)).toEqual(counted(trial));
+            expect(describePresence(trial)).toEqual(recountPresence(trial));
           }
         });
-        expect(told(fleet)).toEqual(before);
+        expect(describePresence(fleet)).toEqual(before);
       }),
     );
   });

@@ -9,15 +9,15 @@ import {
 } from '../fleet/index.ts';
 import { PORT, type Port } from './model.ts';
 
-const NOBODY: ReadonlyMap<string, number> = new Map();
+const NO_COUNTS: ReadonlyMap<string, number> = new Map();
 const NO_HOSTS: readonly string[] = [];
 
 /** How many ports, by one thing and then by another. */
-class Counts {
+class NestedCounts {
   readonly #rows = new Map<string, Map<string, number>>();
 
-  of(outer: string): ReadonlyMap<string, number> {
-    return this.#rows.get(outer) ?? NOBODY;
+  rowOf(outer: string): ReadonlyMap<string, number> {
+    return this.#rows.get(outer) ?? NO_COUNTS;
   }
 
   /** Answers how many there were before. */
@@ -36,8 +36,8 @@ class Counts {
 }
 
 /** One kind of subject, both ways round. */
-class Places {
-  readonly hosts = new Counts();
+class HostPresence {
+  readonly hosts = new NestedCounts();
   /** Counted once, there: here is only who has any, so that most ports change nothing here. */
   readonly #subjects = new IdGroups();
   /** Hosts in no order and in order, of the subjects for which somebody asked since they were last others. */
@@ -53,32 +53,32 @@ class Places {
     this.#sorted.delete(subject);
   }
 
-  inAnyOrder(subject: string): readonly string[] {
+  hostList(subject: string): readonly string[] {
     let hosts = this.#listed.get(subject);
     if (hosts === undefined) {
-      const row = this.hosts.of(subject);
+      const row = this.hosts.rowOf(subject);
       if (row.size === 0) return NO_HOSTS;
       this.#listed.set(subject, (hosts = [...row.keys()]));
     }
     return hosts;
   }
 
-  inOrder(subject: string): readonly string[] {
+  sortedHosts(subject: string): readonly string[] {
     let hosts = this.#sorted.get(subject);
-    if (hosts === undefined) this.#sorted.set(subject, (hosts = [...this.hosts.of(subject).keys()].sort()));
+    if (hosts === undefined) this.#sorted.set(subject, (hosts = [...this.hosts.rowOf(subject).keys()].sort()));
     return hosts;
   }
 
-  on(host: string): string[] {
+  subjectsOn(host: string): string[] {
     return [...this.#subjects.idsOf(host)];
   }
 }
 
 class Presence implements ProjectionState {
-  readonly #subnets = new Places();
-  readonly #networks = new Places();
+  readonly #subnets = new HostPresence();
+  readonly #networks = new HostPresence();
   /** Of ports on a segment that have no address, and so are in no subnet. */
-  readonly #segments = new Places();
+  readonly #segments = new HostPresence();
 
   apply({ before, after }: AppliedChange): void {
     const was = before?.doc as Port | undefined;
@@ -107,36 +107,36 @@ class Presence implements ProjectionState {
   }
 
   /** The hosts with a port in the subnet, and how many each. */
-  ofSubnet(subnet: string): ReadonlyMap<string, number> {
-    return this.#subnets.hosts.of(subnet);
+  portCountsInSubnet(subnet: string): ReadonlyMap<string, number> {
+    return this.#subnets.hosts.rowOf(subnet);
   }
 
   /** The same hosts in no order: the very same list for as long as they are the same, so that more can be kept with it. */
-  listOfSubnet(subnet: string): readonly string[] {
-    return this.#subnets.inAnyOrder(subnet);
+  hostsInSubnet(subnet: string): readonly string[] {
+    return this.#subnets.hostList(subnet);
   }
 
   /** The same hosts in the order of names. Sorted once for as long as they are the same. */
-  inSubnet(subnet: string): readonly string[] {
-    return this.#subnets.inOrder(subnet);
+  sortedHostsInSubnet(subnet: string): readonly string[] {
+    return this.#subnets.sortedHosts(subnet);
   }
 
-  ofNetwork(network: string): ReadonlyMap<string, number> {
-    return this.#networks.hosts.of(network);
+  portCountsInNetwork(network: string): ReadonlyMap<string, number> {
+    return this.#networks.hosts.rowOf(network);
   }
 
   /** The hosts with ports on a segment that have no address. */
-  withoutAddressOn(segment: string): ReadonlyMap<string, number> {
-    return this.#segments.hosts.of(segment);
+  addresslessPortCountsOn(segment: string): ReadonlyMap<string, number> {
+    return this.#segments.hosts.rowOf(segment);
   }
 
   /** The subnets that a host has ports in, in order. */
   subnetsOn(host: string): string[] {
-    return this.#subnets.on(host);
+    return this.#subnets.subjectsOn(host);
   }
 
   networksOn(host: string): string[] {
-    return this.#networks.on(host);
+    return this.#networks.subjectsOn(host);
   }
 }
 

@@ -19,38 +19,38 @@ import type { FleetReader, Stored } from '../fleet/index.ts';
 import { deleteQuota, setQuota } from './decide-quota.ts';
 import { PROJECT } from './model.ts';
 import { QUOTA_LIMITS, usageOf, type Quota } from './quota.ts';
-import { QUOTA_VIEW } from './views.ts';
+import { QUOTA_REPRESENTATION } from './views.ts';
 
 const QUOTAS: Resource<'quota', Quota> = {
   path: '/api/v1/quotas',
   plural: 'quotas',
   singular: 'quota',
-  representation: QUOTA_VIEW,
+  representation: QUOTA_REPRESENTATION,
 };
 
 const LISTING: Listing<'quota', Quota> = {
-  representation: QUOTA_VIEW,
+  representation: QUOTA_REPRESENTATION,
   filters: {},
   sorts: { project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
-  text: withUsage,
+  text: quotaToJsonText,
 };
 
-const USED = Type.Object(
+const USAGE_SCHEMA = Type.Object(
   { instances: Type.Integer(), vcpus: Type.Integer(), memoryMiB: Type.Integer(), ports: Type.Integer() },
   { description: 'what the project has now' },
 );
 
 /** A limit says little without what is used of it. */
-function withUsage(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
-  return `${QUOTA_VIEW.toJsonText(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
+function quotaToJsonText(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
+  return `${QUOTA_REPRESENTATION.toJsonText(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
 }
 
-const ONE = Type.Object({ ...QUOTA_VIEW.schema.properties, used: USED });
+const QUOTA_WITH_USAGE = Type.Object({ ...QUOTA_REPRESENTATION.schema.properties, used: USAGE_SCHEMA });
 
 const list = listRoute(QUOTAS, {
   listing: LISTING,
   about: 'List quotas, with what is used of them',
-  schema: ONE,
+  schema: QUOTA_WITH_USAGE,
   forProjects: true,
 });
 
@@ -62,15 +62,15 @@ const get = read({
   access: 'viewer',
   forProjects: true,
   params: BY_ID,
-  answers: { 200: { about: 'the quota', schema: ONE } },
+  answers: { 200: { about: 'the quota', schema: QUOTA_WITH_USAGE } },
   handle: ({ params, caller }, { journal: { fleet } }) => {
-    const stored = findVisible(fleet, QUOTA_VIEW, { caller, id: params.id });
+    const stored = findVisible(fleet, QUOTA_REPRESENTATION, { caller, id: params.id });
     if (stored === undefined) return refusalAnswer(noSuch('quota', params.id));
     // What is used changes without the quota: the tag is good for If-Match, and nobody is told that nothing has changed.
     return {
       kind: 'answer',
       status: 200,
-      text: withUsage(stored, fleet),
+      text: quotaToJsonText(stored, fleet),
       headers: { etag: `"${stored.revision}"` },
     };
   },
@@ -84,14 +84,14 @@ const set = write({
   access: 'admin',
   params: strictObject({ id: Type.Unsafe<string>({ ...PROJECT, description: 'the project' }) }),
   body: strictObject(QUOTA_LIMITS),
-  answers: { 200: { about: 'the quota', schema: QUOTA_VIEW.schema } },
+  answers: { 200: { about: 'the quota', schema: QUOTA_REPRESENTATION.schema } },
   handle: ({ params, body, caller }, { clock }) => {
     const command = { project: params.id, limits: body, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: QUOTA_VIEW, id: params.id, optional: true },
+      target: { view: QUOTA_REPRESENTATION, id: params.id, optional: true },
       why: `set quota of ${params.id}`,
       decide: (fleet) => setQuota(fleet, command),
-      answer: (_, after) => renderCommitted(QUOTA_VIEW, after, params),
+      answer: (_, after) => renderCommitted(QUOTA_REPRESENTATION, after, params),
     };
   },
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Fleet, runTrial, put, Registry, type Change, type Kind } from '../fleet/index.ts';
 import { deleteQuota, setQuota } from './decide-quota.ts';
-import { accepted, network, port, WHO } from './network-fixture.ts';
+import { commitAccepted, network, port, WHO } from './network-fixture.ts';
 import { networkModel } from './network-model.ts';
-import { portQuotaRefusal, QUOTA, quotaRefusal, usageOf, type QuotaId } from './quota.ts';
+import { portQuotaProblem, QUOTA, quotaProblem, usageOf, type QuotaId } from './quota.ts';
 
 /** Stands in for the room above: only what a quota counts. */
 const INSTANCE: Kind<'instance'> = { name: 'instance', check: () => undefined };
@@ -37,9 +37,9 @@ describe('quotas', () => {
 
   test('without a quota, and in what it does not name, there is no limit', () => {
     const fleet = world();
-    expect(quotaRefusal(fleet, 'default', { instances: 10 ** 6, ports: 10 ** 6 })).toBeUndefined();
-    accepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 3 }, ...WHO }));
-    expect(quotaRefusal(fleet, 'default', { instances: 10 ** 6 })).toBeUndefined();
+    expect(quotaProblem(fleet, 'default', { instances: 10 ** 6, ports: 10 ** 6 })).toBeUndefined();
+    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 3 }, ...WHO }));
+    expect(quotaProblem(fleet, 'default', { instances: 10 ** 6 })).toBeUndefined();
   });
 
   test.each([
@@ -49,9 +49,9 @@ describe('quotas', () => {
     ['ports', { ports: 3 }, 1, 2],
   ] as const)('%s up to the limit and no further', (what, limits, fits, exceeds) => {
     const fleet = world();
-    accepted(fleet, setQuota(fleet, { project: 'default', limits, ...WHO }));
-    expect(quotaRefusal(fleet, 'default', { [what]: fits })).toBeUndefined();
-    expect(quotaRefusal(fleet, 'default', { [what]: exceeds })).toMatchObject({
+    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits, ...WHO }));
+    expect(quotaProblem(fleet, 'default', { [what]: fits })).toBeUndefined();
+    expect(quotaProblem(fleet, 'default', { [what]: exceeds })).toMatchObject({
       kind: 'conflict',
       code: 'quota-exceeded',
       facts: { project: 'default', what, limit: Object.values(limits)[0], asked: exceeds },
@@ -60,22 +60,22 @@ describe('quotas', () => {
 
   test('what is over a lowered quota stays, and asks for nothing', () => {
     const fleet = world();
-    accepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 0, instances: 5 }, ...WHO }));
-    expect(quotaRefusal(fleet, 'default', { instances: 1, ports: 0 })).toBeUndefined();
-    expect(portQuotaRefusal(fleet, 'default', 1)).toMatchObject({ code: 'quota-exceeded' });
+    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 0, instances: 5 }, ...WHO }));
+    expect(quotaProblem(fleet, 'default', { instances: 1, ports: 0 })).toBeUndefined();
+    expect(portQuotaProblem(fleet, 'default', 1)).toMatchObject({ code: 'quota-exceeded' });
   });
 
   test('a quota is set as a whole and deleted', () => {
     const fleet = world();
-    accepted(fleet, setQuota(fleet, { project: 'blue', limits: { ports: 1, vcpus: 9 }, ...WHO }));
-    accepted(fleet, setQuota(fleet, { project: 'blue', limits: { instances: 2 }, ...WHO }));
+    commitAccepted(fleet, setQuota(fleet, { project: 'blue', limits: { ports: 1, vcpus: 9 }, ...WHO }));
+    commitAccepted(fleet, setQuota(fleet, { project: 'blue', limits: { instances: 2 }, ...WHO }));
     expect(fleet.get(QUOTA, 'blue' as QuotaId)?.doc).toEqual({
       project: 'blue',
       instances: 2,
       changedBy: 'ann',
       changedAtMs: 7,
     });
-    accepted(fleet, deleteQuota(fleet, { id: 'blue' }));
+    commitAccepted(fleet, deleteQuota(fleet, { id: 'blue' }));
     expect(fleet.count(QUOTA)).toBe(0);
     expect(deleteQuota(fleet, { id: 'blue' })).toMatchObject({ refusal: { kind: 'not-found', code: 'unknown-quota' } });
   });

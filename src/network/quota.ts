@@ -26,36 +26,36 @@ export type QuotaId = Id<'quota'>;
 /** Its id is the project. */
 export const QUOTA = schemaKind('quota', QUOTA_SCHEMA);
 
-export type Limited = keyof typeof QUOTA_LIMITS;
-export type Limits = Pick<Quota, Limited>;
-export type QuotaUsage = Readonly<Record<Limited, number>>;
+export type QuotaResource = keyof typeof QUOTA_LIMITS;
+export type Limits = Pick<Quota, QuotaResource>;
+export type QuotaUsage = Readonly<Record<QuotaResource, number>>;
 
-const LIMITED: readonly Limited[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
-const NOTHING: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
+const QUOTA_RESOURCES: readonly QuotaResource[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
+const NO_USAGE: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
 
 /** The room of instances lies above this one: only these fields of their documents are read. */
 const INSTANCE_KIND = 'instance';
-interface Counted {
+interface CountedDocument {
   readonly project: string;
   readonly amounts: { readonly vcpus: number; readonly memoryMiB: number };
 }
 
 /** What each project has, counted as ports and instances come and go. */
-class Usage implements ProjectionState {
-  readonly #projects = new Map<string, Record<Limited, number>>();
+class QuotaUsageProjection implements ProjectionState {
+  readonly #projects = new Map<string, Record<QuotaResource, number>>();
 
   apply({ kind, before, after }: AppliedChange): void {
-    const was = before?.doc as Counted | undefined;
-    const is = after?.doc as Counted | undefined;
+    const was = before?.doc as CountedDocument | undefined;
+    const is = after?.doc as CountedDocument | undefined;
     // Ports change often, and hardly ever their project.
     if (kind === PORT.name && was?.project === is?.project) return;
     if (was !== undefined) this.#add(kind, was, -1);
     if (is !== undefined) this.#add(kind, is, 1);
   }
 
-  #add(kind: string, { project, amounts }: Counted, sign: 1 | -1): void {
+  #add(kind: string, { project, amounts }: CountedDocument, sign: 1 | -1): void {
     let usage = this.#projects.get(project);
-    if (usage === undefined) this.#projects.set(project, (usage = { ...NOTHING }));
+    if (usage === undefined) this.#projects.set(project, (usage = { ...NO_USAGE }));
     if (kind === PORT.name) usage.ports += sign;
     else {
       usage.instances += sign;
@@ -65,27 +65,27 @@ class Usage implements ProjectionState {
     if (usage.instances === 0 && usage.ports === 0) this.#projects.delete(project);
   }
 
-  of(project: string): QuotaUsage {
-    return { ...(this.#projects.get(project) ?? NOTHING) };
+  usageOf(project: string): QuotaUsage {
+    return { ...(this.#projects.get(project) ?? NO_USAGE) };
   }
 }
 
-export const USAGE: Projection<Usage> = {
+export const QUOTA_USAGE: Projection<QuotaUsageProjection> = {
   name: 'quota-usage',
   kinds: [PORT.name, INSTANCE_KIND],
-  create: () => new Usage(),
+  create: () => new QuotaUsageProjection(),
 };
 
 export function usageOf(fleet: FleetReader, project: string): QuotaUsage {
-  return fleet.projection(USAGE).of(project);
+  return fleet.projection(QUOTA_USAGE).usageOf(project);
 }
 
 /** Why a project may not have this much more; undefined when it may. */
-export function quotaRefusal(fleet: FleetReader, project: string, more: Partial<QuotaUsage>): Refusal | undefined {
+export function quotaProblem(fleet: FleetReader, project: string, more: Partial<QuotaUsage>): Refusal | undefined {
   const quota = fleet.get(QUOTA, project as QuotaId)?.doc;
   if (quota === undefined) return undefined;
   const usage = usageOf(fleet, project);
-  for (const what of LIMITED) {
+  for (const what of QUOTA_RESOURCES) {
     const [limit, used, asked = 0] = [quota[what], usage[what], more[what]];
     // What is over a quota that was lowered stays; only more of it is refused.
     if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
@@ -97,6 +97,6 @@ export function quotaRefusal(fleet: FleetReader, project: string, more: Partial<
   return undefined;
 }
 
-export function portQuotaRefusal(fleet: FleetReader, project: string, more: number): Refusal | undefined {
-  return quotaRefusal(fleet, project, { ports: more });
+export function portQuotaProblem(fleet: FleetReader, project: string, more: number): Refusal | undefined {
+  return quotaProblem(fleet, project, { ports: more });
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { runTrial, type Fleet, type Refusal } from '../fleet/index.ts';
-import { nicPort } from './attach.ts';
-import { accepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
+import { attachNicPort } from './attach.ts';
+import { commitAccepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
 import { isRefusal } from './refusal.ts';
-import { resolveNetworks, type NetworkAsk, type ResolvedNetworks } from './resolve.ts';
+import { resolveNetworks, type NicsRequest, type ResolvedNetworks } from './resolve.ts';
 import { accept } from '../journal/index.ts';
 
 function world(): Fleet {
@@ -40,7 +40,7 @@ function world(): Fleet {
   );
 }
 
-const ask = (networks: NetworkAsk['networks'], facts: Partial<NetworkAsk> = {}): NetworkAsk => ({
+const ask = (networks: NicsRequest['networks'], facts: Partial<NicsRequest> = {}): NicsRequest => ({
   networks,
   project: 'default',
   admin: false,
@@ -50,7 +50,7 @@ const ask = (networks: NetworkAsk['networks'], facts: Partial<NetworkAsk> = {}):
   ...facts,
 });
 
-function resolved(fleet: Fleet, asked: NetworkAsk): ResolvedNetworks {
+function resolveOrThrow(fleet: Fleet, asked: NicsRequest): ResolvedNetworks {
   const found = resolveNetworks(fleet, asked);
   if (isRefusal(found)) throw new Error(`${found.code}: ${found.message}`);
   return found;
@@ -66,12 +66,12 @@ describe('requested networks', () => {
       field: '/networks',
       facts: { asked: 40, most: 32 },
     });
-    expect(resolved(world(), ask(many.slice(0, 32))).nics).toHaveLength(32);
+    expect(resolveOrThrow(world(), ask(many.slice(0, 32))).nics).toHaveLength(32);
   });
 
   test('none is none', () => {
-    expect(resolved(world(), ask('none'))).toEqual({ nics: [], changes: [] });
-    expect(resolved(world(), ask([]))).toEqual({ nics: [], changes: [] });
+    expect(resolveOrThrow(world(), ask('none'))).toEqual({ nics: [], changes: [] });
+    expect(resolveOrThrow(world(), ask([]))).toEqual({ nics: [], changes: [] });
   });
 
   test('NICs keep their order and their tags, and a network may stand there twice', () => {
@@ -82,7 +82,7 @@ describe('requested networks', () => {
       { network: 'r' },
       { network: 'lobby' },
     ];
-    expect(resolved(world(), ask(networks)).nics).toMatchObject([
+    expect(resolveOrThrow(world(), ask(networks)).nics).toMatchObject([
       { kind: 'new', network: 'n', fixedIps: [], tag: 'front' },
       { kind: 'port', port: { id: 'free' }, tag: 'back' },
       { kind: 'new', network: 'n', fixedIps: [{ ip: '10.0.0.77', subnet: 's' }] },
@@ -92,7 +92,7 @@ describe('requested networks', () => {
   });
 
   test.each([['held'], ['ours'], ['intended'], ['never'], ['named']])('port %s is taken as it is', (id) => {
-    expect(resolved(world(), ask([{ port: id }])).nics).toMatchObject([{ kind: 'port', port: { id } }]);
+    expect(resolveOrThrow(world(), ask([{ port: id }])).nics).toMatchObject([{ kind: 'port', port: { id } }]);
   });
 
   test('R4: a port that this instance has already is fine, by name or by id', () => {
@@ -104,23 +104,23 @@ describe('requested networks', () => {
   });
 
   test('administrators may use every network', () => {
-    const nics = resolved(world(), ask([{ network: 'uplink' }, { network: 'blue' }], { admin: true })).nics;
+    const nics = resolveOrThrow(world(), ask([{ network: 'uplink' }, { network: 'blue' }], { admin: true })).nics;
     expect(nics).toHaveLength(2);
   });
 
   test('security groups apply to what is made only', () => {
     const asked = ask([{ network: 'n' }, { port: 'free' }], { securityGroups: ['web'] });
-    expect(resolved(world(), asked).nics).toHaveLength(2);
-    expect(resolved(world(), ask([{ network: 'open' }], { securityGroups: [] })).nics).toHaveLength(1);
+    expect(resolveOrThrow(world(), asked).nics).toHaveLength(2);
+    expect(resolveOrThrow(world(), ask([{ network: 'open' }], { securityGroups: [] })).nics).toHaveLength(1);
   });
 
   test('several may be asked for by network', () => {
-    expect(resolved(world(), ask([{ network: 'n' }], { count: 3 })).nics).toHaveLength(1);
+    expect(resolveOrThrow(world(), ask([{ network: 'n' }], { count: 3 })).nics).toHaveLength(1);
   });
 });
 
 describe('what is refused', () => {
-  type Asked = [NetworkAsk['networks'], Partial<NetworkAsk>?];
+  type Asked = [NicsRequest['networks'], Partial<NicsRequest>?];
   test.each<[string, string, string, Asked]>([
     [
       'both port and fixed address',
@@ -185,7 +185,7 @@ describe('what is refused', () => {
   });
 
   test('kinds of refusal follow the reference', () => {
-    const kindOf = (networks: NetworkAsk['networks']) => {
+    const kindOf = (networks: NicsRequest['networks']) => {
       const found = resolveNetworks(world(), ask(networks));
       return isRefusal(found) ? found.kind : 'resolved';
     };
@@ -211,7 +211,10 @@ describe('what is refused', () => {
 describe('auto', () => {
   test('the one network that the project may use', () => {
     const fleet = fleetWith(network('n'), subnet('s', 'n', '10.0.0.0/24'), network('blue', { project: 'blue' }));
-    expect(resolved(fleet, ask('auto'))).toEqual({ nics: [{ kind: 'new', network: 'n', fixedIps: [] }], changes: [] });
+    expect(resolveOrThrow(fleet, ask('auto'))).toEqual({
+      nics: [{ kind: 'new', network: 'n', fixedIps: [] }],
+      changes: [],
+    });
     const refusal = resolveNetworks(fleet, ask('auto', { securityGroups: ['web'] }));
     expect(isRefusal(refusal)).toBe(false);
   });
@@ -224,7 +227,7 @@ describe('auto', () => {
       network('hall', { project: 'blue', shared: true, portSecurity: false }),
       subnet('sh', 'hall', '10.0.0.0/24'),
     );
-    expect(resolved(fleet, ask('auto')).nics).toMatchObject([{ network: 'hall' }]);
+    expect(resolveOrThrow(fleet, ask('auto')).nics).toMatchObject([{ network: 'hall' }]);
     expect(resolveNetworks(fleet, ask('auto', { securityGroups: ['web'] }))).toMatchObject({
       code: 'security-groups-without-port-security',
       field: '/networks',
@@ -250,7 +253,7 @@ describe('auto', () => {
 
   test('none builds the default topology, in the same commit', () => {
     const fleet = fleetWith(network('blue', { project: 'blue' }));
-    const { nics, changes } = resolved(fleet, ask('auto'));
+    const { nics, changes } = resolveOrThrow(fleet, ask('auto'));
     expect(changes.map(({ kind, id }) => `${kind}/${id}`)).toEqual([
       'network/default-default',
       'tunnel-key/11051314',
@@ -259,13 +262,13 @@ describe('auto', () => {
     expect(nics).toEqual([{ kind: 'new', network: 'default-default', fixedIps: [] }]);
     const made = runTrial(fleet, (trial) => {
       trial.add(changes);
-      return nicPort(trial, nics[0]!, { instance: 'web', nic: 0, project: 'default', portId: 'p', ...WHO });
+      return attachNicPort(trial, nics[0]!, { instance: 'web', nic: 0, project: 'default', portId: 'p', ...WHO });
     });
     expect(made).toMatchObject({
       doc: { addresses: [{ ip: '10.0.0.2', subnet: 'default-default', chosenBy: 'create' }] },
     });
-    accepted(fleet, accept(changes, undefined));
-    expect(resolved(fleet, ask('auto'))).toEqual({ nics, changes: [] });
+    commitAccepted(fleet, accept(changes, undefined));
+    expect(resolveOrThrow(fleet, ask('auto'))).toEqual({ nics, changes: [] });
   });
 
   test('the default name may be taken, and a long project still gets one', () => {
@@ -274,8 +277,8 @@ describe('auto', () => {
     const half = fleetWith(network('n', { project: 'blue' }), subnet('default-red', 'n', '10.0.0.0/24'));
     expect(resolveNetworks(half, ask('auto', { project: 'red' }))).toMatchObject({ code: 'default-name-taken' });
     const project = `${'a'.repeat(54)}-${'b'.repeat(8)}`;
-    const { changes } = resolved(fleet, ask('auto', { project }));
-    accepted(fleet, accept(changes, undefined));
+    const { changes } = resolveOrThrow(fleet, ask('auto', { project }));
+    commitAccepted(fleet, accept(changes, undefined));
     expect(changes[0]?.id).toBe(`default-${'a'.repeat(54)}`);
   });
 });

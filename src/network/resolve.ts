@@ -2,11 +2,11 @@
 // made on which network. Whatever is wrong with the request is said here, before anything is made.
 import { Type, type Static } from 'typebox';
 import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { askedAddress, type GivenAddress } from './addresses.ts';
-import { defaultTopology } from './default-topology.ts';
+import { resolveRequestedAddress, type AllocatedAddress } from './addresses.ts';
+import { composeDefaultTopology } from './default-topology.ts';
 import { IP, NETWORKS_BY_USER, PORT, SHARED, type NetworkId, type Port } from './model.ts';
-import { usedProblem } from './port-use.ts';
-import { conflict, forbidden, invalid, isRefusal, unknown } from './refusal.ts';
+import { portUserProblem } from './port-use.ts';
+import { conflict, forbidden, invalid, isRefusal, unknownResource } from './refusal.ts';
 import { addressKey } from './subnet-stock.ts';
 import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
 
@@ -36,7 +36,7 @@ export const REQUESTED_NETWORKS = Type.Union([
 ]);
 export type RequestedNetworks = Static<typeof REQUESTED_NETWORKS>;
 
-export interface NetworkAsk {
+export interface NicsRequest {
   readonly networks: RequestedNetworks;
   readonly project: string;
   readonly admin: boolean;
@@ -58,7 +58,7 @@ export type ResolvedNic =
   | {
       readonly kind: 'new';
       readonly network: NetworkId;
-      readonly fixedIps: readonly GivenAddress[];
+      readonly fixedIps: readonly AllocatedAddress[];
       readonly tag?: string;
     };
 
@@ -69,7 +69,7 @@ export interface ResolvedNetworks {
 }
 
 /** The quota is the caller's to count: it knows what else it makes. */
-export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
+export function resolveNetworks(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
   const { networks } = ask;
   if (networks === 'none') return { nics: [], changes: [] };
   if (networks.length > NICS_MAX && networks !== 'auto') return tooManyNics(networks.length);
@@ -82,25 +82,28 @@ function tooManyNics(asked: number): Refusal {
 }
 
 /** So many names are enough to see that there is a choice. */
-const NAMES_TOLD_MAX = 10;
+const NAMES_LISTED_MAX = 10;
 
-function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
+function resolveAuto(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
   const usable = usableNetworks(fleet, ask.project);
   const [only, ...more] = usable;
   if (more.length > 0) {
     const names = usable.map(({ id }) => id);
-    const many = names.length < NAMES_TOLD_MAX ? names.length : `${NAMES_TOLD_MAX} or more`;
+    const many = names.length < NAMES_LISTED_MAX ? names.length : `${NAMES_LISTED_MAX} or more`;
     const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${many}: ${names.join(', ')}. Name one of them.`;
     return conflict('auto-ambiguous', message, { field: '/networks', facts: { networks: names } });
   }
   if (only === undefined) {
-    const made = defaultTopology(fleet, ask);
+    const made = composeDefaultTopology(fleet, ask);
     return isRefusal(made)
       ? made
       : { nics: [{ kind: 'new', network: made.network, fixedIps: [] }], changes: made.changes };
   }
   return (
-    securityProblem(only, ask, '/networks') ?? { nics: [{ kind: 'new', network: only.id, fixedIps: [] }], changes: [] }
+    portSecurityProblem(only, ask, '/networks') ?? {
+      nics: [{ kind: 'new', network: only.id, fixedIps: [] }],
+      changes: [],
+    }
   );
 }
 
@@ -111,25 +114,25 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   for (const key of [project, SHARED]) {
     for (const network of fleet.find(NETWORKS_BY_USER, key)) {
       if (!network.doc.external && topology.hasSubnets(network.id)) found.set(network.id, network);
-      if (found.size === NAMES_TOLD_MAX) return [...found.values()];
+      if (found.size === NAMES_LISTED_MAX) return [...found.values()];
     }
   }
   return [...found.values()];
 }
 
-function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NetworkAsk): ResolvedNetworks | Refusal {
+function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NicsRequest): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
   // There are few NICs: looking through a list is sooner done than a set is made.
-  const seen: Seen = { ports: [], addresses: undefined, tags: [] };
+  const seen: SeenNics = { ports: [], addresses: undefined, tags: [] };
   for (let at = 0; at < list.length; at += 1) {
     const wanted = list[at] as RequestedNic;
     const field = `/networks/${at}`;
-    const problem = formProblem(wanted, ask, field) ?? repeatProblem(wanted, seen, field);
+    const problem = nicFormProblem(wanted, ask, field) ?? duplicateNicProblem(wanted, seen, field);
     if (problem !== undefined) return problem;
     const nic =
       wanted.port === undefined
-        ? resolveNew(fleet, wanted, { ask, field, taken: seen.addresses })
-        : resolvePort(fleet, wanted.port, { ask, field });
+        ? resolveNewPort(fleet, wanted, { ask, field, taken: seen.addresses })
+        : resolveExistingPort(fleet, wanted.port, { ask, field });
     if (isRefusal(nic)) return nic;
     if (nic.kind === 'new') {
       for (const { subnet, ip } of nic.fixedIps) (seen.addresses ??= new Set()).add(addressKey(subnet, ip));
@@ -140,9 +143,9 @@ function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: Net
 }
 
 /** What is wrong with one entry whatever the fleet looks like. */
-function formProblem(
+function nicFormProblem(
   { network, port, fixedIp }: RequestedNic,
-  { count }: NetworkAsk,
+  { count }: NicsRequest,
   field: string,
 ): Refusal | undefined {
   if (network === undefined && port === undefined) {
@@ -167,14 +170,14 @@ function formProblem(
   return invalid('count-with-port', message, { field: `${field}/port` });
 }
 
-interface Seen {
+interface SeenNics {
   readonly ports: string[];
   addresses: Set<string> | undefined;
   readonly tags: string[];
 }
 
 /** What may stand in a request once only. */
-function repeatProblem({ port, tag }: RequestedNic, seen: Seen, field: string): Refusal | undefined {
+function duplicateNicProblem({ port, tag }: RequestedNic, seen: SeenNics, field: string): Refusal | undefined {
   if (port !== undefined && seen.ports.includes(port)) {
     const message = `Port "${port}" stands in the request twice. A port is one NIC.`;
     return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
@@ -188,40 +191,41 @@ function repeatProblem({ port, tag }: RequestedNic, seen: Seen, field: string): 
   return undefined;
 }
 
-interface Where {
-  readonly ask: NetworkAsk;
+interface NicField {
+  readonly ask: NicsRequest;
   readonly field: string;
 }
 
-function resolveNew(
+function resolveNewPort(
   fleet: FleetReader,
   { network: id = '', fixedIp }: RequestedNic,
-  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> | undefined },
+  { ask, field, taken }: NicField & { readonly taken: ReadonlySet<string> | undefined },
 ): ResolvedNic | Refusal {
   const network = findNetwork(fleet, id);
-  if (network === undefined) return unknown('network', id, `${field}/network`);
-  const problem = networkProblem(fleet, network, { ask, field }) ?? securityProblem(network, ask, `${field}/network`);
+  if (network === undefined) return unknownResource('network', id, `${field}/network`);
+  const problem =
+    networkProblem(fleet, network, { ask, field }) ?? portSecurityProblem(network, ask, `${field}/network`);
   if (problem !== undefined) return problem;
   if (fixedIp === undefined) return { kind: 'new', network: network.id, fixedIps: [] };
-  const address = askedAddress(fleet, { network: id, ip: fixedIp, field: `${field}/fixedIp`, taken });
+  const address = resolveRequestedAddress(fleet, { network: id, ip: fixedIp, field: `${field}/fixedIp`, taken });
   return isRefusal(address) ? address : { kind: 'new', network: network.id, fixedIps: [address] };
 }
 
-function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field }: Where): Refusal | undefined {
-  const problem = useProblem(network, ask, `${field}/network`);
+function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field }: NicField): Refusal | undefined {
+  const problem = networkAccessProblem(network, ask, `${field}/network`);
   if (problem !== undefined || topologyOf(fleet).hasSubnets(network.id)) return problem;
   const message = `Network "${network.id}" has no subnet, so an instance would get no address. Create a subnet on it first.`;
   return invalid('network-without-subnet', message, { field: `${field}/network`, facts: { network: network.id } });
 }
 
 /** Whether somebody may put ports on a network. */
-export function useProblem(
+export function networkAccessProblem(
   { id, doc }: StoredNetwork,
   user: { readonly project: string; readonly admin: boolean; readonly isBound?: boolean },
   field: string,
 ): Refusal | undefined {
   if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
-  if (user.isBound === true && doc.project !== user.project) return unknown('network', id, field);
+  if (user.isBound === true && doc.project !== user.project) return unknownResource('network', id, field);
   const why = doc.external
     ? 'leads outside and is not shared'
     : `belongs to project "${doc.project}" and is not shared`;
@@ -229,31 +233,31 @@ export function useProblem(
   return forbidden('network-not-allowed', message, { field, facts: { network: id } });
 }
 
-function securityProblem({ id, doc }: StoredNetwork, ask: NetworkAsk, field: string): Refusal | undefined {
+function portSecurityProblem({ id, doc }: StoredNetwork, ask: NicsRequest, field: string): Refusal | undefined {
   if (doc.portSecurity || ask.securityGroups === undefined || ask.securityGroups.length === 0) return undefined;
-  return groupsWithoutSecurity(id, field);
+  return securityGroupsWithoutPortSecurity(id, field);
 }
 
-export function groupsWithoutSecurity(network: string, field: string): Refusal {
+export function securityGroupsWithoutPortSecurity(network: string, field: string): Refusal {
   const message = `Port security is off on network "${network}", so security groups would do nothing there. Leave them out, or use another network.`;
   return invalid('security-groups-without-port-security', message, { field, facts: { network } });
 }
 
-function resolvePort(fleet: FleetReader, id: string, { ask, field: at }: Where): ResolvedNic | Refusal {
+function resolveExistingPort(fleet: FleetReader, id: string, { ask, field: at }: NicField): ResolvedNic | Refusal {
   const field = `${at}/port`;
   const port = fleet.get(PORT, idOf(PORT, id));
-  if (port === undefined) return unknown('port', id, field);
+  if (port === undefined) return unknownResource('port', id, field);
   return portProblem(port, ask, field) ?? { kind: 'port', port };
 }
 
-function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): Refusal | undefined {
+function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): Refusal | undefined {
   const facts = { port: id };
   if (doc.project !== ask.project) {
-    if (ask.isBound === true) return unknown('port', id, field);
+    if (ask.isBound === true) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts });
   }
-  const used = usedProblem({ id, doc }, field);
+  const used = portUserProblem({ id, doc }, field);
   if (used !== undefined) return used;
   if (doc.instance !== undefined && doc.instance !== (ask.instanceId ?? ask.instance)) {
     const message = `Port "${id}" is attached to "${doc.instance}". Delete that instance first, or use another port.`;
@@ -262,7 +266,7 @@ function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): R
   if (doc.state === 'releasing') {
     return conflict('port-releasing', `Port "${id}" is being deleted. Use another port.`, { field, facts });
   }
-  if (lacksAddress(doc)) {
+  if (isMissingAddress(doc)) {
     const message = `Port "${id}" was to have an address and has none. Delete it and make another.`;
     return invalid('port-without-address', message, { field, facts });
   }
@@ -272,6 +276,6 @@ function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): R
 }
 
 /** A back end outside the journal picks the address of a port that it has not made yet. */
-function lacksAddress({ ipAllocation, addresses, state }: Port): boolean {
+function isMissingAddress({ ipAllocation, addresses, state }: Port): boolean {
   return ipAllocation === 'immediate' && addresses.length === 0 && state !== 'wanted';
 }

@@ -3,10 +3,10 @@
 import { idOf, type Change, type Fleet } from '../fleet/index.ts';
 import { createRouter, type CreateRouter } from './decide-router.ts';
 import type { Port } from './model.ts';
-import { accepted, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
 import { FLOATING_ADDRESS, ROUTER, type FloatingAddress, type Router } from './router-model.ts';
 
-export const ASKER = { portId: 'out-1', admin: false, ...WHO };
+export const REQUESTER = { portId: 'out-1', admin: false, ...WHO };
 
 export function insidePort(
   id: string,
@@ -17,7 +17,7 @@ export function insidePort(
   return port(id, 'lan', { addresses: given, ...more });
 }
 
-export function outsideWorld(): Fleet {
+export function externalWorld(): Fleet {
   return fleetWith(
     network('ext', { external: true, shared: true }),
     subnet('ext-v4', 'ext', '203.0.113.0/29', { pools: [{ first: '203.0.113.2', last: '203.0.113.5' }] }),
@@ -41,7 +41,7 @@ export function outsideWorld(): Fleet {
 }
 
 /** More ways out that something is wrong with. */
-export function wrongOutside(): Fleet {
+export function faultyExternalWorld(): Fleet {
   return fleetWith(
     network('mine', { external: true }),
     subnet('mine-v4', 'mine', '198.51.100.0/29'),
@@ -68,7 +68,7 @@ export function wrongOutside(): Fleet {
 }
 
 export function makeRouter(fleet: Fleet, command: Partial<CreateRouter> & { readonly name: string }): Router {
-  accepted(fleet, createRouter(fleet, { ...ASKER, portId: `nat-of-${command.name}`, ...command }));
+  commitAccepted(fleet, createRouter(fleet, { ...REQUESTER, portId: `nat-of-${command.name}`, ...command }));
   return routerDoc(fleet, command.name);
 }
 

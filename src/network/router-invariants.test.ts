@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { idOf, put, remove, type Change, type Fleet } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import { endOfPort } from './bind.ts';
+import { releasePort } from './bind.ts';
 import {
   associateFloatingAddress,
   createFloatingAddress,
@@ -13,18 +13,21 @@ import { editNetwork } from './decide-network.ts';
 import { createRouter, deleteRouter, editRouter } from './decide-router.ts';
 import { deleteSubnet, editSubnet } from './decide-subnet.ts';
 import { PORT, SUBNET, type Port } from './model.ts';
-import { accepted, brokenBy, commit, network, portDoc, subnet, WHO } from './network-fixture.ts';
+import { commitAccepted, violationsOf, commit, network, portDoc, subnet, WHO } from './network-fixture.ts';
 import { deletePort } from './port-delete.ts';
-import { ASKER, floatingDoc, insidePort, makeRouter, outsideWorld, routerDoc } from './router-fixture.ts';
+import { REQUESTER, floatingDoc, insidePort, makeRouter, externalWorld, routerDoc } from './router-fixture.ts';
 import { ROUTER_INVARIANTS } from './router-invariants.ts';
 import { FLOATING_ADDRESS, ROUTER, type FloatingAddress, type Router } from './router-model.ts';
 
 /** `edge` with the port `nat`, and `f` with the port `f-port`, which leads to `web`. */
 function world(): Fleet {
-  const fleet = outsideWorld();
+  const fleet = externalWorld();
   makeRouter(fleet, { name: 'edge', subnets: ['lan-v4'], externalNetwork: 'ext', portId: 'nat' });
   makeRouter(fleet, { name: 'next', subnets: ['dmz-v4'] });
-  accepted(fleet, createFloatingAddress(fleet, { ...ASKER, id: 'f', portId: 'f-port', network: 'ext', port: 'web' }));
+  commitAccepted(
+    fleet,
+    createFloatingAddress(fleet, { ...REQUESTER, id: 'f', portId: 'f-port', network: 'ext', port: 'web' }),
+  );
   return fleet;
 }
 
@@ -34,10 +37,10 @@ const router = (fleet: Fleet, id: string, facts: Partial<Router>): Change =>
 const floating = (fleet: Fleet, facts: Partial<FloatingAddress>): Change =>
   put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f'), { ...floatingDoc(fleet, 'f'), ...facts });
 
-const changed = (fleet: Fleet, id: string, facts: Partial<Port>): Change =>
+const putChanged = (fleet: Fleet, id: string, facts: Partial<Port>): Change =>
   put(PORT, idOf(PORT, id), { ...portDoc(fleet, id), ...facts });
 
-const gone = (id: string): Change => remove(PORT, idOf(PORT, id));
+const removePort = (id: string): Change => remove(PORT, idOf(PORT, id));
 
 /** Every one of them can be broken, and says so. */
 describe('never', () => {
@@ -50,7 +53,7 @@ describe('never', () => {
       () => [subnet('dmz-v4', 'dmz', '10.5.0.0/24', { gateway: undefined } as never)],
     ],
     ['subnets-behind-a-router-that-overlap', 1, (fleet) => [router(fleet, 'next', { subnets: ['lan-2', 'dmz-same'] })]],
-    ['a-router-without-its-port', 2, () => [gone('nat')]],
+    ['a-router-without-its-port', 2, () => [removePort('nat')]],
     [
       'a-router-with-an-address-that-its-port-has-not',
       2,
@@ -58,17 +61,25 @@ describe('never', () => {
     ],
     ['a-router-with-a-way-out-and-no-address', 2, (fleet) => [router(fleet, 'next', { externalNetwork: 'ext' })]],
     ['a-router-to-a-network-that-is-not-external', 2, () => [network('ext', { shared: true })]],
-    ['a-floating-address-without-its-port', 2, () => [gone('f-port')]],
+    ['a-floating-address-without-its-port', 2, () => [removePort('f-port')]],
     ['a-port-whose-user-is-gone', 3, () => [remove(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f'))]],
-    ['a-used-port-that-is-attached', 3, (fleet) => [changed(fleet, 'nat', { instance: 'vm', nic: 0 })]],
+    ['a-used-port-that-is-attached', 3, (fleet) => [putChanged(fleet, 'nat', { instance: 'vm', nic: 0 })]],
     [
       'a-used-port-that-is-bound',
       3,
-      (fleet) => [changed(fleet, 'f-port', { binding: { host: 'h1', serial: 1, type: 'ovs' }, serial: 1 })],
+      (fleet) => [putChanged(fleet, 'f-port', { binding: { host: 'h1', serial: 1, type: 'ovs' }, serial: 1 })],
     ],
-    ['a-floating-address-to-a-port-that-is-gone', 4, () => [gone('web')]],
-    ['a-floating-address-to-an-address-that-the-port-lost', 4, (fleet) => [changed(fleet, 'web', { addresses: [] })]],
-    ['a-floating-address-through-a-router-that-is-gone', 4, () => [remove(ROUTER, idOf(ROUTER, 'edge')), gone('nat')]],
+    ['a-floating-address-to-a-port-that-is-gone', 4, () => [removePort('web')]],
+    [
+      'a-floating-address-to-an-address-that-the-port-lost',
+      4,
+      (fleet) => [putChanged(fleet, 'web', { addresses: [] })],
+    ],
+    [
+      'a-floating-address-through-a-router-that-is-gone',
+      4,
+      () => [remove(ROUTER, idOf(ROUTER, 'edge')), removePort('nat')],
+    ],
     [
       'a-floating-address-through-a-router-that-lost-the-subnet',
       4,
@@ -81,12 +92,12 @@ describe('never', () => {
     ],
   ])('%s', (_name, at, changes) => {
     const fleet = world();
-    expect(brokenBy(fleet, changes(fleet), ROUTER_INVARIANTS)).toContain(ROUTER_INVARIANTS[at]?.name);
+    expect(violationsOf(fleet, changes(fleet), ROUTER_INVARIANTS)).toContain(ROUTER_INVARIANTS[at]?.name);
   });
 
   test('and none of them is broken by what is all right', () => {
     const fleet = world();
-    expect(brokenBy(fleet, [router(fleet, 'edge', {}), floating(fleet, {})], ROUTER_INVARIANTS)).toEqual([]);
+    expect(violationsOf(fleet, [router(fleet, 'edge', {}), floating(fleet, {})], ROUTER_INVARIANTS)).toEqual([]);
   });
 });
 
@@ -115,8 +126,8 @@ const act = fc.record({
 });
 type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
-function decided(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unknown> {
-  const asker = { ...ASKER, portId: `nat-${at}` };
+function decideAct(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unknown> {
+  const asker = { ...REQUESTER, portId: `nat-${at}` };
   const [id, end] = [of.floating, { operation: 'op-1' as never, ...WHO }];
   const externalNetwork = of.outside ?? undefined;
   switch (what) {
@@ -136,7 +147,7 @@ function decided(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unkno
     case 'no-router':
       return deleteRouter(fleet, { id: of.router });
     case 'floating':
-      return createFloatingAddress(fleet, { ...ASKER, id, portId: `out-${at}`, network: 'ext', port: of.port });
+      return createFloatingAddress(fleet, { ...REQUESTER, id, portId: `out-${at}`, network: 'ext', port: of.port });
     case 'lead':
       return associateFloatingAddress(fleet, { id, port: of.port, ...WHO });
     case 'part':
@@ -153,7 +164,7 @@ function decided(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unkno
       return editNetwork(fleet, { id: 'ext', edit: { external: false }, admin: true, ...WHO });
     case 'end': {
       const nic = fleet.get(PORT, idOf(PORT, 'nic'));
-      return accept(nic === undefined ? [] : endOfPort(fleet, nic, { wasActive: true, ...WHO }), undefined);
+      return accept(nic === undefined ? [] : releasePort(fleet, nic, { wasActive: true, ...WHO }), undefined);
     }
   }
 }
@@ -161,10 +172,10 @@ function decided(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unkno
 test('whatever is asked for in whatever order, nothing of it is broken and no address has two owners', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 30 }), (acts) => {
-      const fleet = outsideWorld();
+      const fleet = externalWorld();
       commit(fleet, [insidePort('nic', [['10.0.0.44', 'lan-v4']], { createdBy: 'muster', instance: 'vm', nic: 0 })]);
       for (const [at, one] of acts.entries()) {
-        const decision = decided(fleet, one, at);
+        const decision = decideAct(fleet, one, at);
         if (decision.kind === 'accept' && decision.changes.length > 0) commit(fleet, decision.changes);
       }
       // Nothing is left over of what is gone.

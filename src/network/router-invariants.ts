@@ -20,18 +20,18 @@ import {
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
-  type Outside,
+  type ExternalAddress,
   type StoredFloatingAddress,
   type StoredRouter,
 } from './router-model.ts';
 import { findNetwork, type StoredPort } from './topology.ts';
 
 /** The ids of a kind that a commit touched. */
-function touched(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
+function touchedIds(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
   return changed.flatMap(({ kind, before, after }) => (kind === name ? [(after ?? before)?.id ?? ''] : []));
 }
 
-function there<K extends string, D extends AnyDoc>(
+function findAll<K extends string, D extends AnyDoc>(
   fleet: FleetReader,
   kind: Kind<K, D>,
   ids: readonly string[],
@@ -40,18 +40,18 @@ function there<K extends string, D extends AnyDoc>(
 }
 
 /** The routers that a commit may have broken. */
-function routersIn(fleet: FleetReader, changed: readonly AppliedChange[]): StoredRouter[] {
+function affectedRouters(fleet: FleetReader, changed: readonly AppliedChange[]): StoredRouter[] {
   return [
-    ...there(fleet, ROUTER, touched(changed, ROUTER)),
-    ...touched(changed, SUBNET).flatMap((id) => [...fleet.find(ROUTERS_BY_SUBNET, id)]),
-    ...touched(changed, NETWORK).flatMap((id) => [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, id)]),
+    ...findAll(fleet, ROUTER, touchedIds(changed, ROUTER)),
+    ...touchedIds(changed, SUBNET).flatMap((id) => [...fleet.find(ROUTERS_BY_SUBNET, id)]),
+    ...touchedIds(changed, NETWORK).flatMap((id) => [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, id)]),
   ];
 }
 
-const oneRouter: Invariant = {
+const subnetHasOneRouter: Invariant = {
   name: 'never: two routers have one subnet, or one has a subnet that is not there or has no gateway',
   check: (fleet, changed) =>
-    routersIn(fleet, changed).flatMap(({ id, doc }) =>
+    affectedRouters(fleet, changed).flatMap(({ id, doc }) =>
       doc.subnets.flatMap((subnet) => {
         const count = fleet.countOf(ROUTERS_BY_SUBNET, subnet);
         if (count > 1) return [`${subnet}: behind ${count} routers, ${id} among them`];
@@ -61,11 +61,11 @@ const oneRouter: Invariant = {
     ),
 };
 
-const apart: Invariant = {
+const subnetsDoNotOverlap: Invariant = {
   name: 'never: two subnets behind one router overlap',
   check: (fleet, changed) =>
-    routersIn(fleet, changed).flatMap(({ id, doc }) => {
-      const subnets = there(fleet, SUBNET, doc.subnets);
+    affectedRouters(fleet, changed).flatMap(({ id, doc }) => {
+      const subnets = findAll(fleet, SUBNET, doc.subnets);
       return subnets.flatMap((one, nth) =>
         subnets
           .slice(0, nth)
@@ -76,22 +76,25 @@ const apart: Invariant = {
 };
 
 /** The users of addresses outside that a commit may have broken, with what they say that they have. */
-function usersIn(fleet: FleetReader, changed: readonly AppliedChange[]) {
+function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChange[]) {
   const ports = changed.flatMap(({ kind, before, after }) => (kind === PORT.name ? [before, after] : []));
   const users = ports.flatMap((port) => (port?.doc as Port | undefined)?.usedBy ?? []);
   const of = (kind: 'router' | 'floating-address') => users.filter((one) => one.kind === kind).map(({ id }) => id);
-  const routers = [...routersIn(fleet, changed), ...there(fleet, ROUTER, of('router'))];
-  const floating = there(fleet, FLOATING_ADDRESS, [...touched(changed, FLOATING_ADDRESS), ...of('floating-address')]);
+  const routers = [...affectedRouters(fleet, changed), ...findAll(fleet, ROUTER, of('router'))];
+  const floating = findAll(fleet, FLOATING_ADDRESS, [
+    ...touchedIds(changed, FLOATING_ADDRESS),
+    ...of('floating-address'),
+  ]);
   return [
     ...routers.map(({ id, doc }) => ({ kind: 'router', id, network: doc.externalNetwork, outside: doc.nat })),
     ...floating.map(({ id, doc: { network, outside } }) => ({ kind: 'floating-address', id, network, outside })),
   ];
 }
 
-const ownPort: Invariant = {
+const externalAddressHasOwnPort: Invariant = {
   name: 'never: a router or a floating address has an address that is not that of a port of its own outside',
   check: (fleet, changed) =>
-    usersIn(fleet, changed).flatMap(({ kind, id, network, outside }) => {
+    affectedAddressUsers(fleet, changed).flatMap(({ kind, id, network, outside }) => {
       if (network === undefined && outside === undefined) return [];
       const port = outside === undefined ? undefined : fleet.get(PORT, idOf(PORT, outside.port))?.doc;
       const isOwn = port?.usedBy?.kind === kind && port.usedBy.id === id && port.network === network;
@@ -101,42 +104,42 @@ const ownPort: Invariant = {
     }),
 };
 
-const usedPorts: Invariant = {
+const usedPortHasItsUser: Invariant = {
   name: 'never: a port has a user that is gone or has another, or is used and attached or bound',
   check: (fleet, changed) =>
     // A port is looked at when its user changes, too.
-    [...there(fleet, PORT, touched(changed, PORT)), ...portsBefore(fleet, changed)].flatMap(({ id, doc }) => {
+    [...findAll(fleet, PORT, touchedIds(changed, PORT)), ...formerPorts(fleet, changed)].flatMap(({ id, doc }) => {
       if (doc.usedBy === undefined) return [];
-      const own = outsideOf(fleet, doc.usedBy)?.port === id;
+      const own = externalAddressOf(fleet, doc.usedBy)?.port === id;
       return own && doc.instance === undefined && doc.binding === undefined
         ? []
         : [`port ${id} of ${doc.usedBy.kind} ${doc.usedBy.id}`];
     }),
 };
 
-function portsBefore(fleet: FleetReader, changed: readonly AppliedChange[]): StoredPort[] {
+function formerPorts(fleet: FleetReader, changed: readonly AppliedChange[]): StoredPort[] {
   const had = changed.flatMap(({ kind, before }) => {
     if (kind === ROUTER.name) return (before as StoredRouter | undefined)?.doc.nat?.port ?? [];
     return kind === FLOATING_ADDRESS.name
       ? ((before as StoredFloatingAddress | undefined)?.doc.outside.port ?? [])
       : [];
   });
-  return there(fleet, PORT, had);
+  return findAll(fleet, PORT, had);
 }
 
-function outsideOf(fleet: FleetReader, { kind, id }: NonNullable<Port['usedBy']>): Outside | undefined {
+function externalAddressOf(fleet: FleetReader, { kind, id }: NonNullable<Port['usedBy']>): ExternalAddress | undefined {
   return kind === 'router'
     ? fleet.get(ROUTER, idOf(ROUTER, id))?.doc.nat
     : fleet.get(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, id))?.doc.outside;
 }
 
-const leadsSomewhere: Invariant = {
+const floatingAddressHasTarget: Invariant = {
   name: 'never: a floating address leads to a port that is gone, to an address it has not, or through no router',
   check: (fleet, changed) => {
     const concerned = [
-      ...there(fleet, FLOATING_ADDRESS, touched(changed, FLOATING_ADDRESS)),
-      ...touched(changed, PORT).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]),
-      ...touched(changed, ROUTER).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, id)]),
+      ...findAll(fleet, FLOATING_ADDRESS, touchedIds(changed, FLOATING_ADDRESS)),
+      ...touchedIds(changed, PORT).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]),
+      ...touchedIds(changed, ROUTER).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, id)]),
     ];
     return concerned.flatMap(({ id, doc: { inside, network } }) => {
       if (inside === undefined) return [];
@@ -151,4 +154,10 @@ const leadsSomewhere: Invariant = {
   },
 };
 
-export const ROUTER_INVARIANTS: readonly Invariant[] = [oneRouter, apart, ownPort, usedPorts, leadsSomewhere];
+export const ROUTER_INVARIANTS: readonly Invariant[] = [
+  subnetHasOneRouter,
+  subnetsDoNotOverlap,
+  externalAddressHasOwnPort,
+  usedPortHasItsUser,
+  floatingAddressHasTarget,
+];

@@ -12,8 +12,8 @@ const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 export const SUBNETS_MAX = 64;
 
 /** Where a router or a floating address has its address from: a port of its own on the external network. */
-const OUTSIDE = Type.Object({ port: Type.String(), ip: IP }, CLOSED);
-export type Outside = Static<typeof OUTSIDE>;
+const EXTERNAL_ADDRESS = Type.Object({ port: Type.String(), ip: IP }, CLOSED);
+export type ExternalAddress = Static<typeof EXTERNAL_ADDRESS>;
 
 export const ROUTER_SCHEMA = Type.Object(
   {
@@ -23,7 +23,7 @@ export const ROUTER_SCHEMA = Type.Object(
     subnets: Type.Array(Type.String(), { maxItems: SUBNETS_MAX, uniqueItems: true }),
     /** With one, its subnets reach outside from one address, by source NAT at one host. */
     externalNetwork: Type.Optional(Type.String()),
-    nat: Type.Optional(OUTSIDE),
+    nat: Type.Optional(EXTERNAL_ADDRESS),
     ...CHANGED,
   },
   CLOSED,
@@ -37,7 +37,7 @@ export const FLOATING_ADDRESS_SCHEMA = Type.Object(
     project: PROJECT,
     /** The external network that it is on. */
     network: Type.String(),
-    outside: OUTSIDE,
+    outside: EXTERNAL_ADDRESS,
     /** The port inside, and which of its addresses; absent while it is nobody's. */
     inside: Type.Optional(Type.Object({ port: Type.String(), ip: IP, router: Type.String() }, CLOSED)),
     ...CHANGED,

@@ -22,21 +22,21 @@ import {
   SUBNETS_MAX,
   type Router,
 } from './router-model.ts';
-import { ROUTER_VIEW } from './views.ts';
+import { ROUTER_REPRESENTATION } from './views.ts';
 
 const PATH = '/api/v1/routers';
 const ROUTERS: Resource<'router', Router> = {
   path: PATH,
   plural: 'routers',
   singular: 'router',
-  representation: ROUTER_VIEW,
+  representation: ROUTER_REPRESENTATION,
 };
 const { name, project } = ROUTER_SCHEMA.properties;
 const SUBNETS = Type.Array(ID, { maxItems: SUBNETS_MAX, uniqueItems: true });
 const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its address outside; else the lowest that is free' });
 
 const LISTING: Listing<'router', Router> = {
-  representation: ROUTER_VIEW,
+  representation: ROUTER_REPRESENTATION,
   filters: {
     project: { schema: project, valuesOf: (doc) => [doc.project] },
     subnet: { schema: ID, valuesOf: (doc) => doc.subnets, index: ROUTERS_BY_SUBNET },
@@ -59,14 +59,15 @@ const create = write({
     externalNetwork: Type.Optional(ID),
     natAddress: Type.Optional(NAT_ADDRESS),
   }),
-  answers: { 201: { about: 'the router', schema: ROUTER_VIEW.schema } },
+  answers: { 201: { about: 'the router', schema: ROUTER_REPRESENTATION.schema } },
   handle: ({ body, caller }, { clock, ids }) => {
     const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
     const command = { ...body, portId: ids.next('port'), ...who };
     return {
       why: `create router ${body.name}`,
       decide: (fleet) => createRouter(fleet, command),
-      answer: ({ id }, after) => renderCommitted(ROUTER_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+      answer: ({ id }, after) =>
+        renderCommitted(ROUTER_REPRESENTATION, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
 });
@@ -87,15 +88,15 @@ const edit = write({
     },
     { minProperties: 1 },
   ),
-  answers: { 200: { about: 'the router', schema: ROUTER_VIEW.schema } },
+  answers: { 200: { about: 'the router', schema: ROUTER_REPRESENTATION.schema } },
   handle: ({ params, body, caller }, { clock, ids }) => {
     const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
     const command = { id: params.id, edit: body, portId: ids.next('port'), ...who };
     return {
-      target: { view: ROUTER_VIEW, id: params.id },
+      target: { view: ROUTER_REPRESENTATION, id: params.id },
       why: `edit ${Object.keys(body).join(', ')}`,
       decide: (fleet) => editRouter(fleet, command),
-      answer: (_, after) => renderCommitted(ROUTER_VIEW, after, params),
+      answer: (_, after) => renderCommitted(ROUTER_REPRESENTATION, after, params),
     };
   },
 });

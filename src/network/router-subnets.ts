@@ -4,12 +4,12 @@ import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { cidrOf } from './addresses.ts';
 import { overlaps } from './ip.ts';
 import { SUBNET } from './model.ts';
-import { conflict, invalid, unknown } from './refusal.ts';
-import { useProblem } from './resolve.ts';
+import { conflict, invalid, unknownResource } from './refusal.ts';
+import { networkAccessProblem } from './resolve.ts';
 import { ROUTERS_BY_EXTERNAL_NETWORK, ROUTERS_BY_SUBNET, SUBNETS_MAX } from './router-model.ts';
 import { findNetwork, topologyOf, type StoredSubnet } from './topology.ts';
 
-export interface Behind {
+export interface RouterSubnets {
   readonly router: string;
   readonly project: string;
   readonly admin: boolean;
@@ -20,7 +20,7 @@ export interface Behind {
   readonly fieldOf: (subnet: string) => string | undefined;
 }
 
-export function subnetsProblem(fleet: FleetReader, behind: Behind): Refusal | undefined {
+export function subnetsProblem(fleet: FleetReader, behind: RouterSubnets): Refusal | undefined {
   const { router, subnets, fieldOf } = behind;
   if (subnets.length > SUBNETS_MAX) {
     const message = `Router "${router}" would have ${subnets.length} subnets, and at most ${SUBNETS_MAX} are possible. Make another router.`;
@@ -29,8 +29,9 @@ export function subnetsProblem(fleet: FleetReader, behind: Behind): Refusal | un
   for (const id of subnets) {
     const field = fieldOf(id);
     if (field === undefined) continue;
-    const subnet = find(fleet, id);
-    const problem = subnet === undefined ? unknown('subnet', id, field) : subnetProblem(fleet, subnet, behind, field);
+    const subnet = findSubnet(fleet, id);
+    const problem =
+      subnet === undefined ? unknownResource('subnet', id, field) : subnetProblem(fleet, subnet, behind, field);
     if (problem !== undefined) return problem;
   }
   return overlapProblem(fleet, behind);
@@ -39,11 +40,11 @@ export function subnetsProblem(fleet: FleetReader, behind: Behind): Refusal | un
 function subnetProblem(
   fleet: FleetReader,
   { id, doc }: StoredSubnet,
-  { router, project, admin }: Behind,
+  { router, project, admin }: RouterSubnets,
   field: string,
 ): Refusal | undefined {
   const network = findNetwork(fleet, doc.network);
-  const problem = network === undefined ? undefined : useProblem(network, { project, admin }, field);
+  const problem = network === undefined ? undefined : networkAccessProblem(network, { project, admin }, field);
   if (problem !== undefined) return problem;
   for (const other of fleet.find(ROUTERS_BY_SUBNET, id)) {
     if (other.id === router) continue;
@@ -56,8 +57,8 @@ function subnetProblem(
 }
 
 /** Behind one router an address means one thing, inside and outside. */
-function overlapProblem(fleet: FleetReader, { subnets, externalNetwork, fieldOf }: Behind): Refusal | undefined {
-  const inside = subnets.flatMap((id) => find(fleet, id) ?? []);
+function overlapProblem(fleet: FleetReader, { subnets, externalNetwork, fieldOf }: RouterSubnets): Refusal | undefined {
+  const inside = subnets.flatMap((id) => findSubnet(fleet, id) ?? []);
   const outside = externalNetwork === undefined ? [] : topologyOf(fleet).subnetsOf(externalNetwork);
   for (const [nth, one] of inside.entries()) {
     const field = fieldOf(one.id);
@@ -66,22 +67,22 @@ function overlapProblem(fleet: FleetReader, { subnets, externalNetwork, fieldOf 
       return invalid('subnet-is-outside', message, { field, facts: { subnet: one.id, network: externalNetwork } });
     }
     for (const other of [...inside.slice(0, nth), ...outside]) {
-      if (overlaps(cidrOf(one.doc.cidr), cidrOf(other.doc.cidr))) return overlapping(one, other, field);
+      if (overlaps(cidrOf(one.doc.cidr), cidrOf(other.doc.cidr))) return subnetsOverlap(one, other, field);
     }
   }
   return undefined;
 }
 
-function overlapping(one: StoredSubnet, other: StoredSubnet, field: string | undefined): Refusal {
+function subnetsOverlap(one: StoredSubnet, other: StoredSubnet, field: string | undefined): Refusal {
   const message = `Subnet "${one.id}" (${one.doc.cidr}) overlaps with subnet "${other.id}" (${other.doc.cidr}). A router cannot tell them apart; put one of them behind another router.`;
   return conflict('subnets-overlap', message, { field, facts: { subnet: one.id, other: other.id } });
 }
 
 /** A new subnet of an external network must not overlap with what is behind the routers to it. */
-export function outsideOverlap(fleet: FleetReader, network: string, cidr: string): Refusal | undefined {
+export function externalOverlapProblem(fleet: FleetReader, network: string, cidr: string): Refusal | undefined {
   for (const router of fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, network)) {
     for (const id of router.doc.subnets) {
-      const inside = find(fleet, id);
+      const inside = findSubnet(fleet, id);
       if (inside === undefined || !overlaps(cidrOf(inside.doc.cidr), cidrOf(cidr))) continue;
       const message = `${cidr} overlaps with ${inside.doc.cidr} of subnet "${id}" behind router "${router.id}", which leads to this network. Choose another range.`;
       const facts = { subnet: id, cidr: inside.doc.cidr, router: router.id };
@@ -91,6 +92,6 @@ export function outsideOverlap(fleet: FleetReader, network: string, cidr: string
   return undefined;
 }
 
-function find(fleet: FleetReader, subnet: string): StoredSubnet | undefined {
+function findSubnet(fleet: FleetReader, subnet: string): StoredSubnet | undefined {
   return fleet.get(SUBNET, idOf(SUBNET, subnet));
 }

@@ -21,20 +21,20 @@ import { findHost } from '../hosts/index.ts';
 import { createSegment, deleteSegment } from './decide-segment.ts';
 import { segmentsOfHost } from './host-segments.ts';
 import { SEGMENT, SEGMENT_SCHEMA, SEGMENT_TYPES, SEGMENTS_BY_NETWORK, type Segment } from './model.ts';
-import { STOCK_ANSWER, stockAnswer } from './stock-figures.ts';
+import { STOCK_REPRESENTATION, stockToJson } from './stock-figures.ts';
 import { segmentPool } from './topology.ts';
-import { SEGMENT_VIEW } from './views.ts';
+import { SEGMENT_REPRESENTATION } from './views.ts';
 
 const SEGMENTS: Resource<'segment', Segment> = {
   path: '/api/v1/segments',
   plural: 'segments',
   singular: 'segment',
-  representation: SEGMENT_VIEW,
+  representation: SEGMENT_REPRESENTATION,
 };
 const { name, type, physicalNetwork, segmentationId, dynamic } = SEGMENT_SCHEMA.properties;
 
 const LISTING: Listing<'segment', Segment> = {
-  representation: SEGMENT_VIEW,
+  representation: SEGMENT_REPRESENTATION,
   filters: {
     network: { schema: ID, valuesOf: (doc) => [doc.network], index: SEGMENTS_BY_NETWORK },
     type: { schema: Type.Enum(SEGMENT_TYPES), valuesOf: (doc) => [doc.type] },
@@ -58,15 +58,15 @@ const stock = read({
   about: 'Show how many addresses of a segment are held, promised and free, per version, as decimal text',
   access: 'viewer',
   params: BY_ID,
-  answers: { 200: { about: 'the stock', schema: STOCK_ANSWER } },
+  answers: { 200: { about: 'the stock', schema: STOCK_REPRESENTATION } },
   handle: ({ params }, { journal: { fleet } }) => {
     const segment = fleet.get(SEGMENT, idOf(SEGMENT, params.id));
     if (segment === undefined) return refusalAnswer(noSuch('segment', params.id));
-    return answer(stockAnswer(fleet, segment.doc.network, [segmentPool(segment.id)]));
+    return answer(stockToJson(fleet, segment.doc.network, [segmentPool(segment.id)]));
   },
 });
 
-const ofHost = read({
+const listOfHost = read({
   method: 'GET',
   path: '/api/v1/hosts/:id/segments',
   tag: 'hosts',
@@ -106,5 +106,5 @@ export const segmentRoutes: readonly Route[] = [
     decide: deleteSegment,
   }),
   stock,
-  ofHost,
+  listOfHost,
 ];

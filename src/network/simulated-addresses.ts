@@ -1,10 +1,10 @@
 // The simulated back end's own address management. It knows of every address that somebody has, ports and strangers alike,
 // and picks the lowest that nobody has: the same orders give the same addresses.
-import type { OrderPool, PlacedAddress } from './back-end.ts';
+import type { OrderPool, SubnetAddress } from './back-end.ts';
 import { FreeRanges, type Range } from './free-ranges.ts';
 import { contains, formatIp, parseCidr, parseIp, type IpVersion } from './ip.ts';
 
-interface Free {
+interface FreeState {
   readonly pools: string;
   readonly bounds: readonly Range[];
   readonly reserved: ReadonlySet<bigint>;
@@ -15,7 +15,7 @@ interface SubnetAddresses {
   /** Whose an address is, by its number. */
   readonly owners: Map<bigint, string>;
   /** What nobody has in the pools of the last order, kept while the pools stay the same. */
-  free?: Free;
+  free?: FreeState;
 }
 
 const FOREIGN = '(foreign)';
@@ -35,8 +35,8 @@ export class SimulatedAddresses {
     }
   }
 
-  take({ ip, subnet }: PlacedAddress, owner: string): boolean {
-    const value = numberOf(ip);
+  take({ ip, subnet }: SubnetAddress, owner: string): boolean {
+    const value = parseValue(ip);
     const { owners, free } = this.#subnet(subnet);
     const known = owners.get(value);
     if (known !== undefined) return known === owner && owner !== FOREIGN;
@@ -45,15 +45,15 @@ export class SimulatedAddresses {
     return true;
   }
 
-  give({ ip, subnet }: PlacedAddress): void {
-    const value = numberOf(ip);
+  give({ ip, subnet }: SubnetAddress): void {
+    const value = parseValue(ip);
     const { owners, free } = this.#subnet(subnet);
     if (!owners.delete(value) || free?.reserved.has(value) !== false) return;
     if (free.bounds.some(({ first, last }) => first <= value && value <= last)) free.ranges.give(value);
   }
 
   /** One address of a version, from the first subnet that has one. */
-  pick(pools: readonly OrderPool[], version: IpVersion, owner: string): PlacedAddress | undefined {
+  pick(pools: readonly OrderPool[], version: IpVersion, owner: string): SubnetAddress | undefined {
     for (const pool of pools.filter((one) => one.version === version)) {
       const value = this.#freeIn(pool).first();
       if (value === undefined) continue;
@@ -67,7 +67,7 @@ export class SimulatedAddresses {
   #freeIn(pool: OrderPool): FreeRanges {
     const state = this.#subnet(pool.subnet);
     const pools = JSON.stringify([pool.ranges, pool.reserved]);
-    if (state.free?.pools !== pools) state.free = { pools, ...freeOf(pool, state.owners.keys()) };
+    if (state.free?.pools !== pools) state.free = { pools, ...composeFreeState(pool, state.owners.keys()) };
     return state.free.ranges;
   }
 
@@ -78,9 +78,9 @@ export class SimulatedAddresses {
   }
 }
 
-function freeOf(pool: OrderPool, taken: Iterable<bigint>): Omit<Free, 'pools'> {
-  const bounds = pool.ranges.map(({ first, last }) => ({ first: numberOf(first), last: numberOf(last) }));
-  const reserved = new Set((pool.reserved ?? []).map(numberOf));
+function composeFreeState(pool: OrderPool, taken: Iterable<bigint>): Omit<FreeState, 'pools'> {
+  const bounds = pool.ranges.map(({ first, last }) => ({ first: parseValue(first), last: parseValue(last) }));
+  const reserved = new Set((pool.reserved ?? []).map(parseValue));
   const ranges = new FreeRanges(bounds);
   for (const value of [...taken, ...reserved]) ranges.take(value);
   return { bounds, reserved, ranges };
@@ -96,7 +96,7 @@ export function subnetOf(ip: string, pools: readonly OrderPool[]): string | unde
   })?.subnet;
 }
 
-function numberOf(ip: string): bigint {
+function parseValue(ip: string): bigint {
   const parsed = parseIp(ip);
   if (parsed === undefined) throw new Error(`"${ip}" is not an address`);
   return parsed.value;

@@ -6,7 +6,7 @@ import { NETWORK, PORTS_BY_NETWORK, type Port } from './model.ts';
 import { SIMULATED_BACK_ENDS } from './simulated-back-ends.ts';
 import type { SimulatedNetwork } from './simulated-network-driver.ts';
 
-export function adoptPortsFirst(driver: Driver, simulated: SimulatedNetwork, { fleet }: Journal): Driver {
+export function createAdoptingDriver(driver: Driver, simulated: SimulatedNetwork, { fleet }: Journal): Driver {
   let epoch = 0;
   return {
     carryOut: (action, fence) => {

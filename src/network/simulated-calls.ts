@@ -26,20 +26,20 @@ export class SimulatedCalls {
   #last = 0;
 
   /** Answers its number. */
-  note(call: Omit<SimulatedCall, 'nth' | 'result'>): number {
+  record(call: Omit<SimulatedCall, 'nth' | 'result'>): number {
     this.#calls.push({ nth: (this.#last += 1), ...call });
     if (this.#calls.length > CALLS_MAX) this.#calls.shift();
     return this.#last;
   }
 
-  ended(nth: number, result: string): void {
+  recordResult(nth: number, result: string): void {
     const at = nth - (this.#calls[0]?.nth ?? nth + 1);
     const call = this.#calls[at];
     if (call !== undefined) this.#calls[at] = { ...call, result };
   }
 
   /** Calls after a number, the oldest first. */
-  list({ after = 0, limit = this.#calls.length, instance }: CallsAsk = {}): readonly SimulatedCall[] {
+  list({ after = 0, limit = this.#calls.length, instance }: CallsQuery = {}): readonly SimulatedCall[] {
     const wanted = this.#calls.filter(
       (call) => call.nth > after && (instance === undefined || call.instance === instance),
     );
@@ -47,7 +47,7 @@ export class SimulatedCalls {
   }
 }
 
-export interface CallsAsk {
+export interface CallsQuery {
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
   readonly instance?: string | undefined;

@@ -46,7 +46,7 @@ export interface ArmedFault extends NewFault {
 }
 
 /** What a call is about; a fault fits when it names nothing else. */
-export interface Struck {
+export interface FaultSite {
   readonly op: SimulatedOp;
   readonly host?: string | undefined;
   readonly segment?: string | undefined;
@@ -56,17 +56,17 @@ export interface Struck {
 /** More is a script that forgot to disarm. */
 const FAULTS_MAX = 100;
 
-const ENDING: readonly PortOutcome[] = ['ok', 'not-found', 'forbidden', 'unavailable'];
+const RELEASE_OUTCOMES: readonly PortOutcome[] = ['ok', 'not-found', 'forbidden', 'unavailable'];
 const LOST = ['hang', 'applied-but-lost'] as const;
 
 /** What a call of each kind can come to. */
-const POSSIBLE: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
+const OUTCOMES_BY_OP: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
   create: ['ok', 'pool-empty', 'not-found', 'taken', 'quota', 'forbidden', 'unavailable', ...LOST],
   bind: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
   activate: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
   plug: ['ok', 'hang', ...PLUG_OUTCOMES],
-  unbind: [...ENDING, ...LOST],
-  delete: [...ENDING, ...LOST],
+  unbind: [...RELEASE_OUTCOMES, ...LOST],
+  delete: [...RELEASE_OUTCOMES, ...LOST],
   spawn: ['ok', 'hang', ...SPAWN_OUTCOMES],
 };
 
@@ -76,8 +76,8 @@ export class SimulatedFaults {
 
   arm(fault: NewFault): Decision<ArmedFault> {
     const { op, outcome } = fault;
-    if (!POSSIBLE[op].includes(outcome)) {
-      const message = `A "${op}" call cannot come to "${outcome}". Choose one of: ${POSSIBLE[op].join(', ')}.`;
+    if (!OUTCOMES_BY_OP[op].includes(outcome)) {
+      const message = `A "${op}" call cannot come to "${outcome}". Choose one of: ${OUTCOMES_BY_OP[op].join(', ')}.`;
       return refuse({ kind: 'invalid', code: 'outcome-not-possible', message, field: '/outcome' });
     }
     if (this.#armed.length >= FAULTS_MAX) {
@@ -98,8 +98,8 @@ export class SimulatedFaults {
   }
 
   /** The fault that strikes a call; it has one strike less then. */
-  strike(call: Struck): ArmedFault | undefined {
-    const found = this.#armed.find((fault) => fits(fault, call));
+  trigger(call: FaultSite): ArmedFault | undefined {
+    const found = this.#armed.find((fault) => isMatch(fault, call));
     if (found === undefined) return undefined;
     const left = { ...found, times: found.times - 1 };
     this.#armed = this.#armed.flatMap((one) => (one !== found ? [one] : left.times > 0 ? [left] : []));
@@ -107,7 +107,7 @@ export class SimulatedFaults {
   }
 }
 
-function fits(fault: ArmedFault, call: Struck): boolean {
+function isMatch(fault: ArmedFault, call: FaultSite): boolean {
   return (
     fault.op === call.op &&
     (fault.host ?? call.host) === call.host &&

@@ -10,14 +10,16 @@ describe('the host side', () => {
   });
 
   test('an-old-host-makes-binds-and-deletes-its-ports', async () => {
-    const { network, news } = world();
+    const { network, reports } = world();
     const ask = { instance: 'web', host: 'h1', nics: [nic()] };
-    expect(await network.hostSide.create(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
-    const [bound] = await network.hostSide.bind(ask);
+    expect(await network.hostNetwork.create(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
+    const [bound] = await network.hostNetwork.bind(ask);
     expect(bound).toMatchObject({ outcome: 'ok', type: 'simulated' });
     expect(bound?.addresses?.map(({ ip }) => ip)).toEqual(['10.0.0.2', '2001:db8::10']);
-    expect(news).toHaveLength(1);
-    expect(await network.hostSide.release({ ...ask, nics: [nic({ serial: 0 })] })).toMatchObject([{ outcome: 'ok' }]);
+    expect(reports).toHaveLength(1);
+    expect(await network.hostNetwork.release({ ...ask, nics: [nic({ serial: 0 })] })).toMatchObject([
+      { outcome: 'ok' },
+    ]);
     expect(network.port('p0')).toBeUndefined();
     expect(network.calls.list().every(({ by, host }) => by === 'host' && (host ?? 'h1') === 'h1')).toBe(true);
   });
@@ -26,28 +28,28 @@ describe('the host side', () => {
     const { network, create } = world();
     await create([{ fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] }]);
     const ask = { instance: 'web', host: 'h1', nics: [nic({ addresses: ['10.0.0.3'] })] };
-    await network.hostSide.create(ask);
-    const [bound] = await network.hostSide.bind(ask);
+    await network.hostNetwork.create(ask);
+    const [bound] = await network.hostNetwork.bind(ask);
     expect(bound?.addresses).toEqual([{ ip: '10.0.0.3', subnet: 'near' }]);
   });
 
   test('a-port-without-addresses-gets-none-when-the-task-says-so', async () => {
     const { network } = world();
     const ask = { instance: 'web', host: 'h1', nics: [nic({ takes: [] })] };
-    await network.hostSide.create(ask);
-    expect(await network.hostSide.bind(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
+    await network.hostNetwork.create(ask);
+    expect(await network.hostNetwork.bind(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
   });
 
   test('a-users-port-is-known-at-the-back-end-and-other-instances-do-not-get-it', async () => {
     const { network } = world();
     const user = nic({ createdBy: 'user', addresses: ['10.0.0.3'] });
     const ask = { instance: 'web', host: 'h1', nics: [user] };
-    expect(await network.hostSide.bind(ask)).toMatchObject([{ outcome: 'ok' }]);
-    expect(await network.hostSide.bind({ ...ask, instance: 'db' })).toMatchObject([{ outcome: 'taken' }]);
-    expect(await network.hostSide.bind({ ...ask, nics: [{ ...user, serial: 0 }] })).toMatchObject([
+    expect(await network.hostNetwork.bind(ask)).toMatchObject([{ outcome: 'ok' }]);
+    expect(await network.hostNetwork.bind({ ...ask, instance: 'db' })).toMatchObject([{ outcome: 'taken' }]);
+    expect(await network.hostNetwork.bind({ ...ask, nics: [{ ...user, serial: 0 }] })).toMatchObject([
       { outcome: 'taken' },
     ]);
-    await network.hostSide.release(ask);
+    await network.hostNetwork.release(ask);
     expect(network.port('p0')).toMatchObject({ instance: undefined });
   });
 
@@ -55,11 +57,11 @@ describe('the host side', () => {
     const { network } = world();
     const user = nic({ createdBy: 'user' });
     const ask = { instance: 'web', host: 'h1', nics: [user] };
-    const [bound] = await network.hostSide.bind(ask);
+    const [bound] = await network.hostNetwork.bind(ask);
     const [kept] = bound?.addresses ?? [];
-    await network.hostSide.release({ ...ask, nics: [{ ...user, addresses: [kept?.ip ?? ''] }] });
+    await network.hostNetwork.release({ ...ask, nics: [{ ...user, addresses: [kept?.ip ?? ''] }] });
     expect(network.port('p0')?.addresses).toMatchObject([{ ip: kept?.ip }]);
-    await network.hostSide.release(ask);
+    await network.hostNetwork.release(ask);
     expect(network.port('p0')?.addresses).toEqual([]);
   });
 });

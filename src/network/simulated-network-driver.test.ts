@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Stored } from '../fleet/index.ts';
 import { NetworkUnavailable } from './back-end.ts';
-import type { NetworkNews } from './event.ts';
+import type { NetworkEventReport } from './event.ts';
 import type { Port } from './model.ts';
-import { creation, FAR, ips, NEAR, NEAR6, outcomes, world } from './simulated-network-fixture.ts';
+import { composeCreate, FAR, ips, NEAR, NEAR6, outcomes, world } from './simulated-network-fixture.ts';
 
 describe('orders', () => {
   test('create-makes-ports-once-and-finds-them-again', async () => {
@@ -35,7 +35,7 @@ describe('orders', () => {
     const other = { port: 'q', fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] };
     expect(outcomes(await create([other]))).toEqual(['taken']);
     expect(network.port('q')).toBeUndefined();
-    const order = { backEnd: 'simulated', instance: 'db', op: 'create', ports: [creation({}, 0)] } as const;
+    const order = { backEnd: 'simulated', instance: 'db', op: 'create', ports: [composeCreate({}, 0)] } as const;
     expect(outcomes(await network.create(order, fence))).toEqual(['taken']);
   });
 
@@ -177,7 +177,7 @@ describe('orders', () => {
   test('a-user-port-is-handed-back-and-loses-only-what-it-did-not-come-with', async () => {
     const { create, bind, end, network } = world();
     await create([{ createdBy: 'user', fixedIps: [{ ip: '10.0.0.4', subnet: 'near' }] }]);
-    await bind('h1', [{ takes: [6], holds: ['10.0.0.4'], pools: [NEAR, NEAR6] }]);
+    await bind('h1', [{ takes: [6], keeps: ['10.0.0.4'], pools: [NEAR, NEAR6] }]);
     const handed = await end('release', 'p0', 2, { createdBy: 'user', drops: [], keeps: ['10.0.0.4'] });
     expect(handed).toMatchObject({ kind: 'applied', ports: [{ outcome: 'ok' }] });
     expect(network.port('p0')).toMatchObject({ instance: undefined, binding: undefined });
@@ -196,7 +196,7 @@ describe('orders', () => {
     // Its next bind, the fourth, is on its way.
     network.adopt([known('p0', { addresses: held }), known('w', { state: 'wanted' })]);
     expect(await bind('h1', [{ serial: 3 }])).toEqual({ kind: 'stale' });
-    expect(outcomes(await bind('h1', [{ serial: 4, takes: [], holds: ['10.0.0.2'] }]))).toEqual(['ok']);
+    expect(outcomes(await bind('h1', [{ serial: 4, takes: [], keeps: ['10.0.0.2'] }]))).toEqual(['ok']);
     await create([{ port: 'q', pick: true, pools: [NEAR] }]);
     expect(ips(network, 'q')).toEqual(['10.0.0.3']);
     expect(network.port('w')).toBeUndefined();
@@ -210,7 +210,7 @@ describe('orders', () => {
     network.adopt([known('p0', { serial: 8, binding, addresses: held })]);
     expect(network.port('gone')).toBeUndefined();
     expect(await bind('h1', [{ serial: 7 }])).toEqual({ kind: 'stale' });
-    expect(outcomes(await bind('h1', [{ serial: 8, takes: [], holds: ['10.0.0.2'] }]))).toEqual(['ok']);
+    expect(outcomes(await bind('h1', [{ serial: 8, takes: [], keeps: ['10.0.0.2'] }]))).toEqual(['ok']);
     await create([{ port: 'q', pick: true, pools: [NEAR] }]);
     expect(ips(network, 'q')).toEqual(['10.0.0.4']);
   });
@@ -218,13 +218,13 @@ describe('orders', () => {
 
 describe('faults', () => {
   test('scheduling-12: a binding that failed with a success status is a failure', async () => {
-    const { create, bind, end, news, network } = world([{ op: 'bind', host: 'h1', outcome: 'binding-failed' }]);
+    const { create, bind, end, reports, network } = world([{ op: 'bind', host: 'h1', outcome: 'binding-failed' }]);
     await create([{}]);
     const failed = await bind('h1', [{}]);
     expect(failed).toMatchObject({
       ports: [{ outcome: 'binding-failed', text: 'the back end answered 200 binding_failed' }],
     });
-    expect(news).toEqual([]);
+    expect(reports).toEqual([]);
     await end('unbind', 'p0', 2);
     expect(outcomes(await bind('h2', [{ serial: 3 }]))).toEqual(['ok']);
     expect(ips(network, 'p0')).toEqual(['10.0.0.2']);
@@ -260,9 +260,9 @@ describe('faults', () => {
     const { create, bind, clock, network } = world([{ op: 'bind', outcome: 'ok', delayMs: 1000, times: 3 }]);
     await create([{}, {}, {}]);
     const bound = bind('h1', [{}, {}, {}]);
-    await clock.pass(999);
+    await clock.advance(999);
     expect(network.port('p0')?.binding).toBeUndefined();
-    await clock.pass(1);
+    await clock.advance(1);
     expect(outcomes(await bound)).toEqual(['ok', 'ok', 'ok']);
   });
 
@@ -274,7 +274,7 @@ describe('faults', () => {
     await create([{}]);
     for (const deadlineAtMs of [fence.deadlineAtMs, fence.deadlineAtMs + 60_000]) {
       const late = bind('h1', [{}], { ...fence, deadlineAtMs });
-      await clock.pass(60_000);
+      await clock.advance(60_000);
       expect(outcomes(await late)).toEqual(['unavailable']);
     }
     expect(outcomes(await bind('h1', [{}]))).toEqual(['unavailable']);
@@ -286,7 +286,7 @@ describe('faults', () => {
     await create([{}]);
     const slow = bind('h1', [{}]);
     await bind('h2', [{ serial: 2 }], { ...fence, leaseEpoch: 2 });
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(await slow).toEqual({ kind: 'stale' });
     expect(network.port('p0')?.binding?.host).toBe('h2');
   });
@@ -325,24 +325,24 @@ describe('faults', () => {
 
 describe('events and calls', () => {
   test('a-port-is-said-to-be-plugged-when-bound-and-again-when-the-bind-comes-again', async () => {
-    const { create, bind, news, network } = world([{ op: 'bind', outcome: 'applied-but-lost' }]);
+    const { create, bind, reports, network } = world([{ op: 'bind', outcome: 'applied-but-lost' }]);
     await create([{}]);
     await bind('h1', [{}]);
     await bind('h1', [{}]);
     const plugged = { port: 'p0', name: 'plugged', serial: 1, instance: 'web' };
-    expect(news).toEqual([plugged, plugged]);
+    expect(reports).toEqual([plugged, plugged]);
     network.eventsEnabled = false;
     await bind('h1', [{}]);
-    expect(news).toHaveLength(2);
+    expect(reports).toHaveLength(2);
   });
 
   test('events-go-to-whoever-leads', async () => {
-    const { create, bind, news, network } = world();
-    const later: NetworkNews[] = [];
+    const { create, bind, reports, network } = world();
+    const later: NetworkEventReport[] = [];
     network.emitTo((one) => later.push(one));
     await create([{}]);
     await bind('h1', [{}]);
-    expect([news.length, later.length]).toEqual([0, 1]);
+    expect([reports.length, later.length]).toEqual([0, 1]);
   });
 
   test('scheduling-40: one NIC takes one bulk create and one bind', async () => {

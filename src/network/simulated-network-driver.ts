@@ -7,44 +7,51 @@ import {
   NetworkUnavailable,
   type BackEndFence,
   type BindOrder,
-  type BindPort,
-  type Carried,
+  type PortToBind,
+  type OrderResult,
   type CreateOrder,
-  type CreatePort,
+  type PortToCreate,
   type DeleteBindingOrder,
-  type EndOrder,
-  type EndPort,
+  type ReleaseOrder,
+  type PortToRelease,
   type HostNetwork,
   type NetworkBackEnd,
-  type OldBinding,
+  type InactiveBinding,
   type OrderPool,
   type PortOutcome,
 } from './back-end.ts';
-import type { NetworkNews } from './event.ts';
+import type { NetworkEventReport } from './event.ts';
 import type { Port } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { SimulatedCalls, type SimulatedCall } from './simulated-calls.ts';
 import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './simulated-faults.ts';
-import { hostSide } from './simulated-host-side.ts';
-import { SimulatedPorts, type BindTo, type Done } from './simulated-ports.ts';
-import { BINDING_FAILED, gathered, lost, REPLIES, settled, type Settled } from './simulated-replies.ts';
+import { createHostNetwork } from './simulated-host-side.ts';
+import { SimulatedPorts, type BindDestination, type OrderEffect } from './simulated-ports.ts';
+import {
+  BINDING_FAILED,
+  joinResults,
+  answerLost,
+  REPLIES,
+  toPortResult,
+  type PortResult,
+} from './simulated-replies.ts';
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
   /** Where its events go. */
-  readonly emit?: (news: NetworkNews) => void;
+  readonly emit?: (news: NetworkEventReport) => void;
   /** The subnets of a pool, for hosts that ask by themselves. */
   readonly poolsOf?: (pool: PoolKey) => readonly OrderPool[];
 }
 
 /** Who calls, and until when it may act. A host knows of no lease. */
-export interface Caller {
+export interface OrderOrigin {
   readonly by: SimulatedCall['by'];
   readonly leaseEpoch?: number;
   readonly deadlineAtMs: number;
 }
 
-interface OnePort {
+interface PortCall {
   readonly op: 'bind' | 'activate' | 'unbind' | 'delete';
   readonly instance: string;
   readonly port: string;
@@ -60,22 +67,22 @@ export class SimulatedNetwork implements NetworkBackEnd {
   readonly name = 'simulated';
   readonly faults = new SimulatedFaults();
   readonly calls = new SimulatedCalls();
-  readonly hostSide: HostNetwork;
+  readonly hostNetwork: HostNetwork;
   /** Whether it says when a port is connected. */
   eventsEnabled = true;
   readonly #clock: Clock;
   readonly #ports = new SimulatedPorts();
-  #emit: (news: NetworkNews) => void;
+  #emit: (news: NetworkEventReport) => void;
   #leaseEpoch = 0;
 
   constructor({ clock, emit, poolsOf }: SimulatedNetworkOptions) {
     this.#clock = clock;
     this.#emit = emit ?? (() => undefined);
-    this.hostSide = hostSide({ network: this, clock, poolsOf: poolsOf ?? (() => []) });
+    this.hostNetwork = createHostNetwork({ network: this, clock, poolsOf: poolsOf ?? (() => []) });
   }
 
   /** Its events go there from now on: to the server that took over. */
-  emitTo(emit: (news: NetworkNews) => void): void {
+  emitTo(emit: (news: NetworkEventReport) => void): void {
     this.#emit = emit;
   }
 
@@ -93,7 +100,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** Hears of a port that somebody else made; one that it knows stays as it is. */
-  meet(port: CreatePort, instance: string): void {
+  learnPort(port: PortToCreate, instance: string): void {
     if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
   }
 
@@ -122,101 +129,104 @@ export class SimulatedNetwork implements NetworkBackEnd {
 
   /** The fault that strikes the start of an instance on a host, for simulated hypervisors. */
   spawnFault(host: string): ArmedFault | undefined {
-    return this.faults.strike({ op: 'spawn', host });
+    return this.faults.trigger({ op: 'spawn', host });
   }
 
-  async create(order: CreateOrder, fence: BackEndFence): Promise<Carried> {
+  async create(order: CreateOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.createFor(order, { by: 'conductor', ...fence });
   }
 
-  async bind(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+  async bind(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.bindFor(order, { by: 'conductor', ...fence });
   }
 
-  async addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
-    const caller: Caller = { by: 'conductor', ...fence };
-    const add = (port: BindPort, to: BindTo): Done => this.#ports.addBinding(port, to);
-    return this.#each(order.ports, (port) => this.#bindBy('bind', { order, port, caller }, add));
+  async addBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
+    const caller: OrderOrigin = { by: 'conductor', ...fence };
+    const add = (port: PortToBind, to: BindDestination): OrderEffect => this.#ports.addBinding(port, to);
+    return this.#forEachPort(order.ports, (port) => this.#callBind('bind', { order, port, caller }, add));
   }
 
-  async activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
-    const caller: Caller = { by: 'conductor', ...fence };
-    const activate = (port: BindPort, to: BindTo): Done => {
+  async activateBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult> {
+    const caller: OrderOrigin = { by: 'conductor', ...fence };
+    const activate = (port: PortToBind, to: BindDestination): OrderEffect => {
       const done = this.#ports.activateBinding(port, to);
-      this.#tellIfConnected(done, to, port);
+      this.#emitIfConnected(done, to, port);
       return done;
     };
-    return this.#each(order.ports, (port) => this.#bindBy('activate', { order, port, caller }, activate));
+    return this.#forEachPort(order.ports, (port) => this.#callBind('activate', { order, port, caller }, activate));
   }
 
-  async deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried> {
+  async deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<OrderResult> {
     const { instance, host } = order;
-    return this.#each(order.ports, (port: OldBinding) =>
+    return this.#forEachPort(order.ports, (port: InactiveBinding) =>
       this.#call({ op: 'unbind', instance, host, ...port }, { by: 'conductor', ...fence }, () =>
         this.#ports.deleteBinding(port, host),
       ),
     );
   }
 
-  async unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
-    return this.#each(order.ports, (port) => this.#unbindOne(order, port, { by: 'conductor', ...fence }));
+  async unbind(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult> {
+    return this.#forEachPort(order.ports, (port) => this.#unbindOne(order, port, { by: 'conductor', ...fence }));
   }
 
-  async release(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+  async release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult> {
     return this.releaseFor(order, { by: 'conductor', ...fence });
   }
 
-  async createFor(order: CreateOrder, caller: Caller, host?: string): Promise<Carried> {
+  async createFor(order: CreateOrder, caller: OrderOrigin, host?: string): Promise<OrderResult> {
     const { instance, ports } = order;
     const from = { instance, by: caller.by, atMs: this.#clock.nowMs(), ...(host !== undefined && { host }) };
-    const nth = this.calls.note({ op: 'create', ports: ports.map(({ port }) => port), ...from });
-    const whole = this.faults.strike({ op: 'create', host });
-    const faults = ports.map(({ nic }) => whole ?? this.faults.strike({ op: 'create', host, nic }));
+    const nth = this.calls.record({ op: 'create', ports: ports.map(({ port }) => port), ...from });
+    const whole = this.faults.trigger({ op: 'create', host });
+    const faults = ports.map(({ nic }) => whole ?? this.faults.trigger({ op: 'create', host, nic }));
     try {
-      for (const fault of whole === undefined ? faults : [whole]) await this.#arrive(fault, caller);
-      if (!this.#admits(caller)) return this.#ended(nth, { kind: 'stale' });
-      const done = ports.map((port, at) => this.#effect(faults[at], () => this.#ports.create(port, instance)));
-      if (faults.some((fault) => fault?.outcome === 'applied-but-lost')) throw lost();
-      return this.#ended(nth, gathered(done.map((one, at) => settled(one, ports[at]?.port ?? '', 'create'))));
+      for (const fault of whole === undefined ? faults : [whole]) await this.#awaitArrival(fault, caller);
+      if (!this.#isCurrentLease(caller)) return this.#recordResult(nth, { kind: 'stale' });
+      const done = ports.map((port, at) => this.#applyFault(faults[at], () => this.#ports.create(port, instance)));
+      if (faults.some((fault) => fault?.outcome === 'applied-but-lost')) throw answerLost();
+      return this.#recordResult(
+        nth,
+        joinResults(done.map((one, at) => toPortResult(one, ports[at]?.port ?? '', 'create'))),
+      );
     } catch (error) {
-      this.calls.ended(nth, 'unavailable');
+      this.calls.recordResult(nth, 'unavailable');
       throw error;
     }
   }
 
-  async bindFor(order: BindOrder, caller: Caller): Promise<Carried> {
-    return this.#each(order.ports, (port) => this.#bindOne(order, port, caller));
+  async bindFor(order: BindOrder, caller: OrderOrigin): Promise<OrderResult> {
+    return this.#forEachPort(order.ports, (port) => this.#bindOne(order, port, caller));
   }
 
-  async releaseFor(order: EndOrder, caller: Caller): Promise<Carried> {
-    return this.#each(order.ports, (port) => this.#releaseOne(order, port, caller));
+  async releaseFor(order: ReleaseOrder, caller: OrderOrigin): Promise<OrderResult> {
+    return this.#forEachPort(order.ports, (port) => this.#releaseOne(order, port, caller));
   }
 
-  #bindOne(order: BindOrder, port: BindPort, caller: Caller): Promise<Settled> {
-    const bind = (one: BindPort, to: BindTo): Done => {
+  #bindOne(order: BindOrder, port: PortToBind, caller: OrderOrigin): Promise<PortResult> {
+    const bind = (one: PortToBind, to: BindDestination): OrderEffect => {
       const done = this.#ports.bind(one, to);
-      this.#tellIfConnected(done, to, one);
+      this.#emitIfConnected(done, to, one);
       return done;
     };
-    return this.#bindBy('bind', { order, port, caller }, bind);
+    return this.#callBind('bind', { order, port, caller }, bind);
   }
 
-  #bindBy(
+  #callBind(
     op: 'bind' | 'activate',
-    { order, port, caller }: { readonly order: BindOrder; readonly port: BindPort; readonly caller: Caller },
-    bind: (port: BindPort, to: BindTo) => Done,
-  ): Promise<Settled> {
+    { order, port, caller }: { readonly order: BindOrder; readonly port: PortToBind; readonly caller: OrderOrigin },
+    bind: (port: PortToBind, to: BindDestination) => OrderEffect,
+  ): Promise<PortResult> {
     const { instance, host } = order;
     return this.#call({ op, instance, host, ...port }, caller, (fault) =>
       bind(port, { instance, host, type: fault === 'binding-failed' ? BINDING_FAILED : CONNECTED }),
     );
   }
 
-  #unbindOne({ instance }: EndOrder, port: EndPort, caller: Caller): Promise<Settled> {
+  #unbindOne({ instance }: ReleaseOrder, port: PortToRelease, caller: OrderOrigin): Promise<PortResult> {
     return this.#call({ op: 'unbind', instance, ...port }, caller, () => this.#ports.unbind(port, instance));
   }
 
-  #releaseOne({ instance }: EndOrder, port: EndPort, caller: Caller): Promise<Settled> {
+  #releaseOne({ instance }: ReleaseOrder, port: PortToRelease, caller: OrderOrigin): Promise<PortResult> {
     const kept = (port.end ?? (port.createdBy === 'user' ? 'keep' : 'delete')) === 'keep';
     return this.#call({ op: kept ? 'unbind' : 'delete', instance, ...port }, caller, () =>
       this.#ports.release(port, instance),
@@ -224,40 +234,47 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** Again when the bind comes again: whoever heard it first may have forgotten. */
-  #tellIfConnected(done: Done, { instance, host }: BindTo, { port, serial, segment, nic }: BindPort): void {
+  #emitIfConnected(
+    done: OrderEffect,
+    { instance, host }: BindDestination,
+    { port, serial, segment, nic }: PortToBind,
+  ): void {
     if (done.kind === 'stale' || done.reply.type !== CONNECTED || !this.eventsEnabled) return;
-    const fault = this.faults.strike({ op: 'plug', host, segment, nic });
-    const name = plugEventOf(fault?.outcome);
+    const fault = this.faults.trigger({ op: 'plug', host, segment, nic });
+    const name = plugEventName(fault?.outcome);
     if (name !== undefined) this.#emit({ port, name, serial, instance });
   }
 
   /** All at once: one that is slow or fails holds up no other. */
-  async #each<P>(ports: readonly P[], one: (port: P) => Promise<Settled>): Promise<Carried> {
-    return gathered(await Promise.all(ports.map(one)));
+  async #forEachPort<P>(ports: readonly P[], one: (port: P) => Promise<PortResult>): Promise<OrderResult> {
+    return joinResults(await Promise.all(ports.map(one)));
   }
 
-  async #call(call: OnePort, caller: Caller, apply: (fault?: FaultOutcome) => Done): Promise<Settled> {
+  async #call(call: PortCall, caller: OrderOrigin, apply: (fault?: FaultOutcome) => OrderEffect): Promise<PortResult> {
     const { op, instance, port, serial, host, segment, nic } = call;
     const from = { by: caller.by, atMs: this.#clock.nowMs(), ...(host !== undefined && { host }) };
-    const nth = this.calls.note({ op, instance, port, serial, ...from });
-    const fault = this.faults.strike({ op, host, segment, nic });
+    const nth = this.calls.record({ op, instance, port, serial, ...from });
+    const fault = this.faults.trigger({ op, host, segment, nic });
     const ended = await this.#settle(call, caller, { fault, apply });
-    this.calls.ended(nth, ended.kind === 'stale' || ended.answer.outcome === 'ok' ? ended.kind : ended.answer.outcome);
+    this.calls.recordResult(
+      nth,
+      ended.kind === 'stale' || ended.answer.outcome === 'ok' ? ended.kind : ended.answer.outcome,
+    );
     return ended;
   }
 
   async #settle(
-    { port, op }: OnePort,
-    caller: Caller,
-    { fault, apply }: { readonly fault: ArmedFault | undefined; readonly apply: (fault?: FaultOutcome) => Done },
-  ): Promise<Settled> {
+    { port, op }: PortCall,
+    caller: OrderOrigin,
+    { fault, apply }: { readonly fault: ArmedFault | undefined; readonly apply: (fault?: FaultOutcome) => OrderEffect },
+  ): Promise<PortResult> {
     try {
-      await this.#arrive(fault, caller);
-      if (!this.#admits(caller)) return { kind: 'stale' };
-      if (op !== 'bind' && fault?.outcome === 'not-found') this.#ports.vanish(port);
-      const done = this.#effect(fault, apply);
-      if (fault?.outcome === 'applied-but-lost') throw lost();
-      return settled(done, port, op);
+      await this.#awaitArrival(fault, caller);
+      if (!this.#isCurrentLease(caller)) return { kind: 'stale' };
+      if (op !== 'bind' && fault?.outcome === 'not-found') this.#ports.remove(port);
+      const done = this.#applyFault(fault, apply);
+      if (fault?.outcome === 'applied-but-lost') throw answerLost();
+      return toPortResult(done, port, op);
     } catch (error) {
       if (!(error instanceof NetworkUnavailable)) throw error;
       return { kind: 'applied', answer: { port, outcome: 'unavailable', text: error.message } };
@@ -265,7 +282,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** The way to the back end: it may take time, and may end nowhere. Nothing arrives after the deadline. */
-  async #arrive(fault: ArmedFault | undefined, { deadlineAtMs }: Caller): Promise<void> {
+  async #awaitArrival(fault: ArmedFault | undefined, { deadlineAtMs }: OrderOrigin): Promise<void> {
     const leftMs = deadlineAtMs - this.#clock.nowMs();
     const delayMs = fault?.outcome === 'hang' ? Number.POSITIVE_INFINITY : (fault?.delayMs ?? 0);
     if (delayMs > 0) await this.#clock.sleep(Math.max(0, Math.min(delayMs, leftMs)));
@@ -273,28 +290,28 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** False for a call of a server that no longer leads. */
-  #admits({ leaseEpoch }: Caller): boolean {
+  #isCurrentLease({ leaseEpoch }: OrderOrigin): boolean {
     if (leaseEpoch === undefined) return true;
     if (leaseEpoch < this.#leaseEpoch) return false;
     this.#leaseEpoch = leaseEpoch;
     return true;
   }
 
-  #effect(fault: ArmedFault | undefined, apply: (fault?: FaultOutcome) => Done): Done {
+  #applyFault(fault: ArmedFault | undefined, apply: (fault?: FaultOutcome) => OrderEffect): OrderEffect {
     const outcome = fault?.outcome ?? 'ok';
     if (outcome === 'ok' || outcome === 'applied-but-lost' || outcome === 'binding-failed') return apply(outcome);
     return { kind: 'applied', reply: REPLIES[outcome as Exclude<PortOutcome, 'ok'>] };
   }
 
-  #ended(nth: number, carried: Carried): Carried {
+  #recordResult(nth: number, carried: OrderResult): OrderResult {
     const bad = carried.kind === 'stale' ? undefined : carried.ports.find(({ outcome }) => outcome !== 'ok');
-    this.calls.ended(nth, bad?.outcome ?? carried.kind);
+    this.calls.recordResult(nth, bad?.outcome ?? carried.kind);
     return carried;
   }
 }
 
 /** What is said of a port that is bound; undefined when nothing is. */
-function plugEventOf(fault: FaultOutcome | undefined): NetworkNews['name'] | undefined {
+function plugEventName(fault: FaultOutcome | undefined): NetworkEventReport['name'] | undefined {
   if (fault === 'hang') return undefined;
   return fault === 'plug-failed' ? 'failed' : fault === 'unplugged' ? 'unplugged' : 'plugged';
 }

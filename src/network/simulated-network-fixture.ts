@@ -1,8 +1,8 @@
 // A simulated network with two segments, and short ways to order something of it.
 import { expect } from 'vitest';
-import type { BackEndFence, BindPort, Carried, CreatePort, EndPort, OrderPool } from './back-end.ts';
-import { HandClock } from './clock-fixture.ts';
-import type { NetworkNews } from './event.ts';
+import type { BackEndFence, PortToBind, OrderResult, PortToCreate, PortToRelease, OrderPool } from './back-end.ts';
+import { ManualClock } from './clock-fixture.ts';
+import type { NetworkEventReport } from './event.ts';
 import type { NewFault } from './simulated-faults.ts';
 import { SimulatedNetwork } from './simulated-network-driver.ts';
 
@@ -22,46 +22,46 @@ export const NEAR6: OrderPool = {
 export const FAR: OrderPool = { subnet: 'far', version: 4, ranges: [{ first: '10.1.0.5', last: '10.1.0.9' }] };
 
 interface SimulatedWorld {
-  readonly clock: HandClock;
-  readonly news: readonly NetworkNews[];
+  readonly clock: ManualClock;
+  readonly reports: readonly NetworkEventReport[];
   readonly network: SimulatedNetwork;
   readonly fence: BackEndFence;
-  create(ports: readonly Partial<CreatePort>[], at?: BackEndFence): Promise<Carried>;
-  bind(host: string, ports: readonly Partial<BindPort>[], at?: BackEndFence): Promise<Carried>;
-  end(op: 'unbind' | 'release', port: string, serial: number, more?: Partial<EndPort>): Promise<Carried>;
+  create(ports: readonly Partial<PortToCreate>[], at?: BackEndFence): Promise<OrderResult>;
+  bind(host: string, ports: readonly Partial<PortToBind>[], at?: BackEndFence): Promise<OrderResult>;
+  end(op: 'unbind' | 'release', port: string, serial: number, more?: Partial<PortToRelease>): Promise<OrderResult>;
 }
 
 export function world(faults: readonly NewFault[] = []): SimulatedWorld {
-  const clock = new HandClock();
-  const news: NetworkNews[] = [];
+  const clock = new ManualClock();
+  const reports: NetworkEventReport[] = [];
   const network = new SimulatedNetwork({
     clock,
-    emit: (one) => news.push(one),
+    emit: (one) => reports.push(one),
     poolsOf: (pool) => (pool === 'segment:near' ? [NEAR, NEAR6] : [FAR]),
   });
   for (const fault of faults) expect(network.faults.arm(fault).kind).toBe('accept');
   const fence = { leaseEpoch: 1, deadlineAtMs: clock.nowMs() + 60_000 };
   const face = { backEnd: 'simulated', instance: 'web' } as const;
-  const create = (ports: readonly Partial<CreatePort>[], at: BackEndFence = fence) =>
-    network.create({ ...face, op: 'create', ports: ports.map((port, nic) => creation(port, nic)) }, at);
-  const bind = (host: string, ports: readonly Partial<BindPort>[], at: BackEndFence = fence) =>
-    network.bind({ ...face, op: 'bind', host, ports: ports.map((port, nic) => binding(port, nic)) }, at);
+  const create = (ports: readonly Partial<PortToCreate>[], at: BackEndFence = fence) =>
+    network.create({ ...face, op: 'create', ports: ports.map((port, nic) => composeCreate(port, nic)) }, at);
+  const bind = (host: string, ports: readonly Partial<PortToBind>[], at: BackEndFence = fence) =>
+    network.bind({ ...face, op: 'bind', host, ports: ports.map((port, nic) => composeBind(port, nic)) }, at);
   const end = (op: 'unbind' | 'release', port: string, serial: number, more = {}) =>
     network[op]({ ...face, op, ports: [{ port, serial, nic: 0, createdBy: 'muster', ...more }] }, fence);
-  return { clock, news, network, fence, create, bind, end };
+  return { clock, reports, network, fence, create, bind, end };
 }
 
-export function creation(port: Partial<CreatePort>, nic: number): CreatePort {
+export function composeCreate(port: Partial<PortToCreate>, nic: number): PortToCreate {
   const made = { port: `p${nic}`, network: 'n', mac: `fa:16:3e:00:00:0${nic}`, serial: 0, nic, project: 'default' };
   return { ...made, createdBy: 'muster', fixedIps: [], pick: false, pools: [], ...port };
 }
 
-function binding(port: Partial<BindPort>, nic: number): BindPort {
+function composeBind(port: Partial<PortToBind>, nic: number): PortToBind {
   const wanted = { port: `p${nic}`, serial: 1, nic, pool: 'segment:near', segment: 'near', takes: [4] } as const;
-  return { ...wanted, drops: [], holds: [], pools: [NEAR], ...port };
+  return { ...wanted, drops: [], keeps: [], pools: [NEAR], ...port };
 }
 
 export const ips = (network: SimulatedNetwork, port: string): string[] =>
   network.port(port)?.addresses.map(({ ip }) => ip) ?? [];
-export const outcomes = (carried: Carried): string[] =>
+export const outcomes = (carried: OrderResult): string[] =>
   carried.kind === 'stale' ? ['stale'] : carried.ports.map(({ outcome }) => outcome);

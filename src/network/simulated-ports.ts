@@ -1,14 +1,14 @@
 // The ports that the simulated back end has, and what orders do to them. Every order may come twice, late, or after a newer
 // one: serials only grow, and what was deleted stays deleted.
-import type { BindPort, CreatePort, EndPort, OldBinding, PlacedAddress } from './back-end.ts';
+import type { PortToBind, PortToCreate, PortToRelease, InactiveBinding, SubnetAddress } from './back-end.ts';
 import type { BackEndReply } from './back-end-reply.ts';
 import type { Stored } from '../fleet/index.ts';
 import type { Address, Port } from './model.ts';
 import { SimulatedAddresses } from './simulated-addresses.ts';
 
 /** `given`: by whoever ordered the port. */
-interface HeldAddress extends PlacedAddress {
-  readonly picked: 'given' | 'create' | 'bind';
+interface HeldAddress extends SubnetAddress {
+  readonly origin: 'given' | 'create' | 'bind';
 }
 
 interface SimulatedBinding {
@@ -29,19 +29,19 @@ interface SimulatedPort {
 }
 
 /** What an order did, and what the back end replies. */
-export type Done =
+export type OrderEffect =
   | { readonly kind: 'applied' | 'already'; readonly reply: BackEndReply; readonly port?: SimulatedPort }
   | { readonly kind: 'stale' };
 
 /** Ports that are gone and remembered, so that a late create does not bring one back. */
-const GONE_MAX = 10_000;
+const TOMBSTONES_MAX = 10_000;
 
-function forgetOldest(gone: Set<string> | Map<string, number>): void {
+function dropOldest(gone: Set<string> | Map<string, number>): void {
   const [oldest] = gone.keys();
-  if (gone.size > GONE_MAX && oldest !== undefined) gone.delete(oldest);
+  if (gone.size > TOMBSTONES_MAX && oldest !== undefined) gone.delete(oldest);
 }
 
-export interface BindTo {
+export interface BindDestination {
   readonly instance: string;
   readonly host: string;
   readonly type: string;
@@ -53,9 +53,9 @@ const UNBOUND = { binding: undefined, inactive: undefined };
 export class SimulatedPorts {
   readonly addresses = new SimulatedAddresses();
   readonly #ports = new Map<string, SimulatedPort>();
-  readonly #deleted = new Set<string>();
+  readonly #tombstones = new Set<string>();
   /** Serials under which ports were let go of that are not there: what was ordered before comes too late. */
-  readonly #letGo = new Map<string, number>();
+  readonly #releasedSerials = new Map<string, number>();
 
   get(port: string): SimulatedPort | undefined {
     return this.#ports.get(port);
@@ -71,7 +71,11 @@ export class SimulatedPorts {
     this.#ports.clear();
     for (const { id, doc } of ports) {
       if (doc.state === 'wanted') continue;
-      const held = doc.addresses.map((one) => ({ ip: one.ip, subnet: one.subnet, picked: PICKED[one.chosenBy] }));
+      const held = doc.addresses.map((one) => ({
+        ip: one.ip,
+        subnet: one.subnet,
+        origin: ORIGIN_BY_CHOICE[one.chosenBy],
+      }));
       const addresses = held.filter((one) => this.addresses.take(one, id));
       const { mac, instance, binding } = doc;
       // Without a binding the highest serial may be that of a bind which is still to come.
@@ -80,24 +84,24 @@ export class SimulatedPorts {
     }
   }
 
-  create(order: CreatePort, instance: string): Done {
+  create(order: PortToCreate, instance: string): OrderEffect {
     const { port, mac, serial } = order;
     const known = this.#ports.get(port);
-    const letGo = known === undefined ? (this.#letGo.get(port) ?? 0) : known.serial;
+    const letGo = known === undefined ? (this.#releasedSerials.get(port) ?? 0) : known.serial;
     const picks = order.pick && (known?.addresses.length ?? 0) === 0;
     if (known?.instance === instance && !picks) return { kind: 'already', reply: OK, port: known };
-    if (this.#deleted.has(port)) return refused(404);
+    if (this.#tombstones.has(port)) return refusedReply(404);
     if (known?.instance !== instance && serial < letGo) return { kind: 'stale' };
-    if (known?.instance !== undefined && known.instance !== instance) return refused(409, 'PortInUse');
-    const taken = this.#taken(order, { given: known === undefined, picks });
-    if ('code' in taken) return refused(409, taken.code);
+    if (known?.instance !== undefined && known.instance !== instance) return refusedReply(409, 'PortInUse');
+    const taken = this.#takeAddresses(order, { given: known === undefined, picks });
+    if ('code' in taken) return refusedReply(409, taken.code);
     const made = known ?? { mac, addresses: [], binding: undefined, serial: letGo };
     return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
   }
 
   /** The addresses that a port gets as it is made; nothing has changed when there is a code. */
-  #taken(
-    { port, fixedIps, pools }: CreatePort,
+  #takeAddresses(
+    { port, fixedIps, pools }: PortToCreate,
     what: { readonly given: boolean; readonly picks: boolean },
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const taken: HeldAddress[] = [];
@@ -107,25 +111,25 @@ export class SimulatedPorts {
     };
     for (const { ip, subnet } of what.given ? fixedIps : []) {
       if (!this.addresses.take({ ip, subnet }, port)) return giveUp('IpAddressInUse');
-      taken.push({ ip, subnet, picked: 'given' });
+      taken.push({ ip, subnet, origin: 'given' });
     }
     for (const version of what.picks ? new Set(pools.map((pool) => pool.version)) : []) {
       const address = this.addresses.pick(pools, version, port);
       if (address === undefined) return giveUp('IpAddressGenerationFailure');
-      taken.push({ ...address, picked: 'create' });
+      taken.push({ ...address, origin: 'create' });
     }
     return { addresses: taken };
   }
 
-  bind(order: BindPort, { instance, host, type }: BindTo): Done {
+  bind(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
-    if (port === undefined) return refused(404);
-    if (port.instance !== undefined && port.instance !== instance) return refused(409, 'PortInUse');
+    if (port === undefined) return refusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
     const same = port.binding?.serial === order.serial && port.binding.host === host;
     if (same && port.binding?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
     if (!same && order.serial <= port.serial) return { kind: 'stale' };
-    const placed = this.#place(order, port.addresses);
-    if ('code' in placed) return refused(409, placed.code);
+    const placed = this.#placeAddresses(order, port.addresses);
+    if ('code' in placed) return refusedReply(409, placed.code);
     const { serial } = order;
     const binding = { host, serial, type };
     const bound = { ...port, instance, addresses: placed.addresses, serial, binding, inactive: undefined };
@@ -133,22 +137,22 @@ export class SimulatedPorts {
   }
 
   /** The port stays where it is, and is bound at another host as well. */
-  addBinding(order: BindPort, { instance, host, type }: BindTo): Done {
+  addBinding(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
-    if (port === undefined) return refused(404);
-    if (port.instance !== undefined && port.instance !== instance) return refused(409, 'PortInUse');
+    if (port === undefined) return refusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
     const { serial } = order;
     const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
     if (same?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
     if (same === undefined && serial <= port.serial) return { kind: 'stale' };
-    const placed = this.#place(order, port.addresses);
-    if ('code' in placed) return refused(409, placed.code);
+    const placed = this.#placeAddresses(order, port.addresses);
+    if ('code' in placed) return refusedReply(409, placed.code);
     const bound = { ...port, instance, addresses: placed.addresses, serial, inactive: { host, serial, type } };
     return { ...this.#put(order.port, bound), reply: { ...OK, type } };
   }
 
   /** The other way round: the binding that was active is the second one now. */
-  activateBinding(order: BindPort, to: BindTo): Done {
+  activateBinding(order: PortToBind, to: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
     const { inactive } = port ?? {};
     const isThere = inactive?.serial === order.serial && inactive.host === to.host;
@@ -157,7 +161,7 @@ export class SimulatedPorts {
     return { ...this.#put(order.port, turned), reply: { ...OK, type: to.type } };
   }
 
-  deleteBinding({ port: id, serial }: OldBinding, host: string): Done {
+  deleteBinding({ port: id, serial }: InactiveBinding, host: string): OrderEffect {
     const port = this.#ports.get(id);
     const isThere = port?.inactive?.host === host && port.inactive.serial <= serial;
     if (port === undefined || !isThere) return { kind: 'already', reply: OK, ...(port !== undefined && { port }) };
@@ -165,14 +169,14 @@ export class SimulatedPorts {
   }
 
   /** The addresses that a port has after a bind; nothing has changed when there is a code. */
-  #place(
-    { port, takes, drops, holds, pools }: BindPort,
+  #placeAddresses(
+    { port, takes, drops, keeps, pools }: PortToBind,
     held: readonly HeldAddress[],
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const subnets = new Set(pools.map((pool) => pool.subnet));
     const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
     // An address of an earlier bind whose answer was lost: nobody knows of it, so nobody misses it.
-    const orphaned = (one: HeldAddress): boolean => one.picked === 'bind' && !holds.includes(one.ip) && !carried(one);
+    const orphaned = (one: HeldAddress): boolean => one.origin === 'bind' && !keeps.includes(one.ip) && !carried(one);
     const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
     const stays = held.filter((one) => !goes(one));
     if (!stays.every(carried)) return { code: 'HostNotCompatibleWithFixedIps' };
@@ -185,82 +189,82 @@ export class SimulatedPorts {
         for (const one of picked) this.addresses.give(one);
         return { code: 'IpAddressGenerationFailure' };
       }
-      picked.push({ ...address, picked: 'bind' });
+      picked.push({ ...address, origin: 'bind' });
     }
     for (const one of held.filter(goes)) this.addresses.give(one);
     return { addresses: [...stays, ...picked] };
   }
 
-  unbind(order: EndPort, instance: string): Done {
+  unbind(order: PortToRelease, instance: string): OrderEffect {
     const { port: id, serial } = order;
     const port = this.#ports.get(id);
-    if (port === undefined) return this.#absent(order);
-    if (isLate(port, serial, instance)) return { kind: 'stale' };
-    return this.#loosen(id, { ...this.#lessened(port, order), ...UNBOUND, serial });
+    if (port === undefined) return this.#recordAbsent(order);
+    if (isStaleOrder(port, serial, instance)) return { kind: 'stale' };
+    return this.#putDetached(id, { ...this.#dropAddresses(port, order), ...UNBOUND, serial });
   }
 
-  release(order: EndPort, instance: string): Done {
+  release(order: PortToRelease, instance: string): OrderEffect {
     const { port: id, serial, createdBy, end = createdBy === 'user' ? 'keep' : 'delete' } = order;
     const port = this.#ports.get(id);
     if (port === undefined) {
-      if (end === 'delete') this.#bury(id);
-      return this.#absent(order);
+      if (end === 'delete') this.#addTombstone(id);
+      return this.#recordAbsent(order);
     }
-    if (isLate(port, serial, instance)) return { kind: 'stale' };
+    if (isStaleOrder(port, serial, instance)) return { kind: 'stale' };
     if (end === 'keep') {
-      return this.#loosen(id, { ...this.#lessened(port, order), ...UNBOUND, instance: undefined, serial });
+      return this.#putDetached(id, { ...this.#dropAddresses(port, order), ...UNBOUND, instance: undefined, serial });
     }
-    this.vanish(id);
+    this.remove(id);
     return { kind: 'applied', reply: OK };
   }
 
-  #absent({ port, serial }: EndPort): Done {
-    this.#letGo.set(port, Math.max(serial, this.#letGo.get(port) ?? 0));
-    forgetOldest(this.#letGo);
+  #recordAbsent({ port, serial }: PortToRelease): OrderEffect {
+    this.#releasedSerials.set(port, Math.max(serial, this.#releasedSerials.get(port) ?? 0));
+    dropOldest(this.#releasedSerials);
     return { kind: 'already', reply: { status: 404 } };
   }
 
-  #loosen(id: string, port: SimulatedPort): Done {
+  #putDetached(id: string, port: SimulatedPort): OrderEffect {
     const same = JSON.stringify(this.#ports.get(id)) === JSON.stringify(port);
     return { ...this.#put(id, port), kind: same ? 'already' : 'applied' };
   }
 
   /** The port and its addresses are gone, whoever did it. */
-  vanish(id: string): void {
+  remove(id: string): void {
     for (const address of this.#ports.get(id)?.addresses ?? []) this.addresses.give(address);
     this.#ports.delete(id);
-    this.#bury(id);
+    this.#addTombstone(id);
   }
 
-  #bury(id: string): void {
-    this.#deleted.add(id);
-    forgetOldest(this.#deleted);
+  #addTombstone(id: string): void {
+    this.#tombstones.add(id);
+    dropOldest(this.#tombstones);
   }
 
-  #lessened(port: SimulatedPort, { drops = [], keeps }: EndPort): SimulatedPort {
-    const orphaned = ({ ip, picked }: HeldAddress): boolean => picked !== 'given' && keeps?.includes(ip) === false;
+  #dropAddresses(port: SimulatedPort, { drops = [], keeps }: PortToRelease): SimulatedPort {
+    const orphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
     const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
     for (const address of goes) this.addresses.give(address);
     return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
   }
 
-  #put(id: string, port: SimulatedPort): Done & { readonly kind: 'applied' } {
+  #put(id: string, port: SimulatedPort): OrderEffect & { readonly kind: 'applied' } {
     this.#ports.set(id, port);
     return { kind: 'applied', reply: OK, port };
   }
 }
 
-const PICKED: Readonly<Record<Address['chosenBy'], HeldAddress['picked']>> = {
+const ORIGIN_BY_CHOICE: Readonly<Record<Address['chosenBy'], HeldAddress['origin']>> = {
   user: 'given',
   create: 'create',
   bind: 'bind',
 };
 
 /** An order of an earlier time: the port was bound again since, or is another instance's by now. */
-function isLate(port: SimulatedPort, serial: number, instance: string): boolean {
+function isStaleOrder(port: SimulatedPort, serial: number, instance: string): boolean {
   return serial < port.serial || (port.instance !== undefined && port.instance !== instance);
 }
 
-function refused(status: number, code?: string): Done {
+function refusedReply(status: number, code?: string): OrderEffect {
   return { kind: 'applied', reply: { status, ...(code !== undefined && { code }) } };
 }

@@ -1,10 +1,10 @@
 // What the simulated back end replies, and what a reply comes to for whoever asked. It changes nothing.
-import { NetworkUnavailable, type Carried, type PortAnswer, type PortOutcome } from './back-end.ts';
+import { NetworkUnavailable, type OrderResult, type PortAnswer, type PortOutcome } from './back-end.ts';
 import { replyOutcome, type BackEndReply } from './back-end-reply.ts';
 import type { SimulatedOp } from './simulated-faults.ts';
-import type { Done } from './simulated-ports.ts';
+import type { OrderEffect } from './simulated-ports.ts';
 
-export type Settled =
+export type PortResult =
   { readonly kind: 'stale' } | { readonly kind: 'applied' | 'already'; readonly answer: PortAnswer };
 
 export const BINDING_FAILED = 'binding_failed';
@@ -22,11 +22,11 @@ export const REPLIES: Readonly<Record<Exclude<PortOutcome, 'ok'>, BackEndReply>>
   unavailable: { status: 503 },
 };
 
-export function lost(): NetworkUnavailable {
+export function answerLost(): NetworkUnavailable {
   return new NetworkUnavailable('the answer of the back end was lost');
 }
 
-export function settled(done: Done, port: string, op: Exclude<SimulatedOp, 'spawn'>): Settled {
+export function toPortResult(done: OrderEffect, port: string, op: Exclude<SimulatedOp, 'spawn'>): PortResult {
   if (done.kind === 'stale') return done;
   const outcome = replyOutcome(done.reply, op === 'bind' || op === 'activate' ? 'binding' : 'success');
   const ends = op === 'unbind' || op === 'delete';
@@ -47,7 +47,7 @@ function textOf({ status, code, type }: BackEndReply): string {
   return `the back end answered ${[status, code, type].filter((part) => part !== undefined).join(' ')}`;
 }
 
-export function gathered(ports: readonly Settled[]): Carried {
+export function joinResults(ports: readonly PortResult[]): OrderResult {
   const answers: PortAnswer[] = [];
   for (const one of ports) {
     if (one.kind === 'stale') return one;

@@ -7,7 +7,7 @@ import { outcomes, world } from './simulated-network-fixture.ts';
 
 const ROOT = '/api/v1/simulated-network';
 
-function surface() {
+function startSurface() {
   const simulated = world();
   const routes = simulatedNetworkRoutes(simulated.network);
   const call = async (method: string, path: string, input: Partial<Call> = {}): Promise<HandlerResult> => {
@@ -20,7 +20,7 @@ function surface() {
 
 describe('the simulated network over HTTP', () => {
   test('only-administrators-reach-it-and-only-at-the-deciding-server', () => {
-    const faces = surface().routes.map(({ access, onFollower }: Route) => ({ access, elsewhere: onFollower }));
+    const faces = startSurface().routes.map(({ access, onFollower }: Route) => ({ access, elsewhere: onFollower }));
     expect(faces).toHaveLength(6);
     expect(new Set(faces.map((face) => JSON.stringify(face)))).toEqual(
       new Set(['{"access":"admin","elsewhere":"forward"}']),
@@ -28,7 +28,7 @@ describe('the simulated network over HTTP', () => {
   });
 
   test('faults-are-armed-listed-and-disarmed', async () => {
-    const { call, create, bind } = surface();
+    const { call, create, bind } = startSurface();
     const body = { op: 'bind', host: 'h1', outcome: 'binding-failed', times: 2 };
     const armed = { ...body, id: 1, delayMs: 0 };
     expect(await call('POST', 'faults', { body })).toEqual({ kind: 'answer', status: 201, body: armed });
@@ -41,12 +41,12 @@ describe('the simulated network over HTTP', () => {
   });
 
   test('a-fault-that-cannot-be-is-refused', async () => {
-    const refused = await surface().call('POST', 'faults', { body: { op: 'spawn', outcome: 'pool-empty' } });
+    const refused = await startSurface().call('POST', 'faults', { body: { op: 'spawn', outcome: 'pool-empty' } });
     expect(refused).toMatchObject({ kind: 'refuse', refusal: { code: 'outcome-not-possible', field: '/outcome' } });
   });
 
   test('calls-are-listed', async () => {
-    const { call, create, bind } = surface();
+    const { call, create, bind } = startSurface();
     await create([{}]);
     await bind('h1', [{}]);
     const listed = await call('GET', 'calls', { query: { after: 1, instance: 'web' } });
@@ -54,16 +54,16 @@ describe('the simulated network over HTTP', () => {
   });
 
   test('events-are-switched', async () => {
-    const { call, create, bind, news } = surface();
+    const { call, create, bind, reports } = startSurface();
     await create([{}]);
     expect(await call('GET', 'events')).toMatchObject({ body: { enabled: true } });
     expect(await call('PUT', 'events', { body: { enabled: false } })).toMatchObject({ body: { enabled: false } });
     expect(await call('GET', 'events')).toMatchObject({ status: 200, body: { enabled: false } });
     await bind('h1', [{}]);
-    expect(news).toEqual([]);
+    expect(reports).toEqual([]);
     await call('PUT', 'events', { body: { enabled: true } });
     await bind('h1', [{}]);
-    expect(news).toHaveLength(1);
+    expect(reports).toHaveLength(1);
   });
 });
 

@@ -18,9 +18,13 @@ const CALLS_PAGE = 1000;
 const DELAY_MAX_MS = 600_000;
 const TIMES_MAX = 1_000_000;
 
-const FACE = { tag: 'simulated network', access: 'admin', onFollower: 'forward' } satisfies Partial<RouteFields>;
+const SIMULATED_ROUTE = {
+  tag: 'simulated network',
+  access: 'admin',
+  onFollower: 'forward',
+} satisfies Partial<RouteFields>;
 
-const WHERE = {
+const FAULT_SITE = {
   op: Type.Enum(SIMULATED_OPS),
   host: Type.Optional(HOST_REF),
   segment: Type.Optional(ID),
@@ -32,14 +36,14 @@ const WHERE = {
 };
 
 const NEW_FAULT = strictObject({
-  ...WHERE,
+  ...FAULT_SITE,
   delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS })),
   times: Type.Optional(
     Type.Integer({ minimum: 1, maximum: TIMES_MAX, description: 'how many calls it strikes, else 1' }),
   ),
 });
 
-const FAULT = Type.Object({ id: Type.Integer(), ...WHERE, delayMs: Type.Integer(), times: Type.Integer() });
+const FAULT = Type.Object({ id: Type.Integer(), ...FAULT_SITE, delayMs: Type.Integer(), times: Type.Integer() });
 
 const CALL = Type.Object({
   nth: Type.Integer(),
@@ -65,7 +69,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
   const all = { 200: { about: 'the armed faults', schema: Type.Object({ items: Type.Array(FAULT) }) } };
   return [
     read({
-      ...FACE,
+      ...SIMULATED_ROUTE,
       method: 'GET',
       path,
       about: 'List the faults that are armed in the simulated network',
@@ -73,7 +77,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
       handle: () => answer({ items: faults.armed }),
     }),
     read({
-      ...FACE,
+      ...SIMULATED_ROUTE,
       method: 'POST',
       path,
       about: 'Arm a fault in the simulated network: the next calls that fit it go wrong',
@@ -85,7 +89,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
       },
     }),
     read({
-      ...FACE,
+      ...SIMULATED_ROUTE,
       method: 'DELETE',
       path,
       about: 'Disarm all faults of the simulated network',
@@ -100,7 +104,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
 
 function callsRoute({ calls }: SimulatedNetwork): Route {
   return read({
-    ...FACE,
+    ...SIMULATED_ROUTE,
     method: 'GET',
     path: '/api/v1/simulated-network/calls',
     about: 'List the calls that reached the simulated network, the oldest first; the last 10,000 are kept',
@@ -119,7 +123,7 @@ function eventsRoutes(network: SimulatedNetwork): Route[] {
   const answers = { 200: { about: 'as it is now', schema: EVENTS } };
   return [
     read({
-      ...FACE,
+      ...SIMULATED_ROUTE,
       method: 'GET',
       path,
       about: 'Show whether the simulated network says when a port is connected',
@@ -127,7 +131,7 @@ function eventsRoutes(network: SimulatedNetwork): Route[] {
       handle: () => answer({ enabled: network.eventsEnabled }),
     }),
     read({
-      ...FACE,
+      ...SIMULATED_ROUTE,
       method: 'PUT',
       path,
       about: 'Switch on or off that the simulated network says when a port is connected',

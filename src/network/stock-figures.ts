@@ -18,15 +18,15 @@ const POOL_STOCK = Type.Object({
   free: Type.Unsafe<string>({ ...COUNT, description: 'total less held less claimed' }),
 });
 
-export const STOCK_ANSWER = Type.Object({
+export const STOCK_REPRESENTATION = Type.Object({
   network: Type.String(),
   stock: Type.Array(POOL_STOCK),
   revision: Type.Integer({ description: 'the revision of the fleet that was read' }),
 });
-export type StockAnswer = Static<typeof STOCK_ANSWER>;
+export type StockRepresentation = Static<typeof STOCK_REPRESENTATION>;
 
 /** The figures of some pools of a network, for each version that they have. */
-export function stockAnswer(fleet: FleetReader, network: string, pools: readonly PoolKey[]): StockAnswer {
+export function stockToJson(fleet: FleetReader, network: string, pools: readonly PoolKey[]): StockRepresentation {
   const stock = stockOf(fleet);
   const rows = pools.flatMap((pool) =>
     stock.versionsOf(pool).map((version) => {
@@ -46,9 +46,9 @@ export function stockAnswer(fleet: FleetReader, network: string, pools: readonly
   return { network, stock: rows, revision: fleet.revision };
 }
 
-export function stockOfNetwork(fleet: FleetReader, network: string): StockAnswer {
+export function networkStockToJson(fleet: FleetReader, network: string): StockRepresentation {
   const pools = topologyOf(fleet)
-    .reachOf(network)
+    .placementChoicesOf(network)
     .map(({ pool }) => pool);
-  return stockAnswer(fleet, network, pools);
+  return stockToJson(fleet, network, pools);
 }

@@ -44,7 +44,7 @@ describe('stock', () => {
     expect(stock.figures('network:n', 4)).toMatchObject({ total: 2n, held: 0n, free: 2n });
     expect(stock.isFree('s', '10.0.0.5')).toBe(false);
     expect(stock.holderOf('s', '10.0.0.5')).toBe('p1');
-    expect(stock.portsOn('s')).toBe(1);
+    expect(stock.heldCountOf('s')).toBe(1);
     expect(stock.isPooled('s', '10.0.0.5')).toBe(false);
   });
 
@@ -186,7 +186,7 @@ function recount(documents: ReadonlyMap<string, Stored>): unknown {
       const subnets = of<Subnet>(SUBNET.name)
         .filter(([, doc]) => poolOf(doc) === pool && doc.version === version)
         .sort(([one], [other]) => (one < other ? -1 : 1));
-      const all = subnets.flatMap(([id, doc]) => pooled(doc).map((ip) => ({ id, doc, ip })));
+      const all = subnets.flatMap(([id, doc]) => poolAddresses(doc).map((ip) => ({ id, doc, ip })));
       const free = all.filter(({ id, doc, ip }) => doc.gateway !== ip && !holders.has(addressKey(id, ip)));
       const claimed = of<Claim>(CLAIM.name)
         .flatMap(([, doc]) => doc.addresses)
@@ -210,7 +210,7 @@ function recount(documents: ReadonlyMap<string, Stored>): unknown {
 }
 
 /** In address order within a subnet. */
-function pooled({ pools, version }: Subnet): string[] {
+function poolAddresses({ pools, version }: Subnet): string[] {
   const values = pools.flatMap(({ first, last }) => {
     const [from, to] = [(parseIp(first) as { value: bigint }).value, (parseIp(last) as { value: bigint }).value];
     return Array.from({ length: Number(to - from) + 1 }, (_, at) => from + BigInt(at));
@@ -218,7 +218,7 @@ function pooled({ pools, version }: Subnet): string[] {
   return values.sort((one, other) => (one < other ? -1 : 1)).map((value) => formatIp({ version, value }));
 }
 
-function told(stock: Stock): unknown {
+function describeStock(stock: Stock): unknown {
   const figures = POOLS.flatMap((pool) =>
     ([4, 6] as const).map((version) => ({
       pool,
@@ -247,15 +247,15 @@ describe('stock, after any changes', () => {
           const before = documents.get(`${kind}/${id}`);
           const after = doc === null ? undefined : { id: idOf(PORT, id), revision: at, doc };
           const applied: AppliedChange = { kind, before, after };
-          done.push({ applied, before: told(stock) });
+          done.push({ applied, before: describeStock(stock) });
           stock.apply(applied);
           if (after === undefined) documents.delete(`${kind}/${id}`);
           else documents.set(`${kind}/${id}`, after);
-          expect(told(stock)).toEqual(recount(documents));
+          expect(describeStock(stock)).toEqual(recount(documents));
         }
         for (const { applied, before } of done.reverse()) {
           stock.apply({ kind: applied.kind, before: applied.after, after: applied.before });
-          expect(told(stock)).toEqual(before);
+          expect(describeStock(stock)).toEqual(before);
         }
       }),
     );

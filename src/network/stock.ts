@@ -19,28 +19,28 @@ export interface StockFigures {
 }
 
 /** The figures of one pool and version, as they are whenever one looks. */
-export interface LiveStock {
+export interface PoolCounters {
   readonly total: bigint;
   readonly held: bigint;
   readonly claimed: bigint;
   /** What is free, as a number: beyond 2^53 not to the last address. */
-  readonly left: number;
+  readonly freeCount: number;
 }
 
-class Sum implements LiveStock {
+class PoolTotals implements PoolCounters {
   total = 0n;
   held = 0n;
   claimed = 0n;
-  left = 0;
+  freeCount = 0;
   /** The subnets that addresses are picked from, in id order. */
   readonly subnets: SubnetStock[] = [];
 
-  copy(): Sum {
-    const copy = new Sum();
+  copy(): PoolTotals {
+    const copy = new PoolTotals();
     copy.total = this.total;
     copy.held = this.held;
     copy.claimed = this.claimed;
-    copy.left = this.left;
+    copy.freeCount = this.freeCount;
     copy.subnets.push(...this.subnets);
     return copy;
   }
@@ -51,7 +51,7 @@ class Sum implements LiveStock {
 
   change(figure: 'total' | 'held' | 'claimed', by: bigint): void {
     this[figure] += by;
-    this.left = Number(this.free);
+    this.freeCount = Number(this.free);
   }
 }
 
@@ -61,13 +61,13 @@ const NO_ADDRESSES: readonly Address[] = [];
 
 export class Stock implements Forkable {
   #subnets = new Map<string, SubnetStock>();
-  readonly #sums = new Map<PoolKey, Readonly<Record<IpVersion, Sum>>>();
+  readonly #totals = new Map<PoolKey, Readonly<Record<IpVersion, PoolTotals>>>();
 
   /** For plans: claims are counted in it alone. What ports hold it shares, and shows as it is. Costs O(pools). */
   fork(): Stock {
     const fork = new Stock();
     fork.#subnets = this.#subnets;
-    for (const [pool, sums] of this.#sums) fork.#sums.set(pool, { 4: sums[4].copy(), 6: sums[6].copy() });
+    for (const [pool, sums] of this.#totals) fork.#totals.set(pool, { 4: sums[4].copy(), 6: sums[6].copy() });
     return fork;
   }
 
@@ -84,7 +84,7 @@ export class Stock implements Forkable {
 
   #claim(claim: Claim, sign: bigint): void {
     for (const { pool, version, count } of claim.addresses) {
-      this.#sum(pool as PoolKey, version).change('claimed', sign * BigInt(count));
+      this.#totalsOf(pool as PoolKey, version).change('claimed', sign * BigInt(count));
     }
   }
 
@@ -92,17 +92,17 @@ export class Stock implements Forkable {
     const before = was?.addresses ?? NO_ADDRESSES;
     const after = is?.addresses ?? NO_ADDRESSES;
     if (before === after) return;
-    for (const address of before) if (!holds(after, address)) this.#hold(address, id, false);
-    for (const address of after) if (!holds(before, address)) this.#hold(address, id, true);
+    for (const address of before) if (!includesAddress(after, address)) this.#setHeld(address, id, false);
+    for (const address of after) if (!includesAddress(before, address)) this.#setHeld(address, id, true);
   }
 
-  #hold({ subnet, ip }: Address, port: string, taken: boolean): void {
+  #setHeld({ subnet, ip }: Address, port: string, taken: boolean): void {
     const stock = this.#stockOf(subnet);
     const counted = taken ? stock.take(ip, port) : -stock.give(ip, port);
     if (counted !== 0 && stock.doc !== undefined) {
-      this.#sum(poolOf(stock.doc), stock.doc.version).change('held', BigInt(counted));
+      this.#totalsOf(poolOf(stock.doc), stock.doc.version).change('held', BigInt(counted));
     }
-    this.#forgetEmpty(stock);
+    this.#deleteIfEmpty(stock);
   }
 
   #subnet(id: string, is: Subnet | undefined): void {
@@ -110,14 +110,14 @@ export class Stock implements Forkable {
     this.#count(stock, -1n);
     stock.define(is);
     this.#count(stock, 1n);
-    this.#forgetEmpty(stock);
+    this.#deleteIfEmpty(stock);
   }
 
   /** Adds a subnet to the figures of its pool, or takes it out of them. */
   #count(stock: SubnetStock, sign: bigint): void {
     const { doc } = stock;
     if (doc === undefined) return;
-    const sum = this.#sum(poolOf(doc), doc.version);
+    const sum = this.#totalsOf(poolOf(doc), doc.version);
     sum.change('total', sign * stock.total);
     sum.change('held', sign * stock.held);
     if (sign < 0n) sum.subnets.splice(sum.subnets.indexOf(stock), 1);
@@ -133,34 +133,34 @@ export class Stock implements Forkable {
     return stock;
   }
 
-  #forgetEmpty(stock: SubnetStock): void {
-    if (stock.doc === undefined && stock.owners === 0) this.#subnets.delete(stock.id);
+  #deleteIfEmpty(stock: SubnetStock): void {
+    if (stock.doc === undefined && stock.holderCount === 0) this.#subnets.delete(stock.id);
   }
 
-  #sum(pool: PoolKey, version: IpVersion): Sum {
-    let sums = this.#sums.get(pool);
-    if (sums === undefined) this.#sums.set(pool, (sums = { 4: new Sum(), 6: new Sum() }));
+  #totalsOf(pool: PoolKey, version: IpVersion): PoolTotals {
+    let sums = this.#totals.get(pool);
+    if (sums === undefined) this.#totals.set(pool, (sums = { 4: new PoolTotals(), 6: new PoolTotals() }));
     return sums[version];
   }
 
   /** How many addresses of a pool are neither held nor promised. */
   free(pool: PoolKey, version: IpVersion): bigint {
-    return this.#sums.get(pool)?.[version].free ?? 0n;
+    return this.#totals.get(pool)?.[version].free ?? 0n;
   }
 
   /** For who asks for the same pool again and again: it stays good, and is looked up once. */
-  live(pool: PoolKey, version: IpVersion): LiveStock {
-    return this.#sum(pool, version);
+  countersOf(pool: PoolKey, version: IpVersion): PoolCounters {
+    return this.#totalsOf(pool, version);
   }
 
   figures(pool: PoolKey, version: IpVersion): StockFigures {
-    const { total = 0n, held = 0n, claimed = 0n, free = 0n } = this.#sums.get(pool)?.[version] ?? {};
+    const { total = 0n, held = 0n, claimed = 0n, free = 0n } = this.#totals.get(pool)?.[version] ?? {};
     return { total, held, claimed, free };
   }
 
   /** The versions that a pool has addresses of. */
   versionsOf(pool: PoolKey): readonly IpVersion[] {
-    const sums = this.#sums.get(pool);
+    const sums = this.#totals.get(pool);
     const which = sums === undefined ? 0 : (sums[4].total > 0n ? 2 : 0) + (sums[6].total > 0n ? 1 : 0);
     return VERSIONS[which] as readonly IpVersion[];
   }
@@ -171,16 +171,16 @@ export class Stock implements Forkable {
     version: IpVersion,
     taken: ReadonlySet<string>,
   ): { readonly ip: string; readonly subnet: string } | undefined {
-    for (const stock of this.#sums.get(pool)?.[version].subnets ?? []) {
-      const ip = stock.lowest(taken);
+    for (const stock of this.#totals.get(pool)?.[version].subnets ?? []) {
+      const ip = stock.lowestFree(taken);
       if (ip !== undefined) return { ip, subnet: stock.id };
     }
     return undefined;
   }
 
   /** The lowest address of one subnet's pools that nobody holds and that is not among `taken`. */
-  lowestOf(subnet: string, taken: ReadonlySet<string>): string | undefined {
-    return this.#subnets.get(subnet)?.lowest(taken);
+  lowestFreeOf(subnet: string, taken: ReadonlySet<string>): string | undefined {
+    return this.#subnets.get(subnet)?.lowestFree(taken);
   }
 
   /** Whether nobody has this address of a subnet, in its pools or outside of them. */
@@ -199,8 +199,8 @@ export class Stock implements Forkable {
   }
 
   /** How many addresses of a subnet ports have, in its pools or outside of them. */
-  portsOn(subnet: string): number {
-    return this.#subnets.get(subnet)?.owners ?? 0;
+  heldCountOf(subnet: string): number {
+    return this.#subnets.get(subnet)?.holderCount ?? 0;
   }
 
   /** Whether an address of a subnet lies in its pools. */
@@ -209,7 +209,7 @@ export class Stock implements Forkable {
   }
 }
 
-function holds(addresses: readonly Address[], { subnet, ip }: Address): boolean {
+function includesAddress(addresses: readonly Address[], { subnet, ip }: Address): boolean {
   return addresses.some((one) => one.ip === ip && one.subnet === subnet);
 }
 

@@ -3,11 +3,11 @@
 import type { Refusal } from '../fleet/index.ts';
 import { isSpecial } from './addresses.ts';
 import type { Range } from './free-ranges.ts';
-import { contains, formatCidr, formatIp, networkAround, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
+import { contains, formatCidr, formatIp, enclosingNetwork, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
 import type { Subnet } from './model.ts';
 import { invalid, isRefusal } from './refusal.ts';
 
-export interface AskedForm {
+export interface RequestedSubnetForm {
   /** The first address when nothing is said; null for none. */
   readonly gateway?: string | null;
   readonly pools?: Subnet['pools'];
@@ -15,16 +15,16 @@ export interface AskedForm {
 
 export type SubnetForm = Pick<Subnet, 'gateway' | 'pools'>;
 
-export function subnetForm(cidr: Cidr, { gateway, pools }: AskedForm): SubnetForm | Refusal {
+export function resolveSubnetForm(cidr: Cidr, { gateway, pools }: RequestedSubnetForm): SubnetForm | Refusal {
   const at = gateway === undefined ? defaultGateway(cidr) : (gateway ?? undefined);
-  const ip = at === undefined ? undefined : askedGateway(cidr, at);
+  const ip = at === undefined ? undefined : resolveGateway(cidr, at);
   if (ip !== undefined && isRefusal(ip)) return ip;
-  const made = pools === undefined ? defaultPools(cidr, ip?.value) : askedPools(cidr, pools);
+  const made = pools === undefined ? defaultPools(cidr, ip?.value) : resolvePools(cidr, pools);
   if (isRefusal(made)) return made;
   return { ...(ip !== undefined && { gateway: formatIp(ip) }), pools: made };
 }
 
-function askedGateway(cidr: Cidr, text: string): Ip | Refusal {
+function resolveGateway(cidr: Cidr, text: string): Ip | Refusal {
   const ip = parseIp(text);
   const field = '/gateway';
   if (ip === undefined || !contains(cidr, ip)) {
@@ -40,10 +40,10 @@ interface PoolRange extends Range {
   readonly at: number;
 }
 
-function askedPools(cidr: Cidr, pools: Subnet['pools']): Subnet['pools'] | Refusal {
+function resolvePools(cidr: Cidr, pools: Subnet['pools']): Subnet['pools'] | Refusal {
   const ranges: PoolRange[] = [];
   for (const [at, pool] of pools.entries()) {
-    const range = askedPool(cidr, pool, `/pools/${at}`);
+    const range = resolvePool(cidr, pool, `/pools/${at}`);
     if (isRefusal(range)) return range;
     ranges.push({ ...range, at });
   }
@@ -61,7 +61,7 @@ function askedPools(cidr: Cidr, pools: Subnet['pools']): Subnet['pools'] | Refus
   }));
 }
 
-function askedPool(cidr: Cidr, { first, last }: Subnet['pools'][number], field: string): Range | Refusal {
+function resolvePool(cidr: Cidr, { first, last }: Subnet['pools'][number], field: string): Range | Refusal {
   const [from, to] = [parseIp(first), parseIp(last)];
   if (from === undefined || to === undefined || (from.version === to.version && from.value > to.value)) {
     const message = `The pool ${first} to ${last} is none: it needs two addresses, the lower one first.`;
@@ -76,7 +76,7 @@ function askedPool(cidr: Cidr, { first, last }: Subnet['pools'][number], field: 
 
 /** Says what a text lacks to be a CIDR. */
 export function cidrProblem(text: string): Refusal {
-  const around = networkAround(text);
+  const around = enclosingNetwork(text);
   const hint = around === undefined ? '10.0.0.0/24 and 2001:db8::/64 are.' : `${around} is the one around it.`;
   const message = `"${text}" is not a network in CIDR form; ${hint}`;
   return invalid('cidr-invalid', message, { field: '/cidr', facts: { cidr: text } });

@@ -13,17 +13,17 @@ import {
 } from '../access/index.ts';
 import { createSubnet, deleteSubnet, editSubnet } from './decide-subnet.ts';
 import { IP, SUBNET_SCHEMA, SUBNETS_BY_NETWORK, type Subnet } from './model.ts';
-import { SUBNET_VIEW } from './views.ts';
+import { SUBNET_REPRESENTATION } from './views.ts';
 
 const SUBNETS: Resource<'subnet', Subnet> = {
   path: '/api/v1/subnets',
   plural: 'subnets',
   singular: 'subnet',
-  representation: SUBNET_VIEW,
+  representation: SUBNET_REPRESENTATION,
 };
 const { name, version, cidr, pools } = SUBNET_SCHEMA.properties;
 
-const FORM = {
+const SUBNET_FORM = {
   gateway: Type.Optional(Type.Union([IP, Type.Null()])),
   pools: Type.Optional(pools),
   segment: Type.Optional(ID),
@@ -31,7 +31,7 @@ const FORM = {
 };
 
 const LISTING: Listing<'subnet', Subnet> = {
-  representation: SUBNET_VIEW,
+  representation: SUBNET_REPRESENTATION,
   filters: {
     network: { schema: ID, valuesOf: (doc) => [doc.network], index: SUBNETS_BY_NETWORK },
     segment: { schema: ID, valuesOf: (doc) => [doc.segment] },
@@ -46,7 +46,7 @@ const create = createRoute(SUBNETS, {
   about:
     'Create a subnet; unless said otherwise the first address is the gateway (null for none) and the pools are all the others',
   access: 'operator',
-  body: strictObject({ name, network: ID, cidr, ...FORM }),
+  body: strictObject({ name, network: ID, cidr, ...SUBNET_FORM }),
   decide: (fleet, body, { by, nowMs }) => createSubnet(fleet, { ...body, by, nowMs }),
 });
 
@@ -54,7 +54,7 @@ const edit = editRoute(SUBNETS, {
   about:
     'Edit the pools, the gateway and DHCP of a subnet, or set the segment of a network with one subnet and one segment',
   access: 'operator',
-  body: strictObject(FORM, { minProperties: 1 }),
+  body: strictObject(SUBNET_FORM, { minProperties: 1 }),
   decide: (fleet, command, { by, nowMs }) => editSubnet(fleet, { ...command, by, nowMs }),
 });
 

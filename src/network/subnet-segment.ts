@@ -2,7 +2,7 @@
 // is set once.
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { SEGMENT } from './model.ts';
-import { conflict, invalid, unknown } from './refusal.ts';
+import { conflict, invalid, unknownResource } from './refusal.ts';
 import { stockOf } from './stock.ts';
 import { networkPool, topologyOf, type StoredSubnet } from './topology.ts';
 
@@ -25,7 +25,7 @@ export function segmentProblem(fleet: FleetReader, network: string, segment: str
 function ownSegmentProblem(fleet: FleetReader, network: string, id: string): Refusal | undefined {
   const segment = fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
   const field = '/segment';
-  if (segment === undefined) return unknown('segment', id, field);
+  if (segment === undefined) return unknownResource('segment', id, field);
   if (segment.network !== network) {
     const message = `Segment "${id}" is one of network "${segment.network}", not of "${network}". Name one of its own.`;
     return invalid('segment-of-other-network', message, { field, facts: { segment: id, network: segment.network } });

@@ -35,7 +35,7 @@ export class SubnetStock {
   }
 
   /** How many addresses have a port. */
-  get owners(): number {
+  get holderCount(): number {
     return this.#holders.size;
   }
 
@@ -52,7 +52,7 @@ export class SubnetStock {
   /** A port has an address now. Answers by how much more of the pools is held. */
   take(ip: string, port: string): 0 | 1 {
     const holders = this.#holders.get(ip);
-    this.#holders.set(ip, holders === undefined ? port : [...listed(holders), port]);
+    this.#holders.set(ip, holders === undefined ? port : [...toList(holders), port]);
     return holders === undefined && this.#free.take(valueOf(ip)) ? 1 : 0;
   }
 
@@ -77,7 +77,7 @@ export class SubnetStock {
 
   holdersOf(ip: string): readonly string[] {
     const holders = this.#holders.get(ip);
-    return holders === undefined ? [] : listed(holders);
+    return holders === undefined ? [] : toList(holders);
   }
 
   isPooled(ip: string): boolean {
@@ -86,10 +86,10 @@ export class SubnetStock {
   }
 
   /** The lowest free address that is not among `taken`. */
-  lowest(taken: ReadonlySet<string>): string | undefined {
+  lowestFree(taken: ReadonlySet<string>): string | undefined {
     const version = this.#doc?.version;
     if (version === undefined) return undefined;
-    for (let value = this.#free.first(); value !== undefined; value = this.#free.from(value + 1n)) {
+    for (let value = this.#free.first(); value !== undefined; value = this.#free.firstFrom(value + 1n)) {
       const ip = formatIp({ version, value });
       if (!taken.has(addressKey(this.id, ip))) return ip;
     }
@@ -97,7 +97,7 @@ export class SubnetStock {
   }
 }
 
-function listed(holders: string | readonly string[]): readonly string[] {
+function toList(holders: string | readonly string[]): readonly string[] {
   return typeof holders === 'string' ? [holders] : holders;
 }
 

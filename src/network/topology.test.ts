@@ -35,14 +35,14 @@ const anyChange: fc.Arbitrary<Change> = fc.oneof(
 
 const names = (stored: Iterable<{ readonly id: string }>): string[] => [...stored].map(({ id }) => id).sort();
 
-function told(fleet: FleetReader): unknown {
+function describeTopology(fleet: FleetReader): unknown {
   const topology = topologyOf(fleet);
   return {
     networks: NETWORKS.map((id) => ({
       subnets: names(topology.subnetsOf(id)),
       segments: names(topology.segmentsOf(id)),
-      choices: topology.choicesOf(id),
-      reach: topology.reachOf(id),
+      choices: topology.addressChoicesOf(id),
+      reach: topology.placementChoicesOf(id),
       macs: MACS.map((mac) => portsWithMac(fleet, id, mac).sort()),
     })),
     usage: ['red', 'blue'].map((project) => usageOf(fleet, project)),
@@ -50,7 +50,7 @@ function told(fleet: FleetReader): unknown {
 }
 
 /** The same, by looking through every document. */
-function lookedUp(fleet: FleetReader): unknown {
+function recountTopology(fleet: FleetReader): unknown {
   const subnets = [...fleet.all(SUBNET)];
   const ports = [...fleet.all(PORT)];
   return {
@@ -68,15 +68,15 @@ test('topology, MACs and usage equal a look through the documents, and a trial l
     fc.property(fc.array(anyChange, { maxLength: 12 }), fc.array(anyChange, { maxLength: 12 }), (done, tried) => {
       const fleet = fleetWith(network('n'), network('m'));
       for (const change of done) fleet.apply(fleet.revision + 1, [change]);
-      const before = told(fleet);
-      expect(before).toMatchObject(lookedUp(fleet) as object);
+      const before = describeTopology(fleet);
+      expect(before).toMatchObject(recountTopology(fleet) as object);
       runTrial(fleet, (trial) => {
         for (const change of tried) {
           trial.add([change]);
-          expect(told(trial)).toMatchObject(lookedUp(trial) as object);
+          expect(describeTopology(trial)).toMatchObject(recountTopology(trial) as object);
         }
       });
-      expect(told(fleet)).toEqual(before);
+      expect(describeTopology(fleet)).toEqual(before);
     }),
   );
 });
@@ -84,8 +84,8 @@ test('topology, MACs and usage equal a look through the documents, and a trial l
 test('networks without anything on them are not taken for each other', () => {
   const topology = topologyOf(fleetWith(network('n'), network('m')));
   for (const id of NETWORKS) {
-    expect(topology.choicesOf(id)).toEqual([{ pool: `network:${id}`, takes: [] }]);
-    expect(topology.reachOf(id)).toEqual([{ pool: `network:${id}`, takes: [] }]);
+    expect(topology.addressChoicesOf(id)).toEqual([{ pool: `network:${id}`, takes: [] }]);
+    expect(topology.placementChoicesOf(id)).toEqual([{ pool: `network:${id}`, takes: [] }]);
   }
 });
 

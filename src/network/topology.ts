@@ -20,21 +20,21 @@ export type StoredSegment = Stored<'segment', Segment>;
 export type StoredSubnet = Stored<'subnet', Subnet>;
 export type StoredPort = Stored<'port', Port>;
 
-interface Parts {
+interface NetworkParts {
   readonly segments: Map<string, StoredSegment>;
   readonly subnets: Map<string, StoredSubnet>;
   /** How many of the subnets are on a segment. */
   segmented: number;
   /** Where a NIC gets its addresses, and where it can be connected; forgotten with every change. */
-  choices?: readonly PoolChoice[] | undefined;
-  reach?: readonly PoolChoice[] | undefined;
+  addressChoices?: readonly PoolChoice[] | undefined;
+  placementChoices?: readonly PoolChoice[] | undefined;
 }
 
-const nothing = (): Parts => ({ segments: new Map(), subnets: new Map(), segmented: 0 });
-const NOTHING: Parts = nothing();
+const newParts = (): NetworkParts => ({ segments: new Map(), subnets: new Map(), segmented: 0 });
+const NO_PARTS: NetworkParts = newParts();
 
 class Topology implements ProjectionState {
-  readonly #networks = new Map<string, Parts>();
+  readonly #networks = new Map<string, NetworkParts>();
 
   apply({ kind, before, after }: AppliedChange): void {
     for (const [stored, there] of [
@@ -48,18 +48,18 @@ class Topology implements ProjectionState {
   #change(kind: string, stored: Stored, there: boolean): void {
     const { network } = stored.doc as Segment | Subnet;
     let parts = this.#networks.get(network);
-    if (parts === undefined) this.#networks.set(network, (parts = nothing()));
+    if (parts === undefined) this.#networks.set(network, (parts = newParts()));
     const shelf = (kind === SEGMENT.name ? parts.segments : parts.subnets) as Map<string, Stored>;
     if (there) shelf.set(stored.id, stored);
     else shelf.delete(stored.id);
     if (kind === SUBNET.name && (stored.doc as Subnet).segment !== undefined) parts.segmented += there ? 1 : -1;
-    parts.choices = undefined;
-    parts.reach = undefined;
+    parts.addressChoices = undefined;
+    parts.placementChoices = undefined;
     if (parts.segments.size + parts.subnets.size === 0) this.#networks.delete(network);
   }
 
-  #parts(network: string): Parts {
-    return this.#networks.get(network) ?? NOTHING;
+  #parts(network: string): NetworkParts {
+    return this.#networks.get(network) ?? NO_PARTS;
   }
 
   subnetsOf(network: string): readonly StoredSubnet[] {
@@ -84,17 +84,17 @@ class Topology implements ProjectionState {
   }
 
   /** Where a NIC that needs an address may get it. */
-  choicesOf(network: string): readonly PoolChoice[] {
+  addressChoicesOf(network: string): readonly PoolChoice[] {
     const parts = this.#networks.get(network);
-    if (parts === undefined) return [everywhere(network)];
-    return (parts.choices ??= withVersions(parts, this.reachOf(network)));
+    if (parts === undefined) return [wholeNetworkChoice(network)];
+    return (parts.addressChoices ??= addressChoices(parts, this.placementChoicesOf(network)));
   }
 
   /** Where a NIC that needs no address may go. */
-  reachOf(network: string): readonly PoolChoice[] {
+  placementChoicesOf(network: string): readonly PoolChoice[] {
     const parts = this.#networks.get(network);
-    if (parts === undefined || parts.segmented === 0) return [everywhere(network)];
-    return (parts.reach ??= [...parts.segments.values()]
+    if (parts === undefined || parts.segmented === 0) return [wholeNetworkChoice(network)];
+    return (parts.placementChoices ??= [...parts.segments.values()]
       .filter(({ doc }) => !doc.dynamic)
       .sort((one, other) => (one.id < other.id ? -1 : 1))
       .map((segment) => choiceOf(segment)));
@@ -116,12 +116,12 @@ export function choiceOf({ id, doc }: StoredSegment): PoolChoice {
 }
 
 /** A network that is not routed is one pool, which every host reaches. */
-function everywhere(network: string): PoolChoice {
+function wholeNetworkChoice(network: string): PoolChoice {
   return { pool: networkPool(network), takes: [] };
 }
 
 /** The choices with what can be had there; a segment that has no addresses to give is none. */
-function withVersions({ subnets }: Parts, reach: readonly PoolChoice[]): PoolChoice[] {
+function addressChoices({ subnets }: NetworkParts, reach: readonly PoolChoice[]): PoolChoice[] {
   const versions = new Map<PoolKey, Set<IpVersion>>();
   for (const { doc } of subnets.values()) {
     if (doc.pools.length === 0) continue;

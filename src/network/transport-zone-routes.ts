@@ -12,19 +12,19 @@ import {
 } from '../access/index.ts';
 import { createTransportZone, deleteTransportZone, editTransportZone } from './decide-transport-zone.ts';
 import { TRANSPORT_ZONE_SCHEMA, type TransportZone } from './router-model.ts';
-import { TRANSPORT_ZONE_VIEW } from './views.ts';
+import { TRANSPORT_ZONE_REPRESENTATION } from './views.ts';
 
 const ZONES: Resource<'transport-zone', TransportZone> = {
   path: '/api/v1/transport-zones',
   plural: 'transport zones',
   singular: 'transport zone',
   tag: 'transport-zones',
-  representation: TRANSPORT_ZONE_VIEW,
+  representation: TRANSPORT_ZONE_REPRESENTATION,
 };
 const { name, mesh } = TRANSPORT_ZONE_SCHEMA.properties;
 
 const LISTING: Listing<'transport-zone', TransportZone> = {
-  representation: TRANSPORT_ZONE_VIEW,
+  representation: TRANSPORT_ZONE_REPRESENTATION,
   filters: { mesh: { schema: mesh, valuesOf: (doc) => [doc.mesh] } },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, changedAtMs: (doc) => doc.changedAtMs },

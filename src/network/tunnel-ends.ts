@@ -3,10 +3,10 @@
 import type { Index } from '../fleet/index.ts';
 import { HOST, transportZoneOf, type Host } from '../hosts/index.ts';
 
-export type TunnelEnd = Host & { readonly tunnelAddress: string };
+export type TunnelEndpoint = Host & { readonly tunnelAddress: string };
 
 /** What a host must be to have tunnels, its zone apart. A host that joins has them once its switch is there. */
-export function canHaveTunnels(host: Host): host is TunnelEnd {
+export function canHaveTunnels(host: Host): host is TunnelEndpoint {
   const { state, tunnelAddress, quarantined } = host;
   if (tunnelAddress === undefined || quarantined !== undefined) return false;
   if (state === 'joining') return host.switch?.datapathId !== undefined;
@@ -21,7 +21,7 @@ export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
 };
 
 /** The hosts of a zone that can have tunnels. */
-export const TUNNEL_ENDS_BY_ZONE: Index<'host', Host> = {
+export const TUNNEL_ENDPOINTS_BY_ZONE: Index<'host', Host> = {
   name: 'tunnel-ends-by-zone',
   kind: HOST,
   keysOf: (doc) => (canHaveTunnels(doc) ? [transportZoneOf(doc)] : []),

@@ -6,16 +6,16 @@ import { accept, Journal } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { operationsModel } from '../operations/index.ts';
 import { sitesModel } from '../sites/index.ts';
-import { HandClock } from './clock-fixture.ts';
+import { ManualClock } from './clock-fixture.ts';
 import { network } from './network-fixture.ts';
 import { networkModel } from './network-model.ts';
 import { tunnelKeyOf } from './tunnel-key.ts';
-import { TunnelKeysController } from './tunnel-key-controller.ts';
+import { TunnelKeyController } from './tunnel-key-controller.ts';
 
 const LEASE = { name: 'fleet', holder: 'one', url: 'test://one', ttlMs: 3_600_000 };
 
 test('what-has-no-number-gets-one-once-the-lease-is-there, and-nothing-is-written-after-that', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const store = new MemoryStore(new MemoryDisk({ journalId: 'test', nowMs: () => clock.nowMs() }));
   const ids = { next: (prefix: string) => `${prefix}-1`, secret: () => 'secret' };
   const journal = new Journal({
@@ -27,19 +27,19 @@ test('what-has-no-number-gets-one-once-the-lease-is-there, and-nothing-is-writte
   await journal.open();
   const told: string[] = [];
   const log = { info: (_: object, text: string) => told.push(text), warn: () => undefined, error: () => undefined };
-  const controller = new TunnelKeysController({ journal, clock, log });
-  await controller.look();
+  const controller = new TunnelKeyController({ journal, clock, log });
+  await controller.reconcile();
   const answer = await store.acquireLease(LEASE);
   if (answer.kind === 'held') await journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
   const made = Array.from({ length: 501 }, (_, nth) => network(`n${nth}`));
   await journal.submit({ by: 'test', decide: () => accept(made, null) });
   const submitted = vi.spyOn(journal, 'submit');
-  await controller.look();
+  await controller.reconcile();
   const keys = made.map(({ id }) => tunnelKeyOf(journal.fleet, { for: 'network', id }));
   expect(keys).not.toContain(undefined);
   expect(new Set(keys).size).toBe(501);
   expect(submitted).toHaveBeenCalledTimes(2);
   expect(told).toHaveLength(1);
-  await controller.look();
+  await controller.reconcile();
   expect(submitted).toHaveBeenCalledTimes(2);
 });

@@ -1,58 +1,58 @@
 // Gives numbers to networks, segments and routers that were made by a version that gave none. Whoever gets the lease looks once.
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
-import { missingTunnelKeys } from './tunnel-key.ts';
+import { allocateMissingTunnelKeys } from './tunnel-key.ts';
 
-export interface TunnelKeysOptions {
+export interface TunnelKeyControllerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const LOOK_MS = 1000;
+const INTERVAL_MS = 1000;
 /** Small enough that nothing else waits for long. */
 const KEYS_PER_COMMIT = 500;
 
-export class TunnelKeysController {
-  readonly #options: TunnelKeysOptions;
+export class TunnelKeyController {
+  readonly #options: TunnelKeyControllerOptions;
   /** The lease under which everything was found to have its number. */
-  #done: number | undefined;
+  #completedEpoch: number | undefined;
 
-  constructor(options: TunnelKeysOptions) {
+  constructor(options: TunnelKeyControllerOptions) {
     this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(LOOK_MS, signal);
+      await this.reconcile();
+      await clock.sleep(INTERVAL_MS, signal);
     }
   }
 
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { journal, log } = this.#options;
     const epoch = journal.fence?.epoch;
-    if (epoch === undefined || epoch === this.#done) return;
+    if (epoch === undefined || epoch === this.#completedEpoch) return;
     try {
       let all = 0;
-      for (let given = await this.#give(); given > 0; given = await this.#give()) all += given;
+      for (let given = await this.#allocateMissing(); given > 0; given = await this.#allocateMissing()) all += given;
       if (all > 0) log.info({ keys: all }, 'numbers for tunnels given to what had none');
-      this.#done = epoch;
+      this.#completedEpoch = epoch;
     } catch (error) {
       // The next look tries again, or whoever has the lease then.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
   }
 
-  async #give(): Promise<number> {
+  async #allocateMissing(): Promise<number> {
     const { journal } = this.#options;
-    if (missingTunnelKeys(journal.fleet, 1).length === 0) return 0;
+    if (allocateMissingTunnelKeys(journal.fleet, 1).length === 0) return 0;
     const outcome = await journal.submit({
       by: 'network',
       why: 'numbers for tunnels',
       decide: (fleet) => {
-        const changes = missingTunnelKeys(fleet, KEYS_PER_COMMIT);
+        const changes = allocateMissingTunnelKeys(fleet, KEYS_PER_COMMIT);
         return accept(changes, changes.length);
       },
     });

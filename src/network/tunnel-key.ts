@@ -19,8 +19,8 @@ export const TUNNEL_KEYS_BY_SUBJECT: Index<'tunnel-key', TunnelKey> = {
 };
 
 /** Lower numbers are left to people, who like to give them out by hand. */
-const FIRST = 2 ** 16;
-const LAST = 2 ** 24 - 1;
+const FIRST_KEY = 2 ** 16;
+const LAST_KEY = 2 ** 24 - 1;
 
 function subjectOf({ for: kind, id }: TunnelKey): string {
   return `${kind}/${id}`;
@@ -36,33 +36,33 @@ export function tunnelKeyOf(fleet: FleetReader, of: TunnelKey): number | undefin
  * Gives out a number: the wished one, or one that is made of the name, or the next that is free. A name gives the same number
  * again: what a host that was cut off still has of it means the same thing.
  */
-export function newTunnelKey(fleet: FleetReader, of: TunnelKey, wished?: number): Change {
-  let number = wished ?? scattered(subjectOf(of));
+export function allocateTunnelKey(fleet: FleetReader, of: TunnelKey, wished?: number): Change {
+  let number = wished ?? hashToRange(subjectOf(of));
   while (fleet.get(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number))) !== undefined) {
-    number = number >= LAST ? FIRST : Math.max(FIRST, number + 1);
+    number = number >= LAST_KEY ? FIRST_KEY : Math.max(FIRST_KEY, number + 1);
   }
   return put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), of);
 }
 
-export function withoutTunnelKey(fleet: FleetReader, of: TunnelKey): Change[] {
+export function releaseTunnelKey(fleet: FleetReader, of: TunnelKey): Change[] {
   return [...fleet.find(TUNNEL_KEYS_BY_SUBJECT, subjectOf(of))].map(({ id }) => remove(TUNNEL_KEY, id));
 }
 
 /** FNV-1a, into the range: names that differ little get numbers far apart. */
-function scattered(text: string): number {
+function hashToRange(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return FIRST + (((hash ^ (hash >>> 13)) >>> 0) % (LAST - FIRST + 1));
+  return FIRST_KEY + (((hash ^ (hash >>> 13)) >>> 0) % (LAST_KEY - FIRST_KEY + 1));
 }
 
 /** The keys of what was made by a version that gave none, a slice at a time; empty when all have theirs. */
-export function missingTunnelKeys(fleet: FleetReader, most: number): Change[] {
+export function allocateMissingTunnelKeys(fleet: FleetReader, most: number): Change[] {
   const changes: Change[] = [];
   const taken = new Set<string>();
   const give = (of: TunnelKey): void => {
     if (changes.length >= most || tunnelKeyOf(fleet, of) !== undefined) return;
-    const change = newTunnelKey(fleet, of);
+    const change = allocateTunnelKey(fleet, of);
     // Two of one slice that would get the same number: the second one waits for the next slice.
     if (taken.has(change.id)) return;
     taken.add(change.id);

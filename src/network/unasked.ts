@@ -2,7 +2,7 @@
 import type { Reason } from '../fleet/index.ts';
 import type { ActionOutcome } from '../operations/index.ts';
 
-export function unasked(outcome: ActionOutcome): Reason | undefined {
+export function undeliveredReason(outcome: ActionOutcome): Reason | undefined {
   if (outcome.kind !== 'failed') return undefined;
   const { reason } = outcome;
   if (reason.code === 'network-credentials-missing') return { ...reason, code: 'network-credentials-needed' };

@@ -31,16 +31,16 @@ import {
 } from './router-model.ts';
 
 /** These belong to the whole fleet: no site-bound caller sees them. */
-export const NETWORK_VIEW = defineRepresentation<'network', Network>({
+export const NETWORK_REPRESENTATION = defineRepresentation<'network', Network>({
   kind: NETWORK,
   projectOf: ({ shared, project }) => (shared ? true : project),
   fields: NETWORK_SCHEMA.properties,
 });
-export const SEGMENT_VIEW = defineRepresentation<'segment', Segment>({
+export const SEGMENT_REPRESENTATION = defineRepresentation<'segment', Segment>({
   kind: SEGMENT,
   fields: SEGMENT_SCHEMA.properties,
 });
-export const SUBNET_VIEW = defineRepresentation<'subnet', Subnet>({
+export const SUBNET_REPRESENTATION = defineRepresentation<'subnet', Subnet>({
   kind: SUBNET,
   projectOf: (doc, _, fleet) => {
     const network = findNetwork(fleet, doc.network)?.doc;
@@ -48,14 +48,14 @@ export const SUBNET_VIEW = defineRepresentation<'subnet', Subnet>({
   },
   fields: SUBNET_SCHEMA.properties,
 });
-export const QUOTA_VIEW = defineRepresentation<'quota', Quota>({
+export const QUOTA_REPRESENTATION = defineRepresentation<'quota', Quota>({
   kind: QUOTA,
   projectOf: (doc) => doc.project,
   fields: QUOTA_SCHEMA.properties,
 });
 
 /** An administrator may have put what is another project's behind a router, or before it. */
-function limitRouter(doc: Router, sight: Redactor): Router {
+function redactRouter(doc: Router, sight: Redactor): Router {
   const { subnets, externalNetwork } = doc;
   return {
     ...doc,
@@ -64,15 +64,15 @@ function limitRouter(doc: Router, sight: Redactor): Router {
   };
 }
 
-export const ROUTER_VIEW = defineRepresentation<'router', Router>({
+export const ROUTER_REPRESENTATION = defineRepresentation<'router', Router>({
   kind: ROUTER,
   projectOf: (doc) => doc.project,
-  redact: limitRouter,
+  redact: redactRouter,
   fields: ROUTER_SCHEMA.properties,
 });
 
 /** The router that it leads through may be another project's, on a network that is shared. */
-function limitFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAddress {
+function redactFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAddress {
   const { inside } = doc;
   return {
     ...doc,
@@ -81,29 +81,29 @@ function limitFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAd
   };
 }
 
-export const FLOATING_ADDRESS_VIEW = defineRepresentation<'floating-address', FloatingAddress>({
+export const FLOATING_ADDRESS_REPRESENTATION = defineRepresentation<'floating-address', FloatingAddress>({
   kind: FLOATING_ADDRESS,
   projectOf: (doc) => doc.project,
-  redact: limitFloatingAddress,
+  redact: redactFloatingAddress,
   fields: FLOATING_ADDRESS_SCHEMA.properties,
 });
-export const TRANSPORT_ZONE_VIEW = defineRepresentation<'transport-zone', TransportZone>({
+export const TRANSPORT_ZONE_REPRESENTATION = defineRepresentation<'transport-zone', TransportZone>({
   kind: TRANSPORT_ZONE,
   fields: TRANSPORT_ZONE_SCHEMA.properties,
 });
 
 /** Where a port is bound is for those to know who see the host. */
-function limitPort(doc: Port, sight: Redactor): Port {
+function redactPort(doc: Port, sight: Redactor): Port {
   const { binding } = doc;
   return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.redactText(binding.host) } };
 }
 
 /** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
-export const PORT_VIEW = defineRepresentation<'port', Port>({
+export const PORT_REPRESENTATION = defineRepresentation<'port', Port>({
   kind: PORT,
   siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
   projectOf: (doc) => doc.project,
-  redact: limitPort,
+  redact: redactPort,
   toJson: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
   fields: {
     ...PORT_SCHEMA.properties,

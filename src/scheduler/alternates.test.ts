@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Fleet } from '../fleet/index.ts';
-import { alternates, schedule } from './schedule.ts';
+import { findAlternates, schedule } from './schedule.ts';
 import { choice, host, newFleet, nic, request, segment } from './scheduler-fixture.ts';
 
 const anywhere = request({ nics: [nic('n', choice('s0'), choice('s1'))] });
 const hostsOf = (fleet: Fleet, asked = anywhere, count = 9): string[] =>
-  alternates(fleet, asked, count).map((one) => one.host);
+  findAlternates(fleet, asked, count).map((one) => one.host);
 
 describe('alternates', () => {
   test('the-best-host-of-another-segment-comes-before-a-second-one-of-the-same', () => {

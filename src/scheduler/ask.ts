@@ -5,22 +5,22 @@ import { stockOf, type PoolKey } from '../network/index.ts';
 import { amountsOf } from './amounts.ts';
 import { hostIndexOf, type HostIndex } from './host-index.ts';
 import type { GroupTally } from './ledger.ts';
-import { Places } from './places.ts';
+import { NicPlacements } from './places.ts';
 import type { AmountsProfile } from './profiles.ts';
 import type { Amounts, ScheduleRequest } from './request.ts';
 import { SCHEDULER, type SchedulerSettings } from './settings.ts';
-import { Sieve } from './sieve.ts';
+import { HostFilter } from './sieve.ts';
 import { SCORE_UNIT, type Weighing } from './weighing.ts';
 
 /** What is kept clear of, if that is possible. */
-export interface Avoided {
+export interface Avoidance {
   readonly sites: ReadonlySet<string>;
   readonly pools: ReadonlySet<PoolKey>;
 }
 
-export const AVOIDS_NOTHING: Avoided = { sites: new Set(), pools: new Set() };
+export const NO_AVOIDANCE: Avoidance = { sites: new Set(), pools: new Set() };
 
-export interface Ask {
+export interface PreparedRequest {
   readonly index: HostIndex;
   readonly request: ScheduleRequest;
   /** With what its NICs take. */
@@ -28,14 +28,18 @@ export interface Ask {
   readonly settings: SchedulerSettings;
   readonly weighing: Weighing;
   readonly profile: AmountsProfile;
-  readonly sieve: Sieve;
-  readonly places: Places;
+  readonly filter: HostFilter;
+  readonly places: NicPlacements;
   readonly excludedHosts: ReadonlySet<string>;
   readonly avoidedSites: ReadonlySet<string>;
-  readonly group: AskedGroup | undefined;
+  readonly group: GroupConstraint | undefined;
 }
 
-export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avoided = AVOIDS_NOTHING): Ask {
+export function prepareRequest(
+  fleet: FleetReader,
+  request: ScheduleRequest,
+  avoided: Avoidance = NO_AVOIDANCE,
+): PreparedRequest {
   const index = hostIndexOf(fleet);
   const settings = valueOf(fleet, SCHEDULER);
   const amounts = amountsOf(request);
@@ -49,11 +53,11 @@ export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avo
     amounts,
     settings,
     weighing: index.profiles.weighing(settings.weights),
-    profile: index.profiles.of(amounts, settings),
-    sieve: new Sieve(index, request),
-    places: new Places(request.nics, {
+    profile: index.profiles.profileFor(amounts, settings),
+    filter: new HostFilter(index, request),
+    places: new NicPlacements(request.nics, {
       stock: stockOf(fleet),
-      sorted: index.sortedChoices,
+      sorted: index.poolIndexCache,
       excluded,
       weight: settings.weights.stock,
     }),
@@ -63,19 +67,19 @@ export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avo
   };
 }
 
-const NOBODY: ReadonlySet<never> = new Set();
+const EMPTY_SET: ReadonlySet<never> = new Set();
 
 function setOf<T>(list: readonly T[] | undefined): ReadonlySet<T> {
-  return list === undefined || list.length === 0 ? NOBODY : new Set(list);
+  return list === undefined || list.length === 0 ? EMPTY_SET : new Set(list);
 }
 
-function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): AskedGroup | undefined {
+function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): GroupConstraint | undefined {
   const tally = group === undefined ? undefined : index.group(group.id);
-  return group === undefined || tally === undefined ? undefined : new AskedGroup(group, tally, weight);
+  return group === undefined || tally === undefined ? undefined : new GroupConstraint(group, tally, weight);
 }
 
 /** The members of the request's group, as far as there are any. */
-export class AskedGroup {
+export class GroupConstraint {
   readonly #tally: GroupTally;
   readonly #ownHost: string | undefined;
   readonly policy: NonNullable<ScheduleRequest['group']>['policy'];
@@ -90,19 +94,19 @@ export class AskedGroup {
     this.policy = group.policy;
     const soft = { 'soft-affinity': weight, 'soft-anti-affinity': -weight, affinity: 0, 'anti-affinity': 0 };
     this.#span = soft[group.policy] / SCORE_UNIT;
-    const alone = tally.size === 1 && group.ownHost !== undefined && tally.at(group.ownHost) === 1;
+    const alone = tally.size === 1 && group.ownHost !== undefined && tally.countOn(group.ownHost) === 1;
     this.confines = group.policy === 'affinity' && tally.size > 0 && !alone;
   }
 
   /** Other members on a host. */
-  at(host: string): number {
-    const members = this.#tally.at(host);
+  otherMembersOn(host: string): number {
+    const members = this.#tally.countOn(host);
     return members > 0 && host === this.#ownHost ? members - 1 : members;
   }
 
   /** Hosts with other members. */
   hosts(): string[] {
-    return [...this.#tally.hosts()].filter((host) => this.at(host) > 0);
+    return [...this.#tally.hosts()].filter((host) => this.otherMembersOn(host) > 0);
   }
 
   /** Whether a host with members is worth more than it would be without. */
@@ -116,13 +120,13 @@ export class AskedGroup {
   }
 
   /** Whether a host is out of the question. */
-  forbids(host: string): boolean {
-    if (this.policy === 'anti-affinity') return this.at(host) > 0;
-    return this.confines && this.at(host) === 0;
+  isForbidden(host: string): boolean {
+    if (this.policy === 'anti-affinity') return this.otherMembersOn(host) > 0;
+    return this.confines && this.otherMembersOn(host) === 0;
   }
 
   /** What the members on a host add to its score. */
   term(host: string): number {
-    return this.#span === 0 ? 0 : Math.floor((this.#span * this.at(host)) / this.#tally.most + 0.5);
+    return this.#span === 0 ? 0 : Math.floor((this.#span * this.otherMembersOn(host)) / this.#tally.most + 0.5);
   }
 }

@@ -27,10 +27,10 @@ export class Assignment {
 
   /** One choice for each NIC. */
   find(reach: Reach): readonly number[] | undefined {
-    const options = this.#nics.map((nic) => nic.reachable(reach).filter((at) => nic.left(at) > 0));
+    const options = this.#nics.map((nic) => nic.preferredChoices(reach).filter((at) => nic.left(at) > 0));
     // Without this, finding that twenty equal NICs do not fit would try every way in which they do not.
     for (let nic = 0, alike = 0; nic < options.length; nic += 1) {
-      alike = this.#likeTheOneBefore(nic) ? alike + 1 : 1;
+      alike = this.#isLikePrevious(nic) ? alike + 1 : 1;
       if (this.#sumOfLeft(nic, options[nic] as readonly number[]) < alike) return undefined;
     }
     return this.#fill(options, 0, 0) ? this.#chosen : undefined;
@@ -40,15 +40,15 @@ export class Assignment {
     return options.reduce((sum, at) => sum + (this.#nics[nic] as NicOptions).left(at), 0);
   }
 
-  #likeTheOneBefore(nic: number): boolean {
+  #isLikePrevious(nic: number): boolean {
     const [before, it] = [this.#nics[nic - 1], this.#nics[nic]];
-    return before !== undefined && it?.isLike(before) === true;
+    return before !== undefined && it?.isInterchangeable(before) === true;
   }
 
   #fill(options: readonly (readonly number[])[], nic: number, from: number): boolean {
     const mine = options[nic];
     if (mine === undefined) return true;
-    const next = this.#likeTheOneBefore(nic + 1);
+    const next = this.#isLikePrevious(nic + 1);
     for (let nth = from; nth < mine.length; nth += 1) {
       this.#tries += 1;
       if (this.#tries > TRIES_MAX) return false;
@@ -70,14 +70,14 @@ export class Assignment {
     }
     const resource = bandwidthOf(nic, choice);
     if (resource === undefined) return true;
-    return (this.#taken.get(resource) ?? 0) + (nic.need.minBandwidthKbps ?? 0) <= this.#bandwidth(resource);
+    return (this.#taken.get(resource) ?? 0) + (nic.requirements.minBandwidthKbps ?? 0) <= this.#bandwidth(resource);
   }
 
   #take(nic: NicOptions, at: number, by: 1 | -1): void {
     const choice = nic.choice(at);
     for (const version of choice.takes) this.#add(`${choice.pool}|${version}`, by);
     const resource = bandwidthOf(nic, choice);
-    if (resource !== undefined) this.#add(resource, by * (nic.need.minBandwidthKbps ?? 0));
+    if (resource !== undefined) this.#add(resource, by * (nic.requirements.minBandwidthKbps ?? 0));
   }
 
   #add(key: string, amount: number): void {
@@ -85,6 +85,6 @@ export class Assignment {
   }
 }
 
-function bandwidthOf({ need }: NicOptions, { physicalNetwork }: PoolChoice): string | undefined {
-  return need.minBandwidthKbps === undefined ? undefined : bandwidthClass(physicalNetwork);
+function bandwidthOf({ requirements }: NicOptions, { physicalNetwork }: PoolChoice): string | undefined {
+  return requirements.minBandwidthKbps === undefined ? undefined : bandwidthClass(physicalNetwork);
 }

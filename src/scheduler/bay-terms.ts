@@ -3,7 +3,7 @@
 import type { Cluster, Clusters, Reach } from './clusters.ts';
 
 /** What is asked about bays. */
-export interface BayTermsAsk {
+export interface BayTermSource {
   /** -Infinity where hosts with this reach have no place for the NIC. */
   termOn(reach: Reach): number;
   /** No place adds more. */
@@ -22,34 +22,34 @@ export class BayTerms {
   #reaching: Cluster[][] = [];
   /** The choices with another stock since this was last asked. */
   readonly #changed: number[] = [];
-  #isAllOther = true;
+  #isAllChanged = true;
 
-  choiceChanged(choice: number): void {
+  markChoiceChanged(choice: number): void {
     if (this.#changed.length < CHANGES_MAX) this.#changed.push(choice);
-    else this.#isAllOther = true;
+    else this.#isAllChanged = true;
   }
 
-  allChanged(): void {
-    this.#isAllOther = true;
+  markAllChanged(): void {
+    this.#isAllChanged = true;
   }
 
   /** By bay; -Infinity where no host has a place for the NIC, or no cluster has the bay. Good until the next change. */
-  now(clusters: Clusters, ask: BayTermsAsk): Float64Array {
-    if (this.#layout !== clusters.layout) this.#layOut(clusters, ask);
-    if (this.#isAllOther) for (const cluster of clusters.all()) this.#set(cluster, ask);
+  compute(clusters: Clusters, ask: BayTermSource): Float64Array {
+    if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, ask);
+    if (this.#isAllChanged) for (const cluster of clusters.all()) this.#set(cluster, ask);
     else {
       for (const choice of this.#changed) {
         for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, ask);
       }
     }
-    this.#isAllOther = false;
+    this.#isAllChanged = false;
     this.#changed.length = 0;
     return this.#terms;
   }
 
-  #layOut(clusters: Clusters, ask: BayTermsAsk): void {
+  #rebuildLayout(clusters: Clusters, ask: BayTermSource): void {
     this.#layout = clusters.layout;
-    this.#isAllOther = true;
+    this.#isAllChanged = true;
     this.#terms = new Float64Array(clusters.bays).fill(-Infinity);
     this.#reaching = [];
     for (const cluster of clusters.all()) {
@@ -61,7 +61,7 @@ export class BayTerms {
     }
   }
 
-  #set({ reach, bays }: Cluster, ask: BayTermsAsk): void {
+  #set({ reach, bays }: Cluster, ask: BayTermSource): void {
     const term = reach === undefined ? ask.termMax : ask.termOn(reach);
     for (let at = 0; at < bays.length; at += 1) this.#terms[bays[at] as number] = term;
   }

@@ -4,7 +4,7 @@ import { Type, type Static } from 'typebox';
 import { idOf, put, remove, schemaKind, type Change, type FleetReader } from '../fleet/index.ts';
 
 /** A host that failed no build for so long is as good as any. */
-const FORGOTTEN_MS = 3_600_000;
+const EXPIRY_MS = 3_600_000;
 
 const SCHEMA = Type.Object(
   { host: Type.String(), count: Type.Integer({ minimum: 1 }), lastAtMs: Type.Integer() },
@@ -14,18 +14,18 @@ export type BuildFailures = Static<typeof SCHEMA>;
 
 /** The id is the host's. */
 export const BUILD_FAILURES = schemaKind('build-failures', SCHEMA, {
-  expiresAtMs: ({ lastAtMs }) => lastAtMs + FORGOTTEN_MS,
+  expiresAtMs: ({ lastAtMs }) => lastAtMs + EXPIRY_MS,
 });
 
-export function buildFailed(fleet: FleetReader, host: string, nowMs: number): Change[] {
+export function recordBuildFailure(fleet: FleetReader, host: string, nowMs: number): Change[] {
   const id = idOf(BUILD_FAILURES, host);
   const before = fleet.get(BUILD_FAILURES, id)?.doc;
   // Retention may come late; what it has not taken yet does not count again.
-  const lately = before !== undefined && nowMs < before.lastAtMs + FORGOTTEN_MS;
+  const lately = before !== undefined && nowMs < before.lastAtMs + EXPIRY_MS;
   return [put(BUILD_FAILURES, id, { host, count: (lately ? before.count : 0) + 1, lastAtMs: nowMs })];
 }
 
-export function buildWentWell(fleet: FleetReader, host: string): Change[] {
+export function clearBuildFailures(fleet: FleetReader, host: string): Change[] {
   const id = idOf(BUILD_FAILURES, host);
   return fleet.get(BUILD_FAILURES, id) === undefined ? [] : [remove(BUILD_FAILURES, id)];
 }

@@ -2,27 +2,27 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../fleet/index.ts';
 import { CLAIM } from '../network/index.ts';
-import { askOf } from './ask.ts';
+import { prepareRequest } from './ask.ts';
 import { BLOCK } from './bits.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
-import { schedule, takenBy } from './schedule.ts';
+import { schedule, composeClaim } from './schedule.ts';
 import { choice, claim, commit, host, newFleet, nic, request, segment, settings } from './scheduler-fixture.ts';
 import { findBest } from './search.ts';
 import { PACKING } from './settings.ts';
 import type { ScheduleRequest } from './request.ts';
 
-function chosen(fleet: Fleet, asked: ScheduleRequest): string {
+function chosenHost(fleet: Fleet, asked: ScheduleRequest): string {
   const answer = schedule(fleet, asked);
   return answer.kind === 'chosen' ? answer.host : 'none';
 }
 
 /** Places so many, one after the other, each with its claim. */
-function placed(fleet: Fleet, asked: ScheduleRequest, count: number): string[] {
+function placeAll(fleet: Fleet, asked: ScheduleRequest, count: number): string[] {
   return Array.from({ length: count }, () => {
     const answer = schedule(fleet, asked);
     if (answer.kind === 'none') return 'none';
     const id = `placed-${fleet.revision}`;
-    commit(fleet, claim(id, answer.host, takenBy(asked, answer)));
+    commit(fleet, claim(id, answer.host, composeClaim(asked, answer)));
     return answer.host;
   });
 }
@@ -51,28 +51,28 @@ describe('fixture F: five hosts, each with less memory than the one before, and 
   });
 
   test('scheduling-2: a port with an address in seg2 goes to h3', () => {
-    expect(chosen(fixtureF(), request({ nics: [nic('n', choice('seg2', { takes: [] }))] }))).toBe('h3');
+    expect(chosenHost(fixtureF(), request({ nics: [nic('n', choice('seg2', { takes: [] }))] }))).toBe('h3');
   });
 
   test('scheduling-4: ports in seg0 and in seg2 go to h5 only', () => {
     const asked = request({ nics: [nic('n', choice('seg0')), nic('n', choice('seg2'))] });
-    expect(chosen(fixtureF(), asked)).toBe('h5');
-    expect(chosen(fixtureF(host('h5', { state: 'draining' })), asked)).toBe('none');
+    expect(chosenHost(fixtureF(), asked)).toBe('h5');
+    expect(chosenHost(fixtureF(host('h5', { state: 'draining' })), asked)).toBe('none');
   });
 
   test('scheduling-5: with h2 excluded an address in seg0 goes to h4', () => {
     const asked = request({ nics: [nic('n', choice('seg0', { takes: [] }))], excludedHosts: ['h2'] });
-    expect(chosen(fixtureF(), asked)).toBe('h4');
+    expect(chosenHost(fixtureF(), asked)).toBe('h4');
   });
 
   test('scheduling-18: an address in a segment that no host reaches fails', () => {
     const asked = request({ nics: [nic('n', choice('seg9', { takes: [] }))] });
-    expect(chosen(fixtureF(...segment('seg9', 'n', 5, 9)), asked)).toBe('none');
+    expect(chosenHost(fixtureF(...segment('seg9', 'n', 5, 9)), asked)).toBe('none');
   });
 
   test('scheduling-28: no more are placed than there are addresses', () => {
     const fleet = newFleet(...segment('s', 'n', 3), host('h1', { physicalNetworks: ['p-s'] }));
-    expect(placed(fleet, request({ nics: [nic('n', choice('s'))] }), 5)).toEqual(['h1', 'h1', 'h1', 'none', 'none']);
+    expect(placeAll(fleet, request({ nics: [nic('n', choice('s'))] }), 5)).toEqual(['h1', 'h1', 'h1', 'none', 'none']);
   });
 
   test('scheduling-35: bandwidth is claimed with the host, on the physical network that leads to the pool', () => {
@@ -83,7 +83,7 @@ describe('fixture F: five hosts, each with less memory than the one before, and 
       host('h2', { physicalNetworks: ['p-s'] }),
     );
     const asked = request({ nics: [{ ...nic('n', choice('s')), minBandwidthKbps: 400 }] });
-    expect(placed(fleet, asked, 3)).toEqual(['h1', 'h1', 'none']);
+    expect(placeAll(fleet, asked, 3)).toEqual(['h1', 'h1', 'none']);
     expect(fleet.get(CLAIM, idOf(CLAIM, 'placed-1'))?.doc.resources).toEqual({ 'bandwidth-kbps:p-s': 400 });
   });
 });
@@ -110,7 +110,7 @@ describe('filters', () => {
     ['too-little-memory', { memoryMiB: 1000 }, { amounts: { vcpus: 1, memoryMiB: 1001, diskGiB: 0 } }],
     ['too-little-disk', { diskGiB: 3 }, { amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 4 } }],
   ])('%s is passed over', (_name, other, asked) => {
-    expect(chosen(two(other), request(asked))).toBe('b');
+    expect(chosenHost(two(other), request(asked))).toBe('b');
   });
 
   test.each<[name: string, other: Parameters<typeof host>[1], asked: Partial<ScheduleRequest>]>([
@@ -123,23 +123,23 @@ describe('filters', () => {
     ],
   ])('%s is found', (_name, other, asked) => {
     const fleet = newFleet(host('a', { ...other, memoryMiB: 4096 }), host('b'));
-    expect(chosen(fleet, request(asked))).toBe('a');
+    expect(chosenHost(fleet, request(asked))).toBe('a');
   });
 
   test('a-ratio-lets-more-be-promised-and-a-decimal-one-to-the-last-unit', () => {
     const fleet = newFleet(host('a', { vcpus: 100, ratios: { vcpus: 1.15, memory: 1, disk: 1 } }));
-    expect(chosen(fleet, request({ amounts: { vcpus: 115, memoryMiB: 1, diskGiB: 0 } }))).toBe('a');
-    expect(chosen(fleet, request({ amounts: { vcpus: 116, memoryMiB: 1, diskGiB: 0 } }))).toBe('none');
+    expect(chosenHost(fleet, request({ amounts: { vcpus: 115, memoryMiB: 1, diskGiB: 0 } }))).toBe('a');
+    expect(chosenHost(fleet, request({ amounts: { vcpus: 116, memoryMiB: 1, diskGiB: 0 } }))).toBe('none');
   });
 
   test('an-instance-cap-fills-hosts-up-to-it', () => {
     const fleet = newFleet(settings({}, { instancesPerHostMax: 2 }), host('a'), host('b'));
-    expect(placed(fleet, request(), 5).sort()).toEqual(['a', 'a', 'b', 'b', 'none']);
+    expect(placeAll(fleet, request(), 5).sort()).toEqual(['a', 'a', 'b', 'b', 'none']);
   });
 
   test('affinity-begins-anywhere-and-stays-there', () => {
     const asked = request({ group: { id: 'g', policy: 'affinity' } });
-    expect(placed(newFleet(host('a', { vcpus: 3 }), host('b', { vcpus: 2 })), asked, 4)).toEqual([
+    expect(placeAll(newFleet(host('a', { vcpus: 3 }), host('b', { vcpus: 2 })), asked, 4)).toEqual([
       'a',
       'a',
       'a',
@@ -150,14 +150,14 @@ describe('filters', () => {
   test('affinity-of-one-member-lets-it-move', () => {
     const fleet = newFleet(host('a'), host('b'), claim('i', 'a', { group: 'g' }));
     const asked = request({ group: { id: 'g', policy: 'affinity', ownHost: 'a' }, excludedHosts: ['a'] });
-    expect(chosen(fleet, asked)).toBe('b');
+    expect(chosenHost(fleet, asked)).toBe('b');
     commit(fleet, claim('j', 'a', { group: 'g' }));
-    expect(chosen(fleet, asked)).toBe('none');
+    expect(chosenHost(fleet, asked)).toBe('none');
   });
 
   test('anti-affinity-takes-each-host-once', () => {
     const asked = request({ group: { id: 'g', policy: 'anti-affinity' } });
-    expect(placed(newFleet(host('a'), host('b')), asked, 3)).toEqual(['a', 'b', 'none']);
+    expect(placeAll(newFleet(host('a'), host('b')), asked, 3)).toEqual(['a', 'b', 'none']);
   });
 
   test('what-a-pool-loses-counts-for-the-same-request-though-another-is-still-the-scarcest', () => {
@@ -165,10 +165,10 @@ describe('filters', () => {
     const hosts = [host('a', { physicalNetworks: ['p-s1'] }), host('b', { physicalNetworks: ['p-s2'] })];
     const fleet = newFleet(...pools, ...hosts);
     const asked = request({ nics: [nic('n', choice('s0'), choice('s1'), choice('s2'), choice('s3'))] });
-    expect(chosen(fleet, asked)).toBe('a');
+    expect(chosenHost(fleet, asked)).toBe('a');
     const addresses = [{ pool: 'segment:s1', version: 4 as const, count: 3 }];
     commit(fleet, claim('i', 'elsewhere', { addresses }));
-    expect(chosen(fleet, asked)).toBe('b');
+    expect(chosenHost(fleet, asked)).toBe('b');
   });
 
   test('nics-that-contend-are-shared-out-so-that-all-find-an-address', () => {
@@ -181,7 +181,7 @@ describe('filters', () => {
     const asked = request({ nics: [nic('n', choice('s0'), choice('s1')), nic('n', choice('s0'))] });
     expect(schedule(fleet, asked)).toMatchObject({ pools: ['segment:s1', 'segment:s0'] });
     const three = request({ nics: [...asked.nics, nic('n', choice('s1'))] });
-    expect(chosen(fleet, three)).toBe('none');
+    expect(chosenHost(fleet, three)).toBe('none');
   });
 
   test('many-equal-nics-are-judged-at-once', () => {
@@ -190,8 +190,8 @@ describe('filters', () => {
     const fleet = newFleet(...many, host('a', { physicalNetworks: networks }));
     const any = nic('n', ...networks.map((_, nth) => choice(`s${nth}`)));
     const asked = (count: number): ScheduleRequest => request({ nics: Array.from({ length: count }, () => any) });
-    expect(chosen(fleet, asked(24))).toBe('a');
-    expect(chosen(fleet, asked(25))).toBe('none');
+    expect(chosenHost(fleet, asked(24))).toBe('a');
+    expect(chosenHost(fleet, asked(25))).toBe('none');
   });
 });
 
@@ -199,7 +199,7 @@ describe('weighers', () => {
   const only = { memory: 0, vcpus: 0, disk: 0, spread: 0, balance: 0, stock: 0, failures: 0, softAffinity: 0 };
 
   test('equal-hosts-are-taken-in-the-order-of-their-ids', () => {
-    expect(chosen(newFleet(host('b'), host('c'), host('a')), request())).toBe('a');
+    expect(chosenHost(newFleet(host('b'), host('c'), host('a')), request())).toBe('a');
   });
 
   test.each<[name: string, weights: Parameters<typeof settings>[0], a: Parameters<typeof host>[1]]>([
@@ -209,21 +209,21 @@ describe('weighers', () => {
     ['memory, negative', { memory: -1 }, { memoryMiB: 10_000 }],
   ])('%s', (_name, weights, better) => {
     const fleet = newFleet(settings({ ...only, ...weights }), host('a'), host('b', better));
-    expect(chosen(fleet, request())).toBe('b');
+    expect(chosenHost(fleet, request())).toBe('b');
   });
 
   test('spread-counts-instances-however-small', () => {
     const tiny = { vcpus: 0, memoryMiB: 0, diskGiB: 0 };
     const fleet = newFleet(settings({ ...only, spread: 1 }), host('a'), host('b'), claim('i', 'a', tiny));
-    expect(chosen(fleet, request())).toBe('b');
+    expect(chosenHost(fleet, request())).toBe('b');
   });
 
   test('recent-failures-put-a-host-last-until-a-build-goes-well', () => {
     const failed = put(BUILD_FAILURES, idOf(BUILD_FAILURES, 'a'), { host: 'a', count: 1, lastAtMs: 0 });
     const fleet = newFleet(host('a', { memoryMiB: 65_536 }), host('b'), failed);
-    expect(chosen(fleet, request())).toBe('b');
+    expect(chosenHost(fleet, request())).toBe('b');
     commit(fleet, { ...failed, doc: null });
-    expect(chosen(fleet, request())).toBe('a');
+    expect(chosenHost(fleet, request())).toBe('a');
   });
 
   test('balance-takes-the-host-that-it-evens-out', () => {
@@ -233,19 +233,19 @@ describe('weighers', () => {
       host('b', { vcpus: 16, memoryMiB: 16_384 }),
       claim('i', 'b', { vcpus: 8, memoryMiB: 0 }),
     );
-    expect(chosen(fleet, request({ amounts: { vcpus: 0, memoryMiB: 8192, diskGiB: 0 } }))).toBe('b');
-    expect(chosen(fleet, request({ amounts: { vcpus: 8, memoryMiB: 0, diskGiB: 0 } }))).toBe('a');
+    expect(chosenHost(fleet, request({ amounts: { vcpus: 0, memoryMiB: 8192, diskGiB: 0 } }))).toBe('b');
+    expect(chosenHost(fleet, request({ amounts: { vcpus: 8, memoryMiB: 0, diskGiB: 0 } }))).toBe('a');
   });
 
   test('stock-takes-the-pool-with-the-most-left', () => {
     const hosts = [host('a', { physicalNetworks: ['p-s0'] }), host('b', { physicalNetworks: ['p-s1'] })];
     const fleet = newFleet(...segment('s0', 'n', 5, 0), ...segment('s1', 'n', 6, 1), ...hosts);
-    expect(chosen(fleet, request({ nics: [nic('n', choice('s0'), choice('s1'))] }))).toBe('b');
+    expect(chosenHost(fleet, request({ nics: [nic('n', choice('s0'), choice('s1'))] }))).toBe('b');
   });
 
   test('soft-groups-gather-or-scatter-as-far-as-there-is-room', () => {
     const soft = (policy: 'soft-affinity' | 'soft-anti-affinity'): string[] =>
-      placed(newFleet(host('a', { vcpus: 2 }), host('b', { vcpus: 2 })), request({ group: { id: 'g', policy } }), 4);
+      placeAll(newFleet(host('a', { vcpus: 2 }), host('b', { vcpus: 2 })), request({ group: { id: 'g', policy } }), 4);
     expect(soft('soft-affinity')).toEqual(['a', 'a', 'b', 'b']);
     expect(soft('soft-anti-affinity')).toEqual(['a', 'b', 'a', 'b']);
   });
@@ -254,13 +254,13 @@ describe('weighers', () => {
     const weights = { ...only, memory: 1, softAffinity: 2 };
     const fleet = newFleet(settings(weights), host('a', { memoryMiB: 65_536 }), host('b'));
     commit(fleet, claim('i', 'a', { group: 'g' }));
-    const ask = askOf(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }));
+    const ask = prepareRequest(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }));
     ask.profile.refresh(Math.floor((ask.index.slotOf('a') ?? 0) / BLOCK), ask.weighing);
     expect(findBest(ask)?.host).toBe('b');
   });
 
   test('the-packing-preset-fills-one-host-before-the-next', () => {
     const fleet = newFleet(settings(PACKING), host('a', { vcpus: 3 }), host('b', { vcpus: 3 }));
-    expect(placed(fleet, request(), 4)).toEqual(['a', 'a', 'a', 'b']);
+    expect(placeAll(fleet, request(), 4)).toEqual(['a', 'a', 'a', 'b']);
   });
 });

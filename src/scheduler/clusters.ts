@@ -17,19 +17,19 @@ export interface Reach {
 }
 
 /** Where a host belongs. */
-export interface Home {
+export interface ClusterKey {
   readonly site: string;
   readonly zone: string;
   /** See `sizeOf`. */
   readonly size: number;
 }
 
-export interface Cluster extends Home {
+export interface Cluster extends ClusterKey {
   /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
   readonly reach: Reach | undefined;
   readonly bays: number[];
   /** The bays with a free slot. */
-  readonly roomy: number[];
+  readonly baysWithSpace: number[];
 }
 
 /** Each cluster may leave a bay half empty; beyond this many, hosts share one. */
@@ -40,7 +40,7 @@ export class Clusters {
   #mixed: Cluster | undefined;
   readonly #reaches = new Map<string, Reach>();
   readonly #freeIds: number[] = [];
-  readonly #ofBay: Cluster[] = [];
+  readonly #clustersByBay: Cluster[] = [];
   /** The bays that no cluster has; the last one given back is taken first. */
   readonly #free: number[] = [];
   /** Which slots are taken, as words, and how many of each bay. */
@@ -59,12 +59,12 @@ export class Clusters {
 
   /** No cluster has a bay with this number or a higher one. */
   get bays(): number {
-    return this.#ofBay.length;
+    return this.#clustersByBay.length;
   }
 
   /** The cluster that has a bay, or had it last. */
-  ofBay(bay: number): Cluster {
-    return this.#ofBay[bay] as Cluster;
+  clusterOfBay(bay: number): Cluster {
+    return this.#clustersByBay[bay] as Cluster;
   }
 
   /** Whether there is a cluster of hosts that have nothing in common. */
@@ -78,38 +78,38 @@ export class Clusters {
     return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, clusters: new Map() };
   }
 
-  take(home: Home, reach: Reach): number {
+  allocateSlot(home: ClusterKey, reach: Reach): number {
     if (reach.hosts === 0) {
       reach.id = this.#freeIds.pop() ?? this.#reaches.size;
       this.#reaches.set(reach.key, reach);
     }
     reach.hosts += 1;
     const cluster = this.#clusterFor(home, reach);
-    const bay = cluster.roomy.at(-1) ?? this.#newBay(cluster);
+    const bay = cluster.baysWithSpace.at(-1) ?? this.#newBay(cluster);
     const slot = this.#freeSlotIn(bay);
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) | (1 << (slot & 31));
     this.#hostsIn[bay] = (this.#hostsIn[bay] as number) + 1;
-    if (this.#hostsIn[bay] === BAY) cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
+    if (this.#hostsIn[bay] === BAY) cluster.baysWithSpace.splice(cluster.baysWithSpace.indexOf(bay), 1);
     return slot;
   }
 
-  give(slot: number, reach: Reach): void {
+  releaseSlot(slot: number, reach: Reach): void {
     reach.hosts -= 1;
     if (reach.hosts === 0) {
       this.#reaches.delete(reach.key);
       this.#freeIds.push(reach.id);
     }
     const bay = Math.floor(slot / BAY);
-    const cluster = this.#ofBay[bay] as Cluster;
-    if (this.#hostsIn[bay] === BAY) cluster.roomy.push(bay);
+    const cluster = this.#clustersByBay[bay] as Cluster;
+    if (this.#hostsIn[bay] === BAY) cluster.baysWithSpace.push(bay);
     this.#hostsIn[bay] = (this.#hostsIn[bay] as number) - 1;
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) & ~(1 << (slot & 31));
     if (this.#hostsIn[bay] > 0) return;
     this.#layout += 1;
     cluster.bays.splice(cluster.bays.indexOf(bay), 1);
-    cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
+    cluster.baysWithSpace.splice(cluster.baysWithSpace.indexOf(bay), 1);
     this.#free.push(bay);
     if (cluster.bays.length > 0) return;
     this.#clusters.splice(this.#clusters.indexOf(cluster), 1);
@@ -117,26 +117,26 @@ export class Clusters {
     if (cluster === this.#mixed) this.#mixed = undefined;
   }
 
-  #clusterFor({ site, zone, size }: Home, reach: Reach): Cluster {
+  #clusterFor({ site, zone, size }: ClusterKey, reach: Reach): Cluster {
     const found = reach.clusters.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
     const mixed = this.#clusters.length >= CLUSTERS_MAX;
     if (mixed && this.#mixed !== undefined) return this.#mixed;
-    const cluster: Cluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], roomy: [] };
+    const cluster: Cluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], baysWithSpace: [] };
     this.#clusters.push(cluster);
     if (mixed) this.#mixed = cluster;
-    else under(under(reach.clusters, site), zone).set(size, cluster);
+    else getOrCreate(getOrCreate(reach.clusters, site), zone).set(size, cluster);
     return cluster;
   }
 
   #newBay(cluster: Cluster): number {
-    const bay = this.#free.pop() ?? this.#ofBay.length;
+    const bay = this.#free.pop() ?? this.#clustersByBay.length;
     this.#layout += 1;
-    this.#ofBay[bay] = cluster;
+    this.#clustersByBay[bay] = cluster;
     this.#hostsIn[bay] = 0;
     while (this.#used.length < (bay + 1) * BAY_WORDS) this.#used.push(0);
     cluster.bays.push(bay);
-    cluster.roomy.push(bay);
+    cluster.baysWithSpace.push(bay);
     return bay;
   }
 
@@ -149,7 +149,7 @@ export class Clusters {
   }
 }
 
-function under<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
+function getOrCreate<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
   let map = maps.get(key);
   if (map === undefined) maps.set(key, (map = new Map<K, V>()));
   return map;

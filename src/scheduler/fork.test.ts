@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { LongTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
 import { CLAIM } from '../network/index.ts';
-import { askOf } from './ask.ts';
+import { prepareRequest } from './ask.ts';
 import { naiveBest } from './naive-fixture.ts';
 import { Dice, randomChange, randomFleet, randomRequest } from './random-fixture.ts';
 import type { ScheduleRequest } from './request.ts';
@@ -13,13 +13,13 @@ import { schedule } from './schedule.ts';
 import { findBest } from './search.ts';
 
 function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
-  const found = findBest(askOf(fleet, asked));
+  const found = findBest(prepareRequest(fleet, asked));
   const best = found === undefined ? undefined : { host: found.host, pools: found.pools, score: found.score };
   expect({ asked, best }).toEqual({ asked, best: naiveBest(fleet, asked) });
 }
 
 /** What plans add: claims, and hosts that leave. */
-function planned(dice: Dice, trial: FleetReader, hosts: number): Change {
+function randomPlanChange(dice: Dice, trial: FleetReader, hosts: number): Change {
   if (dice.chance(20)) {
     const { id, doc } = dice.of([...trial.all(HOST)]);
     return put(HOST, id, { ...doc, state: doc.state === 'removed' ? 'removed' : 'draining' });
@@ -30,13 +30,13 @@ function planned(dice: Dice, trial: FleetReader, hosts: number): Change {
   }
 }
 
-function agree(seed: number, hosts: number): void {
+function expectAgreement(seed: number, hosts: number): void {
   const dice = new Dice(seed);
   const fleet = newFleet();
   randomFleet(dice, fleet, hosts, 'varied');
   const trial = new LongTrial(fleet, [HOST.name, CLAIM.name]);
   for (let step = 0; step < 12; step += 1) {
-    trial.add([planned(dice, trial, hosts)]);
+    trial.add([randomPlanChange(dice, trial, hosts)]);
     expectSame(trial, randomRequest(dice, hosts));
     expectSame(fleet, randomRequest(dice, hosts));
   }
@@ -49,7 +49,7 @@ function agree(seed: number, hosts: number): void {
 
 describe('a fork of the scheduler', () => {
   it('never: answers otherwise than a naive scheduler, nor do those beside it', () => {
-    fc.assert(fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), agree), { numRuns: 60 });
+    fc.assert(fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), expectAgreement), { numRuns: 60 });
   });
 
   test('claims-of-others-are-not-in-it, hosts that come make it outdated', () => {

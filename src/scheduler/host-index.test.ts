@@ -12,12 +12,12 @@ import { claim, commit, host, newFleet, request } from './scheduler-fixture.ts';
 import { schedule } from './schedule.ts';
 
 /** Everything that the index says, by host: where a host has its slot does not matter. */
-function shown(index: HostIndex): unknown {
+function describeIndex(index: HostIndex): unknown {
   const { table } = index;
   const hosts = [...index.slots()].map((slot) => ({
     id: table.ids[slot]!,
     figures: [...table.figures.slice(slot * FIGURES, (slot + 1) * FIGURES)],
-    standing: table.standings[slot],
+    standing: table.availabilities[slot],
     schedulable: table.schedulable.has(slot),
     reach: table.reaches[slot]!.networks,
     old: [3, 4, 5].map((version) => {
@@ -35,12 +35,12 @@ function shown(index: HostIndex): unknown {
   }));
   const groups = ['g1', 'g2'].map((id) => {
     const tally = index.group(id);
-    return [tally?.most, [...(tally?.hosts() ?? [])].sort().map((name) => [name, tally?.at(name)])];
+    return [tally?.most, [...(tally?.hosts() ?? [])].sort().map((name) => [name, tally?.countOn(name)])];
   });
   return { size: index.size, hosts: hosts.sort((one, other) => (one.id < other.id ? -1 : 1)), groups };
 }
 
-function rebuilt(fleet: FleetReader, dice: Dice): HostIndex {
+function rebuildIndex(fleet: FleetReader, dice: Dice): HostIndex {
   const index = new HostIndex();
   const all = [HOST, CLAIM, BUILD_FAILURES].flatMap((kind) =>
     [...fleet.all(kind as typeof HOST)].map((after) => ({ kind: kind.name as string, before: undefined, after })),
@@ -62,7 +62,7 @@ describe('the host index', () => {
   test('is-a-function-of-the-documents-in-whatever-order-they-come', () => {
     const property = fc.property(fc.nat(), (seed) => {
       const { dice, fleet } = worldOf(seed);
-      expect(shown(hostIndexOf(fleet))).toEqual(shown(rebuilt(fleet, dice)));
+      expect(describeIndex(hostIndexOf(fleet))).toEqual(describeIndex(rebuildIndex(fleet, dice)));
     });
     fc.assert(property, { numRuns: 40 });
   });
@@ -70,14 +70,14 @@ describe('the host index', () => {
   test('never: a dropped stage leaves a trace', () => {
     const property = fc.property(fc.nat(), (seed) => {
       const { dice, fleet } = worldOf(seed);
-      const before = shown(hostIndexOf(fleet));
+      const before = describeIndex(hostIndexOf(fleet));
       const stage = new Stage(fleet);
       for (let step = 0; step < 20; step += 1) {
         stage.add([randomChange(dice, stage, 20)]);
         if (dice.chance(30)) schedule(stage, request());
       }
       stage.rollback();
-      expect(shown(hostIndexOf(fleet))).toEqual(before);
+      expect(describeIndex(hostIndexOf(fleet))).toEqual(before);
     });
     fc.assert(property, { numRuns: 40 });
   });

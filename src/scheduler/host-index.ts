@@ -6,11 +6,11 @@ import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
 import { Tags, type Bits } from './bits.ts';
 import { Clusters, sizeOf, type Reach } from './clusters.ts';
-import { HostTable, standingOf } from './host-table.ts';
-import { Ledger, NO_SLOT, type GroupTally, type Taken } from './ledger.ts';
-import type { SortedChoices } from './nic-options.ts';
+import { HostTable, availabilityOf } from './host-table.ts';
+import { UsageLedger, NO_SLOT, type GroupTally, type HostUsage } from './ledger.ts';
+import type { PoolIndexCache } from './nic-options.ts';
 import { Profiles } from './profiles.ts';
-import { WaitingSets } from './waiting-sets.ts';
+import { BoundHeap } from './waiting-sets.ts';
 
 /** What a fork shares with its original: it changes when hosts come, go or are edited. */
 interface Layout {
@@ -39,14 +39,14 @@ export class HostIndex implements Forkable {
   readonly #layoutVersion: number;
   readonly clusters: Clusters;
   /** What searches work with: one ends before the next begins. */
-  readonly sortedChoices: SortedChoices = new WeakMap();
-  readonly waiting = new WaitingSets();
+  readonly poolIndexCache: PoolIndexCache = new WeakMap();
+  readonly heap = new BoundHeap();
   readonly sites: Tags;
   readonly zones: Tags;
   readonly aggregates: Tags;
   readonly traits: Tags;
   #versions = new Tags();
-  #ledger = new Ledger();
+  #ledger = new UsageLedger();
   #size = 0;
 
   constructor(table = new HostTable(), layout = newLayout()) {
@@ -89,7 +89,7 @@ export class HostIndex implements Forkable {
   }
 
   slotOf(host: string): number | undefined {
-    const slot = this.#ledger.of(host)?.slot;
+    const slot = this.#ledger.usageOf(host)?.slot;
     return slot === NO_SLOT ? undefined : slot;
   }
 
@@ -113,13 +113,13 @@ export class HostIndex implements Forkable {
   }
 
   /** What claims and failures take on a host; undefined for nothing. */
-  takenOn(host: string): Readonly<Taken> | undefined {
-    return this.#ledger.of(host);
+  usageOn(host: string): Readonly<HostUsage> | undefined {
+    return this.#ledger.usageOf(host);
   }
 
   #claim(before: Claim | undefined, after: Claim | undefined): void {
     // A claim whose addresses became a port's takes what it took.
-    if (before !== undefined && after !== undefined && takesTheSame(before, after)) return;
+    if (before !== undefined && after !== undefined && isSameUsage(before, after)) return;
     if (before !== undefined) this.#count(before, -1);
     if (after !== undefined) this.#count(after, 1);
   }
@@ -139,7 +139,7 @@ export class HostIndex implements Forkable {
   #host(before: StoredHost | undefined, after: StoredHost | undefined): void {
     const was = before?.doc.state === 'removed' ? undefined : before;
     const is = after?.doc.state === 'removed' ? undefined : after;
-    if (was !== undefined && is !== undefined && staysPut(was.doc, is.doc)) this.#update(was, is);
+    if (was !== undefined && is !== undefined && isInSameCluster(was.doc, is.doc)) this.#update(was, is);
     else {
       if (was !== undefined) this.#remove(was);
       if (is !== undefined) this.#add(is);
@@ -149,45 +149,45 @@ export class HostIndex implements Forkable {
   #add({ id, doc }: StoredHost): void {
     this.#layout.version += 1;
     const reach = this.clusters.reachOf(doc.physicalNetworks);
-    const slot = this.clusters.take({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
+    const slot = this.clusters.allocateSlot({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
     this.#size += 1;
     this.sites.add(doc.site, slot);
     this.zones.add(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.add(aggregate, slot);
     for (const trait of doc.traits) this.traits.add(trait, slot);
     for (const version of versionsOf(doc)) this.#versions.add(version, slot);
-    this.#show(this.#ledger.setSlot(id, slot), id, doc, reach);
+    this.#writeRow(this.#ledger.setSlot(id, slot), id, doc, reach);
   }
 
   #remove({ id, doc }: StoredHost): void {
     this.#layout.version += 1;
-    const taken = this.#ledger.of(id) as Readonly<Taken>;
+    const taken = this.#ledger.usageOf(id) as Readonly<HostUsage>;
     const { slot } = taken;
     this.sites.delete(doc.site, slot);
     this.zones.delete(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
     for (const version of versionsOf(doc)) this.#versions.delete(version, slot);
-    this.clusters.give(slot, this.table.reaches[slot] as Reach);
+    this.clusters.releaseSlot(slot, this.table.reaches[slot] as Reach);
     this.table.remove(slot, taken);
     this.#ledger.setSlot(id, NO_SLOT);
     this.#size -= 1;
   }
 
   #update({ id, doc: was }: StoredHost, { doc: is }: StoredHost): void {
-    const taken = this.#ledger.of(id) as Readonly<Taken>;
+    const taken = this.#ledger.usageOf(id) as Readonly<HostUsage>;
     const { slot } = taken;
     // A document that was changed elsewhere keeps its lists.
     if (was.aggregates !== is.aggregates || was.traits !== is.traits) {
       this.#layout.version += 1;
-      replace(this.aggregates, slot, was.aggregates, is.aggregates);
-      replace(this.traits, slot, was.traits, is.traits);
+      replaceTags(this.aggregates, slot, was.aggregates, is.aggregates);
+      replaceTags(this.traits, slot, was.traits, is.traits);
     }
-    replace(this.#versions, slot, versionsOf(was), versionsOf(is));
-    this.#show(taken, id, is, this.table.reaches[slot] as Reach);
+    replaceTags(this.#versions, slot, versionsOf(was), versionsOf(is));
+    this.#writeRow(taken, id, is, this.table.reaches[slot] as Reach);
   }
 
-  #show(taken: Readonly<Taken>, id: string, doc: Host, reach: Reach): void {
+  #writeRow(taken: Readonly<HostUsage>, id: string, doc: Host, reach: Reach): void {
     const { slot } = taken;
     this.table.put(slot, { id, doc, reach });
     for (const resource in doc.resources) this.table.countResource(slot, resource, taken);
@@ -209,7 +209,7 @@ export function hostIndexOf(fleet: FleetReader): HostIndex {
 }
 
 /** How many members of a server group each host has; undefined when it has none. Costs O(1). */
-export function groupTallyOf(fleet: FleetReader, group: string): Pick<GroupTally, 'at' | 'size'> | undefined {
+export function groupTallyOf(fleet: FleetReader, group: string): Pick<GroupTally, 'countOn' | 'size'> | undefined {
   return hostIndexOf(fleet).group(group);
 }
 
@@ -218,7 +218,7 @@ function sizeOfHost({ capacity: { memoryMiB, vcpus, ratios } }: Host): number {
 }
 
 /** Whether a host keeps its cluster. */
-function staysPut(was: Host, is: Host): boolean {
+function isInSameCluster(was: Host, is: Host): boolean {
   if (was.site !== is.site || was.zone !== is.zone) return false;
   if (was.capacity !== is.capacity && sizeOfHost(was) !== sizeOfHost(is)) return false;
   const [before, after] = [was.physicalNetworks, is.physicalNetworks];
@@ -227,15 +227,15 @@ function staysPut(was: Host, is: Host): boolean {
 
 /** A host that takes nothing has none: those that are joining have not said theirs, and would be in the way of all others. */
 function versionsOf(host: Host): readonly string[] {
-  return standingOf(host) === 'schedulable' ? [String(host.serviceVersion)] : [];
+  return availabilityOf(host) === 'schedulable' ? [String(host.serviceVersion)] : [];
 }
 
-function replace(tags: Tags, slot: number, was: readonly string[], is: readonly string[]): void {
+function replaceTags(tags: Tags, slot: number, was: readonly string[], is: readonly string[]): void {
   for (const tag of was) if (!is.includes(tag)) tags.delete(tag, slot);
   for (const tag of is) if (!was.includes(tag)) tags.add(tag, slot);
 }
 
-function takesTheSame(was: Claim, is: Claim): boolean {
+function isSameUsage(was: Claim, is: Claim): boolean {
   if (was.host !== is.host || was.group !== is.group) return false;
   if (was.vcpus !== is.vcpus || was.memoryMiB !== is.memoryMiB || was.diskGiB !== is.diskGiB) return false;
   const [before, after] = [was.resources ?? {}, is.resources ?? {}];

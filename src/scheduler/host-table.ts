@@ -4,7 +4,7 @@ import { findExclusion, type Host } from '../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Claim } from '../network/index.ts';
-import type { Taken } from './ledger.ts';
+import type { HostUsage } from './ledger.ts';
 
 /** The places of the figures within a host's row. */
 export const MEMORY = 0;
@@ -15,7 +15,7 @@ export const FAILURES = 4;
 export const FIGURES = 5;
 
 /** Why a host takes nothing new; the first that applies. */
-export const STANDINGS = [
+export const AVAILABILITIES = [
   'schedulable',
   'forced-down',
   'disabled',
@@ -26,9 +26,9 @@ export const STANDINGS = [
   'leaving',
   'recovering',
 ] as const;
-export type Standing = (typeof STANDINGS)[number];
+export type Availability = (typeof AVAILABILITIES)[number];
 
-export function standingOf(host: Host): Standing {
+export function availabilityOf(host: Host): Availability {
   const { state, connection, disabled, forcedDown, quarantined } = host;
   if (forcedDown !== undefined) return 'forced-down';
   if (disabled !== undefined) return 'disabled';
@@ -40,11 +40,11 @@ export function standingOf(host: Host): Standing {
 }
 
 /** So that 100 times 1.15 is 115: the product of a decimal ratio may be a hair below the whole number that it stands for. */
-const HAIR = 2 ** -51;
+const ROUNDING_TOLERANCE = 2 ** -51;
 
 /** How much of a total may be promised at a ratio, in whole units. */
-export function promised(total: number, ratio: number): number {
-  return Math.floor(total * ratio * (1 + HAIR));
+export function allocatable(total: number, ratio: number): number {
+  return Math.floor(total * ratio * (1 + ROUNDING_TOLERANCE));
 }
 
 /** What is left of one further resource class, in pages that exist only where some host has it. */
@@ -77,8 +77,8 @@ export class HostTable {
   /** FIGURES a slot. Memory, vcpus and disk are what is left of them; less than 0 when a host's capacity was lowered. */
   figures = new Float64Array(0);
   /** One over the memory and the vcpus that may be promised: what shares of a host are worked out with. */
-  perWhole = new Float64Array(0);
-  standings = new Uint8Array(0);
+  inverseTotals = new Float64Array(0);
+  availabilities = new Uint8Array(0);
   schedulable = new Bits();
   /** Grow whenever anything of a block changes, or of a bay. */
   blockVersions = new Uint32Array(0);
@@ -98,8 +98,8 @@ export class HostTable {
     copy.hosts = this.hosts.slice();
     copy.reaches = this.reaches.slice();
     copy.figures = this.figures.slice();
-    copy.perWhole = this.perWhole.slice();
-    copy.standings = this.standings.slice();
+    copy.inverseTotals = this.inverseTotals.slice();
+    copy.availabilities = this.availabilities.slice();
     copy.schedulable = this.schedulable.copy();
     copy.blockVersions = this.blockVersions.slice();
     copy.bayVersions = this.bayVersions.slice();
@@ -139,10 +139,10 @@ export class HostTable {
     this.hosts[slot] = host.doc;
     this.reaches[slot] = host.reach;
     const { capacity } = host.doc;
-    this.perWhole[slot * 2] = share(promised(capacity.memoryMiB, capacity.ratios.memory));
-    this.perWhole[slot * 2 + 1] = share(promised(capacity.vcpus, capacity.ratios.vcpus));
-    const standing = standingOf(host.doc);
-    this.standings[slot] = STANDINGS.indexOf(standing);
+    this.inverseTotals[slot * 2] = inverse(allocatable(capacity.memoryMiB, capacity.ratios.memory));
+    this.inverseTotals[slot * 2 + 1] = inverse(allocatable(capacity.vcpus, capacity.ratios.vcpus));
+    const standing = availabilityOf(host.doc);
+    this.availabilities[slot] = AVAILABILITIES.indexOf(standing);
     if (standing === 'schedulable') this.schedulable.add(slot);
     else this.schedulable.delete(slot);
   }
@@ -178,26 +178,26 @@ export class HostTable {
   }
 
   /** Works out what a host has left. */
-  count(slot: number, taken: Readonly<Taken>): void {
+  count(slot: number, taken: Readonly<HostUsage>): void {
     const host = this.hosts[slot] as Host;
     const { memoryMiB, vcpus, diskGiB, ratios } = host.capacity;
     const at = slot * FIGURES;
-    this.figures[at + MEMORY] = promised(memoryMiB, ratios.memory) - taken.memoryMiB;
-    this.figures[at + VCPUS] = promised(vcpus, ratios.vcpus) - taken.vcpus;
-    this.figures[at + DISK] = promised(diskGiB, ratios.disk) - taken.diskGiB;
+    this.figures[at + MEMORY] = allocatable(memoryMiB, ratios.memory) - taken.memoryMiB;
+    this.figures[at + VCPUS] = allocatable(vcpus, ratios.vcpus) - taken.vcpus;
+    this.figures[at + DISK] = allocatable(diskGiB, ratios.disk) - taken.diskGiB;
     this.figures[at + INSTANCES] = taken.instances;
     this.figures[at + FAILURES] = taken.failures;
     this.#touch(slot);
   }
 
   /** Works out what a host has left of one further resource class. */
-  countResource(slot: number, resource: string, taken: Readonly<Taken>): void {
+  countResource(slot: number, resource: string, taken: Readonly<HostUsage>): void {
     const total = this.hosts[slot]?.resources?.[resource] ?? 0;
     this.column(resource).set(slot, total - (taken.resources?.get(resource) ?? 0));
   }
 
   /** Empties a slot. */
-  remove(slot: number, taken: Readonly<Taken>): void {
+  remove(slot: number, taken: Readonly<HostUsage>): void {
     this.#clearResources(slot);
     for (const resource of taken.resources?.keys() ?? []) this.column(resource).set(slot, 0);
     this.ids[slot] = '';
@@ -222,7 +222,7 @@ export class HostTable {
   }
 
   /** The blocks that changed since this was last asked. */
-  takeChanged(): readonly number[] {
+  takeChangedBlocks(): readonly number[] {
     const changed = this.#changed;
     for (const block of changed) this.#isChanged[block] = 0;
     this.#changed = [];
@@ -239,22 +239,22 @@ export class HostTable {
       this.hosts.push(undefined);
       this.reaches.push(undefined);
     }
-    this.figures = grown(this.figures, new Float64Array(blocks * BLOCK * FIGURES));
-    this.perWhole = grown(this.perWhole, new Float64Array(blocks * BLOCK * 2));
-    this.standings = grown(this.standings, new Uint8Array(blocks * BLOCK));
-    this.blockVersions = grown(this.blockVersions, new Uint32Array(blocks));
-    this.bayVersions = grown(this.bayVersions, new Uint32Array(bays));
-    this.#isChanged = grown(this.#isChanged, new Uint8Array(blocks));
-    this.#isOutOfOrder = grown(this.#isOutOfOrder, new Uint8Array(bays));
-    this.#ends = grown(this.#ends, new Uint32Array(bays));
+    this.figures = copyInto(this.figures, new Float64Array(blocks * BLOCK * FIGURES));
+    this.inverseTotals = copyInto(this.inverseTotals, new Float64Array(blocks * BLOCK * 2));
+    this.availabilities = copyInto(this.availabilities, new Uint8Array(blocks * BLOCK));
+    this.blockVersions = copyInto(this.blockVersions, new Uint32Array(blocks));
+    this.bayVersions = copyInto(this.bayVersions, new Uint32Array(bays));
+    this.#isChanged = copyInto(this.#isChanged, new Uint8Array(blocks));
+    this.#isOutOfOrder = copyInto(this.#isOutOfOrder, new Uint8Array(bays));
+    this.#ends = copyInto(this.#ends, new Uint32Array(bays));
   }
 }
 
-function share(whole: number): number {
+function inverse(whole: number): number {
   return whole > 0 ? 1 / whole : 0;
 }
 
-function grown<A extends Float64Array | Uint8Array | Uint32Array>(from: A, to: A): A {
+function copyInto<A extends Float64Array | Uint8Array | Uint32Array>(from: A, to: A): A {
   to.set(from);
   return to;
 }

@@ -3,7 +3,7 @@
 import type { Claim } from '../network/index.ts';
 
 /** Everything that claims and failures say of one host, and where the host is. */
-export interface Taken {
+export interface HostUsage {
   vcpus: number;
   memoryMiB: number;
   diskGiB: number;
@@ -44,7 +44,7 @@ export class GroupTally {
     return this.#hosts.size;
   }
 
-  at(host: string): number {
+  countOn(host: string): number {
     return this.#hosts.get(host) ?? 0;
   }
 
@@ -53,7 +53,7 @@ export class GroupTally {
   }
 
   change(host: string, by: 1 | -1): void {
-    const was = this.at(host);
+    const was = this.countOn(host);
     const is = was + by;
     this.#count(was, -1);
     this.#count(is, 1);
@@ -71,15 +71,15 @@ export class GroupTally {
   }
 }
 
-export class Ledger {
-  readonly #byHost = new Map<string, Taken>();
+export class UsageLedger {
+  readonly #byHost = new Map<string, HostUsage>();
   readonly #groups = new Map<string, GroupTally>();
   /** Of a copy: the groups that it has not changed are as those it was copied from. */
-  #original: Ledger | undefined;
+  #original: UsageLedger | undefined;
 
   /** What is taken on hosts is copied, groups only when they change: there may be as many as instances. */
-  copy(): Ledger {
-    const copy = new Ledger();
+  copy(): UsageLedger {
+    const copy = new UsageLedger();
     for (const [host, taken] of this.#byHost) {
       const resources = taken.resources === undefined ? undefined : new Map(taken.resources);
       copy.#byHost.set(host, { ...taken, resources });
@@ -88,12 +88,12 @@ export class Ledger {
     return copy;
   }
 
-  of(host: string): Readonly<Taken> | undefined {
+  usageOf(host: string): Readonly<HostUsage> | undefined {
     return this.#byHost.get(host);
   }
 
   /** Who has a slot, claims or failures. */
-  all(): Iterable<Readonly<Taken>> {
+  all(): Iterable<Readonly<HostUsage>> {
     return this.#byHost.values();
   }
 
@@ -104,7 +104,7 @@ export class Ledger {
   }
 
   /** Counts a claim in, or out again; answers what is taken on its host then. */
-  count(claim: Claim, by: 1 | -1): Readonly<Taken> {
+  count(claim: Claim, by: 1 | -1): Readonly<HostUsage> {
     const taken = this.#entry(claim.host);
     taken.vcpus += by * claim.vcpus;
     taken.memoryMiB += by * claim.memoryMiB;
@@ -126,36 +126,36 @@ export class Ledger {
     if (tally.size === 0 && this.#original === undefined) this.#groups.delete(group);
   }
 
-  setFailures(host: string, failures: number): Readonly<Taken> {
+  setFailures(host: string, failures: number): Readonly<HostUsage> {
     const taken = this.#entry(host);
     taken.failures = failures;
     this.#forgetEmpty(host, taken);
     return taken;
   }
 
-  setSlot(host: string, slot: number): Readonly<Taken> {
+  setSlot(host: string, slot: number): Readonly<HostUsage> {
     const taken = this.#entry(host);
     taken.slot = slot;
     this.#forgetEmpty(host, taken);
     return taken;
   }
 
-  #entry(host: string): Taken {
+  #entry(host: string): HostUsage {
     let taken = this.#byHost.get(host);
-    if (taken === undefined) this.#byHost.set(host, (taken = nothing()));
+    if (taken === undefined) this.#byHost.set(host, (taken = noUsage()));
     return taken;
   }
 
-  #forgetEmpty(host: string, { instances, failures, slot }: Taken): void {
+  #forgetEmpty(host: string, { instances, failures, slot }: HostUsage): void {
     if (instances === 0 && failures === 0 && slot === NO_SLOT) this.#byHost.delete(host);
   }
 }
 
-function nothing(): Taken {
+function noUsage(): HostUsage {
   return { vcpus: 0, memoryMiB: 0, diskGiB: 0, instances: 0, failures: 0, resources: undefined, slot: NO_SLOT };
 }
 
-function countResources(taken: Taken, resources: NonNullable<Claim['resources']>, by: 1 | -1): void {
+function countResources(taken: HostUsage, resources: NonNullable<Claim['resources']>, by: 1 | -1): void {
   const sums = (taken.resources ??= new Map<string, number>());
   for (const [name, amount] of Object.entries(resources)) {
     const sum = (sums.get(name) ?? 0) + by * amount;

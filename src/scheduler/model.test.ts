@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, type Change, type Fleet } from '../fleet/index.ts';
-import { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
-import { groupsKept, schedulerModel } from './model.ts';
+import { BUILD_FAILURES, recordBuildFailure, clearBuildFailures } from './build-failures.ts';
+import { antiAffinityInvariant, schedulerModel } from './model.ts';
 import { choice, claim, commit, host, newFleet, nic, request } from './scheduler-fixture.ts';
-import { takenBy } from './schedule.ts';
+import { composeClaim } from './schedule.ts';
 import { SCHEDULER } from './settings.ts';
 
 function brokenBy(fleet: Fleet, ...changes: readonly Change[]): string[] {
   const applied = fleet.apply(fleet.revision + 1, changes);
-  const policies = groupsKept((_fleet, group) => (group === 'apart' ? 'anti-affinity' : 'affinity'));
+  const policies = antiAffinityInvariant((_fleet, group) => (group === 'apart' ? 'anti-affinity' : 'affinity'));
   return [...(schedulerModel.invariants ?? []), policies].flatMap(({ name, check }) =>
     check(fleet, applied).map((sentence) => `${name}: ${sentence}`),
   );
@@ -55,13 +55,13 @@ describe('failed builds', () => {
   test('are-counted-while-they-are-recent-and-forgotten-after-a-good-one', () => {
     const fleet = newFleet();
     const failures = (): unknown => fleet.get(BUILD_FAILURES, idOf(BUILD_FAILURES, 'a'))?.doc;
-    expect(buildWentWell(fleet, 'a')).toEqual([]);
-    commit(fleet, ...buildFailed(fleet, 'a', 1000));
-    commit(fleet, ...buildFailed(fleet, 'a', 2000));
+    expect(clearBuildFailures(fleet, 'a')).toEqual([]);
+    commit(fleet, ...recordBuildFailure(fleet, 'a', 1000));
+    commit(fleet, ...recordBuildFailure(fleet, 'a', 2000));
     expect(failures()).toEqual({ host: 'a', count: 2, lastAtMs: 2000 });
-    commit(fleet, ...buildFailed(fleet, 'a', 2000 + 3_600_000));
+    commit(fleet, ...recordBuildFailure(fleet, 'a', 2000 + 3_600_000));
     expect(failures()).toEqual({ host: 'a', count: 1, lastAtMs: 3_602_000 });
-    commit(fleet, ...buildWentWell(fleet, 'a'));
+    commit(fleet, ...clearBuildFailures(fleet, 'a'));
     expect(failures()).toBeUndefined();
   });
 
@@ -85,7 +85,7 @@ describe('what a claim takes', () => {
       ],
     });
     const pools = ['segment:s0', 'segment:s0', 'segment:s1', 'network:m'] as const;
-    expect(takenBy(asked, { host: 'a', pools })).toEqual({
+    expect(composeClaim(asked, { host: 'a', pools })).toEqual({
       host: 'a',
       vcpus: 2,
       memoryMiB: 512,

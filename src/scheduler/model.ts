@@ -4,7 +4,7 @@ import { findExclusion, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { HOST_INDEX, hostIndexOf } from './host-index.ts';
-import { promised } from './host-table.ts';
+import { allocatable } from './host-table.ts';
 import type { GroupPolicy } from './request.ts';
 
 type Amount = 'vcpus' | 'memoryMiB' | 'diskGiB';
@@ -28,14 +28,14 @@ function hostsOf(changes: readonly ClaimChange[]): Set<string> {
   return new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((claim) => claim?.host ?? [])));
 }
 
-function sumOn(fleet: FleetReader, host: string, amountOf: (claim: Claim) => number): number {
+function sumClaims(fleet: FleetReader, host: string, amountOf: (claim: Claim) => number): number {
   let sum = 0;
   for (const { doc } of fleet.find(CLAIMS_BY_HOST, host)) sum += amountOf(doc);
   return sum;
 }
 
 /** How much more a commit takes of a host than was taken before. */
-function moreOn(changes: readonly ClaimChange[], host: string, amountOf: (claim: Claim) => number): number {
+function increaseOn(changes: readonly ClaimChange[], host: string, amountOf: (claim: Claim) => number): number {
   let more = 0;
   for (const { before, after } of changes) {
     if (after?.host === host) more += amountOf(after);
@@ -45,7 +45,7 @@ function moreOn(changes: readonly ClaimChange[], host: string, amountOf: (claim:
 }
 
 /** A host whose capacity was lowered under its claims is not oversold by that; taking still more of it is. */
-const neverOversold: Invariant = {
+const neverOvercommitted: Invariant = {
   name: 'never: more is claimed of a host than it has to promise',
   check: (fleet, changed) => {
     const changes = claimChanges(changed);
@@ -55,13 +55,13 @@ const neverOversold: Invariant = {
       const { capacity, resources = {} } = host;
       const { ratios } = capacity;
       const has: Readonly<Record<Amount, number>> = {
-        vcpus: promised(capacity.vcpus, ratios.vcpus),
-        memoryMiB: promised(capacity.memoryMiB, ratios.memory),
-        diskGiB: promised(capacity.diskGiB, ratios.disk),
+        vcpus: allocatable(capacity.vcpus, ratios.vcpus),
+        memoryMiB: allocatable(capacity.memoryMiB, ratios.memory),
+        diskGiB: allocatable(capacity.diskGiB, ratios.disk),
       };
       const broken = (what: string, total: number, amountOf: (claim: Claim) => number): string[] => {
-        if (moreOn(changes, id, amountOf) <= 0) return [];
-        const claimed = sumOn(fleet, id, amountOf);
+        if (increaseOn(changes, id, amountOf) <= 0) return [];
+        const claimed = sumClaims(fleet, id, amountOf);
         return claimed <= total ? [] : [`host ${id}: ${claimed} of ${total} ${what}`];
       };
       const further = new Set(changes.flatMap(({ after }) => Object.keys(after?.resources ?? {})));
@@ -74,7 +74,7 @@ const neverOversold: Invariant = {
 };
 
 /** A claim that a move had there already, or that stands, is not taken anew. */
-const notWhereItFails: Invariant = {
+const neverOnExcludingHost: Invariant = {
   name: 'never: a claim is taken on a host that is degraded in a way that excludes new instances',
   check: (fleet, changed) => {
     const changes = claimChanges(changed);
@@ -88,21 +88,23 @@ const notWhereItFails: Invariant = {
   },
 };
 
-const indexIsTrue: Invariant = {
+const indexMatchesClaims: Invariant = {
   name: 'never: the host index counts otherwise than the claims',
   check: (fleet, changed) => {
     const index = hostIndexOf(fleet);
     return [...hostsOf(claimChanges(changed))].flatMap((id) => {
-      const taken = index.takenOn(id);
-      const wrong = AMOUNTS.filter((name) => (taken?.[name] ?? 0) !== sumOn(fleet, id, (claim) => claim[name]));
-      const instances = (taken?.instances ?? 0) === sumOn(fleet, id, () => 1) ? [] : ['instances'];
+      const taken = index.usageOn(id);
+      const wrong = AMOUNTS.filter((name) => (taken?.[name] ?? 0) !== sumClaims(fleet, id, (claim) => claim[name]));
+      const instances = (taken?.instances ?? 0) === sumClaims(fleet, id, () => 1) ? [] : ['instances'];
       return [...wrong, ...instances].map((name) => `host ${id}: ${name}`);
     });
   },
 };
 
 /** For the room that knows the groups: no new claim puts a second member of an anti-affinity group on a host. */
-export function groupsKept(policyOf: (fleet: FleetReader, group: string) => GroupPolicy | undefined): Invariant {
+export function antiAffinityInvariant(
+  policyOf: (fleet: FleetReader, group: string) => GroupPolicy | undefined,
+): Invariant {
   return {
     name: 'never: two members of an anti-affinity group are put on one host',
     check: (fleet, changed) =>
@@ -110,7 +112,7 @@ export function groupsKept(policyOf: (fleet: FleetReader, group: string) => Grou
         const group = after?.group;
         if (after === undefined || group === undefined || after.host === before?.host) return [];
         if (policyOf(fleet, group) !== 'anti-affinity') return [];
-        const others = sumOn(fleet, after.host, (claim) =>
+        const others = sumClaims(fleet, after.host, (claim) =>
           claim.group === group && claim.instance !== after.instance ? 1 : 0,
         );
         return others === 0 ? [] : [`host ${after.host}: instance ${after.instance} of group ${group} is the second`];
@@ -121,5 +123,5 @@ export function groupsKept(policyOf: (fleet: FleetReader, group: string) => Grou
 export const schedulerModel: Model = {
   kinds: [BUILD_FAILURES],
   projections: [HOST_INDEX],
-  invariants: [neverOversold, notWhereItFails, indexIsTrue],
+  invariants: [neverOvercommitted, neverOnExcludingHost, indexMatchesClaims],
 };

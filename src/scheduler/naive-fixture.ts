@@ -13,7 +13,7 @@ export interface NaiveAnswer {
   readonly score: number;
 }
 
-interface Seen {
+interface HostSnapshot {
   readonly id: string;
   readonly doc: Host;
   readonly claims: readonly Claim[];
@@ -23,14 +23,14 @@ interface Seen {
 
 export function naiveBest(fleet: FleetReader, request: ScheduleRequest): NaiveAnswer | undefined {
   const { weights, instancesPerHostMax } = valueOf(fleet, SCHEDULER);
-  const all = seenIn(fleet);
+  const all = snapshotHosts(fleet);
   const tally = tallyOf(fleet, request);
   const schedulable = all.filter(({ doc }) => isSchedulable(doc));
   const ends = endsOf(schedulable);
   const answers = schedulable.flatMap((seen): NaiveAnswer[] => {
-    if (!passes(seen, request) || !groupAllows(seen, request, tally)) return [];
+    if (!isFitting(seen, request) || !isAllowedByGroup(seen, request, tally)) return [];
     if (instancesPerHostMax > 0 && seen.claims.length >= instancesPerHostMax) return [];
-    const place = placeOn(fleet, seen, request, weights);
+    const place = findNicPlacement(fleet, seen, request, weights);
     if (place === undefined) return [];
     const score = scoreOf(seen, ends, request, weights) + place.term + groupTerm(seen, tally, request, weights);
     return [{ host: seen.id, pools: place.pools, score }];
@@ -42,7 +42,7 @@ const listOf = <K extends string, D extends AnyDoc>(fleet: FleetReader, kind: Ki
   ...fleet.all(kind),
 ];
 
-function seenIn(fleet: FleetReader): Seen[] {
+function snapshotHosts(fleet: FleetReader): HostSnapshot[] {
   const claims = Map.groupBy(
     listOf(fleet, CLAIM).map(({ doc }) => doc),
     ({ host }) => host,
@@ -74,12 +74,12 @@ function isSchedulable({ state, connection, disabled, forcedDown, degraded }: Ho
   return state === 'active' && isUp && degraded === undefined;
 }
 
-function left({ doc, claims }: Seen, resource: string): number {
+function leftOf({ doc, claims }: HostSnapshot, resource: string): number {
   const taken = claims.reduce((sum, one) => sum + (one.resources?.[resource] ?? 0), 0);
   return (doc.resources?.[resource] ?? 0) - taken;
 }
 
-function passes(seen: Seen, request: ScheduleRequest): boolean {
+function isFitting(seen: HostSnapshot, request: ScheduleRequest): boolean {
   const { id, doc, figures } = seen;
   const { amounts, site, zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
   const { memoryMiB, vcpus, diskGiB, resources = {} } = amounts;
@@ -93,7 +93,7 @@ function passes(seen: Seen, request: ScheduleRequest): boolean {
     requiredTraits.every((one) => doc.traits.includes(one)) &&
     !forbiddenTraits.some((one) => doc.traits.includes(one)) &&
     [memoryMiB, vcpus, diskGiB].every((asked, at) => asked <= (figures[at] ?? 0)) &&
-    Object.entries(resources).every(([name, asked]) => asked <= left(seen, name))
+    Object.entries(resources).every(([name, asked]) => asked <= leftOf(seen, name))
   );
 }
 
@@ -107,36 +107,38 @@ function tallyOf(fleet: FleetReader, { group }: ScheduleRequest): ReadonlyMap<st
 type Tally = ReadonlyMap<string, number>;
 
 /** Members on a host, without the one that leaves it. */
-function others(host: string, tally: Tally, { group }: ScheduleRequest): number {
+function otherMembers(host: string, tally: Tally, { group }: ScheduleRequest): number {
   const members = tally.get(host) ?? 0;
   return members > 0 && group?.ownHost === host ? members - 1 : members;
 }
 
-function groupAllows({ id }: Seen, request: ScheduleRequest, tally: Tally): boolean {
-  if (request.group?.policy === 'anti-affinity') return others(id, tally, request) === 0;
+function isAllowedByGroup({ id }: HostSnapshot, request: ScheduleRequest, tally: Tally): boolean {
+  if (request.group?.policy === 'anti-affinity') return otherMembers(id, tally, request) === 0;
   if (request.group?.policy !== 'affinity') return true;
-  return others(id, tally, request) > 0 || [...tally.keys()].every((host) => others(host, tally, request) === 0);
+  return (
+    otherMembers(id, tally, request) > 0 || [...tally.keys()].every((host) => otherMembers(host, tally, request) === 0)
+  );
 }
 
-function groupTerm({ id }: Seen, tally: Tally, request: ScheduleRequest, weights: Weights): number {
+function groupTerm({ id }: HostSnapshot, tally: Tally, request: ScheduleRequest, weights: Weights): number {
   const { policy = 'affinity' } = request.group ?? {};
   if (!policy.startsWith('soft') || tally.size === 0) return 0;
   const sign = policy === 'soft-affinity' ? 1 : -1;
   const most = Math.max(...tally.values());
-  return Math.floor((sign * weights.softAffinity * 2 ** 30 * others(id, tally, request)) / most + 0.5);
+  return Math.floor((sign * weights.softAffinity * 2 ** 30 * otherMembers(id, tally, request)) / most + 0.5);
 }
 
 /** The least and the most of each figure. */
 type Ends = readonly (readonly [low: number, high: number])[];
 
-function endsOf(among: readonly Seen[]): Ends {
+function endsOf(among: readonly HostSnapshot[]): Ends {
   return [0, 1, 2, 3, 4].map((at) => {
     const values = among.map(({ figures }) => figures[at] ?? 0);
     return [Math.min(...values), Math.max(...values)];
   });
 }
 
-function scoreOf({ doc, figures }: Seen, ends: Ends, request: ScheduleRequest, weights: Weights): number {
+function scoreOf({ doc, figures }: HostSnapshot, ends: Ends, request: ScheduleRequest, weights: Weights): number {
   const multipliers = [weights.memory, weights.vcpus, weights.disk, -weights.spread, -weights.failures];
   let sum = 0;
   for (const [at, [low, high]] of ends.entries()) {
@@ -163,7 +165,12 @@ interface NaivePlace {
   readonly term: number;
 }
 
-function placeOn(fleet: FleetReader, seen: Seen, request: ScheduleRequest, weights: Weights): NaivePlace | undefined {
+function findNicPlacement(
+  fleet: FleetReader,
+  seen: HostSnapshot,
+  request: ScheduleRequest,
+  weights: Weights,
+): NaivePlace | undefined {
   const stock = stockOf(fleet);
   const leftIn = ({ pool, takes }: PoolChoice): number =>
     Math.min(...takes.map((version) => Number(stock.free(pool, version))));
@@ -202,21 +209,26 @@ function* assignments(choices: readonly (readonly PoolChoice[])[]): Iterable<rea
   else for (const one of first) for (const further of assignments(rest)) yield [one, ...further];
 }
 
-function isServed(fleet: FleetReader, seen: Seen, { nics }: ScheduleRequest, chosen: readonly PoolChoice[]): boolean {
+function isServed(
+  fleet: FleetReader,
+  seen: HostSnapshot,
+  { nics }: ScheduleRequest,
+  chosen: readonly PoolChoice[],
+): boolean {
   const stock = stockOf(fleet);
   const asked = new Map<string, { readonly has: number; wants: number }>();
   const want = (key: string, has: number, amount: number): void => {
     asked.set(key, { has, wants: (asked.get(key)?.wants ?? 0) + amount });
   };
   for (const { pciRequest } of nics) {
-    if (pciRequest !== undefined) want(`pci:${pciRequest}`, left(seen, `pci:${pciRequest}`), 1);
+    if (pciRequest !== undefined) want(`pci:${pciRequest}`, leftOf(seen, `pci:${pciRequest}`), 1);
   }
   for (const [at, { pool, takes, physicalNetwork }] of chosen.entries()) {
     for (const version of takes) want(`${pool}|${version}`, Number(stock.free(pool, version)), 1);
     const kbps = nics[at]?.minBandwidthKbps;
     if (kbps === undefined) continue;
     const resource = bandwidthClass(physicalNetwork);
-    want(resource, left(seen, resource), kbps);
+    want(resource, leftOf(seen, resource), kbps);
   }
   return [...asked.values()].every(({ has, wants }) => wants <= has);
 }

@@ -1,31 +1,31 @@
 // The pools that a NIC may go to, with what is left in each, by the physical networks that lead to them. Which pools there are
 // changes seldom and is worked out once; what is left is read for each request.
-import type { LiveStock, NicNeed, PoolChoice, PoolKey, Stock } from '../network/index.ts';
+import type { PoolCounters, NicRequirements, PoolChoice, PoolKey, Stock } from '../network/index.ts';
 import { BayTerms } from './bay-terms.ts';
 import type { Reach } from './clusters.ts';
-import type { Place } from './places.ts';
+import type { NicPlacement } from './places.ts';
 
 /** The choices of a NIC, sorted by how they are reached. They are named by their place in the list. */
-interface Sorted {
+interface PoolIndex {
   readonly stock: Stock;
   readonly everywhere: readonly number[];
   readonly byNetwork: ReadonlyMap<string, readonly number[]>;
   /** By the number of a reach: the choices that its hosts have. */
-  readonly reached: Reached[];
+  readonly reached: ReachChoices[];
   /** By choice, one for each version that is taken. */
-  readonly stocks: readonly (readonly LiveStock[])[];
+  readonly stocks: readonly (readonly PoolCounters[])[];
   /** As it is when nothing is excluded. One request ends before the next begins. */
-  readonly levels: Levels;
+  readonly levels: StockLevels;
 }
 
 /** The number of a reach that is gone may be another's. */
-interface Reached {
+interface ReachChoices {
   readonly reach: Reach;
   readonly choices: readonly number[];
 }
 
 /** What is left in the pools, and the places that follow from it. */
-interface Levels {
+interface StockLevels {
   /** By choice: Infinity where nothing is taken, -Infinity where the pool is excluded. */
   readonly lefts: Float64Array;
   /** Of the scarcest pool and of the richest. */
@@ -37,37 +37,37 @@ interface Levels {
    * By choice: the place of a request with one NIC, if it was asked for since anything of this changed. A placement
    * changes what is left in one pool: most places are what they were for the request before.
    */
-  readonly places: (Place | undefined)[];
+  readonly places: (NicPlacement | undefined)[];
   /** The same by bay. */
   readonly bays: BayTerms;
 }
 
 /** By the list of choices: NICs on one network have the same list, request after request. */
-export type SortedChoices = WeakMap<readonly PoolChoice[], Sorted>;
+export type PoolIndexCache = WeakMap<readonly PoolChoice[], PoolIndex>;
 
 const NONE: readonly number[] = [];
 
 /** What the pools of all NICs of a request are looked at with. */
-export interface PlacesAsk {
+export interface PlacementContext {
   readonly stock: Stock;
-  readonly sorted: SortedChoices;
+  readonly sorted: PoolIndexCache;
   readonly excluded: ReadonlySet<PoolKey>;
   /** The multiplier of the stock weigher. Below 0 a NIC prefers the pool with the least left. */
   readonly weight: number;
 }
 
 export class NicOptions {
-  readonly need: NicNeed;
-  readonly #sorted: Sorted;
+  readonly requirements: NicRequirements;
+  readonly #poolIndex: PoolIndex;
   readonly #prefersMost: boolean;
-  readonly #levels: Levels;
+  readonly #levels: StockLevels;
   readonly #lefts: Float64Array;
 
-  constructor(need: NicNeed, { stock, sorted, excluded, weight }: PlacesAsk) {
-    this.need = need;
+  constructor(need: NicRequirements, { stock, sorted, excluded, weight }: PlacementContext) {
+    this.requirements = need;
     this.#prefersMost = weight >= 0;
-    this.#sorted = sortedOnce(need.choices, stock, sorted);
-    this.#levels = excluded.size === 0 ? this.#sorted.levels : newLevels(need.choices.length);
+    this.#poolIndex = indexChoices(need.choices, stock, sorted);
+    this.#levels = excluded.size === 0 ? this.#poolIndex.levels : newLevels(need.choices.length);
     this.#lefts = this.#levels.lefts;
     this.#read(excluded, weight);
   }
@@ -75,16 +75,16 @@ export class NicOptions {
   /** Reads what is left, and forgets the places that are no longer true. */
   #read(excluded: ReadonlySet<PoolKey>, weight: number): void {
     const levels = this.#levels;
-    const { stocks } = this.#sorted;
+    const { stocks } = this.#poolIndex;
     let low = Infinity;
     let high = -Infinity;
     for (let at = 0; at < stocks.length; at += 1) {
       const isOut = excluded.size > 0 && excluded.has(this.choice(at).pool);
-      const left = isOut ? -Infinity : leftIn(stocks[at] as readonly LiveStock[]);
+      const left = isOut ? -Infinity : scarcestStock(stocks[at] as readonly PoolCounters[]);
       if (left !== this.#lefts[at]) {
         this.#lefts[at] = left;
         levels.places[at] = undefined;
-        levels.bays.choiceChanged(at);
+        levels.bays.markChoiceChanged(at);
       }
       if (left === Infinity || left === -Infinity) continue;
       if (left < low) low = left;
@@ -95,11 +95,11 @@ export class NicOptions {
     levels.high = high;
     levels.weight = weight;
     levels.places.fill(undefined);
-    levels.bays.allChanged();
+    levels.bays.markAllChanged();
   }
 
   choice(at: number): PoolChoice {
-    return this.need.choices[at] as PoolChoice;
+    return this.requirements.choices[at] as PoolChoice;
   }
 
   /** The least that the pool has left of any version that the NIC takes. */
@@ -109,8 +109,8 @@ export class NicOptions {
 
   /** What the pool has left of the nth version that the NIC takes there. */
   leftOf(at: number, nth: number): number {
-    const stock = this.#sorted.stocks[at]?.[nth];
-    return stock?.left ?? 0;
+    const stock = this.#poolIndex.stocks[at]?.[nth];
+    return stock?.freeCount ?? 0;
   }
 
   /** Where the least lies between the scarcest and the richest pool that the NIC may go to, 0..1. */
@@ -122,7 +122,7 @@ export class NicOptions {
 
   /** The choice that it prefers on hosts with this reach, of those with something left; -1 for none. */
   best(reach: Reach): number {
-    const choices = reachedFrom(this.#sorted, reach);
+    const choices = reachedChoices(this.#poolIndex, reach);
     let best = -1;
     for (let nth = 0; nth < choices.length; nth += 1) {
       const at = choices[nth] as number;
@@ -132,29 +132,29 @@ export class NicOptions {
   }
 
   /** By choice: the places of requests with this NIC alone, as far as they are known. Who works one out puts it there. */
-  get placesAlone(): (Place | undefined)[] {
+  get singleNicPlacements(): (NicPlacement | undefined)[] {
     return this.#levels.places;
   }
 
   /** By bay: what such requests get for their place. */
-  get baysAlone(): BayTerms {
+  get singleNicTerms(): BayTerms {
     return this.#levels.bays;
   }
 
   /** The choices on hosts with this reach, in no order. */
-  reached(reach: Reach): readonly number[] {
-    return reachedFrom(this.#sorted, reach);
+  choicesWithin(reach: Reach): readonly number[] {
+    return reachedChoices(this.#poolIndex, reach);
   }
 
   /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
-  reachable(reach: Reach): number[] {
-    const found = reachedFrom(this.#sorted, reach);
+  preferredChoices(reach: Reach): number[] {
+    const found = reachedChoices(this.#poolIndex, reach);
     return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
   }
 
   /** Whether hosts with this reach reach it at all, excluded pools counted. */
-  isReached(reach: Reach): boolean {
-    return reachedFrom(this.#sorted, reach).length > 0;
+  isReachable(reach: Reach): boolean {
+    return reachedChoices(this.#poolIndex, reach).length > 0;
   }
 
   #compare(one: number, other: number): number {
@@ -165,25 +165,25 @@ export class NicOptions {
   }
 
   /** Whether the two may be exchanged. */
-  isLike({ need }: NicOptions): boolean {
-    if (need.minBandwidthKbps !== this.need.minBandwidthKbps) return false;
-    const [mine, its] = [this.need.choices, need.choices];
+  isInterchangeable({ requirements }: NicOptions): boolean {
+    if (requirements.minBandwidthKbps !== this.requirements.minBandwidthKbps) return false;
+    const [mine, its] = [this.requirements.choices, requirements.choices];
     if (mine === its) return true;
-    return mine.length === its.length && mine.every(({ pool, takes }, at) => sameChoice(its[at], pool, takes));
+    return mine.length === its.length && mine.every(({ pool, takes }, at) => isSameChoice(its[at], pool, takes));
   }
 }
 
-function sameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolChoice['takes']): boolean {
+function isSameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolChoice['takes']): boolean {
   return choice?.pool === pool && String(choice.takes) === String(takes);
 }
 
-function reachedFrom(sorted: Sorted, reach: Reach): readonly number[] {
+function reachedChoices(sorted: PoolIndex, reach: Reach): readonly number[] {
   const known = sorted.reached[reach.id];
-  return known?.reach === reach ? known.choices : reachedAnew(sorted, reach);
+  return known?.reach === reach ? known.choices : collectReachedChoices(sorted, reach);
 }
 
 /** Apart from the look-up: a function with a closure in it makes room for what it holds whether or not it comes to that. */
-function reachedAnew({ everywhere, byNetwork, reached }: Sorted, reach: Reach): readonly number[] {
+function collectReachedChoices({ everywhere, byNetwork, reached }: PoolIndex, reach: Reach): readonly number[] {
   const choices = [...everywhere, ...reach.networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
   // Filled up: a list with holes in it would be kept as a dictionary.
   while (reached.length <= reach.id) reached.push({ reach, choices });
@@ -191,18 +191,18 @@ function reachedAnew({ everywhere, byNetwork, reached }: Sorted, reach: Reach): 
   return choices;
 }
 
-function newLevels(choices: number): Levels {
+function newLevels(choices: number): StockLevels {
   const places = Array.from({ length: choices }, () => undefined);
   return { lefts: new Float64Array(choices), low: 0, high: 0, weight: 0, places, bays: new BayTerms() };
 }
 
-function leftIn(stocks: readonly LiveStock[]): number {
+function scarcestStock(stocks: readonly PoolCounters[]): number {
   let left = Infinity;
-  for (const stock of stocks) if (stock.left < left) left = stock.left;
+  for (const stock of stocks) if (stock.freeCount < left) left = stock.freeCount;
   return left;
 }
 
-function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: SortedChoices): Sorted {
+function indexChoices(choices: readonly PoolChoice[], stock: Stock, sorted: PoolIndexCache): PoolIndex {
   const known = sorted.get(choices);
   if (known?.stock === stock) return known;
   const everywhere: number[] = [];
@@ -212,8 +212,8 @@ function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: Sorted
     if (shelf !== undefined) shelf.push(at);
     else byNetwork.set(physicalNetwork as string, [at]);
   }
-  const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.live(pool, version)));
-  const made: Sorted = { stock, everywhere, byNetwork, reached: [], stocks, levels: newLevels(choices.length) };
+  const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.countersOf(pool, version)));
+  const made: PoolIndex = { stock, everywhere, byNetwork, reached: [], stocks, levels: newLevels(choices.length) };
   sorted.set(choices, made);
   return made;
 }

@@ -1,65 +1,65 @@
 // Where the NICs of a request can go: on a host that reaches certain physical networks, some assignment of the NICs to pools
 // that the stock of addresses can serve. All hosts with the same reach have the same answer, so it is found once for each.
-import type { NicNeed, PoolKey } from '../network/index.ts';
+import type { NicRequirements, PoolKey } from '../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
-import type { BayTermsAsk } from './bay-terms.ts';
+import type { BayTermSource } from './bay-terms.ts';
 import type { Cluster, Clusters, Reach } from './clusters.ts';
-import { NicOptions, type PlacesAsk } from './nic-options.ts';
+import { NicOptions, type PlacementContext } from './nic-options.ts';
 import { SCORE_UNIT } from './weighing.ts';
 
 /** The pools of a request's NICs on some host, and what they add to the host's score, in score units. */
-export interface Place {
+export interface NicPlacement {
   readonly pools: readonly PoolKey[];
   readonly term: number;
 }
 
 /** Of a request without NICs. */
-const NOWHERE: Place = { pools: [], term: 0 };
+const WITHOUT_NICS: NicPlacement = { pools: [], term: 0 };
 
 /** Stands for none in a list of places. */
-const NO_PLACE: Place = { pools: [], term: -Infinity };
+const NO_PLACEMENT: NicPlacement = { pools: [], term: -Infinity };
 
 const NO_CHOICES: readonly number[] = [];
 
 const UNLIMITED: Bandwidth = () => Infinity;
 
-export class Places implements BayTermsAsk {
+export class NicPlacements implements BayTermSource {
   readonly nics: readonly NicOptions[];
   /** Whether a host's bandwidth counts: then each host is a case of its own. */
   readonly needsBandwidth: boolean;
   /** No place adds more. */
   readonly termMax: number;
   readonly #weight: number;
-  readonly #contend: boolean;
+  readonly #canContend: boolean;
   /** The NIC of a request with one. */
-  readonly #alone: NicOptions | undefined;
+  readonly #singleNic: NicOptions | undefined;
   /** By the number of the reach. */
-  readonly #byReach: (Place | undefined)[] = [];
+  readonly #byReach: (NicPlacement | undefined)[] = [];
 
-  constructor(nics: readonly NicNeed[], ask: PlacesAsk) {
+  constructor(nics: readonly NicRequirements[], ask: PlacementContext) {
     this.#weight = ask.weight / SCORE_UNIT;
     this.nics = nics.map((need) => new NicOptions(need, ask));
     this.needsBandwidth = nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined);
     this.termMax = Math.ceil(Math.max(0, this.#weight));
-    this.#contend = this.needsBandwidth || contend(nics);
-    this.#alone = this.#contend || nics.length > 1 ? undefined : this.nics[0];
+    this.#canContend = this.needsBandwidth || canContend(nics);
+    this.#singleNic = this.#canContend || nics.length > 1 ? undefined : this.nics[0];
   }
 
   /** The place on hosts with this reach, as far as it is not a matter of their bandwidth. */
-  of(reach: Reach): Place | undefined {
-    if (this.nics.length === 0) return NOWHERE;
-    if (this.#alone !== undefined) {
-      const at = this.#alone.best(reach);
-      return at === -1 ? undefined : (this.#alone.placesAlone[at] ??= this.#place([at]));
+  placementFor(reach: Reach): NicPlacement | undefined {
+    if (this.nics.length === 0) return WITHOUT_NICS;
+    if (this.#singleNic !== undefined) {
+      const at = this.#singleNic.best(reach);
+      return at === -1 ? undefined : (this.#singleNic.singleNicPlacements[at] ??= this.#place([at]));
     }
     let place = this.#byReach[reach.id];
-    if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
-    return place === NO_PLACE ? undefined : place;
+    if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACEMENT;
+    return place === NO_PLACEMENT ? undefined : place;
   }
 
   /** By bay: no place on one of its hosts adds more; -Infinity where there is none. Good until the next request. */
   termsOfBays(clusters: Clusters): Float64Array {
-    if (this.#alone !== undefined) return this.#alone.baysAlone.now(clusters, this);
+    if (this.#singleNic !== undefined) return this.#singleNic.singleNicTerms.compute(clusters, this);
     const terms = new Float64Array(clusters.bays).fill(-Infinity);
     for (const cluster of clusters.all()) {
       const term = this.#termIn(cluster);
@@ -73,28 +73,28 @@ export class Places implements BayTermsAsk {
   }
 
   termOn(reach: Reach): number {
-    const place = this.of(reach);
+    const place = this.placementFor(reach);
     if (place === undefined) return -Infinity;
     return this.needsBandwidth ? this.termMax : place.term;
   }
 
   choicesOn(reach: Reach): readonly number[] {
-    return this.#alone?.reached(reach) ?? NO_CHOICES;
+    return this.#singleNic?.choicesWithin(reach) ?? NO_CHOICES;
   }
 
   /** The place that all hosts of a bay share; undefined where each has its own. */
-  sharedIn({ reach }: Cluster): Place | undefined {
-    return reach === undefined || this.needsBandwidth ? undefined : this.of(reach);
+  sharedPlacement({ reach }: Cluster): NicPlacement | undefined {
+    return reach === undefined || this.needsBandwidth ? undefined : this.placementFor(reach);
   }
 
   /** The place on one host. */
-  at(reach: Reach, bandwidth: Bandwidth): Place | undefined {
-    const place = this.of(reach);
+  placementOn(reach: Reach, bandwidth: Bandwidth): NicPlacement | undefined {
+    const place = this.placementFor(reach);
     return place === undefined || !this.needsBandwidth ? place : this.#find(reach, bandwidth);
   }
 
-  #find(reach: Reach, bandwidth: Bandwidth): Place | undefined {
-    if (this.#contend) {
+  #find(reach: Reach, bandwidth: Bandwidth): NicPlacement | undefined {
+    if (this.#canContend) {
       const found = new Assignment(this.nics, bandwidth).find(reach);
       return found === undefined ? undefined : this.#place(found);
     }
@@ -107,7 +107,7 @@ export class Places implements BayTermsAsk {
     return this.#place(chosen);
   }
 
-  #place(chosen: readonly number[]): Place {
+  #place(chosen: readonly number[]): NicPlacement {
     const pools = chosen.map((at, nic) => (this.nics[nic] as NicOptions).choice(at).pool);
     let shares = 0;
     let taking = 0;
@@ -123,7 +123,7 @@ export class Places implements BayTermsAsk {
 }
 
 /** Whether two NICs may want addresses of one pool. */
-function contend(nics: readonly NicNeed[]): boolean {
+function canContend(nics: readonly NicRequirements[]): boolean {
   if (nics.length < 2) return false;
   const wanted = new Set<PoolKey>();
   for (const { choices } of nics) {

@@ -5,10 +5,10 @@ import { hostIndexOf, type HostIndex } from './host-index.ts';
 import { FIGURES, type HostTable } from './host-table.ts';
 import { Profile } from './profile.ts';
 import { Dice } from './random-fixture.ts';
-import { NOTHING_WANTED, type Rows, type Wanted } from './rows.ts';
+import { NO_REQUIREMENTS, type ScoreRows, type RequiredResources } from './rows.ts';
 import { claim, host, newFleet } from './scheduler-fixture.ts';
 import { SPREADING } from './settings.ts';
-import { UNWEIGHED, weighingOf, type Weighing } from './weighing.ts';
+import { UNWEIGHED, computeWeighing, type Weighing } from './weighing.ts';
 
 const HOSTS = 150;
 
@@ -30,7 +30,7 @@ function anyWeighing(dice: Dice, balance: number): Weighing {
   const weights = { memory: any(), vcpus: any(), disk: any(), spread: any(), failures: any(), balance };
   const low = Float64Array.from({ length: FIGURES }, () => dice.below(4));
   const high = low.map((value) => value + dice.of([0, 1, 7, 30, 1000]));
-  return weighingOf(UNWEIGHED, { ...SPREADING, ...weights }, { low, high });
+  return computeWeighing(UNWEIGHED, { ...SPREADING, ...weights }, { low, high });
 }
 
 interface Best {
@@ -49,11 +49,16 @@ function bestIn(profile: Profile, table: HostTable, weighing: Weighing, [from, t
   return best;
 }
 
-function expectTrue(rows: Rows, set: number, weighing: Weighing, best: Best & { readonly table: HostTable }): void {
+function expectTrue(
+  rows: ScoreRows,
+  set: number,
+  weighing: Weighing,
+  best: Best & { readonly table: HostTable },
+): void {
   const { table, ...wanted } = best;
   const bound = rows.bound(set, weighing);
   expect(bound).toBeGreaterThanOrEqual(best.score);
-  expect(rows.box(set, weighing, NOTHING_WANTED)).toBeGreaterThanOrEqual(best.score);
+  expect(rows.boxBound(set, weighing, NO_REQUIREMENTS)).toBeGreaterThanOrEqual(best.score);
   if (best.score === -Infinity || !rows.isExact(set, weighing)) return;
   expect({ score: bound, host: table.ids[rows.leader(set)] }).toEqual(wanted);
 }
@@ -63,7 +68,12 @@ describe('a row', () => {
     const property = fc.property(fc.nat(), (seed) => {
       const dice = new Dice(seed);
       const { table } = someHosts(dice);
-      const wanted: Wanted = { ...NOTHING_WANTED, memoryMiB: dice.of([0, 14, 15, 16]), vcpus: 1, diskGiB: 0 };
+      const wanted: RequiredResources = {
+        ...NO_REQUIREMENTS,
+        memoryMiB: dice.of([0, 14, 15, 16]),
+        vcpus: 1,
+        diskGiB: 0,
+      };
       const profile = new Profile(table, wanted);
       const balance = dice.of([0, 0, 3]);
       for (let round = 0; round < 12; round += 1) {
@@ -73,7 +83,7 @@ describe('a row', () => {
           const best = bestIn(profile, table, weighing, [block * BLOCK, (block + 1) * BLOCK]);
           expectTrue(profile.blocks, block, weighing, { ...best, table });
         }
-        expect(profile.hasRow(0, weighing)).toBe(true);
+        expect(profile.ensureRow(0, weighing)).toBe(true);
         const best = bestIn(profile, table, weighing, [0, BAY_BLOCKS * BLOCK]);
         expectTrue(profile.bays, 0, weighing, { ...best, table });
       }

@@ -4,9 +4,9 @@ import { BAY_BLOCKS } from './bits.ts';
 import { FIGURES, type HostTable } from './host-table.ts';
 import { Profile } from './profile.ts';
 import type { Amounts } from './request.ts';
-import { NOTHING_WANTED, type Rows, type Wanted } from './rows.ts';
+import { NO_REQUIREMENTS, type ScoreRows, type RequiredResources } from './rows.ts';
 import type { SchedulerSettings, Weights } from './settings.ts';
-import { UNWEIGHED, weighingOf, type Extremes, type Weighing } from './weighing.ts';
+import { UNWEIGHED, computeWeighing, type Extremes, type Weighing } from './weighing.ts';
 
 /** About 200 KB each at 10^5 hosts. One that is forgotten costs a look at the blocks that seem good enough. */
 const PROFILES_MAX = 48;
@@ -29,18 +29,18 @@ export class Profiles {
 
   constructor(table: HostTable) {
     this.#table = table;
-    this.#all = new Profile(table, NOTHING_WANTED);
+    this.#all = new Profile(table, NO_REQUIREMENTS);
   }
 
   /** The weighing over the fleet as it is now. Costs a look at the blocks that changed. */
   weighing(weights: Weights): Weighing {
-    const changed = this.#table.takeChanged();
+    const changed = this.#table.takeChangedBlocks();
     if (changed.length === 0 && weights === this.#weights) return this.#weighing;
     let isOther = weights !== this.#weights;
-    for (const block of changed) if (this.#look(block)) isOther = true;
+    for (const block of changed) if (this.#refreshExtremes(block)) isOther = true;
     this.#weights = weights;
-    if (isOther) this.#weighing = weighingOf(this.#weighing, weights, this.#extremes);
-    this.#all.tidy(this.#weighing);
+    if (isOther) this.#weighing = computeWeighing(this.#weighing, weights, this.#extremes);
+    this.#all.refreshSome(this.#weighing);
     return this.#weighing;
   }
 
@@ -48,7 +48,7 @@ export class Profiles {
    * Looks at a block that changed, and at all bays only for an extreme that its bay had and has no more. True when an
    * extreme is another then.
    */
-  #look(block: number): boolean {
+  #refreshExtremes(block: number): boolean {
     const { low, high } = this.#extremes;
     const { bays } = this.#all;
     const bay = Math.floor(block / BAY_BLOCKS);
@@ -59,7 +59,7 @@ export class Profiles {
       highs[figure] = bays.high(bay, figure);
     }
     this.#all.refresh(block, this.#weighing);
-    this.#all.hasRow(bay, this.#weighing);
+    this.#all.ensureRow(bay, this.#weighing);
     let isOther = false;
     for (let figure = 0; figure < FIGURES; figure += 1) {
       const least = bays.low(bay, figure);
@@ -75,12 +75,12 @@ export class Profiles {
     return isOther;
   }
 
-  of(amounts: Amounts, { instancesPerHostMax }: SchedulerSettings): AmountsProfile {
+  profileFor(amounts: Amounts, { instancesPerHostMax }: SchedulerSettings): AmountsProfile {
     const instancesMax = instancesPerHostMax === 0 ? Infinity : instancesPerHostMax;
-    if (this.#last?.isOf(amounts, instancesMax) === true) return this.#last;
+    if (this.#last?.isFor(amounts, instancesMax) === true) return this.#last;
     const key = keyOf(amounts, instancesMax);
     const found =
-      this.#byAmounts.get(key) ?? new AmountsProfile(this.#table, this.#all, this.#wanted(amounts, instancesMax));
+      this.#byAmounts.get(key) ?? new AmountsProfile(this.#table, this.#all, this.#requiredOf(amounts, instancesMax));
     this.#last = found;
     // The one that was not asked for longest stands first.
     this.#byAmounts.delete(key);
@@ -94,7 +94,7 @@ export class Profiles {
     return found;
   }
 
-  #wanted({ memoryMiB, vcpus, diskGiB, resources = {} }: Amounts, instancesMax: number): Wanted {
+  #requiredOf({ memoryMiB, vcpus, diskGiB, resources = {} }: Amounts, instancesMax: number): RequiredResources {
     return {
       memoryMiB,
       vcpus,
@@ -108,44 +108,45 @@ export class Profiles {
 /** A profile for some amounts, with the one of all hosts to fall back upon where a row is not fresh. */
 export class AmountsProfile extends Profile {
   readonly #all: Profile;
-  /** By bay: what `upperOfBay` answered, and the version of the bay that it is of, plus one; 0 for none. */
-  #uppers = new Float64Array(0);
+  /** By bay: what `upperBoundOfBay` answered, and the version of the bay that it is of, plus one; 0 for none. */
+  #upperBounds = new Float64Array(0);
   #versions = new Uint32Array(0);
   /** What they were worked out under. */
   #weighing: Weighing | undefined;
-  #tidiedRows = 0;
+  #refreshedRows = 0;
 
-  constructor(table: HostTable, all: Profile, wanted: Wanted) {
+  constructor(table: HostTable, all: Profile, wanted: RequiredResources) {
     super(table, wanted);
     this.#all = all;
   }
 
   /** Whether it is for these amounts: for who asks for the same as the request before. Those with resources are looked up. */
-  isOf({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): boolean {
-    const { wanted } = this;
-    if (resources !== undefined || wanted.resources.length > 0 || instancesMax !== wanted.instancesMax) return false;
-    return memoryMiB === wanted.memoryMiB && vcpus === wanted.vcpus && diskGiB === wanted.diskGiB;
+  isFor({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): boolean {
+    const { required } = this;
+    if (resources !== undefined || required.resources.length > 0 || instancesMax !== required.instancesMax)
+      return false;
+    return memoryMiB === required.memoryMiB && vcpus === required.vcpus && diskGiB === required.diskGiB;
   }
 
   /**
    * By bay: no host of it on which the amounts fit has a higher score. Good until the next change. A placement changes one
    * bay: only those that changed since this was last asked are looked at.
    */
-  uppersOfBays(weighing: Weighing): Float64Array {
+  upperBoundsOfBays(weighing: Weighing): Float64Array {
     const { bayVersions } = this.table;
     if (this.#versions.length < bayVersions.length) {
-      this.#uppers = new Float64Array(bayVersions.length);
+      this.#upperBounds = new Float64Array(bayVersions.length);
       this.#versions = new Uint32Array(bayVersions.length);
-    } else if (weighing !== this.#weighing || this.#all.tidiedRows !== this.#tidiedRows) this.#versions.fill(0);
+    } else if (weighing !== this.#weighing || this.#all.refreshedRows !== this.#refreshedRows) this.#versions.fill(0);
     this.#weighing = weighing;
-    this.#tidiedRows = this.#all.tidiedRows;
+    this.#refreshedRows = this.#all.refreshedRows;
     for (let bay = 0; bay < bayVersions.length; bay += 1) {
       const version = (bayVersions[bay] as number) + 1;
       if (this.#versions[bay] === version) continue;
-      this.#uppers[bay] = this.#upperOfBay(bay, weighing);
+      this.#upperBounds[bay] = this.#upperBoundOfBay(bay, weighing);
       this.#versions[bay] = version;
     }
-    return this.#uppers;
+    return this.#upperBounds;
   }
 
   override refresh(block: number, weighing: Weighing): void {
@@ -156,39 +157,39 @@ export class AmountsProfile extends Profile {
   }
 
   /** No host of the bay on which the amounts fit has a higher score, whether or not its row is fresh. */
-  #upperOfBay(bay: number, weighing: Weighing): number {
+  #upperBoundOfBay(bay: number, weighing: Weighing): number {
     if (this.bays.isSettled(bay, weighing)) return this.bays.top(bay);
-    if (this.#leads(this.#all.bays, bay, weighing)) return this.#all.bays.top(bay);
-    if (this.hasRow(bay, weighing)) return this.bays.bound(bay, weighing);
-    this.#all.hasRow(bay, weighing);
-    return this.#fallBack(this.#all.bays, bay, weighing);
+    if (this.#isLeaderFitting(this.#all.bays, bay, weighing)) return this.#all.bays.top(bay);
+    if (this.ensureRow(bay, weighing)) return this.bays.bound(bay, weighing);
+    this.#all.ensureRow(bay, weighing);
+    return this.#fallbackBound(this.#all.bays, bay, weighing);
   }
 
-  upperOfBlock(block: number, weighing: Weighing): number {
+  upperBoundOfBlock(block: number, weighing: Weighing): number {
     if (this.blocks.isSettled(block, weighing)) return this.blocks.top(block);
-    if (this.#leads(this.#all.blocks, block, weighing)) return this.#all.blocks.top(block);
+    if (this.#isLeaderFitting(this.#all.blocks, block, weighing)) return this.#all.blocks.top(block);
     if (this.blocks.isFresh(block)) return this.blocks.bound(block, weighing);
-    return this.#fallBack(this.#all.blocks, block, weighing);
+    return this.#fallbackBound(this.#all.blocks, block, weighing);
   }
 
   /** The slot of the best host of a block, of several the one with the lowest id; -1 when that takes a look at them. */
   leaderOfBlock(block: number, weighing: Weighing): number {
     if (this.blocks.isExact(block, weighing)) return this.blocks.leader(block);
-    return this.#leads(this.#all.blocks, block, weighing) ? this.#all.blocks.leader(block) : -1;
+    return this.#isLeaderFitting(this.#all.blocks, block, weighing) ? this.#all.blocks.leader(block) : -1;
   }
 
   /**
    * Whether the best of all hosts of a set is known and has room for the amounts: then it is the best of those that have,
    * and its score is theirs. Not where balance counts, which is a matter of the amounts.
    */
-  #leads(all: Rows, set: number, weighing: Weighing): boolean {
+  #isLeaderFitting(all: ScoreRows, set: number, weighing: Weighing): boolean {
     return weighing.balance === 0 && all.isExact(set, weighing) && this.fits(all.leader(set));
   }
 
-  #fallBack(all: Rows, set: number, weighing: Weighing): number {
-    if (!all.mayFit(set, this.wanted)) return -Infinity;
+  #fallbackBound(all: ScoreRows, set: number, weighing: Weighing): number {
+    if (!all.canFit(set, this.required)) return -Infinity;
     // How well balanced hosts are before the placement says nothing of how they are after it.
-    return weighing.balance === 0 ? all.bound(set, weighing) : all.box(set, weighing, this.wanted);
+    return weighing.balance === 0 ? all.bound(set, weighing) : all.boxBound(set, weighing, this.required);
   }
 
   /** No host of the bay that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
@@ -203,7 +204,7 @@ export class AmountsProfile extends Profile {
   }
 }
 
-function earliest(all: Rows, set: number, weighing: Weighing, bound: number): number | undefined {
+function earliest(all: ScoreRows, set: number, weighing: Weighing, bound: number): number | undefined {
   const told = weighing.balance === 0 && all.isExact(set, weighing);
   return told && all.bound(set, weighing) === bound ? all.leader(set) : undefined;
 }

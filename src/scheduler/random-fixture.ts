@@ -2,7 +2,7 @@
 // empty and limits often met exactly.
 import { idOf, put, remove, type Change, type Fleet, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
-import { CLAIM, type NicNeed } from '../network/index.ts';
+import { CLAIM, type NicRequirements } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { GROUP_POLICIES, type Amounts, type ScheduleRequest } from './request.ts';
 import { choice, claim, host, segment, settings } from './scheduler-fixture.ts';
@@ -85,7 +85,7 @@ const FLAVORS: readonly Amounts[] = [
   { vcpus: 1, memoryMiB: 1024, diskGiB: 0, resources: { gpus: 1 } },
 ];
 
-function randomNic(dice: Dice): NicNeed {
+function randomNic(dice: Dice): NicRequirements {
   const kbps = {
     ...(dice.chance(20) && { minBandwidthKbps: 400 }),
     ...(dice.chance(10) && { pciRequest: 'vf' }),
@@ -132,7 +132,7 @@ export function randomChange(dice: Dice, fleet: FleetReader, hosts: number): Cha
     case 1:
       return dice.chance(30) ? remove(HOST, idOf(HOST, id)) : randomHost(dice, nth);
     case 2:
-      return edited(fleet, id, dice) ?? randomHost(dice, nth);
+      return editHost(fleet, id, dice) ?? randomHost(dice, nth);
     case 3:
       return put(BUILD_FAILURES, idOf(BUILD_FAILURES, id), { host: id, count: 1 + dice.below(3), lastAtMs: 0 });
     case 4:
@@ -147,7 +147,7 @@ export function randomChange(dice: Dice, fleet: FleetReader, hosts: number): Cha
   }
 }
 
-function edited(fleet: FleetReader, id: string, dice: Dice): Change | undefined {
+function editHost(fleet: FleetReader, id: string, dice: Dice): Change | undefined {
   const stored = fleet.get(HOST, idOf(HOST, id));
   if (stored === undefined) return undefined;
   const edits: Partial<Host>[] = [

@@ -3,7 +3,7 @@ import type { ReportStage, ScheduleReport } from './request.ts';
 
 type Facts = NonNullable<ReportStage['facts']>;
 
-const STANDING_WORDS: Readonly<Record<string, string>> = {
+const AVAILABILITY_WORDS: Readonly<Record<string, string>> = {
   'forced-down': 'forced down',
   disabled: 'disabled',
   'not-up': 'not up',
@@ -14,12 +14,12 @@ const STANDING_WORDS: Readonly<Record<string, string>> = {
   recovering: 'recovering',
 };
 
-const short = (what: string, unit: string) => (facts: Facts) =>
+const shortageWords = (what: string, unit: string) => (facts: Facts) =>
   `${what} left: ${facts['asked']}${unit} asked, ${facts['most']}${unit} at most`;
 
 /** What is said of the hosts that a cause stopped. */
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
-  'host-not-available': ({ standing = '' }) => STANDING_WORDS[standing] ?? 'not available',
+  'host-not-available': ({ standing = '' }) => AVAILABILITY_WORDS[standing] ?? 'not available',
   'host-too-old': ({ needs }) => `with an agent that is too old: service version ${needs} is needed`,
   'host-excluded': (facts) => `excluded${exclusionWords(facts)}`,
   'wrong-site': ({ site }) => `not in site ${site}`,
@@ -27,10 +27,10 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'not-in-aggregate': ({ aggregate }) => `not in aggregate ${aggregate}`,
   'trait-missing': ({ trait }) => `without trait ${trait}`,
   'trait-forbidden': ({ trait }) => `with the forbidden trait ${trait}`,
-  'vcpus-short': short('too few vcpus', ''),
-  'memory-short': short('too little memory', ' MiB'),
-  'disk-short': short('too little disk', ' GiB'),
-  'resource-short': (facts) => short(`too little of ${facts['resource']}`, '')(facts),
+  'vcpus-short': shortageWords('too few vcpus', ''),
+  'memory-short': shortageWords('too little memory', ' MiB'),
+  'disk-short': shortageWords('too little disk', ' GiB'),
+  'resource-short': (facts) => shortageWords(`too little of ${facts['resource']}`, '')(facts),
   'bandwidth-short': ({ network, asked }) => `too little bandwidth for network ${network}: ${asked} kbit/s asked`,
   'affinity-broken': ({ group }) => `without a member of group ${group}`,
   'anti-affinity-broken': ({ group }) => `with a member of group ${group} already`,

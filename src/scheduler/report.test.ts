@@ -311,13 +311,13 @@ describe('the report of a request that nothing fits', () => {
   });
 
   test('excluded-hosts: by what, and which', () => {
-    const whyExcluded = new Map([
+    const exclusionReasons = new Map([
       ['h1', { because: 'tried-in-build', fault: 'spawn-failed' }],
       ['h2', { because: 'tried-in-build', fault: 'spawn-failed' }],
       ['h3', { because: 'tried-in-build', fault: 'not-plugged' }],
       ['h4', { because: 'to-be-swept' }],
     ] as const);
-    const asked = request({ excludedHosts: [...whyExcluded.keys()], whyExcluded });
+    const asked = request({ excludedHosts: [...exclusionReasons.keys()], exclusionReasons });
     expect(reportSentences(reportOf(asked, host('h1'), host('h2'), host('h3'), host('h4')))).toEqual([
       '2 of 4 hosts: excluded: tried before in this build: spawn-failed on h1, h2.',
       '1 of 2 hosts: excluded: an earlier copy of it is still to be destroyed on h4.',

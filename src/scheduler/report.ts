@@ -2,22 +2,22 @@
 // costs as much as the fleet is large, and only a request that failed pays it. It tells counts; the only hosts that it names are those
 // that the request itself rules out.
 import type { FleetReader } from '../fleet/index.ts';
-import { askOf, type Ask } from './ask.ts';
+import { prepareRequest, type PreparedRequest } from './ask.ts';
 import type { Reach } from './clusters.ts';
-import { DISK, FIGURES, INSTANCES, MEMORY, STANDINGS, VCPUS } from './host-table.ts';
-import { bandwidthFault, PlaceFaults } from './place-faults.ts';
+import { DISK, FIGURES, INSTANCES, MEMORY, AVAILABILITIES, VCPUS } from './host-table.ts';
+import { bandwidthRejection, NicRejections } from './place-faults.ts';
 import { lossFacts, Losses, type Loss } from './report-losses.ts';
 import type { ReportStage, ScheduleReport, ScheduleRequest } from './request.ts';
 
 /** A filter that a host did not pass, and why. */
-export interface Fault {
+export interface Rejection {
   readonly filter: Filter;
   readonly cause: string;
   readonly facts?: Readonly<Record<string, string | number>>;
   /** What the host had left of what was asked: the report tells the most that any had. */
   readonly left?: number;
   /** The host, where the request rules it out by name. */
-  readonly named?: string;
+  readonly host?: string;
 }
 
 /** In the order in which they are applied. */
@@ -52,7 +52,7 @@ const STAGES_MAX = 40;
 /** Looked at between two yields: well below a millisecond. */
 const HOSTS_PER_STEP = 512;
 
-export function reportOn(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
+export function composeReport(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
   const steps = reportSteps(fleet, request);
   for (;;) {
     const { done, value } = steps.next();
@@ -66,23 +66,23 @@ export function reportOn(fleet: FleetReader, request: ScheduleRequest): Schedule
  */
 export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const losses = new Losses();
-  let ask = askOf(fleet, request);
-  let faults = new PlaceFaults(ask.places);
+  let ask = prepareRequest(fleet, request);
+  let faults = new NicRejections(ask.places);
   let hosts = 0;
   for (const slot of ask.index.slots()) {
     hosts += 1;
-    const fault = faultAt(ask, faults, slot);
+    const fault = firstRejection(ask, faults, slot);
     if (fault !== undefined) losses.count(fault);
     if (hosts % HOSTS_PER_STEP !== 0) continue;
     yield;
-    ask = askOf(fleet, request);
-    faults = new PlaceFaults(ask.places);
+    ask = prepareRequest(fleet, request);
+    faults = new NicRejections(ask.places);
   }
-  return { hosts, stages: chained(ask, hosts, losses.ranked()) };
+  return { hosts, stages: composeStages(ask, hosts, losses.rank()) };
 }
 
 /** The report for whoever sees the site alone that was asked for: how many hosts others have is not in it. */
-export function reportWithinSite<S extends ReportStage>(report: {
+export function scopeReportToSite<S extends ReportStage>(report: {
   readonly hosts: number;
   readonly stages: readonly S[];
 }): { hosts: number; stages: S[] } {
@@ -92,24 +92,24 @@ export function reportWithinSite<S extends ReportStage>(report: {
 }
 
 /** One stage after the other, each with the hosts that the one before left. */
-function chained(ask: Ask, hosts: number, losses: readonly Loss[]): ReportStage[] {
+function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
   const stages: ReportStage[] = [];
   let before = hosts;
-  for (const filter of FILTERS.filter((one) => isAskedFor(one, ask))) {
-    const own = losses.filter(({ fault }) => fault.filter === filter);
+  for (const filter of FILTERS.filter((one) => isApplied(one, ask))) {
+    const own = losses.filter(({ rejection }) => rejection.filter === filter);
     if (own.length === 0) stages.push({ filter, before, after: before });
     for (const loss of own) {
       const facts = lossFacts(loss);
       const told = Object.keys(facts).length > 0 ? { facts } : {};
-      stages.push({ filter, before, after: before - loss.lost, cause: loss.fault.cause, ...told });
+      stages.push({ filter, before, after: before - loss.lost, cause: loss.rejection.cause, ...told });
       before -= loss.lost;
     }
   }
-  return shortened(stages);
+  return limitStages(stages);
 }
 
 /** Stages that lost nothing go first; if there are still too many, the last ones are told as one. */
-function shortened(stages: readonly ReportStage[]): ReportStage[] {
+function limitStages(stages: readonly ReportStage[]): ReportStage[] {
   if (stages.length <= STAGES_MAX) return [...stages];
   const telling = stages.filter(({ cause }) => cause !== undefined);
   const rest = telling.slice(STAGES_MAX - 1);
@@ -119,7 +119,7 @@ function shortened(stages: readonly ReportStage[]): ReportStage[] {
   return [...telling.slice(0, STAGES_MAX - 1), further];
 }
 
-function isAskedFor(filter: Filter, { request, amounts, settings, group }: Ask): boolean {
+function isApplied(filter: Filter, { request, amounts, settings, group }: PreparedRequest): boolean {
   const asked: Partial<Record<Filter, boolean>> = {
     version: request.serviceVersion !== undefined,
     'only-host': request.onlyHost !== undefined,
@@ -141,54 +141,57 @@ function isAskedFor(filter: Filter, { request, amounts, settings, group }: Ask):
 }
 
 /** The first filter that a host does not pass. */
-function faultAt(ask: Ask, faults: PlaceFaults, slot: number): Fault | undefined {
+function firstRejection(ask: PreparedRequest, faults: NicRejections, slot: number): Rejection | undefined {
   return (
-    siteFault(ask, slot) ??
-    standingFault(ask, slot) ??
-    versionFault(ask, slot) ??
-    nameFault(ask, slot) ??
-    wordFault(ask, slot) ??
-    amountFault(ask, slot) ??
-    groupFault(ask, slot) ??
-    faults.of(ask.index.table.reaches[slot] as Reach) ??
-    bandwidthFault(ask, slot) ??
-    capFault(ask, slot)
+    siteRejection(ask, slot) ??
+    availabilityRejection(ask, slot) ??
+    versionRejection(ask, slot) ??
+    nameRejection(ask, slot) ??
+    tagRejection(ask, slot) ??
+    amountRejection(ask, slot) ??
+    groupRejection(ask, slot) ??
+    faults.rejectionFor(ask.index.table.reaches[slot] as Reach) ??
+    bandwidthRejection(ask, slot) ??
+    capRejection(ask, slot)
   );
 }
 
-function standingFault({ index: { table } }: Ask, slot: number): Fault | undefined {
-  const standing = STANDINGS[table.standings[slot] as number] as (typeof STANDINGS)[number];
+function availabilityRejection({ index: { table } }: PreparedRequest, slot: number): Rejection | undefined {
+  const standing = AVAILABILITIES[table.availabilities[slot] as number] as (typeof AVAILABILITIES)[number];
   if (standing === 'schedulable') return undefined;
   const down =
     standing === 'forced-down' || standing === 'disabled' || standing === 'not-up' || standing === 'degraded';
   return { filter: down ? 'up-and-enabled' : 'in-service', cause: 'host-not-available', facts: { standing } };
 }
 
-function versionFault(
-  { index: { table }, request: { serviceVersion: needs = 0 } }: Ask,
+function versionRejection(
+  { index: { table }, request: { serviceVersion: needs = 0 } }: PreparedRequest,
   slot: number,
-): Fault | undefined {
+): Rejection | undefined {
   const has = table.hosts[slot]?.serviceVersion ?? 0;
   return has < needs ? { filter: 'version', cause: 'host-too-old', facts: { needs } } : undefined;
 }
 
-function nameFault({ index: { table }, request, excludedHosts }: Ask, slot: number): Fault | undefined {
+function nameRejection(
+  { index: { table }, request, excludedHosts }: PreparedRequest,
+  slot: number,
+): Rejection | undefined {
   const host = table.ids[slot] as string;
   if (request.onlyHost !== undefined && request.onlyHost !== host) {
     return { filter: 'only-host', cause: 'host-excluded' };
   }
   if (!excludedHosts.has(host)) return undefined;
-  const why = request.whyExcluded?.get(host);
+  const why = request.exclusionReasons?.get(host);
   const excluded = { filter: 'excluded-hosts', cause: 'host-excluded' } as const;
-  return why === undefined ? excluded : { ...excluded, facts: { ...why }, named: host };
+  return why === undefined ? excluded : { ...excluded, facts: { ...why }, host };
 }
 
-function siteFault({ index, request: { site } }: Ask, slot: number): Fault | undefined {
+function siteRejection({ index, request: { site } }: PreparedRequest, slot: number): Rejection | undefined {
   if (site === undefined || index.sites.get(site)?.has(slot) === true) return undefined;
   return { filter: 'site', cause: 'wrong-site', facts: { site } };
 }
 
-function wordFault({ index, request }: Ask, slot: number): Fault | undefined {
+function tagRejection({ index, request }: PreparedRequest, slot: number): Rejection | undefined {
   const { zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
   const has = (bits: { has: (slot: number) => boolean } | undefined): boolean => bits?.has(slot) === true;
   if (zone !== undefined && !has(index.zones.get(zone)))
@@ -202,13 +205,13 @@ function wordFault({ index, request }: Ask, slot: number): Fault | undefined {
   return { filter: 'forbidden-traits', cause: 'trait-forbidden', facts: { trait: forbidden } };
 }
 
-function amountFault({ index: { table }, amounts }: Ask, slot: number): Fault | undefined {
+function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: number): Rejection | undefined {
   const { vcpus, memoryMiB, diskGiB, resources = {} } = amounts;
   const left = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
   const fault =
-    short('vcpus', vcpus, left(VCPUS)) ??
-    short('memory', memoryMiB, left(MEMORY)) ??
-    short('disk', diskGiB, left(DISK));
+    shortageRejection('vcpus', vcpus, left(VCPUS)) ??
+    shortageRejection('memory', memoryMiB, left(MEMORY)) ??
+    shortageRejection('disk', diskGiB, left(DISK));
   if (fault !== undefined) return fault;
   for (const [resource, asked] of Object.entries(resources)) {
     const has = table.leftOf(resource, slot);
@@ -217,16 +220,16 @@ function amountFault({ index: { table }, amounts }: Ask, slot: number): Fault | 
   return undefined;
 }
 
-function short(filter: Filter, asked: number, has: number): Fault | undefined {
+function shortageRejection(filter: Filter, asked: number, has: number): Rejection | undefined {
   return has < asked ? { filter, cause: `${filter}-short`, facts: { asked }, left: has } : undefined;
 }
 
-function groupFault({ index: { table }, request, group }: Ask, slot: number): Fault | undefined {
-  if (group?.forbids(table.ids[slot] as string) !== true) return undefined;
+function groupRejection({ index: { table }, request, group }: PreparedRequest, slot: number): Rejection | undefined {
+  if (group?.isForbidden(table.ids[slot] as string) !== true) return undefined;
   return { filter: 'group', cause: `${group.policy}-broken`, facts: { group: request.group?.id ?? '' } };
 }
 
-function capFault({ index: { table }, settings }: Ask, slot: number): Fault | undefined {
+function capRejection({ index: { table }, settings }: PreparedRequest, slot: number): Rejection | undefined {
   const most = settings.instancesPerHostMax;
   if (most === 0 || (table.figures[slot * FIGURES + INSTANCES] as number) < most) return undefined;
   return { filter: 'instance-cap', cause: 'instance-cap', facts: { instancesPerHostMax: most } };

@@ -1,6 +1,6 @@
 // What is asked of the scheduler and what it answers. It says nothing of instances: whoever needs a place on a host asks in
 // these words.
-import type { NicNeed, PoolKey } from '../network/index.ts';
+import type { NicRequirements, PoolKey } from '../network/index.ts';
 
 export interface Amounts {
   readonly vcpus: number;
@@ -29,14 +29,14 @@ export interface ScheduleRequest {
         readonly ownHost?: string;
       }
     | undefined;
-  readonly nics: readonly NicNeed[];
+  readonly nics: readonly NicRequirements[];
   /** The host's agent must know at least this much. */
   readonly serviceVersion?: number | undefined;
   /** Only this host will do. */
   readonly onlyHost?: string | undefined;
   readonly excludedHosts?: readonly string[] | undefined;
   /** Why, by host, for the report. */
-  readonly whyExcluded?: ReadonlyMap<string, Exclusion> | undefined;
+  readonly exclusionReasons?: ReadonlyMap<string, Exclusion> | undefined;
   readonly excludedPools?: readonly PoolKey[] | undefined;
   /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
   readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[] | undefined;
@@ -53,13 +53,13 @@ export interface Exclusion {
 }
 
 /** `pools` has one entry per NIC, in their order. */
-export interface Chosen {
+export interface HostChoice {
   readonly host: string;
   readonly pools: readonly PoolKey[];
 }
 
-export type Scheduled =
-  ({ readonly kind: 'chosen' } & Chosen) | { readonly kind: 'none'; readonly report: ScheduleReport };
+export type ScheduleResult =
+  ({ readonly kind: 'chosen' } & HostChoice) | { readonly kind: 'none'; readonly report: ScheduleReport };
 
 /** Why nothing fits: per stage, how many hosts came in and went on, and what stopped the others. */
 export interface ScheduleReport {

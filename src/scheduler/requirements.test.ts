@@ -1,33 +1,33 @@
 // What a request needs beside amounts and words: bandwidth where no physical network has it, devices, and a host's version.
 import { describe, expect, test } from 'vitest';
-import type { NicNeed } from '../network/index.ts';
-import { askOf } from './ask.ts';
+import type { NicRequirements } from '../network/index.ts';
+import { prepareRequest } from './ask.ts';
 import { reportSentences } from './report-sentences.ts';
-import { schedule, takenBy } from './schedule.ts';
+import { schedule, composeClaim } from './schedule.ts';
 import { choice, claim, commit, host, newFleet, nic, request, segment } from './scheduler-fixture.ts';
 import type { ScheduleRequest } from './request.ts';
 import type { Fleet } from '../fleet/index.ts';
 
 /** Places so many, one after the other, and says why the last one found nothing. */
-function placed(fleet: Fleet, asked: ScheduleRequest): (string | undefined)[] {
+function placeUntilFull(fleet: Fleet, asked: ScheduleRequest): (string | undefined)[] {
   const hosts: (string | undefined)[] = [];
   for (;;) {
     const answer = schedule(fleet, asked);
     if (answer.kind === 'none') return [...hosts, ...reportSentences(answer.report)];
     hosts.push(answer.host);
-    commit(fleet, claim(`i${hosts.length}`, answer.host, takenBy(asked, answer)));
+    commit(fleet, claim(`i${hosts.length}`, answer.host, composeClaim(asked, answer)));
   }
 }
 
 describe('bandwidth without a physical network', () => {
-  const plain: NicNeed = { network: 'n', choices: [{ pool: 'network:n', takes: [] }], minBandwidthKbps: 400 };
+  const plain: NicRequirements = { network: 'n', choices: [{ pool: 'network:n', takes: [] }], minBandwidthKbps: 400 };
 
   test('never: it is promised more often than the host has it', () => {
     const fleet = newFleet(
       host('a', { resources: { 'bandwidth-kbps': 1000 } }),
       host('b', { resources: { 'bandwidth-kbps:p-s0': 9000 } }),
     );
-    expect(placed(fleet, request({ nics: [plain] }))).toEqual([
+    expect(placeUntilFull(fleet, request({ nics: [plain] }))).toEqual([
       'a',
       'a',
       '2 of 2 hosts: too little bandwidth for network n: 400 kbit/s asked.',
@@ -37,7 +37,7 @@ describe('bandwidth without a physical network', () => {
   test('the claim takes it, in the class of the pool that was chosen', () => {
     const asked = request({ nics: [plain, plain, { ...nic('m', choice('s0')), minBandwidthKbps: 70 }] });
     const chosen = { host: 'a', pools: ['network:n', 'network:n', 'segment:s0'] as const };
-    expect(takenBy(asked, chosen).resources).toEqual({ 'bandwidth-kbps': 800, 'bandwidth-kbps:p-s0': 70 });
+    expect(composeClaim(asked, chosen).resources).toEqual({ 'bandwidth-kbps': 800, 'bandwidth-kbps:p-s0': 70 });
   });
 
   test('a tunnel asks for it, a segment on a physical network asks there', () => {
@@ -45,7 +45,7 @@ describe('bandwidth without a physical network', () => {
     const resources = { 'bandwidth-kbps': 400, 'bandwidth-kbps:p-s0': 400 };
     const fleet = newFleet(...segment('s0', 'n', 5), host('a', { resources, physicalNetworks: ['p-s0'] }));
     const asked = request({ nics: [{ network: 'n', choices: [tunnel, choice('s0')], minBandwidthKbps: 400 }] });
-    expect(placed(fleet, asked)).toHaveLength(3);
+    expect(placeUntilFull(fleet, asked)).toHaveLength(3);
   });
 });
 
@@ -55,7 +55,7 @@ describe('PCI requests', () => {
   test('never: a device is promised twice', () => {
     const resources = { 'pci:gold': 3, 'pci:silver': 9 };
     const fleet = newFleet(host('a', { memoryMiB: 65_536 }), host('b', { resources }));
-    expect(placed(fleet, request({ nics: [device, device] }))).toEqual([
+    expect(placeUntilFull(fleet, request({ nics: [device, device] }))).toEqual([
       'b',
       '2 of 2 hosts: too little of pci:gold left: 2 asked, 1 at most.',
     ]);
@@ -64,7 +64,7 @@ describe('PCI requests', () => {
   test('they come on top of what the amounts ask of the same class', () => {
     const amounts = { vcpus: 1, memoryMiB: 1, diskGiB: 1, resources: { 'pci:gold': 1, gpus: 1 } };
     const asked = request({ amounts, nics: [device] });
-    expect(takenBy(asked, { host: 'a', pools: ['network:n'] }).resources).toEqual({ 'pci:gold': 2, gpus: 1 });
+    expect(composeClaim(asked, { host: 'a', pools: ['network:n'] }).resources).toEqual({ 'pci:gold': 2, gpus: 1 });
     expect(schedule(newFleet(host('a', { resources: { 'pci:gold': 1, gpus: 1 } })), asked).kind).toBe('none');
   });
 });
@@ -100,7 +100,7 @@ describe('service versions', () => {
 
   test('costs nothing while all hosts that can be scheduled to know it', () => {
     const fleet = newFleet(host('a'), host('b', { state: 'joining', serviceVersion: 0 }));
-    const isOpen = (): boolean => askOf(fleet, request({ serviceVersion: 3 })).sieve.isOpen;
+    const isOpen = (): boolean => prepareRequest(fleet, request({ serviceVersion: 3 })).filter.passesAll;
     expect(isOpen()).toBe(true);
     commit(fleet, host('b', { serviceVersion: 2 }));
     expect(isOpen()).toBe(false);

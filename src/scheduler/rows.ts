@@ -5,7 +5,7 @@ import { DISK, FIGURES, MEMORY, VCPUS, type Column } from './host-table.ts';
 import type { Weighing } from './weighing.ts';
 
 /** What a host must have left. */
-export interface Wanted {
+export interface RequiredResources {
   readonly memoryMiB: number;
   readonly vcpus: number;
   readonly diskGiB: number;
@@ -15,7 +15,7 @@ export interface Wanted {
 }
 
 /** Every host will do, also one that has promised more than it has. */
-export const NOTHING_WANTED: Wanted = {
+export const NO_REQUIREMENTS: RequiredResources = {
   memoryMiB: -Infinity,
   vcpus: -Infinity,
   diskGiB: -Infinity,
@@ -31,9 +31,9 @@ const ROW = 2 * FIGURES;
 const ROUNDING = 1e-13;
 
 /** Who has the best score is not known. */
-const NOBODY = -1;
+const NO_LEADER = -1;
 
-export class Rows {
+export class ScoreRows {
   /** The versions of the sets as they are now. */
   readonly #versionsNow: () => Uint32Array;
   readonly #scoreOf: (slot: number, weighing: Weighing) => number;
@@ -63,7 +63,7 @@ export class Rows {
 
   /** Whether the bound is a score that some host has, and it is known who. */
   isExact(set: number, weighing: Weighing): boolean {
-    return this.isFresh(set) && this.#weighings[set] === weighing && this.#leaders[set] !== NOBODY;
+    return this.isFresh(set) && this.#weighings[set] === weighing && this.#leaders[set] !== NO_LEADER;
   }
 
   /** Whether the row's top is the bound as it stands, with nothing to be worked out or to be joined. */
@@ -90,19 +90,19 @@ export class Rows {
     const top = this.#tops[set] as number;
     const then = this.#weighings[set];
     if (then === weighing || then === undefined || top === -Infinity) return top;
-    if (then.balance !== weighing.balance) return this.box(set, weighing, NOTHING_WANTED);
-    return this.#renew(set, then, weighing) ?? this.#drifted(set, then, weighing);
+    if (then.balance !== weighing.balance) return this.boxBound(set, weighing, NO_REQUIREMENTS);
+    return this.#renewBound(set, then, weighing) ?? this.#driftedBound(set, then, weighing);
   }
 
   /**
    * If the leader has the best of every figure that counts, nobody is better under any weighing that counts the same
    * figures, and only who equals it in all of them is as good: the row is exact under the new weighing too.
    */
-  #renew(set: number, then: Weighing, weighing: Weighing): number | undefined {
+  #renewBound(set: number, then: Weighing, weighing: Weighing): number | undefined {
     const leader = this.#leaders[set] as number;
-    if (leader === NOBODY || weighing.pattern === undefined || weighing.pattern !== then.pattern) return undefined;
+    if (leader === NO_LEADER || weighing.pattern === undefined || weighing.pattern !== then.pattern) return undefined;
     const score = this.#scoreOf(leader, weighing);
-    if (this.box(set, weighing, NOTHING_WANTED) !== score) return undefined;
+    if (this.boxBound(set, weighing, NO_REQUIREMENTS) !== score) return undefined;
     this.#weighings[set] = weighing;
     this.#tops[set] = score;
     return score;
@@ -112,7 +112,7 @@ export class Rows {
    * The top under the row's own weighing, and for each figure the most that the change of the weighing can add: that is
    * linear in the figure too, so most at one of its ends.
    */
-  #drifted(set: number, then: Weighing, { factors, origins }: Weighing): number {
+  #driftedBound(set: number, then: Weighing, { factors, origins }: Weighing): number {
     const rows = this.#rows;
     const top = this.#tops[set] as number;
     let bound = top + 0.5;
@@ -141,7 +141,7 @@ export class Rows {
    * As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. The terms are
    * added up as those of a score are: rounding cannot make the sum of the larger ones the smaller.
    */
-  box(set: number, { factors, origins, balance }: Weighing, wanted: Wanted): number {
+  boxBound(set: number, { factors, origins, balance }: Weighing, wanted: RequiredResources): number {
     const rows = this.#rows;
     let sum = 0;
     for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
@@ -155,7 +155,7 @@ export class Rows {
   }
 
   /** Whether any host may have the amounts left, as far as the most of each tells. The row must be fresh. */
-  mayFit(set: number, { memoryMiB, vcpus, diskGiB }: Wanted): boolean {
+  canFit(set: number, { memoryMiB, vcpus, diskGiB }: RequiredResources): boolean {
     const at = set * ROW + HIGH;
     const rows = this.#rows;
     if ((rows[at + MEMORY] as number) < memoryMiB || (rows[at + VCPUS] as number) < vcpus) return false;
@@ -163,7 +163,7 @@ export class Rows {
   }
 
   /** Writes a row: the ends of all figures, the best score, and the slot of who has it. */
-  write(set: number, weighing: Weighing, { ends, top, leader }: Looked): void {
+  write(set: number, weighing: Weighing, { ends, top, leader }: RowContent): void {
     this.#reserve(set);
     this.#rows.set(ends, set * ROW);
     this.#weighings[set] = weighing;
@@ -174,7 +174,7 @@ export class Rows {
   }
 
   /** One of the set's parts was looked at: its row may say less than theirs. */
-  loosen(set: number): void {
+  markLoose(set: number): void {
     this.#reserve(set);
     this.#loose[set] = 1;
   }
@@ -184,18 +184,18 @@ export class Rows {
   }
 
   /** Makes a row out of those of its parts, which must be fresh. `isBefore` compares the hosts in two slots. */
-  join(set: number, parts: Rows, weighing: Weighing, { from, to, isBefore }: Joined): void {
+  join(set: number, parts: ScoreRows, weighing: Weighing, { from, to, isBefore }: PartRange): void {
     ENDS.fill(Infinity, 0, HIGH);
     ENDS.fill(-Infinity, HIGH);
     let top = -Infinity;
-    let leader = NOBODY;
+    let leader = NO_LEADER;
     for (let part = from; part < to; part += 1) {
       if (parts.isEmpty(part)) continue;
       parts.#widen(part);
       const bound = parts.bound(part, weighing);
-      const its = parts.isExact(part, weighing) ? parts.leader(part) : NOBODY;
+      const its = parts.isExact(part, weighing) ? parts.leader(part) : NO_LEADER;
       if (bound > top) leader = its;
-      else if (bound === top && leader !== NOBODY && (its === NOBODY || isBefore(its, leader))) leader = its;
+      else if (bound === top && leader !== NO_LEADER && (its === NO_LEADER || isBefore(its, leader))) leader = its;
       top = Math.max(top, bound);
     }
     this.write(set, weighing, { ends: ENDS, top, leader });
@@ -251,7 +251,7 @@ export class Rows {
 }
 
 /** What a look at a set's hosts finds. */
-interface Looked {
+interface RowContent {
   readonly ends: Float64Array;
   readonly top: number;
   readonly leader: number;
@@ -261,13 +261,13 @@ interface Looked {
 const ENDS = new Float64Array(ROW);
 
 /** The parts of a set: from one up to before another. */
-interface Joined {
+interface PartRange {
   readonly from: number;
   readonly to: number;
   readonly isBefore: (slot: number, other: number) => boolean;
 }
 
-function leastOf(wanted: Wanted, figure: number): number {
+function leastOf(wanted: RequiredResources, figure: number): number {
   if (figure === MEMORY) return wanted.memoryMiB;
   if (figure === VCPUS) return wanted.vcpus;
   return figure === DISK ? wanted.diskGiB : -Infinity;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runTrial, Stage, type FleetReader } from '../fleet/index.ts';
-import { askOf } from './ask.ts';
+import { prepareRequest } from './ask.ts';
 import { naiveBest } from './naive-fixture.ts';
 import { Dice, randomChange, randomFleet, randomRequest, type Variety } from './random-fixture.ts';
 import type { ScheduleRequest } from './request.ts';
@@ -9,7 +9,7 @@ import { choice, claim, newFleet, request, settings } from './scheduler-fixture.
 import { findBest } from './search.ts';
 
 function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
-  const found = findBest(askOf(fleet, asked));
+  const found = findBest(prepareRequest(fleet, asked));
   const best = found === undefined ? undefined : { host: found.host, pools: found.pools, score: found.score };
   expect({ asked, best }).toEqual({ asked, best: naiveBest(fleet, asked) });
 }
@@ -18,7 +18,7 @@ function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
 const STANDING = 3;
 
 /** Changes on a stage, on a trial upon it, kept and taken back; after each of them the two schedulers agree. */
-function agree(seed: number, hosts: number, variety: Variety): void {
+function expectAgreement(seed: number, hosts: number, variety: Variety): void {
   const dice = new Dice(seed);
   const fleet = newFleet();
   randomFleet(dice, fleet, hosts, variety);
@@ -42,7 +42,7 @@ function agree(seed: number, hosts: number, variety: Variety): void {
 }
 
 /** One request for one NIC again and again, while hosts come and go and addresses are taken and given back. */
-function agreeOnOneNetwork(seed: number, hosts: number): void {
+function expectAgreementOnOneNetwork(seed: number, hosts: number): void {
   const dice = new Dice(seed);
   const fleet = newFleet();
   randomFleet(dice, fleet, hosts);
@@ -63,25 +63,25 @@ function agreeOnOneNetwork(seed: number, hosts: number): void {
 describe('never: the search answers otherwise than a naive scheduler, in host, pools or score', () => {
   it('in small fleets of all sorts', () => {
     const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), (seed, hosts) =>
-      agree(seed, hosts, 'varied'),
+      expectAgreement(seed, hosts, 'varied'),
     );
     fc.assert(property, { numRuns: 60 });
   });
 
   it('in fleets of several blocks and bays of like hosts', () => {
     const property = fc.property(fc.nat(), fc.integer({ min: 400, max: 1100 }), (seed, hosts) =>
-      agree(seed, hosts, 'alike'),
+      expectAgreement(seed, hosts, 'alike'),
     );
     fc.assert(property, { numRuns: 5 });
   });
 
   it('in fleets whose hosts have so little in common that they share a cluster', () => {
-    const property = fc.property(fc.nat(), (seed) => agree(seed, 700, 'unlike'));
+    const property = fc.property(fc.nat(), (seed) => expectAgreement(seed, 700, 'unlike'));
     fc.assert(property, { numRuns: 3 });
   });
 
   it('in fleets where the same is asked for on one network again and again', () => {
-    const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 60 }), agreeOnOneNetwork);
+    const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 60 }), expectAgreementOnOneNetwork);
     fc.assert(property, { numRuns: 60 });
   });
 });

@@ -2,30 +2,33 @@
 import type { FleetReader } from '../fleet/index.ts';
 import { bandwidthClass, type Claim, type PoolChoice } from '../network/index.ts';
 import { amountsOf } from './amounts.ts';
-import { askOf, AVOIDS_NOTHING, type Avoided } from './ask.ts';
+import { prepareRequest, NO_AVOIDANCE, type Avoidance } from './ask.ts';
 import { hostIndexOf } from './host-index.ts';
-import { reportOn } from './report.ts';
-import type { Chosen, Scheduled, ScheduleRequest } from './request.ts';
-import { findBest, type Found } from './search.ts';
+import { composeReport } from './report.ts';
+import type { HostChoice, ScheduleResult, ScheduleRequest } from './request.ts';
+import { findBest, type BestHost } from './search.ts';
 
-export function schedule(fleet: FleetReader, request: ScheduleRequest): Scheduled {
-  const found = findInOrder(fleet, request);
+export function schedule(fleet: FleetReader, request: ScheduleRequest): ScheduleResult {
+  const found = findWithAvoidance(fleet, request);
   if (found !== undefined) return { kind: 'chosen', host: found.host, pools: found.pools };
   const { brief = false } = request;
-  return { kind: 'none', report: brief ? { hosts: hostIndexOf(fleet).size, stages: [] } : reportOn(fleet, request) };
+  return {
+    kind: 'none',
+    report: brief ? { hosts: hostIndexOf(fleet).size, stages: [] } : composeReport(fleet, request),
+  };
 }
 
 /**
  * The hosts that would be tried one after the other if each failed: the first, then the best that differ from those before
  * in pools and site, as far as there are any.
  */
-export function alternates(fleet: FleetReader, request: ScheduleRequest, count: number): Chosen[] {
-  const chosen: Chosen[] = [];
+export function findAlternates(fleet: FleetReader, request: ScheduleRequest, count: number): HostChoice[] {
+  const chosen: HostChoice[] = [];
   const tried = [...(request.tried ?? [])];
   const excludedHosts = [...(request.excludedHosts ?? [])];
   while (chosen.length < count) {
     const ask = { ...request, tried, excludedHosts };
-    const found = findInOrder(fleet, ask);
+    const found = findWithAvoidance(fleet, ask);
     if (found === undefined) break;
     chosen.push({ host: found.host, pools: found.pools });
     excludedHosts.push(found.host);
@@ -36,18 +39,18 @@ export function alternates(fleet: FleetReader, request: ScheduleRequest, count: 
 }
 
 /** What was tried is kept clear of as far as possible: pools and site, then pools, then nothing. */
-function findInOrder(fleet: FleetReader, request: ScheduleRequest): Found | undefined {
-  for (const avoided of avoidances(request)) {
-    const found = findBest(askOf(fleet, request, avoided));
+function findWithAvoidance(fleet: FleetReader, request: ScheduleRequest): BestHost | undefined {
+  for (const avoidance of avoidanceOrder(request)) {
+    const found = findBest(prepareRequest(fleet, request, avoidance));
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-const ONLY_NOTHING: readonly Avoided[] = [AVOIDS_NOTHING];
+const AVOID_NOTHING_ONLY: readonly Avoidance[] = [NO_AVOIDANCE];
 
-function avoidances({ tried, nics, site, onlyHost }: ScheduleRequest): readonly Avoided[] {
-  if (tried === undefined || tried.length === 0 || onlyHost !== undefined) return ONLY_NOTHING;
+function avoidanceOrder({ tried, nics, site, onlyHost }: ScheduleRequest): readonly Avoidance[] {
+  if (tried === undefined || tried.length === 0 || onlyHost !== undefined) return AVOID_NOTHING_ONLY;
   const triedPools = new Set(tried.flatMap(({ pools }) => pools));
   // A NIC with one choice goes there, tried or not: that is no reason to give up on the others.
   const elsewhere = nics.filter(({ choices }) => choices.length > 1);
@@ -56,20 +59,24 @@ function avoidances({ tried, nics, site, onlyHost }: ScheduleRequest): readonly 
   const sites = new Set(tried.map((one) => one.site));
   return [
     ...(site === undefined || !sites.has(site) ? [{ sites, pools: avoidable }] : []),
-    ...(avoidable.size > 0 ? [{ ...AVOIDS_NOTHING, pools: avoidable }] : []),
-    AVOIDS_NOTHING,
+    ...(avoidable.size > 0 ? [{ ...NO_AVOIDANCE, pools: avoidable }] : []),
+    NO_AVOIDANCE,
   ];
 }
 
-type Taken = Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'group' | 'addresses'>;
+type ClaimedResources = Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'group' | 'addresses'>;
 
-const NONE_HELD: readonly boolean[] = [];
+const NO_NIC_HELD: readonly boolean[] = [];
 
 /**
  * What the claim of a request takes on the host and in the pools that were chosen. `held`, by NIC: its port has its
  * addresses already, or gets them in the same commit.
  */
-export function takenBy(request: ScheduleRequest, { host, pools }: Chosen, held = NONE_HELD): Taken {
+export function composeClaim(
+  request: ScheduleRequest,
+  { host, pools }: HostChoice,
+  held = NO_NIC_HELD,
+): ClaimedResources {
   const { nics, group } = request;
   const { vcpus, memoryMiB, diskGiB, resources } = amountsOf(request);
   const addresses: Claim['addresses'] = [];
@@ -83,7 +90,7 @@ export function takenBy(request: ScheduleRequest, { host, pools }: Chosen, held 
     const resource = bandwidthClass(choice.physicalNetwork);
     sums = { ...sums, [resource]: (sums?.[resource] ?? 0) + minBandwidthKbps };
   });
-  const taken: Taken = { host, vcpus, memoryMiB, diskGiB, addresses };
+  const taken: ClaimedResources = { host, vcpus, memoryMiB, diskGiB, addresses };
   if (sums !== undefined && Object.keys(sums).length > 0) taken.resources = sums;
   if (group !== undefined) taken.group = group.id;
   return taken;

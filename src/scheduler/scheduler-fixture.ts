@@ -8,7 +8,7 @@ import {
   SEGMENT,
   SUBNET,
   type Claim,
-  type NicNeed,
+  type NicRequirements,
   type PoolChoice,
 } from '../network/index.ts';
 import { sitesModel } from '../sites/index.ts';
@@ -87,7 +87,7 @@ export function choice(segmentId: string, shape: Partial<PoolChoice> = {}): Pool
   return { pool: `segment:${segmentId}`, physicalNetwork: `p-${segmentId}`, takes: [4], ...shape };
 }
 
-export function nic(network: string, ...choices: readonly PoolChoice[]): NicNeed {
+export function nic(network: string, ...choices: readonly PoolChoice[]): NicRequirements {
   return { network, choices };
 }
 

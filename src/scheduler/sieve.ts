@@ -3,9 +3,9 @@ import { BAY_BLOCKS, BLOCK_WORDS, type Bits } from './bits.ts';
 import type { HostIndex } from './host-index.ts';
 import type { ScheduleRequest } from './request.ts';
 
-const NO_WORDS: readonly string[] = [];
+const NO_TAGS: readonly string[] = [];
 
-export class Sieve {
+export class HostFilter {
   readonly #schedulable: Bits;
   readonly #required: Bits[] = [];
   readonly #forbidden: Bits[] = [];
@@ -14,7 +14,7 @@ export class Sieve {
   #isEmpty = false;
 
   constructor(index: HostIndex, request: ScheduleRequest) {
-    const { aggregates = NO_WORDS, requiredTraits = NO_WORDS, forbiddenTraits = NO_WORDS } = request;
+    const { aggregates = NO_TAGS, requiredTraits = NO_TAGS, forbiddenTraits = NO_TAGS } = request;
     const { site, zone, serviceVersion = 0 } = request;
     this.#schedulable = index.table.schedulable;
     for (const name of aggregates) this.#require(index.aggregates.get(name));
@@ -42,7 +42,7 @@ export class Sieve {
   }
 
   /** Whether every host that can be scheduled to passes. */
-  get isOpen(): boolean {
+  get passesAll(): boolean {
     return this.#required.length === 0 && this.#forbidden.length === 0;
   }
 
@@ -52,15 +52,15 @@ export class Sieve {
   }
 
   /** Whether any host of a bay passes. */
-  touches(bay: number): boolean {
+  hasAnyIn(bay: number): boolean {
     for (let block = bay * BAY_BLOCKS; block < (bay + 1) * BAY_BLOCKS; block += 1) {
-      if (this.wordsOf(block) !== undefined) return true;
+      if (this.maskOf(block) !== undefined) return true;
     }
     return false;
   }
 
   /** The hosts of a block that pass, as words that are good until the next call; undefined when none does. */
-  wordsOf(block: number): Uint32Array | undefined {
+  maskOf(block: number): Uint32Array | undefined {
     const words = (this.#words ??= new Uint32Array(BLOCK_WORDS));
     if (!this.#schedulable.copyTo(words, block)) return undefined;
     for (const bits of this.#required) if (!bits.keepIn(words, block)) return undefined;

@@ -1,6 +1,6 @@
 // The sets of hosts that a search has still to visit, each with the most that its best host can have.
 
-export class WaitingSets {
+export class BoundHeap {
   /** By set. */
   #bounds = new Float64Array(0);
   /** Once it is put in order it is a heap: no bound is higher than the first one's. */
@@ -46,8 +46,8 @@ export class WaitingSets {
     this.#size += 1;
   }
 
-  putInOrder(): void {
-    for (let place = (this.#size >>> 1) - 1; place >= 0; place -= 1) this.sink(place);
+  heapify(): void {
+    for (let place = (this.#size >>> 1) - 1; place >= 0; place -= 1) this.siftDown(place);
   }
 
   push(set: number, bound: number): void {
@@ -67,11 +67,11 @@ export class WaitingSets {
   pop(): void {
     this.#size -= 1;
     this.#heap[0] = this.#heap[this.#size] as number;
-    this.sink(0);
+    this.siftDown(0);
   }
 
   /** Puts a set whose bound went down where it belongs. */
-  sink(from: number): void {
+  siftDown(from: number): void {
     const heap = this.#heap;
     let place = from;
     for (;;) {

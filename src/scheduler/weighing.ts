@@ -37,7 +37,7 @@ export const UNWEIGHED: Weighing = {
 };
 
 /** The weighing under these extremes: the one before when nothing is different. */
-export function weighingOf(before: Weighing, weights: Weights, { low, high }: Extremes): Weighing {
+export function computeWeighing(before: Weighing, weights: Weights, { low, high }: Extremes): Weighing {
   const factors = new Float64Array(FIGURES);
   const origins = new Float64Array(FIGURES);
   const set = (figure: number, multiplier: number, isBetter: 'more' | 'less'): void => {
@@ -53,7 +53,7 @@ export function weighingOf(before: Weighing, weights: Weights, { low, high }: Ex
   set(INSTANCES, weights.spread, 'less');
   set(FAILURES, weights.failures, 'less');
   const balance = weights.balance / SCORE_UNIT;
-  const same = before.balance === balance && equal(before.factors, factors) && equal(before.origins, origins);
+  const same = before.balance === balance && isEqual(before.factors, factors) && isEqual(before.origins, origins);
   return same ? before : { factors, origins, balance, pattern: balance === 0 ? patternOf(factors) : undefined };
 }
 
@@ -66,11 +66,11 @@ function patternOf(factors: Float64Array): number | undefined {
   return pattern;
 }
 
-function equal(one: Float64Array, other: Float64Array): boolean {
+function isEqual(one: Float64Array, other: Float64Array): boolean {
   return one.every((value, at) => value === other[at]);
 }
 
 /** By how much the shares that a host has left of its memory and of its vcpus differ. */
-export function apart(memoryShare: number, vcpusShare: number): number {
+export function imbalanceOf(memoryShare: number, vcpusShare: number): number {
   return memoryShare > vcpusShare ? memoryShare - vcpusShare : vcpusShare - memoryShare;
 }

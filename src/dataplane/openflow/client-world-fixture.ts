@@ -1,6 +1,6 @@
 // A client and a switch that does what the test says, on a clock that the test moves.
 import { onTestFinished } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import type { Flow } from '../switch.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { FakeSwitch } from './fake-switch-fixture.ts';
@@ -10,7 +10,7 @@ import type { Mod } from './mods.ts';
 import { OpenFlowClient, type OpenFlowLimits } from './openflow-client-driver.ts';
 
 export interface ClientHarness {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly fake: FakeSwitch;
   readonly client: OpenFlowClient;
   /** What the listeners were told: `up`, or why it is down. */
@@ -21,7 +21,7 @@ export function start(
   prepare: (fake: FakeSwitch) => void = () => {},
   limits: Partial<OpenFlowLimits> = {},
 ): ClientHarness {
-  const [clock, fake, events] = [new HandClock(), new FakeSwitch(), new Array<string>()];
+  const [clock, fake, events] = [new ManualClock(), new FakeSwitch(), new Array<string>()];
   prepare(fake);
   const client = new OpenFlowClient({
     address: 'unix:/not/used',

@@ -80,7 +80,7 @@ describe('changes', () => {
   test('nothing-to-change asks nothing', async () => {
     const { client, fake, clock } = start();
     await client.bundle([]);
-    await clock.pass(1);
+    await clock.advance(1);
     expect(fake.received).toEqual([MESSAGE.hello]);
   });
 });
@@ -114,16 +114,16 @@ describe('packets', () => {
   test('come-in-to-whoever-listens, after it was said that they are wanted', async () => {
     const { client, fake, clock } = start();
     const packets: PacketIn[] = [];
-    await clock.pass(1);
+    await clock.advance(1);
     expect(fake.received).not.toContain(MESSAGE.setConfig);
     const stop = client.onPacketIn((packet) => packets.push(packet));
-    await clock.pass(1);
+    await clock.advance(1);
     expect(fake.received).toContain(MESSAGE.setConfig);
     fake.send(MESSAGE.packetIn, 0, packetIn('in_port="vm1",metadata=0x7', [9, 8, 7]));
-    await clock.pass(1);
+    await clock.advance(1);
     stop();
     fake.send(MESSAGE.packetIn, 0, packetIn('', []));
-    await clock.pass(1);
+    await clock.advance(1);
     expect(packets).toEqual([
       {
         table: 10,
@@ -139,13 +139,13 @@ describe('packets', () => {
     const { client, fake, clock } = start(undefined, { packetIns: { perSecond: 10, burst: 3 } });
     let count = 0;
     client.onPacketIn(() => (count += 1));
-    await clock.pass(1);
+    await clock.advance(1);
     for (let nth = 0; nth < 10; nth += 1) fake.send(MESSAGE.packetIn, nth, packetIn('', []));
-    await clock.pass(1);
+    await clock.advance(1);
     expect([count, client.packetsDropped]).toEqual([3, 7]);
-    await clock.pass(100);
+    await clock.advance(100);
     fake.send(MESSAGE.packetIn, 0, packetIn('', []));
-    await clock.pass(1);
+    await clock.advance(1);
     expect([count, client.packetsDropped]).toEqual([4, 7]);
   });
 });
@@ -158,7 +158,7 @@ describe('the connection', () => {
     const failure = await failureOf(client.flows());
     expect(failure).toBeInstanceOf(ConnectionLost);
     expect(String(failure)).toContain('does not speak OpenFlow 1.4: its column "protocols"');
-    await clock.pass(1);
+    await clock.advance(1);
     expect(client.isUp).toBe(false);
     expect(events).toHaveLength(1);
   });
@@ -167,25 +167,25 @@ describe('the connection', () => {
     const { fake, clock, client } = start();
     await client.barrier();
     fake.send(MESSAGE.echoRequest, 77, [1, 2, 3]);
-    await clock.pass(1);
+    await clock.advance(1);
     expect(fake.received.at(-1)).toBe(MESSAGE.echoReply);
   });
 
   test('a-quiet-switch is asked, and stays while it answers', async () => {
     const { fake, clock, client, events } = start();
-    await clock.pass(20_000);
+    await clock.advance(20_000);
     expect(fake.received.filter((type) => type === MESSAGE.echoRequest).length).toBeGreaterThan(2);
     expect([client.isUp, events]).toEqual([true, ['up']]);
   });
 
   test('a-switch-that-says-nothing-more is given up and tried again', async () => {
     const { fake, clock, client, events } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     fake.faults.silentTo = new Set([MESSAGE.echoRequest]);
-    await clock.pass(9000);
+    await clock.advance(9000);
     expect(events).toEqual(['up', 'the switch said nothing for 6000 ms']);
     fake.faults.silentTo = new Set();
-    await clock.pass(200);
+    await clock.advance(200);
     expect([client.isUp, events.at(-1), fake.connections]).toEqual([true, 'up', 2]);
   });
 
@@ -194,11 +194,11 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.barrierRequest]);
     });
     const failure = failureOf(client.barrier());
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toBeInstanceOf(RequestTimedOut);
     expect(events.at(-1)).toContain('did not answer within 1000 ms');
     fake.faults.silentTo = new Set();
-    await clock.pass(500);
+    await clock.advance(500);
     await client.barrier();
   });
 
@@ -208,9 +208,9 @@ describe('the connection', () => {
     };
     const { clock, client, events } = start(prepare, { bulkTimeoutMs: 30_000 });
     const failure = failureOf(client.flows());
-    await clock.pass(29_000);
+    await clock.advance(29_000);
     expect(events).toEqual(['up']);
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toBeInstanceOf(RequestTimedOut);
   });
 
@@ -219,7 +219,7 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.bundleControl]);
     });
     const failure = failureOf(client.bundle(puts(3)));
-    await clock.pass(2001);
+    await clock.advance(2001);
     expect(await failure).toMatchObject({ retryable: true });
     expect(fake.changes).toEqual([]);
   });
@@ -229,7 +229,7 @@ describe('the connection', () => {
     await client.barrier();
     fake.stopReading();
     const failure = failureOf(client.bundle(puts(20_000)));
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     expect(await failure).toBeInstanceOf(ConnectionLost);
   });
 
@@ -238,18 +238,18 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.multipartRequest]);
     });
     const failure = failureOf(client.flows());
-    await clock.pass(1);
+    await clock.advance(1);
     fake.faults.unreachable = true;
     fake.hangUp();
     expect(await failure).toMatchObject({ code: 'connection-lost', retryable: true });
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     const tries = fake.connections;
     expect(tries).toBeGreaterThan(4);
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(fake.connections).toBe(tries + 1);
     await expect(client.flows()).rejects.toThrow('there is no connection to the switch: nobody is there');
     fake.faults.unreachable = false;
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(client.isUp).toBe(true);
     expect(events.filter((one) => one === 'up')).toHaveLength(2);
   });
@@ -257,9 +257,9 @@ describe('the connection', () => {
   test('after-a-new-connection packets are asked for again', async () => {
     const { fake, clock, client } = start();
     client.onPacketIn(() => {});
-    await clock.pass(1);
+    await clock.advance(1);
     fake.hangUp();
-    await clock.pass(200);
+    await clock.advance(200);
     expect(fake.received.filter((type) => type === MESSAGE.setConfig)).toHaveLength(2);
   });
 
@@ -268,7 +268,7 @@ describe('the connection', () => {
       fake.faults.mute = true;
     });
     const failure = failureOf(client.barrier());
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toMatchObject({ message: 'no connection within 1000 ms' });
     expect(events).toEqual(['no connection within 1000 ms']);
   });
@@ -281,7 +281,7 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.multipartRequest]);
     });
     const failure = failureOf(client.flows());
-    await clock.pass(1);
+    await clock.advance(1);
     fake.sendBytes(Uint8Array.from(bytes));
     expect(await failure).toMatchObject({ code: 'connection-lost' });
     expect(causeOf(await failure)).toBeInstanceOf(ProtocolError);
@@ -296,7 +296,7 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.multipartRequest]);
     });
     const failure = failureOf(client.flows());
-    await clock.pass(1);
+    await clock.advance(1);
     for (let xid = 1; xid < 5; xid += 1) fake.send(type, xid, body);
     expect(causeOf(await failure)).toBeInstanceOf(ProtocolError);
   });
@@ -307,7 +307,7 @@ describe('the connection', () => {
     fake.send(12, 0, [1, 2, 3]);
     fake.send(MESSAGE.barrierReply, 9999);
     fake.send(MESSAGE.error, 9999, [0, 1, 0, 1]);
-    await clock.pass(1);
+    await clock.advance(1);
     await client.barrier();
     expect(fake.connections).toBe(1);
   });
@@ -317,23 +317,23 @@ describe('the connection', () => {
       one.faults.silentTo = new Set([MESSAGE.barrierRequest]);
     });
     const failure = failureOf(client.barrier());
-    await clock.pass(1);
+    await clock.advance(1);
     await client.close();
     expect(await failure).toBeInstanceOf(ClientClosed);
     await expect(client.flows()).rejects.toBeInstanceOf(ClientClosed);
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(fake.connections).toBe(1);
   });
 
   test('listeners-that-stopped are told nothing', async () => {
     const { fake, clock, client } = start();
     const told: string[] = [];
-    await clock.pass(1);
+    await clock.advance(1);
     const stop = [client.onUp(() => told.push('up')), client.onDown(() => told.push('down'))];
     expect(told).toEqual(['up']);
     for (const one of stop) one();
     fake.hangUp();
-    await clock.pass(500);
+    await clock.advance(500);
     expect(told).toEqual(['up']);
   });
 });

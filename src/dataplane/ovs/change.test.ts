@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import { compile } from '../compile.ts';
 import { nat, view } from '../dataplane-fixture.ts';
 import { diff } from '../diff.ts';
@@ -24,7 +24,7 @@ interface Made {
 
 async function made(before: SwitchContents, changes: readonly SwitchChange[]): Promise<Made> {
   const log: (readonly Mod[] | 'wait' | 'end')[] = [];
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const done = applyFlowChanges(changes, {
     before,
     clock,
@@ -32,7 +32,7 @@ async function made(before: SwitchContents, changes: readonly SwitchChange[]): P
     waitForRevalidators: async () => void log.push('wait'),
     finish: async () => void log.push('end'),
   });
-  await Promise.all([done, clock.pass(5000)]);
+  await Promise.all([done, clock.advance(5000)]);
   return { log, bundles: log.filter((one) => typeof one !== 'string') };
 }
 

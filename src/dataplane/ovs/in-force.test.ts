@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import { compile } from '../compile.ts';
 import { view } from '../dataplane-fixture.ts';
 import type { Flow, SwitchChange } from '../switch.ts';
@@ -7,7 +7,7 @@ import { findIdleFlow, waitForRevalidation } from './in-force-driver.ts';
 
 /** A switch that goes through its cache for a while whenever it is made to, and tells who waits when it is at the end. */
 class Sweeping {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly begun: number[] = [];
   triggers = 0;
   readonly #waiting: (() => void)[] = [];
@@ -42,22 +42,22 @@ class Sweeping {
 test.each([1, 30, 400])('one that began before the change is not enough: %i ms each', async (takesMs) => {
   const it = new Sweeping(takesMs);
   void it.sweep();
-  await it.clock.pass(takesMs / 2);
+  await it.clock.advance(takesMs / 2);
   const changedMs = it.clock.nowMs();
   const inForce = async (): Promise<number> => {
     await waitForRevalidation(it);
     return it.clock.nowMs();
   };
-  const [overMs] = await Promise.all([inForce(), it.clock.pass(5000)]);
+  const [overMs] = await Promise.all([inForce(), it.clock.advance(5000)]);
   const whole = it.begun.filter((ms) => ms >= changedMs && ms + takesMs <= overMs);
   expect(whole.length).toBeGreaterThanOrEqual(1);
   const triggers = it.triggers;
-  await it.clock.pass(10_000);
+  await it.clock.advance(10_000);
   expect(it.triggers).toBe(triggers);
 });
 
 test('a-switch-that-is-done-at-once-is-made-to-begin-once-for-each-wait: it was asked to tell before', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const waiting: (() => void)[] = [];
   let triggers = 0;
   // The question is on its way for a moment; whoever is nudged before it comes has nobody to tell.
@@ -69,7 +69,7 @@ test('a-switch-that-is-done-at-once-is-made-to-begin-once-for-each-wait: it was 
     triggers += 1;
     for (const tell of waiting.splice(0)) tell();
   };
-  await Promise.all([waitForRevalidation({ clock, waitForRevalidators, triggerRevalidation }), clock.pass(1000)]);
+  await Promise.all([waitForRevalidation({ clock, waitForRevalidators, triggerRevalidation }), clock.advance(1000)]);
   expect(triggers).toBe(2);
 });
 
@@ -79,7 +79,7 @@ test('whoever-cannot-wait-does-not-nudge-for-ever', async () => {
   await expect(
     waitForRevalidation({ clock: it.clock, waitForRevalidators, triggerRevalidation: it.triggerRevalidation }),
   ).rejects.toThrow('the switch is gone');
-  await it.clock.pass(10_000);
+  await it.clock.advance(10_000);
   expect(it.triggers).toBeLessThanOrEqual(1);
 });
 

@@ -1,6 +1,6 @@
 // A client of the database and a server that does what the test says, on a clock that the test moves.
 import { onTestFinished } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import { type Answers, FakeDaemon } from './fake-daemon-fixture.ts';
 import type { ReconnectState } from './line-driver.ts';
 import { OvsdbClient, type OvsdbClientOptions } from './ovsdb-client-driver.ts';
@@ -17,14 +17,14 @@ export const usual: Answers = (method, params) => {
 };
 
 export interface ClientHarness {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly daemon: FakeDaemon;
   readonly states: ReconnectState[];
   readonly client: OvsdbClient;
 }
 
 export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): ClientHarness {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const daemon = new FakeDaemon(answers);
   const states: ReconnectState[] = [];
   const client = new OvsdbClient({

@@ -40,12 +40,12 @@ describe('monitors', () => {
     const changes: (readonly RowChange[])[] = [];
     monitor.onChange((change) => changes.push(change));
     daemon.peer.hangUp();
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect([daemon.peers.length, changes]).toEqual([2, []]);
     daemon.answers = (method, params, peer) =>
       method === 'monitor' ? { result: BRIDGES({ a: 'renamed', c: 'br-c' }) } : usual(method, params, peer);
     daemon.peer.hangUp();
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(told(changes)).toEqual(['changed a', 'inserted c']);
   });
 
@@ -55,9 +55,9 @@ describe('monitors', () => {
     daemon.answers = (method, params, peer) =>
       method === 'monitor' ? { result: BRIDGES({ n: 'new' }) } : usual(method, params, peer);
     daemon.peer.hangUp();
-    await clock.pass(1);
+    await clock.advance(1);
     const asked = client.echo().then(() => [...monitor.table('Bridge').keys()]);
-    await clock.pass(500);
+    await clock.advance(500);
     expect(await asked).toEqual(['n']);
     expect(daemon.peer.methods()).toEqual(['monitor', 'echo']);
   });
@@ -67,7 +67,7 @@ describe('monitors', () => {
     await client.monitor('Db', TABLES);
     daemon.answers = () => ({ error: 'unknown database' });
     daemon.peer.hangUp();
-    await clock.pass(3000);
+    await clock.advance(3000);
     const pauses = states.flatMap((state) => (state.kind === 'down' ? [state.retryInMs] : []));
     expect(pauses).toEqual([100, 200, 400, 800, 1600]);
     expect(states.at(-1)).toMatchObject({ because: { code: 'request-refused' } });
@@ -77,7 +77,7 @@ describe('monitors', () => {
     const { daemon, client, clock } = start(() => ({ error: 'no such column' }));
     await expect(client.monitor('Db', TABLES)).rejects.toThrow(/no such column/);
     daemon.peer.hangUp();
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(daemon.peer.methods()).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('monitors', () => {
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
     await client.echo();
     daemon.peer.hangUp();
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect([changes, daemon.peers[0]?.methods()]).toEqual([[], ['monitor', 'monitor_cancel', 'echo']]);
     expect(daemon.peer.methods()).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe('monitors', () => {
       throw new Error('a mistake');
     });
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
-    await clock.pass(1);
+    await clock.advance(1);
     expect(states.at(-1)).toMatchObject({ kind: 'down', because: { message: 'a mistake' } });
   });
 
@@ -111,7 +111,7 @@ describe('monitors', () => {
     const monitor = await client.monitor('Db', TABLES);
     const look = () => monitor.table('Bridge').get('b')?.['name'];
     const late = failureOf(monitor.waitFor(look, { what: 'b is there', timeoutMs: 10 }));
-    await clock.pass(11);
+    await clock.advance(11);
     expect(await late).toMatchObject({ code: 'request-timed-out', message: 'not within 10 ms: b is there' });
     const found = monitor.waitFor(look, { what: 'b is there', timeoutMs: 500 });
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
@@ -140,7 +140,7 @@ describe('applied', () => {
     const { daemon, client, clock } = start(vswitch);
     const monitor = await client.monitor('Open_vSwitch', tables);
     const applied = applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 });
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', root(5)] });
     expect(await applied).toEqual({ results: [{ kind: 'done' }], troubles: [{ name: 'p', error: 'no device' }] });
   });
@@ -149,7 +149,7 @@ describe('applied', () => {
     const { client, clock } = start(vswitch);
     const monitor = await client.monitor('Open_vSwitch', tables);
     const failure = failureOf(applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 }));
-    await clock.pass(501);
+    await clock.advance(501);
     expect(await failure).toBeInstanceOf(NotApplied);
     expect(await failure).toMatchObject({
       code: 'not-applied',

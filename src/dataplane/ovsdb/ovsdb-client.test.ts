@@ -1,7 +1,7 @@
 // The client of the database against a server that does what the test says: it answers late, never, wrongly, or goes away.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import { COMMENT, failureOf, start, TABLES, usual } from './client-world-fixture.ts';
 import { ClientClosed, DaemonFailure, MessageTooLarge, RequestRefused } from './failures.ts';
 import { FakeDaemon } from './fake-daemon-fixture.ts';
@@ -10,9 +10,9 @@ import { OvsdbClient } from './ovsdb-client-driver.ts';
 describe('requests', () => {
   test('answers-are-given-to-whoever-asked-in-whatever-order-they-come', async () => {
     const { daemon, client, clock } = start(() => undefined);
-    await clock.pass(1);
+    await clock.advance(1);
     const [first, second] = [client.transact('One', COMMENT), client.transact('Two', COMMENT)];
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.send({ id: 2, result: [{}], error: null });
     await expect(second).resolves.toEqual([{ kind: 'done' }]);
     daemon.peer.send({ id: 1, result: [{}], error: null });
@@ -22,7 +22,7 @@ describe('requests', () => {
   test('an-answer-that-does-not-come-is-given-up-and-the-server-is-told', async () => {
     const { daemon, client, clock } = start(() => undefined);
     const failure = failureOf(client.transact('Db', COMMENT));
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toMatchObject({ code: 'request-timed-out', retryable: true });
     daemon.answers = usual;
     daemon.peer.send({ id: 1, result: [{}], error: null });
@@ -44,7 +44,7 @@ describe('requests', () => {
   test('what-was-sent-when-the-connection-was-lost-may-be-done', async () => {
     const { daemon, client, clock } = start(() => undefined);
     const failure = failureOf(client.transact('Db', COMMENT));
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.hangUp();
     expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: true });
   });
@@ -52,23 +52,23 @@ describe('requests', () => {
   test('without-a-connection-a-request-waits-for-one', async () => {
     const { daemon, client, clock } = start();
     daemon.reachable = 'no';
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.hangUp();
-    await clock.pass(100);
+    await clock.advance(100);
     const asked = client.echo();
     daemon.reachable = 'yes';
-    await clock.pass(900);
+    await clock.advance(900);
     await expect(asked).resolves.toBeUndefined();
   });
 
   test('and-not-longer-than-it-may', async () => {
     const { daemon, client, clock } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.reachable = 'no';
     daemon.peer.hangUp();
-    await clock.pass(1);
+    await clock.advance(1);
     const failure = failureOf(client.echo());
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: false });
     expect(String(await failure)).toMatch(/no connection within 1000 ms: refused/);
   });
@@ -87,7 +87,7 @@ describe('requests', () => {
     daemon.peer.stopReading();
     const large = [{ op: 'comment', comment: 'x'.repeat(8000) }] as const;
     const asked = Array.from({ length: 100 }, () => client.transact('Db', large));
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
     daemon.peer.readOn();
     expect(await Promise.all(asked)).toHaveLength(100);
@@ -101,7 +101,7 @@ describe('requests', () => {
     daemon.peer.stopReading();
     const large = [{ op: 'comment', comment: 'x'.repeat(100_000) }] as const;
     const failures = [failureOf(client.transact('Db', large)), failureOf(client.transact('Db', COMMENT))];
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await Promise.all(failures)).toMatchObject([{ code: 'request-timed-out' }, { code: 'request-timed-out' }]);
     daemon.peer.readOn();
     await client.echo();
@@ -110,7 +110,7 @@ describe('requests', () => {
 
   test('more-than-anybody-needs-at-once-is-refused', async () => {
     const { client, clock } = start(() => undefined);
-    await clock.pass(1);
+    await clock.advance(1);
     const failures = Array.from({ length: 4097 }, () => failureOf(client.echo()));
     expect(await failures[4096]).toMatchObject({ code: 'too-busy', retryable: true });
     await client.close();
@@ -122,13 +122,13 @@ describe('requests', () => {
 describe('signs of life', () => {
   test('the-server-s-echo-is-answered-and-other-requests-are-refused', async () => {
     const { daemon, clock } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     const [asked, other] = [
       { id: 'e', method: 'echo', params: ['are', 'you', 'there'] },
       { id: 'x', method: 'steal', params: [] },
     ];
     daemon.peer.sendText(JSON.stringify(asked) + JSON.stringify(other));
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.received).toEqual([
       { kind: 'answer', id: 'e', result: ['are', 'you', 'there'] },
       { kind: 'refusal', id: 'x', error: 'unknown method' },
@@ -137,43 +137,43 @@ describe('signs of life', () => {
 
   test('a-server-that-asks-and-does-not-read-gets-no-queue-of-answers', async () => {
     const { daemon, clock } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.stopReading();
     const long = 'x'.repeat(1000);
     for (let sent = 0; sent < 1000; sent += 1) daemon.peer.send({ id: sent, method: 'echo', params: [long] });
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
     daemon.peer.readOn();
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.received.length).toBeLessThan(100);
   });
 
   test('a-quiet-server-is-asked-and-kept-while-it-answers', async () => {
     const { daemon, clock, states } = start();
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     expect(daemon.peer.methods()).toContain('echo');
     expect(states).toEqual([{ kind: 'up' }]);
   });
 
   test('a-server-that-hangs-is-given-up-after-twice-the-time-and-tried-again', async () => {
     const { daemon, clock, states } = start(() => undefined);
-    await clock.pass(5999);
+    await clock.advance(5999);
     expect(states).toEqual([{ kind: 'up' }]);
-    await clock.pass(2);
+    await clock.advance(2);
     expect(states[1]).toMatchObject({ kind: 'down', because: { message: 'the daemon said nothing for 6000 ms' } });
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(daemon.peers).toHaveLength(2);
   });
 
   test('an-attempt-that-hangs-is-given-up', async () => {
     const { daemon, clock, client } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.reachable = 'silent';
     daemon.peer.hangUp();
-    await clock.pass(3000);
+    await clock.advance(3000);
     expect(daemon.attempts).toBeGreaterThan(2);
     daemon.reachable = 'yes';
-    await clock.pass(2000);
+    await clock.advance(2000);
     await expect(client.echo()).resolves.toBeUndefined();
   });
 
@@ -182,14 +182,14 @@ describe('signs of life', () => {
     await client.echo();
     daemon.reachable = 'no';
     daemon.peer.hangUp();
-    await clock.pass(20_000);
+    await clock.advance(20_000);
     const pauses = states.flatMap((state) => (state.kind === 'down' ? [state.retryInMs] : []));
     expect(pauses.slice(0, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
     daemon.reachable = 'yes';
-    await clock.pass(5000);
+    await clock.advance(5000);
     await client.echo();
     daemon.peer.hangUp();
-    await clock.pass(1);
+    await clock.advance(1);
     expect(states.at(-1)).toMatchObject({ kind: 'down', retryInMs: 100 });
   });
 });
@@ -197,11 +197,11 @@ describe('signs of life', () => {
 describe('what is not of the protocol', () => {
   test('a-message-beyond-the-limit-ends-the-connection', async () => {
     const { daemon, clock, states } = start(usual, { messageBytesMax: 1000 });
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.sendText(`{"x":"${'x'.repeat(2000)}`);
-    await clock.pass(1);
+    await clock.advance(1);
     expect(states.at(-1)).toMatchObject({ kind: 'down', because: { code: 'message-too-large' } });
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(daemon.peers).toHaveLength(2);
   });
 
@@ -219,11 +219,11 @@ describe('what is not of the protocol', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { maxLength: 6 }), async (texts) => {
         const { daemon, client, clock } = start(() => undefined);
-        await clock.pass(1);
+        await clock.advance(1);
         const asked = [failureOf(client.monitor('Db', TABLES)), failureOf(client.transact('Db', COMMENT))];
-        await clock.pass(1);
+        await clock.advance(1);
         for (const text of texts) daemon.peer.sendText(text);
-        await clock.pass(2000);
+        await clock.advance(2000);
         for (const outcome of await Promise.all(asked)) {
           if (!(outcome instanceof DaemonFailure)) expect(String(outcome)).toBe('Error: it did not fail');
         }
@@ -237,18 +237,18 @@ describe('what is not of the protocol', () => {
 describe('close', () => {
   test('everything-that-waits-is-told-and-nothing-is-tried-any-more', async () => {
     const { daemon, client, clock } = start(() => undefined);
-    await clock.pass(1);
+    await clock.advance(1);
     const sent = failureOf(client.echo());
-    await clock.pass(1);
+    await clock.advance(1);
     await client.close();
     expect(await sent).toBeInstanceOf(ClientClosed);
     expect(await failureOf(client.echo())).toBeInstanceOf(ClientClosed);
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(daemon.attempts).toBe(1);
   });
 
   test('while-it-connects-too', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const daemon = new FakeDaemon(usual);
     daemon.reachable = 'silent';
     const client = new OvsdbClient({ address: 'unix:/x', dial: daemon.dial, clock, random: () => 1 });

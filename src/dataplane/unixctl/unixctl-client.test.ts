@@ -1,13 +1,13 @@
 // The client of the control socket against a daemon that does what the test says.
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { HandClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/clock-fixture.ts';
 import { ClientClosed, DaemonFailure } from '../ovsdb/failures.ts';
 import { type Answers, FakeDaemon } from '../ovsdb/fake-daemon-fixture.ts';
 import { CommandRefused, UnixctlClient } from './unixctl-client-driver.ts';
 
 interface World {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly daemon: FakeDaemon;
   readonly client: UnixctlClient;
 }
@@ -15,7 +15,7 @@ interface World {
 const said: Answers = (method, params) => ({ result: [method, ...params].join(' ') });
 
 function start(answers: Answers = said): World {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const daemon = new FakeDaemon(answers);
   const options = { address: 'unix:/not/used', dial: daemon.dial, clock, random: () => 1 };
   const client = new UnixctlClient({ ...options, commandTimeoutMs: 1000 });
@@ -34,14 +34,14 @@ describe('unixctl client', () => {
   test('commands-are-sent-one-at-a-time-in-their-order', async () => {
     const { daemon, client, clock } = start(() => undefined);
     const answers = [client.command('first'), client.command('second'), client.command('third')];
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.methods()).toEqual(['first']);
     daemon.peer.send({ id: 1, result: '1', error: null });
-    await clock.pass(1);
+    await clock.advance(1);
     expect(daemon.peer.methods()).toEqual(['first', 'second']);
     daemon.peer.send({ id: 2, error: 'no' });
     await expect(answers[1]).rejects.toThrow(new CommandRefused('second', 'no'));
-    await clock.pass(1);
+    await clock.advance(1);
     daemon.peer.send({ id: 3, result: '3', error: null });
     expect([await answers[0], await answers[2]]).toEqual(['1', '3']);
   });
@@ -73,7 +73,7 @@ describe('unixctl client', () => {
 
   test.each([-1, 65_536, 1.5, Number.NaN])('never: another zone is flushed than was meant: %s', async (zone) => {
     const { daemon, client, clock } = start();
-    await clock.pass(1);
+    await clock.advance(1);
     await expect(client.flushConntrack({ zone })).rejects.toThrow(CommandRefused);
     await expect(client.dumpConntrack({ zone })).rejects.toThrow(CommandRefused);
     expect(daemon.peer.received).toEqual([]);
@@ -85,9 +85,9 @@ describe('unixctl client', () => {
     );
     const failure = failureOf(client.command('hang'));
     const next = client.command('next');
-    await clock.pass(1001);
+    await clock.advance(1001);
     expect(await failure).toMatchObject({ code: 'request-timed-out', retryable: true });
-    await clock.pass(500);
+    await clock.advance(500);
     expect(await next).toBe('next');
     expect(daemon.peers).toHaveLength(2);
   });
@@ -96,16 +96,16 @@ describe('unixctl client', () => {
     const { daemon, client, clock } = start();
     await client.command('before');
     daemon.peer.hangUp();
-    await clock.pass(1);
+    await clock.advance(1);
     const after = client.command('after');
-    await clock.pass(500);
+    await clock.advance(500);
     expect(await after).toBe('after');
   });
 
   test('a-quiet-connection-is-not-given-up', async () => {
     const { daemon, client, clock } = start();
     await client.command('before');
-    await clock.pass(3_600_000);
+    await clock.advance(3_600_000);
     expect(await client.command('after')).toBe('after');
     expect([daemon.attempts, daemon.peer.methods()]).toEqual([1, ['before', 'after']]);
   });
@@ -113,7 +113,7 @@ describe('unixctl client', () => {
   test('too-many-commands-are-refused', async () => {
     const { client, clock } = start(() => undefined);
     const failures = Array.from({ length: 257 }, () => failureOf(client.command('wait')));
-    await clock.pass(1);
+    await clock.advance(1);
     expect(await failures[256]).toMatchObject({ code: 'too-busy', retryable: true });
     await client.close();
     const codes = (await Promise.all(failures)).map((error) => (error as DaemonFailure).code);
@@ -126,7 +126,7 @@ describe('unixctl client', () => {
       fc.asyncProperty(answer, async (given) => {
         const { client, clock } = start(() => given);
         const outcome = client.command('x').catch((error: unknown) => error);
-        await clock.pass(2000);
+        await clock.advance(2000);
         const got = await outcome;
         expect(typeof got === 'string' || got instanceof DaemonFailure).toBe(true);
         await client.close();

@@ -10,7 +10,7 @@ import { idOf, type AppliedChange, type Fleet, type FleetReader, type Kind, type
 import { HOST, isTombstoned } from '../../hosts/index.ts';
 import type { Decision, Ids } from '../../journal/index.ts';
 import { MemoryDisk } from '../../journal/runtime.ts';
-import { orderPools } from '../../network/index.ts';
+import { composeOrderPools } from '../../network/index.ts';
 import { SimulatedNetwork } from '../../network/runtime.ts';
 import { isOpen, ITEM, type Log } from '../../operations/index.ts';
 import { WatchedDriver, WatchedSwitch, type PerformedTask } from './machines-fixture.ts';
@@ -41,7 +41,7 @@ export class ControlPlaneHarness {
   readonly network = new SimulatedNetwork({
     clock: this.clock,
     emit: (news) => this.#servers.findLast(({ isAlive }) => isAlive)?.tell(news),
-    poolsOf: (pool) => orderPools(this.fleet, pool),
+    poolsOf: (pool) => composeOrderPools(this.fleet, pool),
   });
   readonly agents: SimulatedAgents;
   /** What went wrong that must never go wrong, or that a program called a fault of its own. */
@@ -69,7 +69,7 @@ export class ControlPlaneHarness {
   constructor({ machine }: ControlPlaneHarnessOptions = {}) {
     const { clock, ids, log } = this;
     const shared = {
-      network: this.network.hostSide,
+      network: this.network.hostNetwork,
       trouble: spawnFaults(this.network),
       peer: (host: string) => this.agents.runtimeOf(host),
       ...machine,

@@ -103,7 +103,7 @@ export class Server {
   readonly gateway: AgentGateway;
   readonly liveness: LivenessController;
   /** Takes what a back end says of ports. */
-  readonly tell: NetworkEventsController['tell'];
+  readonly tell: NetworkEventsController['enqueue'];
   readonly #life = new ServerLife();
   readonly #stopping = new AbortController();
   readonly #runners: readonly Controller[];
@@ -140,7 +140,7 @@ export class Server {
     ]);
     this.liveness = runtime.get(LIVENESS_CONTROLLER);
     this.gateway = runtime.get(AGENT_GATEWAY);
-    this.tell = runtime.get(NETWORK_EVENTS).tell;
+    this.tell = runtime.get(NETWORK_EVENTS).enqueue;
     this.#runners = [lease, ...runtime.controllers()];
   }
 

@@ -15,7 +15,7 @@ import {
   type Instance,
 } from '../../instances/index.ts';
 import { createFlavor, createGroup, type CreateFlavor, type CreateGroup } from '../../instances/decisions-fixture.ts';
-import { asked } from '../../instances/reference-fixture.ts';
+import { createCommand } from '../../instances/reference-fixture.ts';
 import { accept } from '../../journal/index.ts';
 import { CLAIM, claimId, PORT, stockOf, type Claim, type PoolKey, type Port } from '../../network/index.ts';
 import {
@@ -127,7 +127,7 @@ export class World extends ControlPlaneHarness {
 
   /** What somebody asks for who says no more than a name: one NIC on network `n`. */
   createCommand(facts: Partial<CreateInstances> = {}): CreateInstances {
-    return asked(this.operation(), this.nowMs, { credentials: this.credentials, ...facts });
+    return createCommand(this.operation(), this.nowMs, { hasCredentials: this.credentials, ...facts });
   }
 
   /** Asks for instances; answers the operation that builds them. */
@@ -168,12 +168,12 @@ export class World extends ControlPlaneHarness {
   }
 
   async shelve(id: string): Promise<void> {
-    const errand = { ...this.#command(), credentials: this.credentials };
+    const errand = { ...this.#command(), hasCredentials: this.credentials };
     await this.commit((fleet) => shelveInstance(fleet, { id, ...errand }));
   }
 
   async unshelve(id: string): Promise<void> {
-    const errand = { ...this.#command(), credentials: this.credentials };
+    const errand = { ...this.#command(), hasCredentials: this.credentials };
     await this.commit((fleet) => unshelveInstance(fleet, { id, ...errand }));
   }
 
