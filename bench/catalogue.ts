@@ -30,6 +30,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...scaleInPlanBenchmarks,
   previewSlicesBenchmark,
   decisionSlicesBenchmark,
+  figuresPiecesBenchmark,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...checksBenchmarks,

@@ -8,7 +8,7 @@ import { VIEW_PARTS } from '../src/hosts/index.ts';
 import type { Journal } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
-import { missingTunnelKeys } from '../src/network/tunnel-key.ts';
+import { allocateMissingTunnelKeys } from '../src/network/tunnel-key.ts';
 import { below, type Benchmark, type Figure } from './benchmark.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { loadedScaleInFleet } from './scale-in-fleet.ts';
@@ -80,7 +80,11 @@ async function figure(scope: Scope, name: string, ask: () => Promise<number[]>):
 async function run(scope: Scope): Promise<Figure[]> {
   const size = { hosts: HOSTS, instances: HOSTS, services: HOSTS / 20, presence: 'few' } as const;
   const fleet = loadedScaleInFleet(size);
-  for (let changes = missingTunnelKeys(fleet, 1000); changes.length > 0; changes = missingTunnelKeys(fleet, 1000)) {
+  for (
+    let changes = allocateMissingTunnelKeys(fleet, 1000);
+    changes.length > 0;
+    changes = allocateMissingTunnelKeys(fleet, 1000)
+  ) {
     fleet.apply(fleet.revision + 1, changes);
   }
   const ofSite: Partial<Caller> = { name: 'bench', site: 'central' };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { HOUSE, INSTANCES, SCALE_IN, type Scenario } from './scenarios.ts';
+import { CORE, INSTANCES, SCALE_IN, type Scenario } from './scenarios.ts';
 import { runSeed } from './seed.ts';
 import type { World } from './world/world.ts';
 
@@ -27,7 +27,7 @@ async function played(scenario: Scenario): Promise<WeakRef<World>> {
   return ref;
 }
 
-it.each([HOUSE, INSTANCES, SCALE_IN].map((scenario) => [scenario.name, scenario] as const))(
+it.each([CORE, INSTANCES, SCALE_IN].map((scenario) => [scenario.name, scenario] as const))(
   'a world of %s is gone once its seed has been played',
   async (_name, scenario) => {
     const world = await played(scenario);

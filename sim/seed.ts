@@ -162,6 +162,7 @@ function heal(world: World): void {
 
 async function checkAtRest(world: World, plays: readonly WorkloadRun[]): Promise<void> {
   if (!(await areSettled(plays.map(({ done }) => done)))) world.violate(ANSWERED, 'a caller still waits');
+  await followed(world);
   world.checkEnd();
   for (const sentence of restViolations(plays)) world.violate(AT_REST, sentence);
 }
@@ -175,8 +176,23 @@ async function undoAndCheck(world: World, plays: readonly WorkloadRun[]): Promis
     if ((await areSettled(undoing)) && left().length === 0) break;
   }
   if (!(await areSettled(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
+  await followed(world);
   world.checkEnd();
   for (const sentence of left()) world.violate(NO_LEFTOVERS, sentence);
+}
+
+/**
+ * A commit may fall on the very moment of the last look, and servers that follow show it some milliseconds later. Whoever is behind for longer
+ * is found by the checker.
+ */
+async function followed(world: World): Promise<void> {
+  const isBehind = (): boolean =>
+    world.servers.some(
+      ({ incarnation }) => incarnation !== undefined && incarnation.journal.fleet.revision !== world.ledger.head,
+    );
+  for (let looks = 0; looks < FOLLOW_LOOKS_MAX && isBehind() && world.violation === undefined; looks += 1) {
+    await world.scheduler.run(world.scheduler.nowMs + FOLLOW_LOOK_MS);
+  }
 }
 
 async function areSettled(works: readonly Promise<unknown>[]): Promise<boolean> {

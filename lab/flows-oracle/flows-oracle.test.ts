@@ -75,7 +75,7 @@ test('what-was-written-in-other-words-is-the-same', () => {
     groups: [{ id: 6, type: 'fast-failover', buckets: ['watch_port:"bfd1",actions=output:"vxlan0"'] }],
   });
   const dumped = { flows: flowsIn(FLOWS).slice(0, 2), groups: groupsIn(GROUPS).slice(1) };
-  expect(findDifferences(should, dumped)).toEqual({ missing: [], left: [] });
+  expect(findDifferences(should, dumped)).toEqual({ missing: [], unexpected: [] });
 });
 
 test('what-is-missing-and-what-is-left-are-told-apart', () => {
@@ -84,7 +84,7 @@ test('what-is-missing-and-what-is-left-are-told-apart', () => {
   const dumped = { flows: [flow, { ...flow, table: 2, actions: 'NORMAL' }], groups: [] };
   expect(findDifferences(should, dumped)).toEqual({
     missing: ['group=1 type=all ', `table=2 priority=2 cookie=${cookie('3')} arp actions=drop`],
-    left: [`table=2 priority=2 cookie=${cookie('3')} arp actions=NORMAL`],
+    unexpected: [`table=2 priority=2 cookie=${cookie('3')} arp actions=NORMAL`],
   });
 });
 

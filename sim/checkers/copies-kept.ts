@@ -41,7 +41,7 @@ export const onlyCopyKept: Checker = {
     return {
       onApplied: (_truth, applied) => {
         // What becomes of a host that was removed is its owner's concern.
-        for (const { id: host, is } of hostSteps(applied)) {
+        for (const { id: host, is } of hostChanges(applied)) {
           if (is?.state !== 'removed') continue;
           for (const id of kept.keys()) if (!hasCopy(world, id, host)) kept.delete(id);
         }
@@ -58,7 +58,6 @@ export const onlyCopyKept: Checker = {
           kept.delete(id);
           const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
           if (instance === undefined || RELINQUISHED_STATES.includes(instance.state)) continue;
-          // What becomes of a host that was removed is its owner's concern.
           if (truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed' || !isInScope(world, name)) continue;
           violated(`${id} is ${instance.state}, and its last copy was destroyed on ${name}`);
         }

@@ -1,7 +1,7 @@
 // A host that is drained has nothing left that it must be waited for: also what left it and is not connected where it is now. Looked at
 // in the back end itself, apart from how the product derives what is degraded.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
-import { HOST } from '../../src/hosts/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { capabilitiesOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import type { World } from '../world/world.ts';
@@ -10,6 +10,12 @@ import { hostChanges } from './leaving.ts';
 
 /** In these it runs, or is on its way. In the others somebody has decided on it since: it is built anew, shelved or deleted. */
 const IN_SERVICE: readonly Instance['state'][] = ['active', 'moving'];
+
+/**
+ * What left a host before this is no concern of its next leaving: it is back in service, or it was removed, by force with a reason, while
+ * something was not connected. A host that joins again and is ended before it was ever enabled has brought nothing with it.
+ */
+const BEGINS_ANEW: readonly Host['state'][] = ['active', 'removed', 'joining'];
 
 interface Departure {
   readonly createdAtMs: number;
@@ -26,7 +32,8 @@ export const settledBeforeDrained: Checker = {
         for (const change of applied) trackDeparture(truth, left, change);
         for (const id of left.keys()) if (isConnected(world, id)) left.delete(id);
         for (const { id: host, was, is } of hostChanges(applied)) {
-          if (is?.state === 'active') for (const { hosts } of left.values()) hosts.delete(host);
+          if (is !== undefined && BEGINS_ANEW.includes(is.state))
+            for (const { hosts } of left.values()) hosts.delete(host);
           const isOut = is?.state === 'drained' || (is?.state === 'finalizing' && is.leaving?.forced === undefined);
           if (!isOut || was?.state === is?.state) continue;
           const [instance] = [...left].find(([, { hosts }]) => hosts.has(host)) ?? [];

@@ -1,9 +1,9 @@
 // Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
-import type { Link } from '../../src/agent/ports.ts';
+import type { AgentLink } from '../../src/agent/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER, bfdDetectorOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
-import { notFromForwardingSwitch } from '../checkers/out-of-control.ts';
+import { notFromForwardingSwitch, notToUncontrolledSwitch } from '../checkers/out-of-control.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
 import type { Mutant } from './mutant.ts';
@@ -13,7 +13,7 @@ export const controlLossTakenForForwardingLoss: Mutant = {
   name: 'control-taken-for-data-path',
   bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
   scenario: SCALE_IN,
-  likely: 48,
+  likely: 6,
   caughtBy: [notFromForwardingSwitch.name],
   plant: (parts) =>
     withRunningPart(parts, ELECTION_CONTROLLER, (runtime) => {
@@ -30,6 +30,31 @@ export const controlLossTakenForForwardingLoss: Mutant = {
       reports.onBfdChange((host) => election.wakeForHost(host));
       return election;
     }),
+};
+
+/** Heartbeats without what the agent found out about its machine. */
+function saysNothing(link: AgentLink): AgentLink {
+  return {
+    isAuthenticated: (server) => link.isAuthenticated(server),
+    join: (to, join) => link.join(to, join),
+    heartbeat: (to, { conditions, ...beat }) => link.heartbeat(to, { ...beat, ...(conditions && { conditions: [] }) }),
+    view: (to, ask, signal) => link.view(to, ask, signal),
+    observe: (to, observations) => link.observe(to, observations),
+    deposit: (to, deposit) => link.deposit(to, deposit),
+    collect: (to, ask, signal) => link.collect(to, ask, signal),
+  };
+}
+
+export const switchSaidToObey: Mutant = {
+  name: 'switch-said-to-obey',
+  bug: 'an agent says nothing of a switch that does not obey, and its host is taken for a healthy one',
+  scenario: SCALE_IN,
+  likely: 2298,
+  caughtBy: [notToUncontrolledSwitch.name],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => parts.agent({ ...ports, link: saysNothing(ports.link) }, options),
+  }),
 };
 
 export const leavesWithoutStrayCheck: Mutant = {

@@ -9,7 +9,7 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
-import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck } from './conditions.ts';
+import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck, switchSaidToObey } from './conditions.ts';
 import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './incidents.ts';
 import {
   silentHostTakenForDead,
@@ -134,6 +134,7 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   leavesUnwiped,
   controlLossTakenForForwardingLoss,
   leavesWithoutStrayCheck,
+  switchSaidToObey,
   unconnectedTakenForMoved,
   targetBoundInPlaceOfSource,
   readinessPerHost,

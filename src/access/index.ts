@@ -13,6 +13,7 @@ export {
   createToken,
   hasAdmin,
   isExpired,
+  lifetimeTrouble,
   revokeTokenChange,
   revokeToken,
   tokensOfHost,

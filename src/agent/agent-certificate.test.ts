@@ -88,7 +88,7 @@ test('never: a damaged request is signed, or fails in any other way than by name
 /** The parts of a good request, to be put together in other ways: what is signed, with what, and the signature. */
 function partsOfRequest() {
   const { privateKey } = newCertificateKey();
-  const text = requestCertificate(privateKey, 'c1');
+  const text = createCertificateRequest(privateKey, 'c1');
   const [whole] = elementsIn(Buffer.from(text.split('\n').slice(1, -2).join(''), 'base64'));
   const [info, algorithm, signature] = elementsIn(whole!.content).map((part) => part.whole);
   return { info: info!, algorithm: algorithm!, signature: signature!, privateKey };
@@ -98,7 +98,7 @@ const requestOf = (...bytes: readonly Buffer[]): string =>
 
 test('a-request-put-together-from-its-parts-is-the-same', () => {
   const { info, algorithm, signature } = partsOfRequest();
-  expect(publicKeyInRequest(requestOf(sequence(info, algorithm, signature)))).toBeInstanceOf(Buffer);
+  expect(verifyCertificateRequest(requestOf(sequence(info, algorithm, signature)))).toBeInstanceOf(Buffer);
 });
 
 const SHA384 = sequence(oid('1.2.840.10045.4.3.3'));
@@ -121,7 +121,7 @@ test.each<[string, (parts: ReturnType<typeof partsOfRequest>) => readonly Buffer
     },
   ],
 ])('never: a request %s is taken', (_name, put) => {
-  expect(() => publicKeyInRequest(requestOf(...put(partsOfRequest())))).toThrow(MalformedDer);
+  expect(() => verifyCertificateRequest(requestOf(...put(partsOfRequest())))).toThrow(MalformedDer);
 });
 
 const contentOf = (element: Buffer): Buffer => elementsIn(element)[0]!.content;

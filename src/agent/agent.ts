@@ -7,6 +7,7 @@ import {
   STANDBY_VERSION,
 } from '../hosts/index.ts';
 import { isHolderSigned, isNamedServer } from './trust.ts';
+import { abortWith } from './abort-with.ts';
 import { ReconcileLoop } from './applier.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
@@ -177,6 +178,7 @@ export class Agent {
       certificates,
       ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner].map((one) => one.run(over.signal)),
     ]);
+    unlink();
     if (!signal.aborted) this.#viewSubscriber.reset();
   }
 }

@@ -2,6 +2,7 @@
 // last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../fleet/index.ts';
+import { abortWith } from './abort-with.ts';
 import { WakeSignal } from './bell.ts';
 import type { UnreadyService, View } from './messages.ts';
 import { Backoff } from './pace.ts';
@@ -195,10 +196,13 @@ export class ReconcileLoop {
   }
 
   async #syncConntrack(seeder: ConntrackSync, view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
-    this.#syncAbort = new AbortController();
+    const copying = new AbortController();
+    const unlink = abortWith(copying, signal);
+    this.#syncAbort = copying;
     try {
-      return await seeder.sync(view, AbortSignal.any([signal, this.#syncAbort.signal]));
+      return await seeder.sync(view, copying.signal);
     } finally {
+      unlink();
       this.#syncAbort = undefined;
     }
   }

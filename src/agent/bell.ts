@@ -20,9 +20,10 @@ export class WakeSignal {
     if (!this.#isPending && !signal.aborted) {
       const over = new AbortController();
       this.#waiting = over;
-      signal.addEventListener('abort', () => over.abort(WAIT_ENDED), { signal: over.signal });
+      const unlink = abortWith(over, signal);
       if (atMost === undefined) await waitForAbort(over.signal);
       else await atMost.clock.sleep(atMost.ms, over.signal);
+      unlink();
       over.abort(WAIT_ENDED);
     }
     this.#isPending = false;

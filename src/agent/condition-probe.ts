@@ -50,10 +50,9 @@ export class ConditionProbe {
     while (!signal.aborted) {
       this.#inFlight ??= { atMs: clock.nowMs(), answer: this.#probe() };
       const late = new AbortController();
-      await Promise.race([
-        this.#inFlight.answer,
-        clock.sleep(PROBE_TIMEOUT_MS, AbortSignal.any([signal, late.signal])),
-      ]);
+      const unlink = abortWith(late, signal);
+      await Promise.race([this.#inFlight.answer, clock.sleep(PROBE_TIMEOUT_MS, late.signal)]);
+      unlink();
       late.abort('answered');
       if (signal.aborted) return;
       this.#reportChange();

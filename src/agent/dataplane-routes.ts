@@ -4,19 +4,22 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   strictObject,
+  inTurns,
+  jsonPieces,
+  LazyList,
   read,
   refusalAnswer,
   canSeeSite,
-  type HandlerResult,
+  type Answer,
   type Caller,
   type Route,
 } from '../access/index.ts';
 import {
-  compile,
+  compileInSteps,
   readDataplaneView,
-  explainFlows,
-  explainGaps,
+  explainGap,
   explainGroups,
+  explainInSteps,
   isOwnedBy,
   limitToVisibleHosts,
   type Gap,
@@ -25,7 +28,7 @@ import {
 } from '../dataplane/index.ts';
 import type { FleetReader, Steps } from '../fleet/index.ts';
 import { findHost, unknownHost, type ViewPart } from '../hosts/index.ts';
-import { buildParts } from './view.ts';
+import { partsInSteps } from './view.ts';
 
 /** A flow with its sentence is about half a kilobyte. */
 const LIMIT_DEFAULT = 1000;
@@ -120,10 +123,11 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
       params: BY_ID,
       query: QUERY,
       answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: DESIRED_DATAPLANE } },
-      handle: ({ params: { id }, query, caller }, { journal: { fleet } }) => {
+      handle: ({ params: { id }, query, caller, headersOnly }, { journal: { fleet }, clock }) => {
         const host = findHost(fleet, id);
         if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
-        return describeDataplane(fleet, { host: id, parts, query, caller });
+        if (headersOnly === true) return NOTHING_READ;
+        return inTurns(describeDataplane(fleet, { host: id, parts, query, caller }), clock);
       },
     }),
   ];
@@ -136,26 +140,34 @@ interface DataplaneRequest {
   readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
 }
 
-function describeDataplane(fleet: FleetReader, { host, parts, query, caller }: DataplaneRequest): HandlerResult {
-  const whole = readDataplaneView(host, buildParts(fleet, parts, host));
+function* gapsOf(gaps: readonly Gap[]): Iterable<object> {
+  for (const gap of gaps) yield explainGap(gap);
+}
+
+const NOTHING_READ: Answer = { kind: 'answer', status: 200, pieces: () => [] };
+
+/** With a full mesh, or in a network that is everywhere, as large as the fleet: 10^5 peers are a second of work. */
+function* describeDataplane(fleet: FleetReader, { host, parts, query, caller }: DataplaneRequest): Steps<Answer> {
+  const whole = readDataplaneView(host, yield* partsInSteps(fleet, parts, host));
   if (whole === undefined) throw new Error('this server has no data plane');
   // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
   const isVisible = (name: string): boolean => canSeeSite(caller, findHost(fleet, name)?.doc.site);
-  const view = caller.site === undefined ? whole : limitToVisibleHosts(whole, isVisible);
-  const compiled = compile(view, NEXT_HOPS_BY_NAME);
+  const view = caller.site === undefined ? whole : yield* limitToVisibleHosts(whole, isVisible);
+  const compiled = yield* compileInSteps(view, NEXT_HOPS_BY_NAME);
   const { owner: whose, limit = LIMIT_DEFAULT } = query;
   const flows = yield* explainInSteps(compiled, query);
   const { tunnels, externalIds } = compiled.contents;
-  const gaps = compiled.gaps.filter(({ owner }) => whose === undefined || isOwner(owner, whose));
+  const gaps = compiled.gaps.filter(({ owner }) => whose === undefined || isOwnedBy(owner, whose));
   const body = {
     host,
     scope: caller.site === undefined ? 'host' : 'site',
     outcast: view.excluded,
     count: flows.length,
-    flows: flows.slice(0, limit),
-    groups: explainGroups(compiled, flows),
-    tunnels: compiled.contents.tunnels,
-    externalIds: compiled.contents.externalIds,
-    gaps: explainGaps(compiled).filter(({ owner }) => whose === undefined || isOwnedBy(owner, whose)),
-  });
+    flows: new LazyList(flows.slice(0, limit)),
+    groups: yield* explainGroups(compiled, flows),
+    tunnels: new LazyList(tunnels),
+    externalIds,
+    gaps: new LazyList(gapsOf(gaps)),
+  };
+  return { kind: 'answer', status: 200, pieces: () => jsonPieces(body) };
 }

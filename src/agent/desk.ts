@@ -18,6 +18,7 @@ import { readConvergence, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { ConntrackRelay } from './exchange.ts';
 import { recordObservation } from './observations.ts';
+import { REPORT_KNOWN, REPORT_WANTED } from './heartbeat-response.ts';
 import { ReportRecorder } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
@@ -38,6 +39,7 @@ import {
 } from './messages.ts';
 import type { Reply } from './ports.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
+import { SharedCredentials } from './shared-credentials.ts';
 import { affectedHosts, composeView, isOutdated } from './view.ts';
 import { BfdDownIndex } from './unheard.ts';
 import { isRepeat, toBaseline, type HeartbeatBaseline } from './settled.ts';
@@ -52,12 +54,6 @@ export interface AgentReport extends Convergence {
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
 const INTERVAL_MS = 50;
-const SERVER_FEATURES: Pick<HeartbeatResponse, 'readiness' | 'features'> = {
-  readiness: 'per-service',
-  features: [CONDITIONS_FEATURE],
-};
-const REPORT_KNOWN: Reply<HeartbeatResponse> = { kind: 'answer', answer: { report: 'known', ...SERVER_FEATURES } };
-const REPORT_WANTED: Reply<HeartbeatResponse> = { kind: 'answer', answer: { report: 'wanted', ...SERVER_FEATURES } };
 
 export class AgentGateway {
   readonly #options: AgentGatewayOptions;
@@ -70,6 +66,7 @@ export class AgentGateway {
   readonly #reportRecorder: ReportRecorder;
   readonly #conntrackRelay: ConntrackRelay;
   readonly #bfdDown = new BfdDownIndex();
+  readonly shared = new SharedCredentials();
   readonly #convergenceListeners = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
   #affected = new Set<string>();
@@ -177,6 +174,7 @@ export class AgentGateway {
     this.#sentViews.clear();
     this.#conntrackRelay.clear();
     this.#bfdDown.clear();
+    this.shared.clear();
     this.#reportRecorder.reset();
     this.#reset();
   }
@@ -304,6 +302,7 @@ export class AgentGateway {
     }
     const refusal = this.#denyUnlessAdmitted(speaker);
     if (refusal !== undefined) return toRefusedReply(refusal);
+    this.shared.note(speaker, beat.process, this.#options.clock.nowMs());
     const isUp = stored?.doc.connection.state === 'up';
     liveness.recordHeartbeat(host, isUp);
     const report = beat.report ?? word?.report;

@@ -61,6 +61,7 @@ export class HeartbeatLoop {
   readonly #parts: HeartbeatLoopParts;
   readonly #wakeSignal = new WakeSignal();
   readonly #urgentSignal = new WakeSignal();
+  readonly #process: string;
   #inspected: { readonly found: LastInspection; readonly atMs: number } | undefined;
   #inspecting: Promise<void> | undefined;
   /** The report that the server has, as text. */
@@ -152,6 +153,7 @@ export class HeartbeatLoop {
       ...(asOf !== undefined && { asOf }),
       ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(truncateReason) }),
       ...(this.#acceptsConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
+      ...(this.#features.includes(PROCESS_FEATURE) && { process: this.#process }),
       ...(report !== undefined && { report }),
     };
   }

@@ -53,10 +53,6 @@ export class InProcessLink implements AgentLink {
   }
 
   async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
-    const over = new AbortController();
-    const given = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new LinkDown('the agent stops')), { signal: over.signal });
-    });
     if (signal.aborted) throw new LinkDown('the agent stops');
     const { promise: given, reject } = Promise.withResolvers<never>();
     const stop = (): void => reject(new LinkDown('the agent stops'));

@@ -1,7 +1,7 @@
 // Everything that the server's end of the link to agents brings to the program.
 import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
 import { BFD_REPORTS, bfdDetectorOf } from '../election/index.ts';
-import { LIVENESS_CONTROLLER, REMOVED_REPORTS, VIEW_PARTS } from '../hosts/index.ts';
+import { LIVENESS_CONTROLLER, REMOVED_REPORTS, SHARED_CREDENTIALS, VIEW_PARTS } from '../hosts/index.ts';
 import { agentSentences } from './agent-sentences.ts';
 import type { CertificateIssuer } from './certificate-issuer.ts';
 import { certificateRoutes, type CertificateStatusOf } from './certificate-routes.ts';

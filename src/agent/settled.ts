@@ -26,7 +26,7 @@ export function isRepeat(
 }
 
 function isSameHeartbeat(one: Heartbeat, other: Heartbeat): boolean {
-  const { serviceVersion, applied, asOf, report, unready } = other;
+  const { serviceVersion, applied, asOf, report, unready, process } = other;
   // Whoever names services that are not ready, or something that fails, is looked at each time: it is rare, and does not last.
   const isBusy = unready !== undefined || one.unready !== undefined || hasConditions(one) || hasConditions(other);
   const isSame = one.serviceVersion === serviceVersion && one.applied === applied && one.asOf === asOf;

@@ -1,6 +1,6 @@
 // Whether two machines show the credential of one host, as after a disk was cloned or a secret was taken. Each start of an agent has a mark
 // of its own: a mark that comes back after another one was never gone. In memory only; the next lease holder sees it anew.
-import type { Speaker } from './admission.ts';
+import type { AgentIdentity } from './admission.ts';
 
 /** A heartbeat that was under way when its agent was started anew may come late, once. */
 const RETURNS_CERTAIN = 2;
@@ -21,7 +21,7 @@ export class SharedCredentials {
   readonly #shown = new Map<string, Shown>();
 
   /** Agents of older versions show no mark. */
-  note({ host, token }: Speaker, process: string | undefined, nowMs: number): void {
+  note({ host, token }: AgentIdentity, process: string | undefined, nowMs: number): void {
     if (process === undefined) return;
     const known = this.#shown.get(host);
     if (known === undefined || known.token !== token) {

@@ -1,6 +1,6 @@
 // What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
 // fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
-import { idOf, type AppliedChange, type FleetReader } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader, type Steps } from '../fleet/index.ts';
 import type { ViewPart } from '../hosts/index.ts';
 import {
   ITEM,
@@ -36,7 +36,7 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
 }
 
 /** What the rooms say to a host, by the names of their parts. */
-export function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
   const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
   return Object.fromEntries(built.filter(([, part]) => part !== undefined));
 }

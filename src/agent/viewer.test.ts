@@ -31,15 +31,15 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-vie
     },
   } as unknown as AgentPorts;
   const parts = {
-    line: { ask: (_secret: string, tell: (to: unknown) => unknown) => tell({}) },
-    memory: { view: () => Promise.resolve(kept) },
+    leader: { call: (_secret: string, tell: (to: unknown) => unknown) => tell({}) },
+    store: { readView: () => Promise.resolve(kept) },
     membership: {
       credential: () => 'secret',
       current: { host: 'c1', token: 't' },
-      learn: () => Promise.resolve(),
+      updateTrust: () => Promise.resolve(),
       isAuthentic: () => true,
     },
-    taken: () => taken.push(viewer.isConfirmed),
+    onView: () => taken.push(viewer.isConfirmed),
   } as unknown as ViewSubscriberParts;
   const viewer = new ViewSubscriber(ports, parts);
   await viewer.load();

@@ -38,7 +38,7 @@ export interface LastBody {
 
 export type AuthenticationResult =
   | { readonly kind: 'caller'; readonly known: CallerState }
-  | { readonly kind: 'missing' | 'unknown' | 'expired' }
+  | { readonly kind: 'missing' | 'unknown' | 'expired' | 'early' }
   /** Which token it was, and the host whose credential it was, if it was one. */
   | { readonly kind: 'revoked'; readonly token: TokenId; readonly host?: string };
 

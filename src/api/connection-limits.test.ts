@@ -10,9 +10,9 @@ test('connection-limits-stay-below-the-descriptors, with some kept', () => {
   }
   expect(connectionLimits(1024)).toEqual({
     connections: 880,
-    connectionsKeptForAdmins: 16,
+    connectionsReservedForAdmins: 16,
     connectionsPerToken: 220,
-    strangersPerAddress: 220,
+    anonymousPerAddress: 220,
   });
 });
 

@@ -22,7 +22,11 @@ describe('the token', () => {
     ['then the data folder', { env: {} }, 'from-the-folder'],
     ['an empty variable is none', { env: { MUSTER_TOKEN: '' } }, 'from-the-folder'],
     ['a folder without one', { data: '/nowhere', env: {} }, undefined],
-    ['never: the token of this machine is looked for on behalf of another', { mayLook: false, env: {} }, undefined],
+    [
+      'never: the token of this machine is looked for on behalf of another',
+      { mayReadDataFolder: false, env: {} },
+      undefined,
+    ],
   ])('%s', (_, sources, wanted) => {
     expect(findToken({ data, mayReadDataFolder: true, ...sources })).toBe(wanted);
   });

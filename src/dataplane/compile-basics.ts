@@ -127,18 +127,20 @@ export function compileRemotePort(
 }
 
 /** What comes from peers stays here: whoever sent it to all has sent it to the others as well. */
-export function compileDomain(
+export function* compileDomain(
   { id, key, ports }: DomainView,
   here: readonly LocalPortView[],
   context: CompileContext,
-): FlowFragment {
+): Steps<FlowFragment> {
   const metadata = hex(key);
   const outputs = here.map((port) => output(portName(port.id)));
-  const hosts = [...new Set(ports.map(({ host }) => host))].sort();
-  const buckets = hosts.flatMap((host) => {
+  const named = [...new Set(yield* mapInSteps(ports, ({ host }) => host))];
+  const hosts = yield* sortInSteps(named, (one, other) => (one < other ? -1 : 1));
+  const sent = yield* mapInSteps(hosts, (host) => {
     const address = context.peers.get(host);
     return address === undefined ? [] : [formatActions(...tunnelActions(address, key, TUNNEL_PORT))];
   });
+  const buckets = sent.flat();
   const group = context.allocator.group(`domain/${id}`);
   return {
     owner: { kind: 'domain', id },

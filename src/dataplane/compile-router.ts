@@ -1,5 +1,6 @@
 // A router, which is on every host that has to do with it: it answers for its gateways, routes between its subnets where a packet
 // starts, and hands everything else to its way out.
+import { eachInSteps, type Steps } from '../fleet/index.ts';
 import { subnetMatcher } from './in-subnet.ts';
 import { linkLocalOf, macOf } from './keys.ts';
 import type { FlowDraft, CompileContext, FlowFragment } from './piece.ts';
@@ -29,15 +30,16 @@ export interface RouterCompileContext extends CompileContext {
   readonly addressesByDomain: ReadonlyMap<string, readonly RoutedAddress[]>;
 }
 
-export function compileRouter(router: RouterView, context: RouterCompileContext): FlowFragment {
+export function* compileRouter(router: RouterView, context: RouterCompileContext): Steps<FlowFragment> {
   const mac = macOf('gateway', router.id);
   const subnets = router.subnets.filter(({ domain }) => context.domains.has(domain));
+  const routes = yield* routeFlows(router, subnets, { context, mac });
   return {
     owner: { kind: 'router', id: router.id },
     flows: [
       ...domainsOf(subnets).flatMap((domain) => gatewayFlows(router, { key: context.domains.get(domain) ?? 0, mac })),
       ...subnets.flatMap((subnet) => subnetFlows(router, subnet, { context, mac })),
-      ...routeFlows(router, subnets, { context, mac }),
+      ...routes,
       ...defaultRouteFlows(router),
     ],
     gaps: router.subnets
@@ -180,32 +182,29 @@ function subnetFlows(
   ];
 }
 
-function routeFlows(
+function* routeFlows(
   { key }: RouterView,
   subnets: readonly SubnetView[],
   { context, mac }: RouterFlowContext,
-): FlowDraft[] {
+): Steps<FlowDraft[]> {
   const reg0 = hex(key);
-  return domainsOf(subnets).flatMap((domain) => {
+  const flows: FlowDraft[] = [];
+  for (const domain of domainsOf(subnets)) {
     const metadata = hex(context.domains.get(domain) ?? 0);
     const ours = subnets.filter((subnet) => subnet.domain === domain).map(({ cidr }) => subnetMatcher(cidr));
-    const behind = (context.addressesByDomain.get(domain) ?? []).filter(({ ip }) =>
-      ours.some((isInside) => isInside(ip)),
-    );
-    return behind.map(({ ip, mac: its }): FlowDraft => ({
-      table: TABLE.route,
-      priority: 100,
-      match: formatMatch({ ...matchDestination(ip), reg0 }),
-      actions: formatActions(
-        'dec_ttl',
-        setField('eth_src', mac),
-        setField('eth_dst', its),
-        setField('metadata', metadata),
-        resubmit(TABLE.deliver),
-      ),
-      reason: 'route',
-    }));
-  });
+    yield* eachInSteps(context.addressesByDomain.get(domain) ?? [], ({ ip, mac: its }) => {
+      if (!ours.some((isInside) => isInside(ip))) return;
+      const there = [setField('eth_src', mac), setField('eth_dst', its), setField('metadata', metadata)];
+      flows.push({
+        table: TABLE.route,
+        priority: 100,
+        match: formatMatch({ ...matchDestination(ip), reg0 }),
+        actions: formatActions('dec_ttl', ...there, resubmit(TABLE.deliver)),
+        reason: 'route',
+      });
+    });
+  }
+  return flows;
 }
 
 function defaultRouteFlows({ key }: RouterView): FlowDraft[] {

@@ -138,7 +138,7 @@ describe('compile: what every host has', () => {
     expect(flowsOf(compiled, 'port-1')).toEqual([]);
     expect(compiled.gaps).toContainEqual({
       owner: { kind: 'port', id: 'port-1' },
-      because: 'no-key',
+      reason: 'no-key',
       what: 'network/blue',
     });
   });
@@ -146,7 +146,7 @@ describe('compile: what every host has', () => {
   test('a-port-on-a-host-that-is-no-peer-is-a-gap-and-no-flow', () => {
     const compiled = compile(view({ peers: [C3] }));
     expect(flowsOf(compiled, 'port-2')).toEqual([]);
-    expect(compiled.gaps).toContainEqual({ owner: { kind: 'port', id: 'port-2' }, because: 'no-tunnel', what: 'c2' });
+    expect(compiled.gaps).toContainEqual({ owner: { kind: 'port', id: 'port-2' }, reason: 'no-tunnel', what: 'c2' });
   });
 });
 
@@ -294,19 +294,19 @@ describe('compile: source NAT by role', () => {
   test.each([
     ['no-next-hop', { via: undefined }, 'edge'],
     ['next-hop-silent', {}, '198.51.100.1'],
-  ] as const)('%s: nothing leaves, and it is told', (because, facts, what) => {
+  ] as const)('%s: nothing leaves, and it is told', (reason, facts, what) => {
     const { via, ...rest } = nat({ ...AT_C1 });
     const service = 'via' in facts ? rest : { ...rest, ...(via !== undefined && { via }) };
     const compiled = compile(view({ services: [service] }), { nextHop: () => undefined });
     expect(flowsOf(compiled, 'nat:edge').filter((flow) => flow.startsWith('35 '))).toEqual([]);
-    expect(compiled.gaps).toContainEqual({ owner: { kind: 'service', id: 'nat:edge' }, because, what });
+    expect(compiled.gaps).toContainEqual({ owner: { kind: 'service', id: 'nat:edge' }, reason, what });
   });
 
   test('a-designated-host-that-is-no-peer-is-a-gap-and-no-flow', () => {
     const compiled = compile(view({ peers: [], services: [nat()] }));
     expect(compiled.gaps).toContainEqual({
       owner: { kind: 'service', id: 'nat:edge' },
-      because: 'no-tunnel',
+      reason: 'no-tunnel',
       what: 'c2',
     });
     expect(compiled.contents.groups).toEqual([]);
@@ -319,7 +319,7 @@ describe('compile: the switch as a whole', () => {
     expect(compile(view()).contents.externalIds).toEqual({});
   });
 
-  test('an outcast has nothing', () => {
+  test('an excluded host has nothing', () => {
     const { contents } = compile(view({ excluded: true, tombstoned: true, services: [nat()] }));
     expect(contents).toEqual({ flows: [], groups: [], tunnels: [], externalIds: {} });
   });
@@ -338,9 +338,9 @@ describe('compile: the switch as a whole', () => {
 describe('the view of the data plane', () => {
   test.each<readonly [string, Record<string, unknown>, object | undefined]>([
     ['a-server-that-says-nothing-of-it', { self: {}, instances: [] }, undefined],
-    ['quarantined', { self: { quarantined: true }, peers: [], services: [] }, { outcast: true }],
-    ['removed', { self: { state: 'removed' }, peers: [], services: [] }, { outcast: true }],
-    ['tombstoned', { self: { tombstoned: true }, peers: [], services: [] }, { tombstoned: true, outcast: false }],
+    ['quarantined', { self: { quarantined: true }, peers: [], services: [] }, { excluded: true }],
+    ['removed', { self: { state: 'removed' }, peers: [], services: [] }, { excluded: true }],
+    ['tombstoned', { self: { tombstoned: true }, peers: [], services: [] }, { tombstoned: true, excluded: false }],
   ])('%s', (_name, parts, wanted) => {
     const found = readDataplaneView('c1', parts);
     if (wanted === undefined) expect(found).toBeUndefined();

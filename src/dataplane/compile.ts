@@ -1,5 +1,6 @@
 // What should be on a host's switch, compiled from its view: tunnels, groups, flows, external ids. Pure: the same view gives the
 // same contents, whatever was there before and in whatever order the view lists things. Every flow leads back to its owner.
+import { eachInSteps, finish, mapInSteps, sortInSteps, type Steps } from '../fleet/index.ts';
 import { compileDomain, compileRemotePort, compileHost, compilePeer, compilePort } from './compile-basics.ts';
 import { compileNat } from './compile-nat.ts';
 import { compileRouter, type RoutedAddress, type RouterCompileContext } from './compile-router.ts';
@@ -8,7 +9,7 @@ import { subnetMatcher } from './in-subnet.ts';
 import { macOf, IdAllocator, type Owner } from './keys.ts';
 import type { Gap, FlowFragment, FlowReason } from './piece.ts';
 import { domainOf, type DataplaneView, type ServiceView, type LocalPortView } from './shown.ts';
-import type { Cookie, Flow, SwitchContents, Tunnel } from './switch.ts';
+import type { Cookie, Flow, Group, SwitchContents, Tunnel } from './switch.ts';
 
 export interface CompileResult {
   readonly contents: SwitchContents;
@@ -47,10 +48,21 @@ export const EMPTY_COMPILE_RESULT: CompileResult = {
 };
 
 export function compile(view: DataplaneView, environment: LocalEnvironment = STATIC_ENVIRONMENT): CompileResult {
-  if (view.excluded) return EMPTY_COMPILE_RESULT;
-  const context = createContext(view, environment);
-  const pieces = compileFragments(view, context);
-  const { flows, owners, reasons, conflicts } = mergeFlows(pieces, context.allocator);
+  return finish(compileInSteps(view, environment));
+}
+
+/** The same with turns for others between: the contents of a switch may be as large as the fleet. */
+export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment): Steps<CompileResult> {
+  if (shown.excluded) return EMPTY_COMPILE_RESULT;
+  const view = { ...shown, peers: yield* byNameInSteps(shown.peers, ({ host }) => host) };
+  const ground = yield* createContext(view, around);
+  const pieces = yield* compileFragments(view, ground);
+  const { flows, owners, reasons, conflicts } = yield* mergeFlows(pieces, ground.allocator);
+  const [groups, gaps]: [Group[], Gap[]] = [[], []];
+  yield* eachInSteps(pieces, (piece) => {
+    groups.push(...(piece.groups ?? []));
+    gaps.push(...(piece.gaps ?? []));
+  });
   return {
     contents: {
       flows,
@@ -60,14 +72,14 @@ export function compile(view: DataplaneView, environment: LocalEnvironment = STA
     },
     owners,
     reasons,
-    gaps: [...pieces.flatMap(({ gaps = [] }) => gaps), ...conflicts],
-    zones: zonesOf(view, context),
+    gaps: [...gaps, ...conflicts],
+    zones: zonesOf(view, ground),
   };
 }
 
-function tunnelsOf({ peers, bfd: { intervalMs, peers: heard } }: DataplaneView): Tunnel[] {
+function* tunnelsOf({ peers, bfd: { intervalMs, peers: heard } }: DataplaneView): Steps<Tunnel[]> {
   const listens = new Set(heard);
-  return sortBy(peers, ({ host }) => host).map(({ host, tunnelAddress }) => {
+  return yield* mapInSteps(peers, ({ host, tunnelAddress }) => {
     return { peer: host, address: tunnelAddress, ...(listens.has(host) && { bfdIntervalMs: intervalMs }) };
   });
 }
@@ -77,10 +89,10 @@ function zonesOf({ services }: DataplaneView, { allocator }: RouterCompileContex
   return new Map(translated.map(({ id }) => [id, allocator.zone(id)]));
 }
 
-function createContext(
+function* createContext(
   { host, peers, networks, ports, bfd }: DataplaneView,
   environment: LocalEnvironment,
-): RouterCompileContext {
+): Steps<RouterCompileContext> {
   const addressesByDomain = new Map<string, RoutedAddress[]>(networks.domains.map(({ id }) => [id, []]));
   const add = (domain: string, { mac, addresses }: Pick<LocalPortView, 'mac' | 'addresses'>): void => {
     for (const ip of addresses) addressesByDomain.get(domain)?.push({ ip, mac });
@@ -92,7 +104,7 @@ function createContext(
   return {
     host,
     allocator: new IdAllocator(),
-    peers: new Map(sortBy(peers, (peer) => peer.host).map((peer) => [peer.host, peer.tunnelAddress])),
+    peers: addresses,
     domains: new Map(networks.domains.map(({ id, key }) => [id, key])),
     routers: new Map(networks.routers.map(({ id, key }) => [id, key])),
     nextHop: environment.nextHop,
@@ -101,24 +113,27 @@ function createContext(
   };
 }
 
-function compileFragments(view: DataplaneView, context: RouterCompileContext): FlowFragment[] {
+function* compileFragments(view: DataplaneView, context: RouterCompileContext): Steps<FlowFragment[]> {
   const { networks, services } = view;
   const ports = sortBy(view.ports, ({ id }) => id);
-  return [
-    compileHost(view.host),
-    ...sortBy(view.peers, ({ host }) => host).map(compilePeer),
-    ...ports.map((port) => compileLocalPort(port, context)),
-    ...sortBy(networks.domains, ({ id }) => id).flatMap((domain) => [
-      compileDomain(domain, portsOfDomain(ports, domain.id), context),
-      { owner: { kind: 'domain', id: domain.id } as const, flows: dhcpTunnelFlows(domain, services) },
-      ...sortBy(domain.ports, ({ id }) => id).map((port) => compileRemotePort(port, domain.key, context)),
-    ]),
-    ...sortBy(networks.routers, ({ id }) => id).flatMap((router) => [
-      compileRouter(router, context),
-      { owner: { kind: 'router', id: router.id } as const, flows: routerTunnelFlows(router, services) },
-    ]),
-    ...sortBy(services, ({ id }) => id).map((service) => compileService(service, context, ports)),
-  ];
+  const pieces: FlowFragment[] = [compileHost(view.host)];
+  yield* eachInSteps(view.peers, (peer) => pieces.push(compilePeer(peer)));
+  yield* eachInSteps(ports, (port) => pieces.push(compileLocalPort(port, context)));
+  for (const domain of sortBy(networks.domains, ({ id }) => id)) {
+    pieces.push(yield* compileDomain(domain, portsOfDomain(ports, domain.id), context));
+    pieces.push({ owner: { kind: 'domain', id: domain.id }, flows: dhcpTunnelFlows(domain, services) });
+    const far = yield* byNameInSteps(domain.ports, ({ id }) => id);
+    yield* eachInSteps(far, (port) => pieces.push(compileRemotePort(port, domain.key, context)));
+  }
+  for (const router of sortBy(networks.routers, ({ id }) => id)) {
+    pieces.push(yield* compileRouter(router, context));
+    pieces.push({ owner: { kind: 'router', id: router.id }, flows: routerTunnelFlows(router, services) });
+  }
+  yield* eachInSteps(
+    sortBy(services, ({ id }) => id),
+    (service) => pieces.push(compileService(service, context, ports)),
+  );
+  return pieces;
 }
 
 function compileLocalPort(port: LocalPortView, { domains }: RouterCompileContext): FlowFragment {
@@ -156,6 +171,8 @@ function portsOfSubnet({ subnets: [subnet] }: ServiceView, ports: readonly Local
   return portsOfDomain(ports, subnet.domain).filter(({ addresses }) => addresses.some(isInside));
 }
 
+const FLOWS_PER_STEP = 256;
+
 interface MergedFlows {
   readonly flows: readonly Flow[];
   readonly owners: ReadonlyMap<Cookie, Owner>;
@@ -163,25 +180,33 @@ interface MergedFlows {
   readonly conflicts: readonly Gap[];
 }
 
-function mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): MergedFlows {
-  const flows = new Map<string, Flow>();
-  const owners = new Map<Cookie, Owner>();
-  const reasons = new Map<string, FlowReason>();
+/** One map after the other: each is written anew when it grows, and all of them at once would be one long piece. */
+function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Steps<MergedFlows> {
+  const cookies = yield* mapInSteps(pieces, ({ owner }) => numbers.cookie(owner));
+  const kept = new Map<string, { readonly flow: Flow; readonly why: FlowReason; readonly owner: Owner }>();
   const conflicts: Gap[] = [];
-  for (const { owner, flows: drafts } of pieces) {
-    const cookie = numbers.cookie(owner);
-    for (const { table, priority, match, actions, reason } of drafts) {
+  let sinceTurn = 0;
+  for (const [nth, { owner, flows }] of pieces.entries()) {
+    const cookie = cookies[nth] as Cookie;
+    // Of a router there may be one for each port of the fleet.
+    for (const { table, priority, match, actions, reason } of flows) {
       const flow = { table, priority, match, actions, cookie };
       const key = flowKey(flow);
-      if (flows.has(key)) conflicts.push({ owner, reason: 'same-match', what: key });
-      else {
-        flows.set(key, flow);
-        reasons.set(key, reason);
-        owners.set(cookie, owner);
-      }
+      if (kept.has(key)) conflicts.push({ owner, reason: 'same-match', what: key });
+      else kept.set(key, { flow, why: reason, owner });
+      sinceTurn += 1;
+      if (sinceTurn % FLOWS_PER_STEP === 0) yield;
     }
   }
-  return { flows: [...flows.values()].sort(compareFlows), owners, reasons, conflicts };
+  const reasons = new Map<string, FlowReason>();
+  yield* eachInSteps(kept, ([key, { why }]) => reasons.set(key, why));
+  const owners = new Map<Cookie, Owner>();
+  const flows: Flow[] = [];
+  yield* eachInSteps(kept.values(), ({ flow, owner }) => {
+    flows.push(flow);
+    owners.set(flow.cookie, owner);
+  });
+  return { flows: yield* sortInSteps(flows, compareFlows), owners, reasons, conflicts };
 }
 
 /** Two flows with the same key are the same one. */
@@ -194,5 +219,9 @@ function compareFlows(one: Flow, other: Flow): number {
 }
 
 function sortBy<T>(things: readonly T[], nameOf: (thing: T) => string): T[] {
-  return [...things].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
+  return finish(byNameInSteps(things, nameOf));
+}
+
+function byNameInSteps<T>(things: readonly T[], nameOf: (thing: T) => string): Steps<T[]> {
+  return sortInSteps(things, (one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }

@@ -92,7 +92,7 @@ describe('diff', () => {
   });
 
   test('changes-nothing-that-is-right', () => {
-    expect(diff(full, full)).toEqual({ changes: [], inTheWay: [], missing: [] });
+    expect(diff(full, full)).toEqual({ changes: [], conflicts: [], missingPorts: [] });
   });
 
   test('repoints-by-the-group-alone', () => {

@@ -38,7 +38,7 @@ describe('what was compiled, explained', () => {
 
   test('next-hops-that-only-the-host-knows-are-named-by-address', () => {
     const leaving = flows.find(({ reason }) => reason === 'nat-leaves');
-    expect(leaving).toMatchObject({ table: 35, tableName: 'translated', owner: { kind: 'service', id: 'nat:edge' } });
+    expect(leaving).toMatchObject({ table: 35, tableName: 'snat', owner: { kind: 'service', id: 'nat:edge' } });
     expect(leaving?.actions).toContain('set_field:next-hop(198.51.100.1)->eth_dst');
   });
 
@@ -53,8 +53,8 @@ describe('what was compiled, explained', () => {
   });
 
   test('filters-narrow-each-other', () => {
-    expect(found({ owner: 'nat:edge', table: 'translated' })).toBe(1);
-    expect(found({ owner: 'nat:edge', table: 'translated', text: 'nobody says this' })).toBe(0);
+    expect(found({ owner: 'nat:edge', table: 'snat' })).toBe(1);
+    expect(found({ owner: 'nat:edge', table: 'snat', text: 'nobody says this' })).toBe(0);
     expect(found({ owner: 'nat' })).toBe(0);
   });
 

@@ -1,5 +1,6 @@
 // What was compiled, told to a person: each flow with the table that it is in, whose it is and why it is there. Where next hops
 // outside are not known, flows name them by their address.
+import { eachInSteps, type Steps } from '../fleet/index.ts';
 import { flowKey, type CompileResult, type LocalEnvironment } from './compile.ts';
 import type { Owner } from './keys.ts';
 import type { Gap, FlowReason } from './piece.ts';
@@ -50,7 +51,7 @@ export function explainFlows(compiled: CompileResult): ExplainedFlow[] {
 }
 
 /** The flows that are asked for. */
-export function* explainInSteps(compiled: Compiled, filter: FlowFilter): Steps<ExplainedFlow[]> {
+export function* explainInSteps(compiled: CompileResult, filter: FlowFilter): Steps<ExplainedFlow[]> {
   const found: ExplainedFlow[] = [];
   yield* eachInSteps(compiled.contents.flows, (one) => {
     const flow = explainFlow(one, compiled);
@@ -60,8 +61,11 @@ export function* explainInSteps(compiled: Compiled, filter: FlowFilter): Steps<E
 }
 
 /** Those that these flows lead to. */
-export function explainGroups({ contents }: CompileResult, flows: readonly ExplainedFlow[]): ExplainedGroup[] {
-  const owners = new Map(flows.flatMap(({ actions, owner }) => groupsIn(actions).map((id) => [id, owner] as const)));
+export function* explainGroups({ contents }: CompileResult, flows: readonly ExplainedFlow[]): Steps<ExplainedGroup[]> {
+  const owners = new Map<number, Owner>();
+  yield* eachInSteps(flows, ({ actions, owner }) => {
+    for (const id of groupsIn(actions)) owners.set(id, owner);
+  });
   return contents.groups.flatMap((group) => {
     const owner = owners.get(group.id);
     return owner === undefined ? [] : [{ ...group, owner }];
@@ -69,7 +73,11 @@ export function explainGroups({ contents }: CompileResult, flows: readonly Expla
 }
 
 export function explainGaps({ gaps }: CompileResult): ExplainedGap[] {
-  return gaps.map((gap) => ({ ...gap, sentence: gapSentence(gap) }));
+  return gaps.map(explainGap);
+}
+
+export function explainGap(gap: Gap): ExplainedGap {
+  return { ...gap, sentence: gapSentence(gap) };
 }
 
 export interface FlowFilter {

@@ -15,15 +15,15 @@ import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import { ROUTER, type Router } from '../network/index.ts';
 import { presenceChanges } from './port-places.ts';
 import { hostsOfRouter, servicesOfSubnets } from './relations.ts';
-import type { BfdView } from './shown.ts';
+import type { BfdPart } from './shown.ts';
 
 export const bfdPart: ViewPart = {
   name: 'heartbeats',
-  build: (fleet, id): BfdView | undefined => {
+  build: (fleet, id): BfdPart | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    const { everyMs: intervalMs } = bfdSettingsOf(fleet);
-    return { intervalMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
+    const { everyMs } = bfdSettingsOf(fleet);
+    return { everyMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
   },
   affects: (fleet, change) => {
     switch (change.kind) {

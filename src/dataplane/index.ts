@@ -1,15 +1,15 @@
-export { compile, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile.ts';
+export { compile, compileInSteps, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile.ts';
 export type { LocalEnvironment } from './compile.ts';
 export { compareContents } from './compare.ts';
 export {
-  explainFlows,
-  explainGaps,
+  explainGap,
   explainGroups,
+  explainInSteps,
   isOwnedBy,
-  matchesFilter,
   NEXT_HOPS_BY_NAME,
   TABLE_FILTER_VALUES,
 } from './explain.ts';
+export type { Gap } from './piece.ts';
 export { subnetMatcher } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';

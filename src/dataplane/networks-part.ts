@@ -1,6 +1,15 @@
 // What a host is shown of networks: the layer-2 domains and the routers that it has to do with, with every port in them that is
 // bound elsewhere. A host has to do with a domain when a port of its own is in it, or when it routes into it.
-import type { AppliedChange, FleetReader, Id, Stored } from '../fleet/index.ts';
+import {
+  eachInSteps,
+  finish,
+  sortInSteps,
+  type AppliedChange,
+  type FleetReader,
+  type Id,
+  type Steps,
+  type Stored,
+} from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import {
@@ -44,16 +53,8 @@ const NONE: NetworksView = { domains: [], routers: [] };
 
 export const networksPart: ViewPart = {
   name: 'networks',
-  build: (fleet, id): NetworksView | undefined => {
-    const host = findHost(fleet, id)?.doc;
-    if (host === undefined) return undefined;
-    if (host.quarantined !== undefined || host.state === 'removed') return NONE;
-    const { domains, routers } = collectScope(fleet, id);
-    return {
-      domains: [...domains].sort().flatMap((domain) => buildDomain(fleet, domain, id)),
-      routers: [...routers].sort().flatMap((router) => buildRouter(fleet, router)),
-    };
-  },
+  build: (fleet, id) => finish(buildNetworksInSteps(fleet, id)),
+  buildInSteps: buildNetworksInSteps,
   affects: (fleet, change) => {
     switch (change.kind) {
       case PORT.name:
@@ -75,6 +76,16 @@ export const networksPart: ViewPart = {
     }
   },
 };
+
+function* buildNetworksInSteps(fleet: FleetReader, id: string): Steps<NetworksView | undefined> {
+  const host = findHost(fleet, id)?.doc;
+  if (host === undefined) return undefined;
+  if (host.quarantined !== undefined || host.state === 'removed') return NONE;
+  const { domains, routers } = collectScope(fleet, id);
+  const shown: DomainView[] = [];
+  for (const domain of [...domains].sort()) shown.push(...(yield* buildDomain(fleet, domain, id)));
+  return { domains: shown, routers: [...routers].sort().flatMap((router) => buildRouter(fleet, router)) };
+}
 
 function isTrusted(doc: unknown): boolean {
   const host = doc as Host | undefined;
@@ -108,19 +119,19 @@ function collectScope(fleet: FleetReader, host: string): HostScope {
   return { domains, routers };
 }
 
-function buildDomain(fleet: FleetReader, id: string, host: string): DomainView[] {
+function* buildDomain(fleet: FleetReader, id: string, host: string): Steps<DomainView[]> {
   const [kind, name] = id.split('/') as ['network' | 'segment', string];
   const key = tunnelKeyOf(fleet, { for: kind, id: name });
   if (key === undefined) return [];
   const found = kind === 'segment' ? fleet.find(PORTS_BY_SEGMENT, name) : fleet.find(PORTS_BY_NETWORK, name);
-  const ports: RemotePortView[] = [];
-  for (const port of found) {
-    const far = buildRemotePort(port, kind);
-    if (far !== undefined && far.host !== host) ports.push(far);
-  }
-  return [
-    { id, key, subnets: subnetsIn(fleet, kind, name), ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) },
-  ];
+  const far: RemotePortView[] = [];
+  // All at once: who is in an index is certain until the next change only.
+  yield* eachInSteps([...found], (port) => {
+    const shown = buildRemotePort(port, kind);
+    if (shown !== undefined && shown.host !== host) far.push(shown);
+  });
+  const ports = yield* sortInSteps(far, (one, other) => (one.id < other.id ? -1 : 1));
+  return [{ id, key, subnets: subnetsIn(fleet, kind, name), ports }];
 }
 
 function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string): SubnetView[] {

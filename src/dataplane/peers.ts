@@ -1,6 +1,15 @@
 // The hosts that a host has tunnels with: those of its transport zone, all of them or those that it has to do with. Tunnels are
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
-import type { AppliedChange, FleetReader } from '../fleet/index.ts';
+import {
+  eachInSteps,
+  filterInSteps,
+  finish,
+  mapInSteps,
+  sortInSteps,
+  type AppliedChange,
+  type FleetReader,
+  type Steps,
+} from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
@@ -17,7 +26,14 @@ import {
   type TunnelEndpoint,
 } from '../network/index.ts';
 import { presenceChanges } from './port-places.ts';
-import { hostsOfRouter, hostsOfService, relatedHosts, relatedHostsIn, participantsOf } from './relations.ts';
+import {
+  hostsOfRouter,
+  hostsOfService,
+  relatedHosts,
+  hostsSharingInSteps,
+  relatedHostsIn,
+  participantsOf,
+} from './relations.ts';
 import type { PeerView } from './shown.ts';
 
 export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
@@ -26,14 +42,15 @@ export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | 
 }
 
 /** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
-function meshPeers(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
+function* meshPeers(fleet: FleetReader, { id, doc }: StoredHost): Steps<StoredHost[]> {
   const mesh = meshOf(fleet, doc);
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
       ? [...fleet.find(TUNNEL_ENDPOINTS_BY_ZONE, transportZoneOf(doc))]
-      : [...relatedHosts(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
-  return found.filter(
+      : yield* hostsNamed(fleet, yield* sortInSteps([...(yield* hostsSharingInSteps(fleet, id))], inOrder));
+  return yield* filterInSteps(
+    found,
     (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
   );
 }
@@ -51,27 +68,20 @@ function* hostsNamed(fleet: FleetReader, names: readonly string[]): Steps<Stored
   return found;
 }
 
-function* shownPeers(fleet: FleetReader, id: string): Steps<readonly ShownPeer[] | undefined> {
+function* buildPeersInSteps(fleet: FleetReader, id: string): Steps<readonly PeerView[] | undefined> {
   const host = findHost(fleet, id);
   if (host === undefined) return undefined;
   if (!canHaveTunnels(host.doc)) return [];
-  return yield* mapInSteps(yield* neighbours(fleet, host), (peer) => ({
+  return yield* mapInSteps(yield* meshPeers(fleet, host), (peer) => ({
     host: peer.id,
-    tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
+    tunnelAddress: (peer.doc as TunnelEndpoint).tunnelAddress,
   }));
 }
 
 export const peersPart: ViewPart = {
   name: 'peers',
-  build: (fleet, id): readonly PeerView[] | undefined => {
-    const host = findHost(fleet, id);
-    if (host === undefined) return undefined;
-    if (!canHaveTunnels(host.doc)) return [];
-    return meshPeers(fleet, host).map((peer) => ({
-      host: peer.id,
-      tunnelAddress: (peer.doc as TunnelEndpoint).tunnelAddress,
-    }));
-  },
+  build: (fleet, id) => finish(buildPeersInSteps(fleet, id)),
+  buildInSteps: buildPeersInSteps,
   affects: (fleet, change) => {
     switch (change.kind) {
       case HOST.name:
@@ -94,7 +104,7 @@ export const peersPart: ViewPart = {
 export function meshPeersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host?.doc.tunnelAddress === undefined) return [];
-  return meshPeers(fleet, host).map((peer): string => peer.id);
+  return finish(meshPeers(fleet, host)).map((peer): string => peer.id);
 }
 
 /**

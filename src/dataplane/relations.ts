@@ -74,6 +74,17 @@ export function relatedHosts(fleet: FleetReader, host: string): Set<string> {
   return hostsOfRelations(fleet, relationsOf(fleet, host));
 }
 
+/** The same with turns for others between; hosts that come or go meanwhile may be among them or not. */
+export function* hostsSharingInSteps(fleet: FleetReader, host: string): Steps<Set<string>> {
+  const presence = presenceOf(fleet);
+  const { networks, subnets, hosts } = relationsOf(fleet, host);
+  const all = new Set(hosts);
+  for (const network of networks)
+    yield* eachInSteps(presence.portCountsInNetwork(network).keys(), (one) => all.add(one));
+  for (const subnet of subnets) yield* eachInSteps(presence.portCountsInSubnet(subnet).keys(), (one) => all.add(one));
+  return all;
+}
+
 export interface PresenceScope {
   readonly networks: readonly string[];
   readonly subnets: readonly string[];

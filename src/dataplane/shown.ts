@@ -115,21 +115,27 @@ export interface DataplaneView {
   readonly bfd: BfdView;
 }
 
+/** As it is in the view. */
+export interface BfdPart {
+  readonly everyMs: number;
+  readonly peers: readonly string[];
+}
+
 interface Parts {
   readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
   readonly peers?: readonly PeerView[];
   readonly networks?: NetworksView;
   readonly services?: readonly ServiceView[];
-  readonly bfd?: BfdView;
+  readonly heartbeats?: BfdPart;
   readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
 }
 
-const NO_BFD: BfdView = { intervalMs: 0, peers: [] };
+const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
 const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
 
 /** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
 export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const { self = {}, peers, networks = NO_NETWORKS, services, bfd = NO_BFD, instances = [] } = parts as Parts;
+  const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
   return {
     host,
@@ -139,7 +145,7 @@ export function readDataplaneView(host: string, parts: Readonly<Record<string, u
     networks,
     services,
     ports: instances.flatMap(({ ports = [] }) => ports),
-    bfd,
+    bfd: { intervalMs: heartbeats.everyMs, peers: heartbeats.peers },
   };
 }
 

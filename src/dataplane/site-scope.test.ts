@@ -1,6 +1,7 @@
 // What a caller of one site is shown of a data plane names no host of another.
 import { expect, test } from 'vitest';
 import type { DataplaneView, ServiceView } from './shown.ts';
+import { finish } from '../fleet/index.ts';
 import { limitToVisibleHosts } from './site-scope.ts';
 
 const isVisible = (host: string): boolean => host.startsWith('near');
@@ -12,7 +13,7 @@ function limit(services: readonly ServiceView[]): DataplaneView {
     peers: [{ host: 'near-1' }, { host: 'far-1' }],
     networks: { domains: [{ ports: [{ host: 'near-1' }, { host: 'far-1' }] }] },
     services,
-    heartbeats: { peers: ['near-1', 'far-1'] },
+    bfd: { peers: ['near-1', 'far-1'] },
   } as unknown as DataplaneView;
   return finish(limitToVisibleHosts(view, isVisible));
 }

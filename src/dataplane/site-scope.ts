@@ -1,10 +1,16 @@
 // What of a host's data plane a caller of one site may see: nothing that names or locates a host outside that site. It takes
 // things away and never changes what stays; what is compiled for a switch must never go through here.
-import type { DataplaneView, ServiceView } from './shown.ts';
+import { filterInSteps, type Steps } from '../fleet/index.ts';
+import type { DataplaneView, DomainView, ServiceView } from './shown.ts';
 
 /** `isVisible` says whether the caller may see a host by its name. */
-export function limitToVisibleHosts(view: DataplaneView, isVisible: (host: string) => boolean): DataplaneView {
+export function* limitToVisibleHosts(view: DataplaneView, isVisible: (host: string) => boolean): Steps<DataplaneView> {
   const { peers, networks, services, bfd } = view;
+  const domains: DomainView[] = [];
+  for (const domain of networks.domains) {
+    const ports = yield* filterInSteps(domain.ports, ({ host }) => isVisible(host));
+    domains.push({ ...domain, ports });
+  }
   return {
     ...view,
     peers: yield* filterInSteps(peers, ({ host }) => isVisible(host)),

@@ -36,14 +36,14 @@ export function conntrackContract(name: string, open: () => Promise<ConntrackSwi
 
     test('shows-what-it-was-given-with-the-same-outside', async () => {
       const it = await start();
-      expect(await it.importConnections(ZONE, [ONE, TWO, ECHO])).toEqual({ taken: 3, already: 0, failed: 0 });
+      expect(await it.importConnections(ZONE, [ONE, TWO, ECHO])).toEqual({ imported: 3, present: 0, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE, TWO, ECHO));
     });
 
     test('what-it-has-already-stays-as-it-is', async () => {
       const it = await start();
       await it.importConnections(ZONE, [ONE]);
-      expect(await it.importConnections(ZONE, [ONE, TWO])).toEqual({ taken: 1, already: 1, failed: 0 });
+      expect(await it.importConnections(ZONE, [ONE, TWO])).toEqual({ imported: 1, present: 1, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE, TWO));
     });
 
@@ -51,12 +51,12 @@ export function conntrackContract(name: string, open: () => Promise<ConntrackSwi
       const it = await start();
       await it.importConnections(ZONE, [ONE]);
       const moved = { ...ONE, outside: { ...ONE.natSource, port: ONE.natSource.port + 1000 } };
-      expect(await it.importConnections(ZONE, [moved])).toEqual({ taken: 0, already: 1, failed: 0 });
+      expect(await it.importConnections(ZONE, [moved])).toEqual({ imported: 0, present: 1, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE));
     });
 
     test('nothing-to-take-is-no-failure', async () => {
-      expect(await (await start()).importConnections(ZONE, [])).toEqual({ taken: 0, already: 0, failed: 0 });
+      expect(await (await start()).importConnections(ZONE, [])).toEqual({ imported: 0, present: 0, failed: 0 });
     });
 
     test('zones-know-nothing-of-each-other', async () => {

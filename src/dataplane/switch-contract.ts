@@ -115,7 +115,7 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       await it.apply([putHeard, putFailover, putFlow]);
       expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [heard] });
       await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, bfdIntervalMs: 200 } }]);
-      expect((await it.read()).tunnels).toEqual([{ ...heard, heartbeatMs: 200 }]);
+      expect((await it.read()).tunnels).toEqual([{ ...heard, bfdIntervalMs: 200 }]);
       const nowhere: Group = { id: GROUP, type: 'indirect', buckets: ['drop'] };
       await it.apply([{ kind: 'put-group', group: nowhere }]);
       expect((await it.read()).groups).toEqual([nowhere]);

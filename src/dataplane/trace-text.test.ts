@@ -39,8 +39,8 @@ describe('a trace', () => {
     ).toEqual([
       'classify: port port-1: What this port sends is in its network; from another hardware address it is not taken.',
       'route: router edge: What is behind no subnet of the router leaves by its way out.',
-      'translated: service nat:edge: What was translated leaves.',
-      'restored: host c1: What nothing else is for is dropped.',
+      'snat: service nat:edge: What was translated leaves.',
+      'unsnat: host c1: What nothing else is for is dropped.',
       'classify: router edge: undefined',
       'classify: undefined undefined: undefined',
     ]);

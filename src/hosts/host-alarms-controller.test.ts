@@ -25,7 +25,13 @@ class AlarmsWorld extends TestWorld {
   }
 
   protected begin({ journal, clock, log }: StartedServer): OperationsController {
-    this.#controller = new HostAlarmsController({ journal, clock, log, lastReportMs: () => this.reportedMs });
+    this.#controller = new HostAlarmsController({
+      journal,
+      clock,
+      log,
+      lastReportMs: () => this.reportedMs,
+      sharedCredentials: () => this.shared,
+    });
     return new OperationsController({ journal, clock, log, kinds: new Map(), drivers: new Map() });
   }
 

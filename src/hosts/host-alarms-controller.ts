@@ -15,6 +15,8 @@ export interface HostAlarmsOptions {
   readonly log: Log;
   /** When the agent of a removed host last showed its old credential to this server. */
   readonly lastReportMs: (host: string) => number | undefined;
+  /** The hosts whose credential two machines show to this server, and when that was last seen. */
+  readonly sharedCredentials: () => Iterable<readonly [host: string, sharedMs: number]>;
   readonly intervalMs?: number;
 }
 

@@ -1,6 +1,6 @@
 // The alarm that two machines show the credential of one host. Neither is refused: which of them is the host, only a person knows, and
 // whoever took a credential must not be able to put the host out of service.
-import { alarmId, ALARMS_BY_CODE, cleared, raisedOrUpdated, type Alarm } from '../alarms/index.ts';
+import { alarmId, ALARMS_BY_CODE, clearAlarm, raiseOrUpdateAlarm, type Alarm } from '../alarms/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
 import { findHost } from './find-host.ts';
@@ -27,7 +27,7 @@ export function planSharedCredentialAlarms(fleet: FleetReader, asked: SharedCred
   };
   const over = [...fleet.find(ALARMS_BY_CODE, CREDENTIAL_SHARED)].filter(({ doc }) => isOver(doc));
   return [
-    ...over.flatMap(({ doc }) => cleared(fleet, alarmId(CREDENTIAL_SHARED, String(doc.reason['host'])))),
+    ...over.flatMap(({ doc }) => clearAlarm(fleet, alarmId(CREDENTIAL_SHARED, String(doc.reason['host'])))),
     ...[...seenMs.keys()].flatMap((id) => raisedFor(fleet, id, nowMs)),
   ];
 }
@@ -37,7 +37,7 @@ function raisedFor(fleet: FleetReader, id: string, nowMs: number): Change[] {
   if (host === undefined || host.doc.state === 'removed') return [];
   const reason = { code: CREDENTIAL_SHARED, host: host.id };
   const alarm = { severity: 'critical' as const, site: host.doc.site, reason, sinceMs: nowMs };
-  return raisedOrUpdated(fleet, alarmId(CREDENTIAL_SHARED, host.id), alarm);
+  return raiseOrUpdateAlarm(fleet, alarmId(CREDENTIAL_SHARED, host.id), alarm);
 }
 
 export const sharedCredentialSentences: ReasonSentences = {

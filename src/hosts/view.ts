@@ -1,6 +1,6 @@
 // What a host's agent is shown. Each room adds its part; a part is a pure function of the fleet, so that any server
 // shows the same host the same view.
-import type { AppliedChange, FleetReader } from '../fleet/index.ts';
+import type { AppliedChange, FleetReader, Steps } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
 import { HOST, isTombstoned } from './model.ts';
 

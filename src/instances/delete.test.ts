@@ -42,8 +42,8 @@ test('of-more-than-what-is-being-deleted: a new operation that deletes all of it
 });
 
 test('retried: the host is asked under a task id that no earlier try had', async () => {
-  const world = await withTwo();
-  await world.comeBack('h2');
+  const world = await startTwo();
+  await world.reconnectHost('h2');
   const retried = async (id: OperationId): Promise<void> => {
     world.clock.now += HOUR_MS + 1;
     await world.settle();
@@ -51,14 +51,14 @@ test('retried: the host is asked under a task id that no earlier try had', async
     await world.commit((fleet) => retryOperation(fleet, { id, kinds: KINDS, nowMs: world.nowMs }));
   };
   world.machines.fail({ task: 'destroy', instance: 'one', times: 2 });
-  const { operation } = (await deleting(world, 'one')) as { operation: OperationId };
+  const { operation } = (await deleteNamed(world, 'one')) as { operation: OperationId };
   await world.tick();
   await world.tick();
-  await world.goDown('h2');
+  await world.disconnectHost('h2');
   await retried(operation);
   await world.tick();
   await world.tick();
-  await world.comeBack('h2');
+  await world.reconnectHost('h2');
   await world.settle();
   const asked = world.machines.taskIds.filter((id) => id.startsWith(`${operation}.one:destroy`));
   expect(asked.length).toBeGreaterThan(1);

@@ -164,10 +164,11 @@ function planStop(fleet: FleetReader, item: StoredItem, instance: StoredInstance
     return wait(item, { code: 'other-work-ends-first', instance: instance.id });
   }
   const { host } = instance.doc;
+  const { attempt } = item.doc;
   const changes = sweepMoveEnds(fleet, item, instance, nowMs);
   const expects = [expectUnchanged(INSTANCE, instance)];
-  if (host === undefined) return record(item, { state: 'running', step: 'release' }, { changes, expects });
-  return record(item, { state: 'running', step: 'destroy', host }, { changes, expects });
+  if (host === undefined) return record(item, { state: 'running', step: 'release', attempt }, { changes, expects });
+  return record(item, { state: 'running', step: 'destroy', attempt, host }, { changes, expects });
 }
 
 /** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */

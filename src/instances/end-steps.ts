@@ -53,7 +53,9 @@ export function handleDestroyAnswer(
 ): RecordStep {
   const path = instanceOf(fleet, item)?.doc.path;
   const told = path?.create === 'host' ? { reason: { code: RELEASED_BY_HOST } } : {};
-  if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
+  const { attempt } = item.doc;
+  if (answer.outcome === 'done')
+    return record(item, { state: 'running', step: 'release', attempt, host: null, ...told });
   const reason = {
     code: 'not-destroyed',
     instance: item.doc.target.id,
@@ -75,7 +77,8 @@ export function planDestroy(
     // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
     const sweep =
       stored === undefined ? [] : beginSweep(instance.id, host, uniqueSweepKey(fleet, item.id, nowMs), nowMs);
-    return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
+    const { attempt } = item.doc;
+    return [record(item, { state: 'running', step: 'release', attempt, host: null }, { changes: sweep })];
   }
   // A host that is only silent may still run it: its addresses are not given to anybody else.
   if (stored?.doc.connection.state !== 'up') {

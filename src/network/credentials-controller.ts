@@ -2,7 +2,7 @@
 // stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
 import { ALARM } from '../alarms/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
-import { credentialsWereMissing, hasCredentials, missingCredentialsAlarm } from './credentials.ts';
+import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './credentials.ts';
 
 export interface CredentialsControllerOptions {
   readonly journal: Journal;
@@ -23,7 +23,7 @@ export class CredentialsController {
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock } = this.#options;
     while (!signal.aborted) {
-      if (credentialsWereMissing(journal.fleet)) {
+      if (hasMissingCredentialsAlarm(journal.fleet)) {
         await this.look();
         await clock.sleep(LOOK_MS, signal);
       } else await this.#untilRaised(signal);
@@ -32,14 +32,14 @@ export class CredentialsController {
 
   async look(): Promise<void> {
     const { journal, clock, credentials } = this.#options;
-    const isUntrue = credentialsWereMissing(journal.fleet) && hasCredentials(credentials);
+    const isUntrue = hasMissingCredentialsAlarm(journal.fleet) && hasCredentials(credentials);
     if (journal.fence === undefined || !isUntrue) return;
     const nowMs = clock.nowMs();
     try {
       await journal.submit({
         by: 'network',
         why: 'credentials of network back ends',
-        decide: (fleet) => accept(missingCredentialsAlarm(fleet, false, nowMs), null),
+        decide: (fleet) => accept(updateCredentialsAlarm(fleet, false, nowMs), null),
       });
     } catch (error) {
       // The next look tries again, or whoever has the lease then.
@@ -52,7 +52,7 @@ export class CredentialsController {
     const ends: (() => void)[] = [];
     await new Promise<void>((resolve) => {
       const isRaised = (): void => {
-        if (credentialsWereMissing(journal.fleet)) resolve();
+        if (hasMissingCredentialsAlarm(journal.fleet)) resolve();
       };
       const onAbort = (): void => resolve();
       signal.addEventListener('abort', onAbort, { once: true });

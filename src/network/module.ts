@@ -69,7 +69,10 @@ export const networkModule: Module = {
       return createAdoptingDriver(driver, simulated, journal);
     }),
   ],
-  controllers: ({ environment }) => [new TunnelKeyController(environment)],
+  controllers: (runtime) => [
+    new TunnelKeyController(runtime.environment),
+    new CredentialsController({ ...runtime.environment, credentials: runtime.get(BACK_END_CREDENTIALS) }),
+  ],
   drivers: (runtime) => ({ network: runtime.get(NETWORK_DRIVER) }),
   routes: (runtime) => [
     ...networkRoutes,

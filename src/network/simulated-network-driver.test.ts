@@ -120,7 +120,7 @@ describe('orders', () => {
     await end('unbind', 'p0', 2);
     expect(await end('unbind', 'p0', 2)).toMatchObject({ kind: 'already' });
     expect(ips(network, 'p0')).toEqual(['10.0.0.2']);
-    const kept = { serial: 3, holds: ['10.0.0.2'], takes: [], pools: [FAR] };
+    const kept = { serial: 3, keeps: ['10.0.0.2'], takes: [], pools: [FAR] };
     expect(outcomes(await bind('h2', [kept]))).toEqual(['address-not-carried']);
     expect(outcomes(await bind('h2', [{ serial: 3, drops: ['10.0.0.2'], pools: [FAR] }]))).toEqual(['ok']);
     expect(ips(network, 'p0')).toEqual(['10.1.0.5']);

@@ -91,7 +91,7 @@ test('a-server-that-closes-sends-its-agents-on-to-the-next', async () => {
   await expect.poll(() => agents.statusOf('c1')?.stamp?.leaseEpoch, LONG).toBe(1);
   await plane.leader.stop();
   await expect.poll(() => agents.statusOf('c1')?.stamp?.leaseEpoch, LONG).toBe(2);
-  expect(agents.statusOf('c1')).toMatchObject({ away: false, unwelcome: undefined });
+  expect(agents.statusOf('c1')).toMatchObject({ isServerUnreachable: false, refusal: undefined });
 });
 
 test('forty-hosts-join-over-http-in-one-process', async () => {

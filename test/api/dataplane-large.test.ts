@@ -3,17 +3,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import { idIn } from './every-route.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
 const HOSTS = 5000;
 const PATH = '/api/v1/hosts/many-7/dataplane';
 
-let world: World;
+let world: ApiTestServer;
 let url: string;
 let viewer: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
   viewer = await world.token('viewer');

@@ -203,7 +203,7 @@ describe('a server that sends an agent on', () => {
     const agent = await restart(man.url);
     await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(2), 20_000);
     expect(thief.secrets).toEqual([]);
-    expect(agent.status()).toMatchObject({ server: man.url, away: true });
+    expect(agent.status()).toMatchObject({ server: man.url, isServerUnreachable: true });
   });
 
   test('to-one-that-the-join-answer-has-named-is-followed', async () => {
@@ -212,7 +212,7 @@ describe('a server that sends an agent on', () => {
       problem(response, 421, { code: 'not-holder', holder: url, leaseEpoch: 1 }),
     );
     const agent = await restart(man.url);
-    await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, away: false }), 20_000);
+    await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
   });
 
   test('to-one-that-the-control-plane-vouches-for-is-followed', async () => {

@@ -122,7 +122,7 @@ test('never: an answer to a task is recorded for an agent whose token is revoked
 test('a watcher whose token is revoked in what the journal loads anew is cut off, and others are told that it diverged', async () => {
   const [spy, other] = [await world.token('viewer'), await world.token('viewer')];
   await world.commit(hostChange('known-host'));
-  const [reader, going] = [await watching(spy), await watching(other)];
+  const [reader, going] = [await openWatch(spy), await openWatch(other)];
   // Behind the back of this server, as with a standby that was promoted: no commit tells of it.
   const edit = (key: string, more: object): void =>
     world.disk.change(({ resources }) => {

@@ -6,7 +6,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { KeyPair } from '../../src/agent/ports.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
-import { forged, TlsPlane } from './tls-plane.ts';
+import { forgeCertificate, TlsPlane } from './tls-plane.ts';
 
 let tls: SelfSigned;
 let plane: TlsPlane;
@@ -40,7 +40,7 @@ test.each(VERSIONS)('a resumed session opens nothing once its certificate has ex
   let session: Awaited<ReturnType<typeof sessionOf>>;
   // As short as this machine allows: the first request has to come in time.
   for (let ms = 2000; ; ms *= 3) {
-    session = await sessionOf(forged(plane.authority(), host, { toMs: Date.now() + ms }), version);
+    session = await sessionOf(forgeCertificate(plane.authority(), host, { toMs: Date.now() + ms }), version);
     if ((await plane.heartbeat(credential, undefined, { tls: session })).status === 200) break;
   }
   await expect

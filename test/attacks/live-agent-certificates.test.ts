@@ -180,7 +180,10 @@ postgresSuite('several servers that share their keys', (postgres) => {
     const second = start(['serve', '--data', newFolder(), '--listen', '127.0.0.1:0', ...more], { env });
     const [, url = ''] = await second.said(/answers at (http\S+)/);
     const { agent } = runAgent([url, first.url], await plane.joinToken('c1'));
-    await vi.waitFor(() => expect(agent.status()).toMatchObject({ away: false, certificate: { serial: 1 } }), WAIT);
+    await vi.waitFor(
+      () => expect(agent.status()).toMatchObject({ isServerUnreachable: false, certificate: { serial: 1 } }),
+      WAIT,
+    );
     await vi.waitFor(() => expect(agent.status().applied).toBeDefined(), WAIT);
 
     expect(await run(['keys', 'rotate', '--keys', keys])).toMatchObject({ code: 0 });
@@ -191,7 +194,7 @@ postgresSuite('several servers that share their keys', (postgres) => {
     await first.stop('SIGKILL');
     await second.said(/this server decides/);
     await vi.waitFor(
-      () => expect(agent.status()).toMatchObject({ server: url, away: false, unwelcome: undefined }),
+      () => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false, refusal: undefined }),
       WAIT,
     );
     expect(second.err()).not.toContain('certificate-');

@@ -3,7 +3,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 import { DEFAULT_LIMITS } from '../../src/api/limits.ts';
 
 const LIMITS = {
@@ -16,12 +16,12 @@ const LIMITS = {
 };
 const FLOOD = 60;
 
-let world: World;
+let world: ApiTestServer;
 let url: string;
 const flooding: Agent[] = [];
 
 beforeEach(async () => {
-  world = await startWorld({ limits: LIMITS });
+  world = await startApiTestServer({ limits: LIMITS });
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
   // Without anybody who can administer it a server is not ready.

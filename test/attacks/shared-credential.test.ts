@@ -3,7 +3,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { HttpLink } from '../../src/agent/http-link.ts';
 import { verifyEd25519 } from '../../src/agent/ed25519.ts';
-import { Rack } from '../../src/agent/agent-fixture.ts';
+import { TestHost } from '../../src/agent/agent-fixture.ts';
 import type { Agent } from '../../src/agent/agent.ts';
 import type { Disk } from '../../src/agent/ports.ts';
 import { HttpPlane } from '../agent/http-plane.ts';
@@ -24,8 +24,8 @@ test('an agent of a cloned disk is noticed, one that is started anew is not', as
   await plane.register('c1');
   const token = await plane.joinToken('c1');
   const links: HttpLink[] = [];
-  const machine = (): { readonly rack: Rack; readonly start: (disk?: Disk) => Agent } => {
-    const rack = new Rack(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
+  const machine = (): { readonly rack: TestHost; readonly start: (disk?: Disk) => Agent } => {
+    const rack = new TestHost(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
     ends.push(async () => {
       await rack.stop();
       for (const link of links) link.close();
@@ -38,7 +38,7 @@ test('an agent of a cloned disk is noticed, one that is started anew is not', as
     return { rack, start };
   };
   const [first, clone] = [machine(), machine()];
-  const shared = (): readonly string[] => [...server.desk.shared.hosts()].map(([host]) => host);
+  const shared = (): readonly string[] => [...server.gateway.shared.hosts()].map(([host]) => host);
   for (let times = 0; times < 4; times += 1) {
     await first.rack.stop();
     const agent = first.start();
@@ -49,7 +49,7 @@ test('an agent of a cloned disk is noticed, one that is started anew is not', as
   const cloned = clone.start(copyOf(first.rack.disk));
   await vi.waitFor(() => expect(shared()).toEqual(['c1']), WAIT);
   // Nobody is refused: which of them is the host is for a person to say.
-  expect([first.rack.agent?.status().unwelcome, cloned.status().unwelcome]).toEqual([undefined, undefined]);
+  expect([first.rack.agent?.status().refusal, cloned.status().refusal]).toEqual([undefined, undefined]);
 });
 
 /** What was on the disk when it was cloned, and what is written to the clone from then on. */

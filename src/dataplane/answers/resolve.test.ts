@@ -129,7 +129,10 @@ describe('resolving', () => {
       const learned = learnBinding(table, { ...ONE, mac: HOP }, atMs);
       expect(learned.outcome).toBe(atMs === 5 ? 'first' : 'same');
       expect(listNextHops(learned.table)).toEqual([{ ...ONE, state: 'known', mac: HOP }]);
-      expect(planQueries(learned.table, atMs + REFRESH_MS - 1)).toMatchObject({ ask: [], nextAtMs: atMs + REFRESH_MS });
+      expect(planQueries(learned.table, atMs + REFRESH_MS - 1)).toMatchObject({
+        queries: [],
+        nextAtMs: atMs + REFRESH_MS,
+      });
       const next = planQueries(learned.table, atMs + REFRESH_MS);
       expect(next.queries).toEqual([ONE]);
       table = next.table;
@@ -157,7 +160,7 @@ describe('resolving', () => {
       { ...ONE, state: 'known', mac: HOP },
       { ...TWO, state: 'unknown' },
     ]);
-    expect(planQueries(updateNextHops(known, []), 0)).toEqual({ ask: [], after: [] });
+    expect(planQueries(updateNextHops(known, []), 0)).toEqual({ queries: [], table: [] });
   });
 
   test('what nobody asked for, or what was said in another network, is not learned', () => {
@@ -166,7 +169,7 @@ describe('resolving', () => {
       { ...ONE, network: 'other', mac: HOP },
       { ...TWO, mac: HOP },
     ]) {
-      expect(learnBinding(resolving, said, 0)).toEqual({ after: resolving, news: 'unwanted' });
+      expect(learnBinding(resolving, said, 0)).toEqual({ table: resolving, outcome: 'unwanted' });
     }
   });
 });

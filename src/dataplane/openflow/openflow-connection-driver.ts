@@ -233,5 +233,5 @@ function echoOf({ xid, body }: Message): Uint8Array {
 function toConnectionLost(what: string, why: unknown): Error {
   if (why instanceof ClientClosed) return why;
   const message = why instanceof Error ? why.message : String(why);
-  return new ConnectionLost(`${what}: ${message}`, { cause: why, mayBeDone: true });
+  return new ConnectionLost(`${what}: ${message}`, { cause: why, mayHaveApplied: true });
 }

@@ -13,8 +13,8 @@ describe('connections of a real switch', () => {
     const over: ConntrackEntry = { ...tcp, state: 'TIME_WAIT' };
     const plain: ConntrackEntry = { ...udp, reply: { ...REPLY, dst: ORIGINAL.src } };
     expect(toTrackedConnections([udp, over, plain, tcp])).toEqual([
-      { protocol: 'tcp', ...ORIGINAL, outside: { ip: '198.51.100.9', port: 6000 } },
-      { protocol: 'udp', ...ORIGINAL, outside: { ip: '198.51.100.9', port: 6000 } },
+      { protocol: 'tcp', ...ORIGINAL, natSource: { ip: '198.51.100.9', port: 6000 } },
+      { protocol: 'udp', ...ORIGINAL, natSource: { ip: '198.51.100.9', port: 6000 } },
     ]);
   });
 

@@ -25,17 +25,17 @@ function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: strin
   return { table: (name) => tables[name] ?? new Map() };
 }
 
-const NEITHER = { isNews: false, isFirst: false };
+const NEITHER = { hasChanged: false, hasFirstUp: false };
 
 test('who-was-never-heard-is-not-missed, and-who-was-is', () => {
   const hearing = new BfdStatus('br-int');
   expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([undefined, false]);
   expect(hearing.update(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
   expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], false]);
-  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ isNews: false, isFirst: true });
+  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: false, hasFirstUp: true });
   expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], true]);
   expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
-  expect(hearing.update(tablesWith({ c2: 'lost' }))).toEqual({ isNews: true, isFirst: false });
+  expect(hearing.update(tablesWith({ c2: 'lost' }))).toEqual({ hasChanged: true, hasFirstUp: false });
   expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([['c2'], true]);
-  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ isNews: true, isFirst: false });
+  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: true, hasFirstUp: false });
 });

@@ -235,7 +235,7 @@ export class JsonRpcConnection {
 
 function toConnectionLost(what: string, why: unknown, sent: boolean): DaemonFailure {
   if (why instanceof ClientClosed) return why;
-  return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayBeDone: sent });
+  return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayHaveApplied: sent });
 }
 
 function asError(thrown: unknown): Error {

@@ -49,9 +49,9 @@ export class ConnectionLost extends DaemonFailure {
   /** Whether the daemon may have done what it was asked: then look before you ask again. */
   readonly mayHaveApplied: boolean;
 
-  constructor(message: string, options: Because & { readonly mayBeDone?: boolean } = {}) {
+  constructor(message: string, options: Because & { readonly mayHaveApplied?: boolean } = {}) {
     super({ code: 'connection-lost', retryable: true }, message, options);
-    this.mayHaveApplied = options.mayBeDone ?? false;
+    this.mayHaveApplied = options.mayHaveApplied ?? false;
   }
 }
 

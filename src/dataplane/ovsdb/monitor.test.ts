@@ -142,7 +142,10 @@ describe('applied', () => {
     const applied = applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 });
     await clock.advance(1);
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', root(5)] });
-    expect(await applied).toEqual({ results: [{ kind: 'done' }], troubles: [{ name: 'p', error: 'no device' }] });
+    expect(await applied).toEqual({
+      results: [{ kind: 'done' }],
+      interfaceErrors: [{ name: 'p', error: 'no device' }],
+    });
   });
 
   test('a-switch-that-does-not-run-has-not-applied-it', async () => {

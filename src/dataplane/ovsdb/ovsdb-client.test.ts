@@ -46,7 +46,7 @@ describe('requests', () => {
     const failure = failureOf(client.transact('Db', COMMENT));
     await clock.advance(1);
     daemon.peer.hangUp();
-    expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: true });
+    expect(await failure).toMatchObject({ code: 'connection-lost', mayHaveApplied: true });
   });
 
   test('without-a-connection-a-request-waits-for-one', async () => {
@@ -69,7 +69,7 @@ describe('requests', () => {
     await clock.advance(1);
     const failure = failureOf(client.echo());
     await clock.advance(1001);
-    expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: false });
+    expect(await failure).toMatchObject({ code: 'connection-lost', mayHaveApplied: false });
     expect(String(await failure)).toMatch(/no connection within 1000 ms: refused/);
   });
 

@@ -70,7 +70,7 @@ export class ControlPlaneHarness {
     const { clock, ids, log } = this;
     const shared = {
       network: this.network.hostNetwork,
-      trouble: spawnFaults(this.network),
+      faultFor: spawnFaults(this.network),
       peer: (host: string) => this.agents.runtimeOf(host),
       ...machine,
       clock,

@@ -141,7 +141,7 @@ test('scheduling-34 without credentials the old path runs, and one warning says 
 });
 
 test('scheduling-34 the warning goes by itself when the credentials are there, also at the next server', async () => {
-  const world = await fixtureF({ backEnd: 'simulated' });
+  const world = await startFixtureF({ backEnd: 'simulated' });
   world.credentials = false;
   await world.boot({ name: 'web-1' });
   await world.clock.pass(60_000);
