@@ -2,9 +2,9 @@
 // of a thousand hosts. And how far one change goes: whoever is not told composes nothing.
 import { affectedHosts, composeView } from '../src/agent/view.ts';
 import { compile, readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../src/dataplane/index.ts';
-import { portName } from '../src/dataplane/keys.ts';
-import type { SwitchContents } from '../src/dataplane/switch.ts';
-import { EXTERNAL_PORT, TUNNEL_PORT } from '../src/dataplane/tables.ts';
+import { portName } from '../src/dataplane/switch/derived-ids.ts';
+import type { SwitchContents } from '../src/dataplane/switch/switch.ts';
+import { EXTERNAL_PORT, TUNNEL_PORT } from '../src/dataplane/switch/tables.ts';
 import { put, type Fleet } from '../src/fleet/index.ts';
 import { VIEW_PARTS } from '../src/hosts/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';

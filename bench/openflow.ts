@@ -2,9 +2,9 @@
 // a connection that is already there.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { portNamesOf } from '../src/dataplane/openflow/ports.ts';
-import { OpenFlowClient } from '../src/dataplane/openflow/openflow-client-driver.ts';
-import type { Flow } from '../src/dataplane/switch.ts';
+import { portNamesOf } from '../src/dataplane/ovs/openflow/ports.ts';
+import { OpenFlowClient } from '../src/dataplane/ovs/openflow/client-driver.ts';
+import type { Flow } from '../src/dataplane/switch/switch.ts';
 import { realClock } from '../src/main/clock.ts';
 import { ensureOvs } from '../test/ovs/install.ts';
 import { start, type OvsDaemons } from '../test/ovs/ovs-daemons.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { instanceNamespace } from '../../src/agent/namespace-plan.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
-import { advertisedNextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
+import { advertisedNextHopOf } from '../../src/dataplane/compile/subnet-services.ts';
 import { ELECTION } from '../../src/election/index.ts';
 import { run } from '../command.ts';
 import { findDifferences, toExpectedContents, type Differences } from '../flows-oracle/compare.ts';

@@ -1,8 +1,8 @@
 // When hosts cease to hear another one, as their switches say it.
-import { bfdPortName } from '../../src/dataplane/keys.ts';
-import { OvsdbClient } from '../../src/dataplane/ovsdb/ovsdb-client-driver.ts';
-import type { Monitor } from '../../src/dataplane/ovsdb/monitor.ts';
-import { textColumn, textMapColumn } from '../../src/dataplane/ovsdb/read-column.ts';
+import { bfdPortName } from '../../src/dataplane/switch/derived-ids.ts';
+import { OvsdbClient } from '../../src/dataplane/ovs/ovsdb/client-driver.ts';
+import type { Monitor } from '../../src/dataplane/ovs/ovsdb/monitor.ts';
+import { textColumn, textMapColumn } from '../../src/dataplane/ovs/ovsdb/read-column.ts';
 import { realClock } from '../../src/main/clock.ts';
 import type { LabHost } from '../underlay/host.ts';
 

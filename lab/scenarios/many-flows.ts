@@ -1,7 +1,7 @@
 // A hundred thousand flows are put on the switch of the designated host, in one bundle, while packets go through it: nothing is lost.
-import { OpenFlowClient } from '../../src/dataplane/openflow/openflow-client-driver.ts';
-import { portNamesOf } from '../../src/dataplane/openflow/ports.ts';
-import type { Mod } from '../../src/dataplane/openflow/mods.ts';
+import { OpenFlowClient } from '../../src/dataplane/ovs/openflow/client-driver.ts';
+import { portNamesOf } from '../../src/dataplane/ovs/openflow/ports.ts';
+import type { Mod } from '../../src/dataplane/ovs/openflow/mods.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';

@@ -7,7 +7,7 @@ import {
   nat,
   subnetService,
   view,
-} from '../dataplane/dataplane-fixture.ts';
+} from '../dataplane/compile/dataplane-view-fixture.ts';
 import { PacketResponder, type ReceivedPacket, type OutgoingPacket } from './packet-desk.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 

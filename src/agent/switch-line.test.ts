@@ -1,6 +1,6 @@
 // A switch that is brought in line: how often it is read for that, and that nothing goes by what was read before alone.
 import { expect, test } from 'vitest';
-import { C2, C3, nat, view as shown } from '../dataplane/dataplane-fixture.ts';
+import { C2, C3, nat, view as shown } from '../dataplane/compile/dataplane-view-fixture.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { SwitchDown, type SwitchChange } from '../dataplane/index.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';

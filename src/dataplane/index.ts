@@ -1,6 +1,6 @@
-export { compile, compileInSteps, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile.ts';
-export type { LocalEnvironment } from './compile.ts';
-export { compareContents } from './compare.ts';
+export { compile, compileInSteps, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile/compile.ts';
+export type { LocalEnvironment } from './compile/compile.ts';
+export { compareContents } from './explain/compare.ts';
 export {
   explainGap,
   explainGroups,
@@ -8,28 +8,28 @@ export {
   isOwnedBy,
   NEXT_HOPS_BY_NAME,
   TABLE_FILTER_VALUES,
-} from './explain.ts';
-export type { Gap } from './piece.ts';
-export { subnetMatcher } from './in-subnet.ts';
-export { diff } from './diff.ts';
-export { interfaceOf, simulatedIdentity } from './keys.ts';
-export { CONNECTION_PATTERN, formatConnection, parseConnection } from './tracked-connection.ts';
-export { possibleTunnelPeers, peersPart } from './peers.ts';
-export { servicesPart } from './services-part.ts';
-export { readDataplaneView, domainOf } from './shown.ts';
-export type { DataplaneView, ServiceView, SubnetView } from './shown.ts';
-export { limitToVisibleHosts } from './site-scope.ts';
-export { findStrayPorts } from './strays.ts';
-export { computeRemovalImpact } from './touched.ts';
-export { SwitchDown, SwitchRefused } from './switch.ts';
-export type * from './switch.ts';
-export { announcementFrames, nextAnnouncement } from './answers/announce.ts';
-export type { AnnouncedAddress, AnnouncementState } from './answers/announce.ts';
-export { answerDhcp } from './answers/dhcp.ts';
-export { responderConfigOf } from './answers/duties.ts';
-export type { ResponderConfig } from './answers/duties.ts';
-export { answerNd, unsolicitedRouterAdvertisement } from './answers/neighbour.ts';
-export { planQueries, learnBinding, updateNextHops } from './answers/resolve.ts';
-export type { NextHopTable } from './answers/resolve.ts';
-export { encodeAddressQuery, readBinding } from './answers/resolve-frames.ts';
-export { annotateTrace } from './trace-text.ts';
+} from './explain/explain.ts';
+export type { Gap } from './compile/flow-fragment.ts';
+export { subnetMatcher } from './view/subnet-matcher.ts';
+export { diff } from './switch/diff.ts';
+export { interfaceOf, simulatedIdentity } from './switch/derived-ids.ts';
+export { CONNECTION_PATTERN, formatConnection, parseConnection } from './switch/tracked-connection.ts';
+export { possibleTunnelPeers, peersPart } from './view/peers-part.ts';
+export { servicesPart } from './view/services-part.ts';
+export { readDataplaneView, domainOf } from './view/dataplane-view.ts';
+export type { DataplaneView, ServiceView, SubnetView } from './view/dataplane-view.ts';
+export { limitToVisibleHosts } from './view/site-scope.ts';
+export { findStrayPorts } from './switch/stray-ports.ts';
+export { computeRemovalImpact } from './explain/removal-impact.ts';
+export { SwitchDown, SwitchRefused } from './switch/switch.ts';
+export type * from './switch/switch.ts';
+export { announcementFrames, nextAnnouncement } from './responder/announcement.ts';
+export type { AnnouncedAddress, AnnouncementState } from './responder/announcement.ts';
+export { answerDhcp } from './responder/dhcp-server.ts';
+export { responderConfigOf } from './responder/responder-config.ts';
+export type { ResponderConfig } from './responder/responder-config.ts';
+export { answerNd, unsolicitedRouterAdvertisement } from './responder/neighbour-discovery.ts';
+export { planQueries, learnBinding, updateNextHops } from './responder/next-hop-resolution.ts';
+export type { NextHopTable } from './responder/next-hop-resolution.ts';
+export { encodeAddressQuery, readBinding } from './responder/next-hop-frames.ts';
+export { annotateTrace } from './explain/trace.ts';

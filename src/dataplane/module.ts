@@ -1,10 +1,10 @@
 import { contribute, type Module } from '../composition/index.ts';
 import { REMOVAL_IMPACT, TUNNEL_PEERS, VIEW_PARTS } from '../hosts/index.ts';
-import { bfdPart } from './heartbeats-part.ts';
-import { networksPart } from './networks-part.ts';
-import { possibleTunnelPeers, peersPart } from './peers.ts';
-import { servicesPart } from './services-part.ts';
-import { computeRemovalImpact } from './touched.ts';
+import { bfdPart } from './view/bfd-part.ts';
+import { networksPart } from './view/networks-part.ts';
+import { possibleTunnelPeers, peersPart } from './view/peers-part.ts';
+import { servicesPart } from './view/services-part.ts';
+import { computeRemovalImpact } from './explain/removal-impact.ts';
 
 export const dataplaneModule: Module = {
   name: 'dataplane',

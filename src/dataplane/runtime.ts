@@ -1,4 +1,4 @@
-export { parseAddress } from './ovsdb/address.ts';
-export { BadAddress } from './ovsdb/failures.ts';
-export { SimulatedSwitch } from './simulated-switch-driver.ts';
-export { OvsSwitch } from './ovs/ovs-switch-driver.ts';
+export { parseAddress } from './ovs/transport/address.ts';
+export { BadAddress } from './ovs/transport/failures.ts';
+export { SimulatedSwitch } from './switch/simulated-driver.ts';
+export { OvsSwitch } from './ovs/switch-driver.ts';

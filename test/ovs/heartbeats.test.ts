@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Underlay } from '../../lab/underlay/underlay.ts';
 import type { LabHost } from '../../lab/underlay/host.ts';
 import { compile, diff } from '../../src/dataplane/index.ts';
-import { nat, view } from '../../src/dataplane/dataplane-fixture.ts';
+import { nat, view } from '../../src/dataplane/compile/dataplane-view-fixture.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
-import type { ServiceView } from '../../src/dataplane/shown.ts';
+import type { ServiceView } from '../../src/dataplane/view/dataplane-view.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { ovsSuite } from './suite.ts';
 

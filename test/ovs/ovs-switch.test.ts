@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
-import { conntrackContract } from '../../src/dataplane/switch-connections-contract.ts';
-import { switchContract, type SwitchUnderTest } from '../../src/dataplane/switch-contract.ts';
+import { conntrackContract } from '../../src/dataplane/switch/conntrack-contract.ts';
+import { switchContract, type SwitchUnderTest } from '../../src/dataplane/switch/contract.ts';
 import { compile, diff, EMPTY_COMPILE_RESULT, type SwitchChange } from '../../src/dataplane/index.ts';
-import { C2, nat, subnetService, view } from '../../src/dataplane/dataplane-fixture.ts';
-import { portName } from '../../src/dataplane/keys.ts';
-import type { ServiceView } from '../../src/dataplane/shown.ts';
+import { C2, nat, subnetService, view } from '../../src/dataplane/compile/dataplane-view-fixture.ts';
+import { portName } from '../../src/dataplane/switch/derived-ids.ts';
+import type { ServiceView } from '../../src/dataplane/view/dataplane-view.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
 import type { Flow, SwitchChange } from '../../src/dataplane/index.ts';
-import { TABLE } from '../../src/dataplane/tables.ts';
-import { UnixctlClient } from '../../src/dataplane/unixctl/unixctl-client-driver.ts';
+import { TABLE } from '../../src/dataplane/switch/tables.ts';
+import { UnixctlClient } from '../../src/dataplane/ovs/unixctl/client-driver.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';

@@ -1,6 +1,6 @@
 // The client of the control socket on the real daemon: what it reads is what packets have left behind.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { CommandRefused, UnixctlClient } from '../../src/dataplane/unixctl/unixctl-client-driver.ts';
+import { CommandRefused, UnixctlClient } from '../../src/dataplane/ovs/unixctl/client-driver.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';

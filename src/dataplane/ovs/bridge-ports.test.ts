@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setOf, type Row, type Uuid } from '../ovsdb/value.ts';
+import { setOf, type Row, type Uuid } from './ovsdb/value.ts';
 import { BridgePorts } from './bridge-ports.ts';
 
 const uuidOf = (uuid: string): Uuid => ({ uuid });

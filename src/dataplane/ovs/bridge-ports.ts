@@ -1,7 +1,7 @@
 // The ports of the bridge by the names that flows have for them, kept until the database tells of a change: a switch with hundreds of
 // flows is asked for one of them hundreds of times while it is read.
-import type { PortNames } from '../openflow/ports.ts';
-import type { Monitor } from '../ovsdb/monitor.ts';
+import type { PortNames } from './openflow/ports.ts';
+import type { Monitor } from './ovsdb/monitor.ts';
 import { EXTERNAL_NAME, externalPortName, readPorts, type BridgePlan } from './bridge.ts';
 
 interface PortTable {

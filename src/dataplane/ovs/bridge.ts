@@ -1,12 +1,12 @@
 // The integration bridge in the words of the switch's database: what is there, and what it takes to have it as it should be. Pure.
-import type { Monitor, MonitoredTables } from '../ovsdb/monitor.ts';
-import type { Operation } from '../ovsdb/operation.ts';
-import type { RowChange } from '../ovsdb/replica.ts';
-import { numberColumn, textColumn, textMapColumn, uuidsColumn } from '../ovsdb/read-column.ts';
-import { mapOf, setOf, type Row } from '../ovsdb/value.ts';
-import type { SwitchIdentity, Tunnel } from '../switch.ts';
-import { bfdPortName } from '../keys.ts';
-import { EXTERNAL_PORT, TUNNEL_PORT } from '../tables.ts';
+import type { Monitor, MonitoredTables } from './ovsdb/monitor.ts';
+import type { Operation } from './ovsdb/operation.ts';
+import type { RowChange } from './ovsdb/replica.ts';
+import { numberColumn, textColumn, textMapColumn, uuidsColumn } from './ovsdb/read-column.ts';
+import { mapOf, setOf, type Row } from './ovsdb/value.ts';
+import type { SwitchIdentity, Tunnel } from '../switch/switch.ts';
+import { bfdPortName } from '../switch/derived-ids.ts';
+import { EXTERNAL_PORT, TUNNEL_PORT } from '../switch/tables.ts';
 
 export const DATABASE = 'Open_vSwitch';
 

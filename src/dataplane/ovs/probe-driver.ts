@@ -1,9 +1,9 @@
 // Whether a switch still obeys, found out over every socket that it is driven by. It changes nothing and never rejects.
 import type { Clock } from '../../journal/index.ts';
-import { withTimeout } from '../ovsdb/deadline.ts';
-import { DaemonFailure, RequestTimedOut } from '../ovsdb/failures.ts';
-import type { SwitchCondition } from '../switch.ts';
-import { CommandRefused } from '../unixctl/unixctl-client-driver.ts';
+import { withTimeout } from './transport/deadline.ts';
+import { DaemonFailure, RequestTimedOut } from './transport/failures.ts';
+import type { SwitchCondition } from '../switch/switch.ts';
+import { CommandRefused } from './unixctl/client-driver.ts';
 
 /** All sockets are tried at once; a switch that is busy with a large bundle answers within less. */
 const PROBE_MS = 4000;

@@ -14,7 +14,7 @@ import { decodeNd } from './nd.ts';
 import { decodeNdFrame, encodeNdFrame } from './nd-frame.ts';
 import { decodeOptions } from './nd-options.ts';
 import { amid, fuzzOctets } from './octets-fixture.ts';
-import { buildConntrackPacket } from './seed.ts';
+import { buildConntrackPacket } from './conntrack-packet.ts';
 import { decodeTcp } from './tcp.ts';
 import { decodeUdp } from './udp.ts';
 

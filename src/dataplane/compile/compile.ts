@@ -1,0 +1,227 @@
+// What should be on a host's switch, compiled from its view: tunnels, groups, flows, external ids. Pure: the same view gives the
+// same contents, whatever was there before and in whatever order the view lists things. Every flow leads back to its owner.
+import { eachInSteps, finish, mapInSteps, sortInSteps, type Steps } from '../../fleet/index.ts';
+import { compileDomain, compileRemotePort, compileHost, compilePeer, compilePort } from './layer2.ts';
+import { compileNat } from './nat.ts';
+import { compileRouter, type RoutedAddress, type RouterCompileContext } from './router.ts';
+import { dhcpTunnelFlows, compileDhcp, routerTunnelFlows, compileSubnetRoute } from './subnet-services.ts';
+import { subnetMatcher } from '../view/subnet-matcher.ts';
+import { macOf, IdAllocator, type Owner } from '../switch/derived-ids.ts';
+import type { Gap, FlowFragment, FlowReason } from './flow-fragment.ts';
+import { domainOf, type DataplaneView, type ServiceView, type LocalPortView } from '../view/dataplane-view.ts';
+import type { Cookie, Flow, Group, SwitchContents, Tunnel } from '../switch/switch.ts';
+
+export interface CompileResult {
+  readonly contents: SwitchContents;
+  /** Whose flows a cookie marks. */
+  readonly owners: ReadonlyMap<Cookie, Owner>;
+  /** Why a flow is there, by its key. */
+  readonly reasons: ReadonlyMap<string, FlowReason>;
+  readonly gaps: readonly Gap[];
+  /** In which zone the connections of a service that translates are tracked, by its id. */
+  readonly zones: ReadonlyMap<string, number>;
+}
+
+/** What only the host itself can know. */
+export interface LocalEnvironment {
+  /** The hardware address of a next hop outside; undefined until it has answered. */
+  readonly nextHop: (ip: string) => string | undefined;
+  /** Whether a peer was ever heard since there are heartbeats with it; everybody was when it is not said. */
+  readonly hasBfdBeenUp?: (peer: string) => boolean;
+}
+
+/** Where nobody is asked, everybody has an address that is made of his name. */
+export const STATIC_ENVIRONMENT: LocalEnvironment = { nextHop: (ip) => macOf('next-hop', ip) };
+
+/** The external id that shows a leaving host to whoever reads the switch. The journal is the truth; this is its projection. */
+export const TOMBSTONED_KEY = 'tombstoned';
+
+const NOTHING: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
+
+/** What is wanted of a switch that is not ours any more. */
+export const EMPTY_COMPILE_RESULT: CompileResult = {
+  contents: NOTHING,
+  owners: new Map(),
+  reasons: new Map(),
+  gaps: [],
+  zones: new Map(),
+};
+
+export function compile(view: DataplaneView, environment: LocalEnvironment = STATIC_ENVIRONMENT): CompileResult {
+  return finish(compileInSteps(view, environment));
+}
+
+/** The same with turns for others between: the contents of a switch may be as large as the fleet. */
+export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment): Steps<CompileResult> {
+  if (shown.excluded) return EMPTY_COMPILE_RESULT;
+  const view = { ...shown, peers: yield* byNameInSteps(shown.peers, ({ host }) => host) };
+  const ground = yield* createContext(view, around);
+  const pieces = yield* compileFragments(view, ground);
+  const { flows, owners, reasons, conflicts } = yield* mergeFlows(pieces, ground.allocator);
+  const [groups, gaps]: [Group[], Gap[]] = [[], []];
+  yield* eachInSteps(pieces, (piece) => {
+    groups.push(...(piece.groups ?? []));
+    gaps.push(...(piece.gaps ?? []));
+  });
+  return {
+    contents: {
+      flows,
+      groups: groups.sort((one, other) => one.id - other.id),
+      tunnels: yield* tunnelsOf(view),
+      externalIds: view.tombstoned ? { [TOMBSTONED_KEY]: 'true' } : {},
+    },
+    owners,
+    reasons,
+    gaps: [...gaps, ...conflicts],
+    zones: zonesOf(view, ground),
+  };
+}
+
+function* tunnelsOf({ peers, bfd: { intervalMs, peers: heard } }: DataplaneView): Steps<Tunnel[]> {
+  const listens = new Set(heard);
+  return yield* mapInSteps(peers, ({ host, tunnelAddress }) => {
+    return { peer: host, address: tunnelAddress, ...(listens.has(host) && { bfdIntervalMs: intervalMs }) };
+  });
+}
+
+function zonesOf({ services }: DataplaneView, { allocator }: RouterCompileContext): ReadonlyMap<string, number> {
+  const translated = sortBy(services, ({ id }) => id).filter(({ type }) => type === 'nat');
+  return new Map(translated.map(({ id }) => [id, allocator.zone(id)]));
+}
+
+function* createContext(
+  { host, peers, networks, ports, bfd }: DataplaneView,
+  environment: LocalEnvironment,
+): Steps<RouterCompileContext> {
+  const addressesByDomain = new Map<string, RoutedAddress[]>(networks.domains.map(({ id }) => [id, []]));
+  const add = (domain: string, { mac, addresses }: Pick<LocalPortView, 'mac' | 'addresses'>): void => {
+    for (const ip of addresses) addressesByDomain.get(domain)?.push({ ip, mac });
+  };
+  for (const port of ports) add(domainOf(port), port);
+  for (const { id, ports: far } of networks.domains) yield* eachInSteps(far, (port) => add(id, port));
+  const addresses = new Map<string, string>();
+  yield* eachInSteps(peers, (peer) => addresses.set(peer.host, peer.tunnelAddress));
+  return {
+    host,
+    allocator: new IdAllocator(),
+    peers: addresses,
+    domains: new Map(networks.domains.map(({ id, key }) => [id, key])),
+    routers: new Map(networks.routers.map(({ id, key }) => [id, key])),
+    nextHop: environment.nextHop,
+    isBfdMonitored: (peer) => bfd.peers.includes(peer) && (environment.hasBfdBeenUp?.(peer) ?? true),
+    addressesByDomain,
+  };
+}
+
+function* compileFragments(view: DataplaneView, context: RouterCompileContext): Steps<FlowFragment[]> {
+  const { networks, services } = view;
+  const ports = sortBy(view.ports, ({ id }) => id);
+  const pieces: FlowFragment[] = [compileHost(view.host)];
+  yield* eachInSteps(view.peers, (peer) => pieces.push(compilePeer(peer)));
+  yield* eachInSteps(ports, (port) => pieces.push(compileLocalPort(port, context)));
+  for (const domain of sortBy(networks.domains, ({ id }) => id)) {
+    pieces.push(yield* compileDomain(domain, portsOfDomain(ports, domain.id), context));
+    pieces.push({ owner: { kind: 'domain', id: domain.id }, flows: dhcpTunnelFlows(domain, services) });
+    const far = yield* byNameInSteps(domain.ports, ({ id }) => id);
+    yield* eachInSteps(far, (port) => pieces.push(compileRemotePort(port, domain.key, context)));
+  }
+  for (const router of sortBy(networks.routers, ({ id }) => id)) {
+    pieces.push(yield* compileRouter(router, context));
+    pieces.push({ owner: { kind: 'router', id: router.id }, flows: routerTunnelFlows(router, services) });
+  }
+  yield* eachInSteps(
+    sortBy(services, ({ id }) => id),
+    (service) => pieces.push(compileService(service, context, ports)),
+  );
+  return pieces;
+}
+
+function compileLocalPort(port: LocalPortView, { domains }: RouterCompileContext): FlowFragment {
+  const owner = { kind: 'port', id: port.id } as const;
+  const key = domains.get(domainOf(port));
+  if (key !== undefined) return compilePort(port, key);
+  return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: domainOf(port) }] };
+}
+
+function portsOfDomain(ports: readonly LocalPortView[], domain: string): LocalPortView[] {
+  return ports.filter((port) => domainOf(port) === domain);
+}
+
+function compileService(
+  service: ServiceView,
+  context: RouterCompileContext,
+  ports: readonly LocalPortView[],
+): FlowFragment {
+  switch (service.type) {
+    case 'nat':
+      return compileNat(service, context);
+    case 'subnet-route':
+      return compileSubnetRoute(service, context);
+    case 'dhcp':
+      return compileDhcp(service, context, portsOfSubnet(service, ports));
+    default:
+      // A type that a newer server knows.
+      return { owner: { kind: 'service', id: service.id }, flows: [] };
+  }
+}
+
+function portsOfSubnet({ subnets: [subnet] }: ServiceView, ports: readonly LocalPortView[]): LocalPortView[] {
+  if (subnet === undefined) return [];
+  const isInside = subnetMatcher(subnet.cidr);
+  return portsOfDomain(ports, subnet.domain).filter(({ addresses }) => addresses.some(isInside));
+}
+
+const FLOWS_PER_STEP = 256;
+
+interface MergedFlows {
+  readonly flows: readonly Flow[];
+  readonly owners: ReadonlyMap<Cookie, Owner>;
+  readonly reasons: ReadonlyMap<string, FlowReason>;
+  readonly conflicts: readonly Gap[];
+}
+
+/** One map after the other: each is written anew when it grows, and all of them at once would be one long piece. */
+function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Steps<MergedFlows> {
+  const cookies = yield* mapInSteps(pieces, ({ owner }) => numbers.cookie(owner));
+  const kept = new Map<string, { readonly flow: Flow; readonly why: FlowReason; readonly owner: Owner }>();
+  const conflicts: Gap[] = [];
+  let sinceTurn = 0;
+  for (const [nth, { owner, flows }] of pieces.entries()) {
+    const cookie = cookies[nth] as Cookie;
+    // Of a router there may be one for each port of the fleet.
+    for (const { table, priority, match, actions, reason } of flows) {
+      const flow = { table, priority, match, actions, cookie };
+      const key = flowKey(flow);
+      if (kept.has(key)) conflicts.push({ owner, reason: 'same-match', what: key });
+      else kept.set(key, { flow, why: reason, owner });
+      sinceTurn += 1;
+      if (sinceTurn % FLOWS_PER_STEP === 0) yield;
+    }
+  }
+  const reasons = new Map<string, FlowReason>();
+  yield* eachInSteps(kept, ([key, { why }]) => reasons.set(key, why));
+  const owners = new Map<Cookie, Owner>();
+  const flows: Flow[] = [];
+  yield* eachInSteps(kept.values(), ({ flow, owner }) => {
+    flows.push(flow);
+    owners.set(flow.cookie, owner);
+  });
+  return { flows: yield* sortInSteps(flows, compareFlows), owners, reasons, conflicts };
+}
+
+/** Two flows with the same key are the same one. */
+export function flowKey({ table, priority, match }: Pick<Flow, 'table' | 'priority' | 'match'>): string {
+  return `table=${table},priority=${priority}${match === '' ? '' : ','}${match}`;
+}
+
+function compareFlows(one: Flow, other: Flow): number {
+  return one.table - other.table || other.priority - one.priority || (one.match < other.match ? -1 : 1);
+}
+
+function sortBy<T>(things: readonly T[], nameOf: (thing: T) => string): T[] {
+  return finish(byNameInSteps(things, nameOf));
+}
+
+function byNameInSteps<T>(things: readonly T[], nameOf: (thing: T) => string): Steps<T[]> {
+  return sortInSteps(things, (one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
+}

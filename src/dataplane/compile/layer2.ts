@@ -1,0 +1,179 @@
+// What every switch has: what is not known is dropped, peers are listened to, ports here and elsewhere are delivered to, and what
+// is for all of a domain reaches all of it.
+import { mapInSteps, sortInSteps, type Steps } from '../../fleet/index.ts';
+import { macOf, portName } from '../switch/derived-ids.ts';
+import type { FlowDraft, CompileContext, FlowFragment } from './flow-fragment.ts';
+import type { DomainView, RemotePortView, PeerView, LocalPortView } from '../view/dataplane-view.ts';
+import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from '../switch/tables.ts';
+import {
+  formatActions,
+  arpReplyActions,
+  resubmit,
+  hex,
+  isIpv6,
+  formatMatch,
+  output,
+  setField,
+  TO_AGENT,
+  groupAction,
+  tunnelActions,
+} from '../switch/flow-syntax.ts';
+
+/** What is for everybody. */
+const ANY_MULTICAST = '01:00:00:00:00:00/01:00:00:00:00:00';
+
+export function compileHost(host: string): FlowFragment {
+  const nothing = Object.values(TABLE).map((table): FlowDraft => {
+    return { table, priority: 0, match: '', actions: formatActions(), reason: 'unknown-is-dropped' };
+  });
+  const [own, toAgent] = [macOf('host', host), formatActions(TO_AGENT)];
+  const answers = [
+    { is: 'arp', in_port: EXTERNAL_PORT, dl_dst: own, arp_op: 2 } as const,
+    { is: 'icmp6', in_port: EXTERNAL_PORT, dl_dst: own, icmpv6_type: 136 } as const,
+  ].map((answer): FlowDraft => {
+    return {
+      table: TABLE.classify,
+      priority: 80,
+      match: formatMatch(answer),
+      actions: toAgent,
+      reason: 'next-hop-answers',
+    };
+  });
+  return { owner: { kind: 'host', id: host }, flows: [...nothing, ...answers] };
+}
+
+/** Only peers are listened to. */
+export function compilePeer({ host, tunnelAddress }: PeerView): FlowFragment {
+  const src = isIpv6(tunnelAddress) ? 'tun_ipv6_src' : 'tun_src';
+  const from = formatMatch({ in_port: TUNNEL_PORT, [src]: tunnelAddress });
+  const flow: FlowDraft = {
+    table: TABLE.classify,
+    priority: 50,
+    match: from,
+    actions: formatActions(resubmit(TABLE.tunnel)),
+    reason: 'from-peer',
+  };
+  return { owner: { kind: 'peer', id: host }, flows: [flow] };
+}
+
+/** What leaves a port carries its domain with it; what is for its hardware address there is delivered to it. */
+export function compilePort(port: LocalPortView, key: number): FlowFragment {
+  const { id, mac } = port;
+  const [name, metadata] = [portName(id), hex(key)];
+  const v4 = port.addresses.filter((address) => !isIpv6(address));
+  return {
+    owner: { kind: 'port', id },
+    flows: [
+      {
+        table: TABLE.classify,
+        priority: 100,
+        match: formatMatch({ in_port: name, dl_src: mac }),
+        actions: formatActions(setField('metadata', metadata), resubmit(TABLE.ingress)),
+        reason: 'from-port',
+      },
+      // Whoever looks whether its own address is taken must not be told that it is.
+      ...v4.map((ip): FlowDraft => ({
+        table: TABLE.ingress,
+        priority: 85,
+        match: formatMatch({ is: 'arp', in_port: name, arp_tpa: ip, arp_op: 1 }),
+        actions: formatActions(),
+        reason: 'own-address',
+      })),
+      ...v4.map((ip) => arpFlow(metadata, ip, mac)),
+      {
+        table: TABLE.deliver,
+        priority: 100,
+        match: formatMatch({ metadata, dl_dst: mac }),
+        actions: formatActions(output(name)),
+        reason: 'to-port',
+      },
+    ],
+  };
+}
+
+function arpFlow(metadata: string, ip: string, mac: string): FlowDraft {
+  return {
+    table: TABLE.ingress,
+    priority: 80,
+    match: formatMatch({ is: 'arp', metadata, arp_tpa: ip, arp_op: 1 }),
+    actions: formatActions(...arpReplyActions(ip, mac)),
+    reason: 'arp-answer',
+  };
+}
+
+/** A port elsewhere: asked for here, delivered there. */
+export function compileRemotePort(
+  { id, mac, addresses, host }: RemotePortView,
+  key: number,
+  { peers }: CompileContext,
+): FlowFragment {
+  const owner = { kind: 'port', id } as const;
+  const address = peers.get(host);
+  if (address === undefined) return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel', what: host }] };
+  const metadata = hex(key);
+  return {
+    owner,
+    flows: [
+      ...addresses.flatMap((ip) => (isIpv6(ip) ? [] : [arpFlow(metadata, ip, mac)])),
+      {
+        table: TABLE.deliver,
+        priority: 90,
+        match: formatMatch({ metadata, dl_dst: mac }),
+        actions: formatActions(...tunnelActions(address, key, TUNNEL_PORT)),
+        reason: 'to-far-port',
+      },
+    ],
+  };
+}
+
+/** What comes from peers stays here: whoever sent it to all has sent it to the others as well. */
+export function* compileDomain(
+  { id, key, ports }: DomainView,
+  here: readonly LocalPortView[],
+  context: CompileContext,
+): Steps<FlowFragment> {
+  const metadata = hex(key);
+  const outputs = here.map((port) => output(portName(port.id)));
+  const named = [...new Set(yield* mapInSteps(ports, ({ host }) => host))];
+  const hosts = yield* sortInSteps(named, (one, other) => (one < other ? -1 : 1));
+  const sent = yield* mapInSteps(hosts, (host) => {
+    const address = context.peers.get(host);
+    return address === undefined ? [] : [formatActions(...tunnelActions(address, key, TUNNEL_PORT))];
+  });
+  const buckets = sent.flat();
+  const group = context.allocator.group(`domain/${id}`);
+  return {
+    owner: { kind: 'domain', id },
+    flows: [
+      {
+        table: TABLE.tunnel,
+        priority: 50,
+        match: formatMatch({ tun_id: metadata }),
+        actions: formatActions(setField('metadata', metadata), resubmit(TABLE.deliver)),
+        reason: 'about-domain',
+      },
+      {
+        table: TABLE.ingress,
+        priority: 10,
+        match: formatMatch({ metadata }),
+        actions: formatActions(resubmit(TABLE.deliver)),
+        reason: 'own-network',
+      },
+      {
+        table: TABLE.deliver,
+        priority: 60,
+        match: formatMatch({ in_port: TUNNEL_PORT, metadata, dl_dst: ANY_MULTICAST }),
+        actions: formatActions(...outputs),
+        reason: 'to-all-here',
+      },
+      {
+        table: TABLE.deliver,
+        priority: 50,
+        match: formatMatch({ metadata, dl_dst: ANY_MULTICAST }),
+        actions: formatActions(...outputs, ...(buckets.length === 0 ? [] : [groupAction(group)])),
+        reason: 'to-all',
+      },
+    ],
+    groups: buckets.length === 0 ? [] : [{ id: group, type: 'all', buckets }],
+  };
+}

@@ -1,0 +1,338 @@
+// Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends translate
+// what they know, and each asks the other for replies that it does not know. Floating addresses are translated one to one, on the
+// host of their instance.
+import {
+  otherEndActions,
+  otherEndGroup,
+  newConnectionFlows,
+  newConnectionPolicyOf,
+  conntrackLookupFlows,
+  type NewConnectionPolicy,
+  type NatContext,
+  type OtherEnd,
+} from './nat-handover.ts';
+import { bfdPortName, macOf } from '../switch/derived-ids.ts';
+import {
+  findTunnelHop,
+  serviceOwner,
+  findExternalHop,
+  type FlowDraft,
+  type CompileContext,
+  type Hop,
+  type FlowFragment,
+} from './flow-fragment.ts';
+import type { FloatingAddressView, ServiceView } from '../view/dataplane-view.ts';
+import type { Group } from '../switch/switch.ts';
+import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from '../switch/tables.ts';
+import {
+  formatActions,
+  arpReplyActions,
+  CLEAR_IN_PORT,
+  matchSource,
+  resubmit,
+  hex,
+  isIpv6,
+  formatMatch,
+  matchIpVersion,
+  output,
+  setField,
+  matchDestination,
+  groupAction,
+  tunnelActions,
+  watchBucket,
+  type Match,
+} from '../switch/flow-syntax.ts';
+
+/** Packets that a peer sent here to be translated. */
+const FROM_PEER = 'reg4';
+/** Replies that a peer could not translate back: they are not passed on a second time. */
+const FORWARDED_REPLY = 'reg5';
+
+export function compileNat(service: ServiceView, context: CompileContext): FlowFragment {
+  const owner = serviceOwner(service);
+  const key = context.routers.get(service.router ?? service.nat?.router ?? '');
+  if (key === undefined) return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? '' }] };
+  const floating = (service.floating ?? []).map((one) =>
+    compileFloatingAddress(service, one, { key, ground: context }),
+  );
+  const flows = floating.flatMap((one) => one.flows);
+  const gaps = floating.flatMap((one) => one.gaps ?? []);
+  if (service.nat === undefined) return { owner, flows, gaps };
+  const translation = compileTranslation(
+    { service, key, ip: service.nat.ip, zone: context.allocator.zone(service.id) },
+    context,
+  );
+  return {
+    owner,
+    flows: [...translation.flows, ...flows],
+    groups: translation.groups ?? [],
+    gaps: [...(translation.gaps ?? []), ...gaps],
+  };
+}
+
+function compileTranslation(nat: NatContext, context: CompileContext): FlowFragment {
+  const { service } = nat;
+  const away = isRedirecting(service) ? findTunnelHop(service, service.designated?.host, context) : undefined;
+  const counterpart = findTunnelHop(service, counterpartOf(service), context);
+  const out = canTranslate(service) ? findExternalHop(service, service.via, context) : undefined;
+  const group = context.allocator.group(service.id);
+  const here =
+    out === undefined ? NO_LOCAL_TRANSLATION : localTranslationFlows(nat, otherEndOf(nat, counterpart), context);
+  return {
+    owner: serviceOwner(service),
+    flows: [
+      ...(away?.address === undefined ? [] : [redirectFlow(nat, group)]),
+      ...here.flows,
+      ...(out === undefined ? [] : translationFlows(nat, { counterpart, out })),
+      ...(isAddressResponder(service) ? [arpFlow(nat)] : []),
+    ],
+    groups: [
+      ...here.groups,
+      ...(away?.address === undefined
+        ? []
+        : [redirectGroup(service, { id: group, key: nat.key, address: away.address }, context)]),
+    ],
+    gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...counterpart.gaps, ...out.gaps])],
+  };
+}
+
+/** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
+export function isRedirecting({ role, handOver }: ServiceView): boolean {
+  return (
+    role === 'other' ||
+    role === 'standby' ||
+    role === 'preparing' ||
+    (role === 'retiring' && handOver?.phase !== 'switched')
+  );
+}
+
+/** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
+function counterpartOf({ role, handOver, designated, standby }: ServiceView): string | undefined {
+  if (handOver !== undefined) return handOver.other;
+  return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;
+}
+
+/** What arrives here, from peers or from outside, can be translated. */
+function canTranslate({ role }: ServiceView): boolean {
+  return role !== 'other';
+}
+
+/** The old host answers until the new one does for certain: there may be two answers for a moment, never none. */
+export function isAddressResponder({ role, handOver }: ServiceView): boolean {
+  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
+}
+
+function redirectFlow({ key, ip }: NatContext, group: number): FlowDraft {
+  return {
+    table: TABLE.outbound,
+    priority: 10,
+    match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key) }),
+    actions: formatActions(groupAction(group)),
+    reason: 'nat-away',
+  };
+}
+
+/** A packet that came from a peer may have to go on to another one. */
+export function tunnelBucket(address: string, key: number): string {
+  return formatActions(CLEAR_IN_PORT, ...tunnelActions(address, key, TUNNEL_PORT));
+}
+
+interface RedirectTarget {
+  readonly id: number;
+  /** Of the router. */
+  readonly key: number;
+  /** Of the designated host. */
+  readonly address: string;
+}
+
+/**
+ * To the designated host; where its heartbeat is heard and is no more, to the standby, or out by itself where that is here. When neither
+ * is heard it is this host that is cut off, or heartbeats are: then as if there were none.
+ */
+export function redirectGroup(
+  service: ServiceView,
+  { id, key, address }: RedirectTarget,
+  context: CompileContext,
+): Group {
+  const { role, designated, standby = '' } = service;
+  const usual = tunnelBucket(address, key);
+  const host = designated?.host ?? '';
+  const next = standbyBucket(service, key, context);
+  if (next === undefined || !context.isBfdMonitored(host)) return { id, type: 'indirect', buckets: [usual] };
+  const first = watchBucket(bfdPortName(host), usual);
+  if (role === 'standby') return { id, type: 'fast-failover', buckets: [first, watchBucket(TUNNEL_PORT, next)] };
+  const buckets = [first, watchBucket(bfdPortName(standby), next), watchBucket(TUNNEL_PORT, usual)];
+  return { id, type: 'fast-failover', buckets };
+}
+
+function standbyBucket({ role, standby }: ServiceView, key: number, context: CompileContext): string | undefined {
+  if (role === 'standby') return formatActions(setField(FROM_PEER, '0x1'), resubmit(TABLE.outbound));
+  if (role !== 'other' || standby === undefined || !context.isBfdMonitored(standby)) return undefined;
+  const address = context.peers.get(standby);
+  return address === undefined ? undefined : tunnelBucket(address, key);
+}
+
+interface TranslationHops {
+  readonly counterpart: Hop;
+  /** Its address is the hardware address of the next hop. */
+  readonly out: Hop;
+}
+
+function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
+  const { key, ip, zone, service } = nat;
+  const reg0 = hex(key);
+  const back = formatActions(setField('reg0', reg0), `ct(table=${TABLE.unsnat},zone=${zone},nat)`);
+  return [
+    {
+      table: TABLE.classify,
+      priority: 60,
+      match: formatMatch({ ...matchDestination(ip), in_port: EXTERNAL_PORT }),
+      actions: back,
+      reason: 'nat-reply',
+    },
+    ...(ends.out.address === undefined
+      ? []
+      : [
+          {
+            // Invalid packets would leave with the tenant's address.
+            table: TABLE.snat,
+            priority: 10,
+            match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: '-inv+trk' }),
+            actions: formatActions(
+              setField('eth_src', macOf('service', service.id)),
+              setField('eth_dst', ends.out.address),
+              output(EXTERNAL_PORT),
+            ),
+            reason: 'nat-leaves' as const,
+          },
+        ]),
+    ...['+est+trk', '+rel+trk'].map((state): FlowDraft => ({
+      table: TABLE.unsnat,
+      priority: 20,
+      match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: state }),
+      actions: formatActions(CLEAR_IN_PORT, resubmit(TABLE.route)),
+      reason: 'nat-restored',
+    })),
+    ...forwardUnknownReplies(nat, { partner: ends.counterpart, back }),
+  ];
+}
+
+/** It does what it is sent, and what starts here goes away. */
+function isTranslatingForPeersOnly({ role }: ServiceView): boolean {
+  return role === 'preparing' || role === 'standby';
+}
+
+interface LocalTranslation {
+  readonly flows: readonly FlowDraft[];
+  readonly groups: readonly Group[];
+}
+
+const NO_LOCAL_TRANSLATION: LocalTranslation = { flows: [], groups: [] };
+
+function otherEndOf({ service, key }: NatContext, { address }: Hop): OtherEnd | undefined {
+  const host = service.handOver?.other;
+  return host === undefined || address === undefined ? undefined : { host, address, steps: tunnelBucket(address, key) };
+}
+
+/** Before the switch the new host takes only what peers send to it. Who cannot ask the other end does what it can by itself. */
+function localTranslationFlows(nat: NatContext, end: OtherEnd | undefined, context: CompileContext): LocalTranslation {
+  const fromPeers: Match = isTranslatingForPeersOnly(nat.service) ? { [FROM_PEER]: '0x1' } : {};
+  const giving: NewConnectionPolicy = newConnectionPolicyOf(nat.service);
+  if (giving === 'none') return NO_LOCAL_TRANSLATION;
+  if (giving === 'begins' || end === undefined) return { flows: [translateFlow(nat, fromPeers)], groups: [] };
+  if (giving === 'passes') return { flows: conntrackLookupFlows(nat, fromPeers, end.steps), groups: [] };
+  const group = otherEndGroup(nat, end, context);
+  const flows = [...conntrackLookupFlows(nat, fromPeers, otherEndActions(group, end)), ...newConnectionFlows(nat, end)];
+  return { flows, groups: group === undefined ? [] : [group] };
+}
+
+function translateFlow({ key, ip, zone }: NatContext, fromPeers: Match): FlowDraft {
+  return {
+    table: TABLE.outbound,
+    priority: 20,
+    match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), ...fromPeers }),
+    actions: formatActions(`ct(commit,table=${TABLE.snat},zone=${zone},nat(src=${ip}))`),
+    reason: 'nat-here',
+  };
+}
+
+/** Replies that this end cannot translate back go to the other one, and no further. */
+function forwardUnknownReplies(
+  { key, ip }: NatContext,
+  { partner, back }: { readonly partner: Hop; readonly back: string },
+): FlowDraft[] {
+  if (partner.address === undefined) return [];
+  return [
+    {
+      table: TABLE.tunnel,
+      priority: 70,
+      match: formatMatch({ ...matchDestination(ip), tun_id: hex(key) }),
+      actions: formatActions(setField(FORWARDED_REPLY, '0x1'), back),
+      reason: 'nat-reply-passed-on',
+    },
+    {
+      table: TABLE.unsnat,
+      priority: 10,
+      match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), [FORWARDED_REPLY]: '0' }),
+      actions: tunnelBucket(partner.address, key),
+      reason: 'nat-ask-other-end',
+    },
+  ];
+}
+
+function arpFlow({ ip, service }: NatContext): FlowDraft {
+  return externalArpFlow(ip, macOf('service', service.id), 'nat-answers-arp');
+}
+
+function externalArpFlow(ip: string, mac: string, reason: FlowDraft['reason']): FlowDraft {
+  return {
+    table: TABLE.classify,
+    priority: 70,
+    match: formatMatch({ is: 'arp', in_port: EXTERNAL_PORT, arp_tpa: ip, arp_op: 1 }),
+    actions: formatActions(...arpReplyActions(ip, mac)),
+    reason,
+  };
+}
+
+function compileFloatingAddress(
+  service: ServiceView,
+  { outside, inside, via }: FloatingAddressView,
+  { key, ground: context }: { readonly key: number; readonly ground: CompileContext },
+): FlowFragment {
+  const [reg0, mac] = [hex(key), macOf('floating', outside)];
+  const [source, target] = isIpv6(inside) ? ['ipv6_src', 'ipv6_dst'] : ['ip_src', 'ip_dst'];
+  const out = findExternalHop(service, via ?? service.via, context);
+  const leaves: FlowDraft[] =
+    out.address === undefined
+      ? []
+      : [
+          {
+            table: TABLE.route,
+            priority: 40,
+            match: formatMatch({ ...matchSource(inside), reg0 }),
+            actions: formatActions(
+              'dec_ttl',
+              setField(source ?? '', outside),
+              setField('eth_src', mac),
+              setField('eth_dst', out.address),
+              output(EXTERNAL_PORT),
+            ),
+            reason: 'floating-leaves',
+          },
+        ];
+  return {
+    owner: serviceOwner(service),
+    flows: [
+      ...leaves,
+      {
+        table: TABLE.classify,
+        priority: 65,
+        match: formatMatch({ ...matchDestination(outside), in_port: EXTERNAL_PORT }),
+        actions: formatActions(setField(target ?? '', inside), setField('reg0', reg0), resubmit(TABLE.route)),
+        reason: 'floating-comes-in',
+      },
+      externalArpFlow(outside, mac, 'floating-answers-arp'),
+    ],
+    gaps: out.gaps,
+  };
+}

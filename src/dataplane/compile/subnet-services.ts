@@ -1,0 +1,196 @@
+// The services of a subnet: its route to and from outside, and DHCP in it. Both are done at the designated host; while they are
+// handed over, the other end takes what still reaches it.
+import { redirectGroup, tunnelBucket, isAddressResponder, isRedirecting } from './nat.ts';
+import { ndResponderFlows } from './router.ts';
+import { linkLocalOf, macOf } from '../switch/derived-ids.ts';
+import {
+  findTunnelHop,
+  serviceOwner,
+  findExternalHop,
+  type FlowDraft,
+  type CompileContext,
+  type FlowFragment,
+} from './flow-fragment.ts';
+import type { ServiceView, SubnetView, LocalPortView } from '../view/dataplane-view.ts';
+import { EXTERNAL_PORT, TABLE } from '../switch/tables.ts';
+import {
+  formatActions,
+  matchSource,
+  resubmit,
+  hex,
+  isIpv6,
+  formatMatch,
+  output,
+  setField,
+  matchDestination,
+  TO_AGENT,
+  groupAction,
+} from '../switch/flow-syntax.ts';
+
+/**
+ * Outside is told of one next hop only: an address on the link that moves with the service. What leaves by IPv4 is translated, and
+ * is not this service's.
+ */
+export function compileSubnetRoute(service: ServiceView, context: CompileContext): FlowFragment {
+  const owner = serviceOwner(service);
+  const key = context.routers.get(service.router ?? '');
+  const [subnet] = service.subnets;
+  if (key === undefined || subnet === undefined) {
+    return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? service.id }] };
+  }
+  const reg0 = hex(key);
+  // What the standby sends in place of the designated host comes back to it; by IPv4 it sends nothing.
+  const lets = service.role === 'standby' ? isIpv6(subnet.cidr) : service.role !== 'other';
+  const comesIn: FlowDraft[] = lets
+    ? [
+        {
+          table: TABLE.classify,
+          priority: 55,
+          match: formatMatch({ ...matchDestination(subnet.cidr), in_port: EXTERNAL_PORT }),
+          actions: formatActions(setField('reg0', reg0), resubmit(TABLE.route)),
+          reason: 'route-comes-in',
+        },
+      ]
+    : [];
+  if (!isIpv6(subnet.cidr)) return { owner, flows: comesIn };
+  const leaves = compileEgress(service, { subnet, key, context });
+  return {
+    ...leaves,
+    flows: [...comesIn, ...leaves.flows, ...(isAddressResponder(service) ? nextHopFlows(service) : [])],
+  };
+}
+
+/** The hosts outside reach the subnet by this address on their link; the same wherever the service is done. */
+export function advertisedNextHopOf(service: string): { readonly ip: string; readonly mac: string } {
+  const mac = macOf('service', service);
+  return { ip: linkLocalOf(mac), mac };
+}
+
+function nextHopFlows({ id }: ServiceView): FlowDraft[] {
+  const { ip, mac } = advertisedNextHopOf(id);
+  return ndResponderFlows({ target: ip, mac, inPort: EXTERNAL_PORT, table: TABLE.classify }, 'route-answers');
+}
+
+interface EgressOptions {
+  readonly subnet: SubnetView;
+  readonly key: number;
+  readonly context: CompileContext;
+}
+
+function compileEgress(service: ServiceView, { subnet, key, context }: EgressOptions): FlowFragment {
+  const owner = serviceOwner(service);
+  const source = { ...matchSource(subnet.cidr), reg0: hex(key) };
+  const away = isRedirecting(service) ? findTunnelHop(service, service.designated?.host, context) : undefined;
+  const group = context.allocator.group(service.id);
+  const out = service.role === 'other' ? undefined : findExternalHop(service, service.via, context);
+  // What peers send here leaves here; what starts here does so once this host is repointed.
+  const fromPeers = isRedirecting(service) ? { reg4: '0x1' } : {};
+  const flows: FlowDraft[] = [];
+  if (away?.address !== undefined) {
+    flows.push({
+      table: TABLE.outbound,
+      priority: 25,
+      match: formatMatch(source),
+      actions: formatActions(groupAction(group)),
+      reason: 'route-away',
+    });
+  }
+  if (out?.address !== undefined) {
+    const steps = [
+      setField('eth_src', advertisedNextHopOf(service.id).mac),
+      setField('eth_dst', out.address),
+      output(EXTERNAL_PORT),
+    ];
+    flows.push({
+      table: TABLE.outbound,
+      priority: 30,
+      match: formatMatch({ ...source, ...fromPeers }),
+      actions: formatActions(...steps),
+      reason: 'route-leaves',
+    });
+  }
+  return {
+    owner,
+    flows,
+    groups:
+      away?.address === undefined ? [] : [redirectGroup(service, { id: group, key, address: away.address }, context)],
+    gaps: [...(away?.gaps ?? []), ...(out?.gaps ?? [])],
+  };
+}
+
+/** Requests are answered where they are asked only at the designated host; else they travel. */
+export function compileDhcp(
+  service: ServiceView,
+  context: CompileContext,
+  here: readonly LocalPortView[],
+): FlowFragment {
+  const owner = serviceOwner(service);
+  const [subnet] = service.subnets;
+  const key = subnet === undefined ? undefined : context.domains.get(subnet.domain);
+  if (subnet === undefined || key === undefined) {
+    return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: subnet?.domain ?? service.id }] };
+  }
+  const away = isDhcpServer(service) ? undefined : findTunnelHop(service, service.designated?.host, context);
+  const group = context.allocator.group(service.id);
+  const asked =
+    away === undefined
+      ? formatActions(TO_AGENT)
+      : away.address === undefined
+        ? undefined
+        : formatActions(groupAction(group));
+  const flows = here.flatMap(({ mac }): FlowDraft[] => {
+    const request = formatMatch({ is: 'udp', metadata: hex(key), dl_src: mac, tp_src: 68, tp_dst: 67 });
+    if (asked === undefined) return [];
+    return [{ table: TABLE.ingress, priority: 60, match: request, actions: asked, reason: 'dhcp-asked' }];
+  });
+  const buckets = away?.address === undefined ? [] : [tunnelBucket(away.address, key)];
+  return {
+    owner,
+    flows,
+    groups: buckets.length === 0 ? [] : [{ id: group, type: 'indirect', buckets }],
+    gaps: away?.gaps ?? [],
+  };
+}
+
+function isDhcpServer({ role, handOver }: ServiceView): boolean {
+  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
+}
+
+/** What peers ask for in a domain for which a service here answers, or may have to for a moment. */
+export function dhcpTunnelFlows(
+  domain: { readonly id: string; readonly key: number },
+  services: readonly ServiceView[],
+): FlowDraft[] {
+  const answers = services.some(
+    ({ type, role, subnets }) => type === 'dhcp' && role !== 'other' && subnets.some((one) => one.domain === domain.id),
+  );
+  if (!answers) return [];
+  const key = hex(domain.key);
+  return [
+    {
+      table: TABLE.tunnel,
+      priority: 60,
+      match: formatMatch({ is: 'udp', tun_id: key, tp_src: 68, tp_dst: 67 }),
+      actions: formatActions(setField('metadata', key), TO_AGENT),
+      reason: 'dhcp-asked-by-peer',
+    },
+  ];
+}
+
+/** What peers send here to leave by a router for which a service here is the way out, or may have to be for a moment. */
+export function routerTunnelFlows(
+  router: { readonly id: string; readonly key: number },
+  services: readonly ServiceView[],
+): FlowDraft[] {
+  const takes = services.some((one) => one.router === router.id && one.role !== 'other' && one.type !== 'dhcp');
+  if (!takes) return [];
+  return [
+    {
+      table: TABLE.tunnel,
+      priority: 60,
+      match: formatMatch({ tun_id: hex(router.key) }),
+      actions: formatActions(setField('reg0', hex(router.key)), setField('reg4', '0x1'), resubmit(TABLE.outbound)),
+      reason: 'about-router',
+    },
+  ];
+}

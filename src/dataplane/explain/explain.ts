@@ -1,0 +1,105 @@
+// What was compiled, told to a person: each flow with the table that it is in, whose it is and why it is there. Where next hops
+// outside are not known, flows name them by their address.
+import { eachInSteps, type Steps } from '../../fleet/index.ts';
+import { flowKey, type CompileResult, type LocalEnvironment } from '../compile/compile.ts';
+import type { Owner } from '../switch/derived-ids.ts';
+import type { Gap, FlowReason } from '../compile/flow-fragment.ts';
+import { gapSentence, FLOW_REASON_SENTENCES } from './flow-reasons.ts';
+import type { Flow, Group } from '../switch/switch.ts';
+import { TABLE } from '../switch/tables.ts';
+import { groupsIn } from '../switch/flow-syntax.ts';
+
+export interface Explanation {
+  readonly owner: Owner;
+  readonly reason: FlowReason;
+  readonly sentence: string;
+}
+
+export interface ExplainedFlow extends Flow, Explanation {
+  readonly tableName: string;
+}
+
+export interface ExplainedGroup extends Group {
+  /** Whose flows lead to it. */
+  readonly owner: Owner;
+}
+
+export interface ExplainedGap extends Gap {
+  readonly sentence: string;
+}
+
+const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TABLE).map(([name, table]) => [table, name]));
+
+/** Everything that a table may be called. */
+export const TABLE_FILTER_VALUES: readonly string[] = [...NAMES].flatMap(([table, name]) => [name, String(table)]);
+
+export function tableName(table: number): string {
+  return NAMES.get(table) ?? String(table);
+}
+
+/** For whoever is not on the host: who the next hops outside are, only the host finds out. */
+export const NEXT_HOPS_BY_NAME: LocalEnvironment = { nextHop: (ip) => `next-hop(${ip})` };
+
+export function explainFlow(flow: Flow, { owners, reasons }: CompileResult): ExplainedFlow | undefined {
+  const [owner, reason] = [owners.get(flow.cookie), reasons.get(flowKey(flow))];
+  if (owner === undefined || reason === undefined) return undefined;
+  return { ...flow, tableName: tableName(flow.table), owner, reason, sentence: FLOW_REASON_SENTENCES[reason] };
+}
+
+export function explainFlows(compiled: CompileResult): ExplainedFlow[] {
+  return compiled.contents.flows.flatMap((flow) => explainFlow(flow, compiled) ?? []);
+}
+
+/** The flows that are asked for. */
+export function* explainInSteps(compiled: CompileResult, filter: FlowFilter): Steps<ExplainedFlow[]> {
+  const found: ExplainedFlow[] = [];
+  yield* eachInSteps(compiled.contents.flows, (one) => {
+    const flow = explainFlow(one, compiled);
+    if (flow !== undefined && matchesFilter(flow, filter)) found.push(flow);
+  });
+  return found;
+}
+
+/** Those that these flows lead to. */
+export function* explainGroups({ contents }: CompileResult, flows: readonly ExplainedFlow[]): Steps<ExplainedGroup[]> {
+  const owners = new Map<number, Owner>();
+  yield* eachInSteps(flows, ({ actions, owner }) => {
+    for (const id of groupsIn(actions)) owners.set(id, owner);
+  });
+  return contents.groups.flatMap((group) => {
+    const owner = owners.get(group.id);
+    return owner === undefined ? [] : [{ ...group, owner }];
+  });
+}
+
+export function explainGaps({ gaps }: CompileResult): ExplainedGap[] {
+  return gaps.map(explainGap);
+}
+
+export function explainGap(gap: Gap): ExplainedGap {
+  return { ...gap, sentence: gapSentence(gap) };
+}
+
+export interface FlowFilter {
+  /** By number or by name. */
+  readonly table?: string | undefined;
+  /** `port/port-1`, or only `port-1`. */
+  readonly owner?: string | undefined;
+  /** Somewhere in the flow, its owner or its sentence. */
+  readonly text?: string | undefined;
+}
+
+export function isOwnedBy({ kind, id }: Owner, asked: string): boolean {
+  return id === asked || `${kind}/${id}` === asked;
+}
+
+export function matchesFilter(flow: ExplainedFlow, { table, owner, text }: FlowFilter): boolean {
+  if (table !== undefined && table !== flow.tableName && table !== String(flow.table)) return false;
+  if (owner !== undefined && !isOwnedBy(flow.owner, owner)) return false;
+  if (text === undefined) return true;
+  const { match, actions, cookie, sentence, reason } = flow;
+  const told = [match, actions, cookie, reason, sentence, `${flow.owner.kind}/${flow.owner.id}`]
+    .join('\n')
+    .toLowerCase();
+  return told.includes(text.toLowerCase());
+}

@@ -1,0 +1,237 @@
+// A client of one bridge: what is on it, changes in bundles, packets in both directions. The connection comes back when it is lost;
+// what was on its way then fails, and whoever listens to `onUp` looks at the switch anew.
+import type { Clock } from '../../../journal/index.ts';
+import { parseAddress } from '../transport/address.ts';
+import { dialSocket, type Dial } from '../transport/socket-driver.ts';
+import type { Flow } from '../../switch/switch.ts';
+import { readPacketIn, readPart, readPort, type PacketIn, type OpenFlowPort } from './replies.ts';
+import type { BytesReader } from './bytes-reader.ts';
+import type { BytesWriter } from './bytes-writer.ts';
+import { FlowCache } from './flow-cache.ts';
+import { readGroup, type ListedGroup } from './group-codec.ts';
+import { MESSAGE, MULTIPART } from './message-codes.ts';
+import type { Message } from './message-frame.ts';
+import { modText, packetOutText, putMod, putPacketOut, type Mod, type PacketOut } from './mods.ts';
+import { runBundle, type BundleContents } from './bundle-driver.ts';
+import type { OpenFlowConnection } from './connection-driver.ts';
+import { ReconnectingConnection } from './reconnecting-connection-driver.ts';
+import type { PortNames } from './ports.ts';
+import { putBarrier, putMultipart, putEnablePacketIns } from './requests.ts';
+import { TokenBucket, type Rate } from './token-bucket.ts';
+import { ProtocolError, RefusedBySwitch } from './errors.ts';
+
+export interface OpenFlowOptions {
+  /** `unix:/path` or `tcp:host:port`. */
+  readonly address: string;
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Whoever knows the interfaces of the bridge. */
+  readonly names: PortNames;
+  readonly limits?: Partial<OpenFlowLimits>;
+  /** Another way to reach it than a socket. */
+  readonly dial?: Dial;
+}
+
+export interface OpenFlowLimits {
+  readonly connectTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** For a list, and for each step of a bundle: the switch may have 10^5 flows to look at. */
+  readonly bulkTimeoutMs: number;
+  /** Twice as long without a word, and the switch is given up. */
+  readonly probeAfterMs: number;
+  /** Packets beyond this are dropped and counted: a flood must not keep the agent from its work. */
+  readonly packetIns: Rate;
+}
+
+const LIMITS: OpenFlowLimits = {
+  connectTimeoutMs: 5000,
+  requestTimeoutMs: 10_000,
+  bulkTimeoutMs: 60_000,
+  probeAfterMs: 5000,
+  packetIns: { perSecond: 1000, burst: 500 },
+};
+
+export class OpenFlowClient {
+  readonly #options: OpenFlowOptions;
+  readonly #limits: OpenFlowLimits;
+  readonly #connection: ReconnectingConnection;
+  readonly #packetListeners = new Set<(packet: PacketIn) => void>();
+  readonly #packetRate: TokenBucket;
+  readonly #flows = new FlowCache();
+  #packetsDropped = 0;
+  /** Bundles go one after the other: a later one may stand on what an earlier one made. */
+  #bundles: Promise<unknown> = Promise.resolve();
+
+  constructor(options: OpenFlowOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#packetRate = new TokenBucket(this.#limits.packetIns, options.clock.nowMs());
+    this.#connection = new ReconnectingConnection({
+      ...this.#limits,
+      clock: options.clock,
+      random: options.random,
+      dial: options.dial ?? dialSocket(parseAddress(options.address)),
+      onMessage: (message) => this.#onUnsolicited(message),
+    });
+    this.#connection.onUp((connection) => this.#enablePacketIns(connection));
+  }
+
+  /** Whether the switch can be spoken to now. */
+  get isUp(): boolean {
+    return this.#connection.current !== undefined;
+  }
+
+  /** Packets that came faster than they may. */
+  get packetsDropped(): number {
+    return this.#packetsDropped;
+  }
+
+  /** Told at once if it is up, and each time that it comes back. Call the answer to hear no more. */
+  onUp(listener: () => void): () => void {
+    return this.#connection.onUp(() => listener());
+  }
+
+  /** Told each time that the connection is lost or cannot be made. */
+  onDown(listener: (why: Error) => void): () => void {
+    return this.#connection.onDown(listener);
+  }
+
+  /** What flows send to the controller. */
+  onPacketIn(listener: (packet: PacketIn) => void): () => void {
+    this.#packetListeners.add(listener);
+    if (this.#connection.current !== undefined) this.#enablePacketIns(this.#connection.current);
+    return () => this.#packetListeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  /** All of them in this order, or none: then it rejects and says which one was refused. */
+  async bundle(mods: readonly Mod[]): Promise<void> {
+    const { names } = this.#options;
+    await this.#bundle({
+      count: mods.length,
+      put: (writer, nth, xid) => {
+        const mod = mods[nth];
+        if (mod !== undefined) putMod(writer, mod, { xid, names });
+      },
+      text: (nth) => modText(mods[nth] ?? { kind: 'remove-group', id: nth }),
+      timeoutMs: this.#limits.bulkTimeoutMs,
+    });
+  }
+
+  async sendPackets(packets: readonly PacketOut[]): Promise<void> {
+    const { names } = this.#options;
+    await this.#bundle({
+      count: packets.length,
+      put: (writer, nth, xid) => {
+        const packet = packets[nth];
+        if (packet !== undefined) putPacketOut(writer, packet, { xid, names });
+      },
+      text: (nth) => packetOutText(packets[nth] ?? { actions: '', data: new Uint8Array() }),
+      timeoutMs: this.#limits.bulkTimeoutMs,
+    });
+  }
+
+  async sendPacket(packet: PacketOut): Promise<void> {
+    await this.sendPackets([packet]);
+  }
+
+  /** Resolves when the switch has done all that it was sent before. */
+  async barrier(): Promise<void> {
+    await this.#barrier(await this.#connection.acquire(), () => {});
+  }
+
+  async flows(): Promise<readonly Flow[]> {
+    const list = this.#flows.list(this.#options.names);
+    const flows = await this.#list('flows', list.read);
+    list.over();
+    return flows;
+  }
+
+  async groups(): Promise<readonly ListedGroup[]> {
+    return this.#list('groups', (reader) => readGroup(reader, this.#options.names));
+  }
+
+  async ports(): Promise<readonly OpenFlowPort[]> {
+    return this.#list('ports', readPort);
+  }
+
+  async #bundle(contents: BundleContents): Promise<void> {
+    if (contents.count === 0) return;
+    const before = this.#bundles;
+    const run = async (): Promise<void> => {
+      await before;
+      const connection = await this.#connection.acquire();
+      await (contents.count === 1 ? this.#single(connection, contents) : runBundle(connection, contents));
+    };
+    const done = run();
+    this.#bundles = done.catch(() => {}); // who waits for it hears of it
+    await done;
+  }
+
+  /** One change is made as a whole anyway: without a bundle it takes one answer and not two. */
+  async #single(connection: OpenFlowConnection, { put, text }: BundleContents): Promise<void> {
+    const first = connection.xids();
+    let refusal: string | undefined;
+    const refused = (_: number, error: string): void => {
+      refusal ??= error;
+    };
+    const unwatch = connection.watch({ first, count: 1, refused });
+    try {
+      await this.#barrier(connection, (writer) => put(writer, 0, first));
+    } finally {
+      unwatch();
+    }
+    if (refusal !== undefined) throw new RefusedBySwitch(refusal, text(0));
+  }
+
+  async #barrier(connection: OpenFlowConnection, before: (writer: BytesWriter) => void): Promise<void> {
+    await connection.request({
+      what: 'a barrier',
+      timeoutMs: this.#limits.requestTimeoutMs,
+      put: (writer, xid) => {
+        before(writer);
+        putBarrier(writer, xid);
+      },
+      take: ({ type }) => {
+        if (type !== MESSAGE.barrierReply) throw new ProtocolError(`a message of type ${type} in answer to a barrier`);
+        return true;
+      },
+    });
+  }
+
+  async #list<T>(kind: keyof typeof MULTIPART, read: (reader: BytesReader) => T): Promise<readonly T[]> {
+    const connection = await this.#connection.acquire();
+    const entries: T[] = [];
+    return connection.request({
+      what: `the list of ${kind}`,
+      timeoutMs: this.#limits.bulkTimeoutMs,
+      put: (writer, xid) => putMultipart(writer, xid, kind),
+      take: ({ type, body }) => {
+        if (type !== MESSAGE.multipartReply)
+          throw new ProtocolError(`a message of type ${type}, not a list of ${kind}`);
+        const part = readPart(body);
+        if (part.type !== MULTIPART[kind]) throw new ProtocolError(`a list of type ${part.type}, not of ${kind}`);
+        while (body.left > 0) entries.push(read(body));
+        return part.more ? undefined : entries;
+      },
+    });
+  }
+
+  #enablePacketIns(connection: OpenFlowConnection): void {
+    if (this.#packetListeners.size > 0) connection.send(putEnablePacketIns);
+  }
+
+  #onUnsolicited({ type, body }: Message): void {
+    if (type !== MESSAGE.packetIn || this.#packetListeners.size === 0) return;
+    if (!this.#packetRate.take(this.#options.clock.nowMs())) {
+      this.#packetsDropped += 1;
+      return;
+    }
+    const packet = readPacketIn(body, this.#options.names);
+    for (const listener of [...this.#packetListeners]) listener(packet);
+  }
+}

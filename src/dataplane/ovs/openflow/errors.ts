@@ -1,0 +1,39 @@
+// What can be wrong with what we say to a switch, and with what it says to us. What is wrong with our own words is refused
+// before anything is sent; a peer that does not keep to the protocol loses its connection.
+import { MalformedMessage } from '../transport/failures.ts';
+import { SwitchRefused } from '../../switch/switch.ts';
+
+/** The peer does not speak OpenFlow 1.4 as it is written. */
+export class ProtocolError extends MalformedMessage {}
+
+/** A flow or a group in words that this client does not know. */
+export class BadFlowText extends SwitchRefused {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BadFlowText';
+  }
+}
+
+/** A text names a port that the switch does not have. */
+export class UnknownPort extends SwitchRefused {
+  readonly port: string;
+
+  constructor(port: string) {
+    super(`the switch has no port "${port}"`);
+    this.name = 'UnknownPort';
+    this.port = port;
+  }
+}
+
+/** The switch said no. `error` is its word, such as `OFPBAC_BAD_OUT_GROUP`; `what` is what was refused. */
+export class RefusedBySwitch extends SwitchRefused {
+  readonly error: string;
+  readonly what: string;
+
+  constructor(error: string, what: string) {
+    super(`the switch refuses ${what}: ${error}`);
+    this.name = 'RefusedBySwitch';
+    this.error = error;
+    this.what = what;
+  }
+}

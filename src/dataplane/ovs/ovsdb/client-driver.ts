@@ -1,0 +1,148 @@
+// A client of an OVSDB server (RFC 7047): transactions, and copies of tables that stay up to date. The connection is kept and comes
+// back by itself; until it is back, requests wait for as long as they may.
+import type { Clock } from '../../../journal/index.ts';
+import { parseAddress } from '../transport/address.ts';
+import type { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
+import { DaemonFailure, MalformedMessage } from '../transport/failures.ts';
+import { ReconnectingConnection, type ReconnectState } from '../transport/reconnecting-connection-driver.ts';
+import { Monitor, type MonitoredTables } from './monitor.ts';
+import { encodeOperation, type Operation, type OperationResult, readResults } from './operation.ts';
+import { type Dial, dialSocket } from '../transport/socket-driver.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** A server that hangs is noticed after twice this: sooner than the 15 s after which its host is suspect. */
+const PROBE_AFTER_MS = 3000;
+/** More than the whole database of the largest host. */
+const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+
+export interface OvsdbClientOptions {
+  /** `unix:/path` or `tcp:host:port`. */
+  readonly address: string;
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** How long a request may take, with the wait for a connection. */
+  readonly requestTimeoutMs?: number;
+  readonly probeAfterMs?: number;
+  readonly messageBytesMax?: number;
+  /** Told whenever the connection is there or lost, and why. */
+  readonly onState?: (state: ReconnectState) => void;
+  /** Opens the connection instead of a socket to `address`. */
+  readonly dial?: Dial;
+}
+
+export class OvsdbClient {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #connection: ReconnectingConnection;
+  readonly #monitors = new Map<string, Monitor>();
+  #lastMonitor = 0;
+
+  /** Begins to connect. Throws `BadAddress`. */
+  constructor(options: OvsdbClientOptions) {
+    this.#clock = options.clock;
+    this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#connection = new ReconnectingConnection({
+      dial: options.dial ?? dialSocket(parseAddress(options.address)),
+      clock: options.clock,
+      random: options.random,
+      connectTimeoutMs: this.#timeoutMs,
+      messageBytesMax: options.messageBytesMax ?? MESSAGE_BYTES_MAX,
+      probeAfterMs: options.probeAfterMs ?? PROBE_AFTER_MS,
+      setUp: (connection) => this.#subscribeAll(connection),
+      onNotification: (method, params) => this.#onNotification(method, params),
+      ...(options.onState !== undefined && { onState: options.onState }),
+    });
+  }
+
+  /**
+   * All of it or nothing. Rejects with `TransactionRefused`, which names the operation and the column; with `ConnectionLost` or
+   * `RequestTimedOut` it may have been done all the same.
+   */
+  async transact(database: string, operations: readonly Operation[]): Promise<readonly OperationResult[]> {
+    const params = [database, ...operations.map(encodeOperation)];
+    return readResults(operations, await this.#request('transact', params));
+  }
+
+  /** Resolves with the first copy; from then on it is kept, over lost connections too, until it is closed. */
+  async monitor(database: string, tables: MonitoredTables): Promise<Monitor> {
+    const monitor = new Monitor(database, tables, this.#clock);
+    this.#lastMonitor += 1;
+    const id = `muster-${this.#lastMonitor}`;
+    const untilMs = this.#clock.nowMs() + this.#timeoutMs;
+    const connection = await this.#connection.acquire(this.#timeoutMs);
+    // Known before it is asked for: the first update may be on the heels of the answer, and a new connection must know of it.
+    this.#monitors.set(id, monitor);
+    try {
+      await subscribe(connection, { id, monitor }, this.#leftMs(untilMs));
+    } catch (error) {
+      this.#monitors.delete(id);
+      throw error;
+    }
+    return monitor;
+  }
+
+  /** The database tells no more of it. */
+  async closeMonitor(monitor: Monitor): Promise<void> {
+    const [id] = [...this.#monitors].find(([, known]) => known === monitor) ?? [];
+    monitor.close();
+    if (id === undefined) return;
+    this.#monitors.delete(id);
+    // A new connection does not know of it any more.
+    await this.#connection.current
+      ?.request('monitor_cancel', [id], { timeoutMs: this.#timeoutMs })
+      .catch(ignoreDaemonFailure);
+  }
+
+  /** Resolves when the server has answered. */
+  async echo(): Promise<void> {
+    await this.#request('echo', ['muster']);
+  }
+
+  async close(): Promise<void> {
+    for (const monitor of this.#monitors.values()) monitor.close();
+    await this.#connection.close();
+  }
+
+  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
+    const untilMs = this.#clock.nowMs() + this.#timeoutMs;
+    const connection = await this.#connection.acquire(this.#timeoutMs);
+    return connection.request(method, params, { timeoutMs: this.#leftMs(untilMs), cancel: method === 'transact' });
+  }
+
+  #leftMs(untilMs: number): number {
+    return Math.max(1, untilMs - this.#clock.nowMs());
+  }
+
+  async #subscribeAll(connection: JsonRpcConnection): Promise<void> {
+    for (const [id, monitor] of this.#monitors) await subscribe(connection, { id, monitor }, this.#timeoutMs);
+  }
+
+  #onNotification(method: string, params: readonly unknown[]): void {
+    if (method !== 'update') return;
+    const [id, updates] = params;
+    if (typeof id !== 'string') throw new MalformedMessage('an update does not say of which monitor');
+    // One that was closed just now may still be told of.
+    this.#monitors.get(id)?.update(updates);
+  }
+}
+
+/** Nothing is left to be told of, however it went. */
+function ignoreDaemonFailure(error: unknown): void {
+  if (!(error instanceof DaemonFailure)) throw error;
+}
+
+interface Subscription {
+  readonly id: string;
+  readonly monitor: Monitor;
+}
+
+async function subscribe(
+  connection: JsonRpcConnection,
+  { id, monitor }: Subscription,
+  timeoutMs: number,
+): Promise<void> {
+  const tables = Object.entries(monitor.tables).map(([table, columns]) => [table, { columns }] as const);
+  const params = [monitor.database, id, Object.fromEntries(tables)];
+  await connection.request('monitor', params, { timeoutMs, onAnswer: (contents) => monitor.begin(contents) });
+}

@@ -1,0 +1,81 @@
+// What a caller has of monitored tables: a copy that is always the newest that was heard, and word of every change to it. While the
+// connection is lost the copy stays as it was; afterwards listeners are told what became different in the meantime.
+import type { Clock } from '../../../journal/index.ts';
+import { withTimeout } from '../transport/deadline.ts';
+import { ClientClosed, RequestTimedOut } from '../transport/failures.ts';
+import { Replica, type RowChange } from './replica.ts';
+import type { Row } from './value.ts';
+
+/** The wanted columns of each table. */
+export type MonitoredTables = Readonly<Record<string, readonly string[]>>;
+
+/** Told after the copy has changed, of all that changed with it. Must not throw: the connection is made anew then. */
+export type ChangeListener = (changes: readonly RowChange[]) => void;
+
+export class Monitor {
+  readonly database: string;
+  readonly tables: MonitoredTables;
+  readonly #replica: Replica;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #closed = new AbortController();
+
+  constructor(database: string, tables: MonitoredTables, clock: Clock) {
+    this.database = database;
+    this.tables = tables;
+    this.#replica = new Replica(Object.keys(tables));
+    this.#clock = clock;
+  }
+
+  /** The rows by their UUID. Throws when the table is not monitored. */
+  table(name: string): ReadonlyMap<string, Row> {
+    return this.#replica.table(name);
+  }
+
+  /** Answers how to stop listening. */
+  onChange(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Waits until `look` finds something in the copy. `what` is for the failure when it does not. */
+  async waitFor<T>(look: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const onClosed = (): void => reject(new ClientClosed());
+    const lookAgain = (): void => {
+      const found = look();
+      if (found !== undefined) resolve(found);
+    };
+    const stop = this.onChange(lookAgain);
+    this.#closed.signal.addEventListener('abort', onClosed, { once: true });
+    if (this.#closed.signal.aborted) onClosed();
+    const { what, timeoutMs } = wait;
+    const failure = (): Error => new RequestTimedOut(`not within ${timeoutMs} ms: ${what}`);
+    try {
+      lookAgain();
+      return await withTimeout(promise, { clock: this.#clock, timeoutMs, failure });
+    } finally {
+      stop();
+      this.#closed.signal.removeEventListener('abort', onClosed);
+    }
+  }
+
+  /** The whole of it, at the beginning of every connection. */
+  begin(contents: unknown): void {
+    this.#tell(this.#replica.replace(contents));
+  }
+
+  update(updates: unknown): void {
+    this.#tell(this.#replica.update(updates));
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#listeners.clear();
+  }
+
+  #tell(changes: readonly RowChange[]): void {
+    if (changes.length === 0) return;
+    for (const listener of [...this.#listeners]) listener(changes);
+  }
+}

@@ -1,0 +1,103 @@
+// A copy of monitored tables that is kept up to date by what the database tells. After a new connection the whole copy comes
+// again; only what differs from the old one is a change.
+import { MalformedMessage } from '../transport/failures.ts';
+import { decodeRow, encodeValue, isRecord, type Row, type Value } from './value.ts';
+
+export type RowChange =
+  | { readonly kind: 'inserted'; readonly table: string; readonly uuid: string; readonly after: Row }
+  | {
+      readonly kind: 'changed';
+      readonly table: string;
+      readonly uuid: string;
+      readonly before: Row;
+      readonly after: Row;
+    }
+  | { readonly kind: 'removed'; readonly table: string; readonly uuid: string; readonly before: Row };
+
+type Rows = ReadonlyMap<string, Row>;
+
+interface RowUpdate {
+  readonly table: string;
+  readonly uuid: string;
+  /** Undefined: the row is gone. */
+  readonly row: Row | undefined;
+}
+
+export class Replica {
+  readonly #tables: ReadonlyMap<string, Map<string, Row>>;
+
+  constructor(tables: readonly string[]) {
+    this.#tables = new Map(tables.map((table) => [table, new Map<string, Row>()]));
+  }
+
+  table(name: string): Rows {
+    const rows = this.#tables.get(name);
+    if (rows === undefined) throw new Error(`table ${name} is not monitored`);
+    return rows;
+  }
+
+  /** The whole copy anew: rows that are not in it are gone. */
+  replace(contents: unknown): RowChange[] {
+    const updates = readUpdates(contents, this.#tables);
+    const there = new Map([...this.#tables.keys()].map((table) => [table, new Set<string>()]));
+    for (const { table, uuid } of updates) there.get(table)?.add(uuid);
+    const gone = [...this.#tables].flatMap(([table, rows]) =>
+      [...rows.keys()].filter((uuid) => there.get(table)?.has(uuid) !== true).map((uuid) => ({ table, uuid })),
+    );
+    return this.#take([...gone.map((one) => ({ ...one, row: undefined })), ...updates]);
+  }
+
+  /** What has changed since. Nothing is taken over when a part of it is malformed. */
+  update(updates: unknown): RowChange[] {
+    return this.#take(readUpdates(updates, this.#tables));
+  }
+
+  #take(updates: readonly RowUpdate[]): RowChange[] {
+    return updates.flatMap((update) => this.#takeOne(update) ?? []);
+  }
+
+  #takeOne({ table, uuid, row }: RowUpdate): RowChange | undefined {
+    const rows = this.#tables.get(table);
+    const before = rows?.get(uuid);
+    if (row === undefined) {
+      rows?.delete(uuid);
+      return before && { kind: 'removed', table, uuid, before };
+    }
+    if (before !== undefined && isSame(before, row)) return undefined;
+    rows?.set(uuid, row);
+    if (before === undefined) return { kind: 'inserted', table, uuid, after: row };
+    return { kind: 'changed', table, uuid, before, after: row };
+  }
+}
+
+function readUpdates(wire: unknown, tables: ReadonlyMap<string, unknown>): RowUpdate[] {
+  if (!isRecord(wire)) throw new MalformedMessage('an update of tables is not an object');
+  return Object.entries(wire).flatMap(([table, rows]) => {
+    if (!tables.has(table)) throw new MalformedMessage(`an update of table ${table}, which is not monitored`);
+    if (!isRecord(rows)) throw new MalformedMessage(`an update of table ${table} is not an object`);
+    return Object.entries(rows).map(([uuid, update]) => readUpdate(table, uuid, update));
+  });
+}
+
+/** `new` has all monitored columns; without it the row is gone. */
+function readUpdate(table: string, uuid: string, update: unknown): RowUpdate {
+  if (!isRecord(update) || (update['new'] === undefined && update['old'] === undefined)) {
+    throw new MalformedMessage(`an update of row ${uuid} of table ${table} says neither what was nor what is`);
+  }
+  return { table, uuid, row: update['new'] === undefined ? undefined : decodeRow(update['new']) };
+}
+
+function isSame(one: Row, other: Row): boolean {
+  const columns = Object.keys(one);
+  return columns.length === Object.keys(other).length && columns.every((column) => isSameIn(column, one, other));
+}
+
+function isSameIn(column: string, one: Row, other: Row): boolean {
+  const [held, come] = [one[column], other[column]];
+  if (held === come) return true;
+  return held !== undefined && come !== undefined && text(held) === text(come);
+}
+
+function text(value: Value): string {
+  return JSON.stringify(encodeValue(value));
+}

@@ -1,0 +1,99 @@
+// What the database has against a transaction: which operation, which table, which column.
+import { DaemonFailure } from '../transport/failures.ts';
+import type { Operation } from './operation.ts';
+import { encodeValue, type Value } from './value.ts';
+
+/** The database refuses a transaction as a whole: nothing of it was done. */
+export class TransactionRefused extends DaemonFailure {
+  /** The word of the database, such as `constraint violation`. */
+  readonly error: string;
+  readonly details: string;
+  /** Undefined when no single operation is at fault: what they do together is not allowed. */
+  readonly operation: number | undefined;
+  readonly table: string | undefined;
+  readonly column: string | undefined;
+
+  constructor(refused: RefusalDetails) {
+    const { error, details, operation, table, column } = refused;
+    const which = operation === undefined ? 'the transaction' : `operation ${operation + 1} (${refused.verb})`;
+    const where = [table !== undefined && `table ${table}`, column !== undefined && `column ${column}`].filter(Boolean);
+    const at = where.length === 0 ? '' : `, ${where.join(', ')}`;
+    // Somebody else was there before us, or the database is short of something: later it may go well.
+    const retryable = RETRYABLE.has(error);
+    super({ code: 'transaction-refused', retryable }, `${which}${at}: ${error}${details === '' ? '' : `: ${details}`}`);
+    this.error = error;
+    this.details = details;
+    this.operation = operation;
+    this.table = table;
+    this.column = column;
+  }
+}
+
+const RETRYABLE = new Set(['timed out', 'resources exhausted', 'I/O error', 'canceled', 'not owner']);
+
+interface RefusalDetails {
+  readonly error: string;
+  readonly details: string;
+  readonly operation: number | undefined;
+  readonly verb: string | undefined;
+  readonly table: string | undefined;
+  readonly column: string | undefined;
+}
+
+export function readRefusal(operations: readonly Operation[], index: number, wire: unknown): TransactionRefused {
+  const { error, details, syntax } = wire as Readonly<Record<string, unknown>>;
+  const says = typeof details === 'string' ? details : '';
+  // What is found out when all of it is put together comes as one result more than there are operations.
+  const operation = operations[index];
+  const table = operation !== undefined && 'table' in operation ? operation.table : quotedAfter(says, 'table');
+  return new TransactionRefused({
+    error: typeof error === 'string' ? error : JSON.stringify(error),
+    details: says,
+    operation: operation === undefined ? undefined : index,
+    verb: operation?.op,
+    table,
+    column: columnNamed(says) ?? (operation && columnAtFault(operation, says, syntax)),
+  });
+}
+
+function columnNamed(details: string): string | undefined {
+  return /No column (\w+)/.exec(details)?.[1] ?? quotedAfter(details, 'column');
+}
+
+/** `… index on column "name"`, `… in "Bridge" table …`, `Table Port column interfaces …` */
+function quotedAfter(details: string, word: 'column' | 'table'): string | undefined {
+  const patterns = [`"(\\w+)" ${word}`, `${word} "?(\\w+)"?`];
+  for (const pattern of patterns) {
+    const found = new RegExp(pattern, 'i').exec(details)?.[1];
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The database often repeats the value that it does not like, and not the column: that is looked up here. */
+function columnAtFault(operation: Operation, details: string, syntax: unknown): string | undefined {
+  const written = valuesOf(operation);
+  const [only] = written;
+  if (written.length === 1 && only !== undefined) return only[0];
+  const repeated = written.filter(([, value]) => {
+    const wire = JSON.stringify(encodeValue(value));
+    return wire === syntax || (typeof value !== 'object' && details.startsWith(`${value} is `));
+  });
+  return repeated.length === 1 ? repeated[0]?.[0] : undefined;
+}
+
+function valuesOf(operation: Operation): readonly (readonly [column: string, value: Value])[] {
+  switch (operation.op) {
+    case 'insert':
+    case 'update':
+      return Object.entries(operation.row);
+    case 'mutate':
+      return operation.mutations.map(([column, , value]) => [column, value]);
+    case 'select':
+    case 'delete':
+      return operation.where.map(([column, , value]) => [column, value]);
+    case 'wait':
+    case 'comment':
+      return [];
+  }
+}

@@ -1,0 +1,48 @@
+// Lets a switch find out the hardware addresses of peers before anything is sent to them: the first packets to an unknown one are
+// dropped by the datapath in user space.
+import type { Clock } from '../../journal/index.ts';
+import type { PacketOut } from './openflow/mods.ts';
+import { TUNNEL_PORT } from '../switch/tables.ts';
+import type { UnixctlClient } from './unixctl/client-driver.ts';
+import { formatActions, isIpv6, output, setField } from '../switch/flow-syntax.ts';
+
+export interface NeighbourResolution {
+  readonly clock: Clock;
+  readonly control: Pick<UnixctlClient, 'neighbours'>;
+  readonly send: (packets: readonly PacketOut[]) => Promise<void>;
+}
+
+/** A neighbour answers within a few milliseconds, or it is not there; peers behind a router are never seen here. */
+const LOOKS = 10;
+const LOOK_MS = 30;
+
+/** To nobody, of a type for experiments, in tunnel 0: whoever gets it drops it. */
+const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
+  at < 6 ? 0xff : at === 6 ? 2 : at === 12 ? 0x88 : at === 13 ? 0xb5 : 0,
+);
+
+/** Asks for those that are not known, and waits for nobody: one that is dead would be waited for in vain each time. */
+export async function probeNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {
+  const unknown = addresses.length === 0 ? [] : await unknownOf(addresses, warming);
+  if (unknown.length > 0) await warming.send(unknown.map(probe));
+}
+
+export async function resolveNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {
+  let left = await unknownOf(addresses, warming);
+  if (left.length === 0) return;
+  await warming.send(left.map(probe));
+  for (let looks = 0; looks < LOOKS && left.length > 0; looks += 1) {
+    await warming.clock.sleep(LOOK_MS);
+    left = await unknownOf(left, warming);
+  }
+}
+
+async function unknownOf(addresses: readonly string[], { control }: NeighbourResolution): Promise<string[]> {
+  const known = new Set((await control.neighbours()).map(({ address }) => address));
+  return addresses.filter((address) => !known.has(address));
+}
+
+function probe(address: string): PacketOut {
+  const to = isIpv6(address) ? 'tun_ipv6_dst' : 'tun_dst';
+  return { actions: formatActions(setField('tun_id', '0'), setField(to, address), output(TUNNEL_PORT)), data: FRAME };
+}

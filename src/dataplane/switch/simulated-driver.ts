@@ -1,0 +1,279 @@
+// A switch that is not there. It keeps what is on it whatever becomes of the agent, and beyond the process too when it is given
+// a place to remember. It can be down, slow, forgetful, and shared with others.
+import type { Clock } from '../../journal/index.ts';
+import { simulatedIdentity } from './derived-ids.ts';
+import { SwitchState } from './state.ts';
+import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
+import { formatConnection } from './tracked-connection.ts';
+import {
+  SwitchDown,
+  SwitchRefused,
+  type Flow,
+  type SwitchIdentity,
+  type ConntrackImport,
+  type Switch,
+  type SwitchChange,
+  type SwitchContents,
+  type SwitchCondition,
+  type TrackedConnection,
+} from './switch.ts';
+
+export interface SimulatedSwitchOptions {
+  /** Its identity is made of it, unless one is given. */
+  readonly host: string;
+  readonly identity?: SwitchIdentity;
+  /** For a switch that is slow. */
+  readonly clock?: Clock;
+  /** Where it remembers what is on it. Rejects when it cannot. */
+  readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
+  /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
+  readonly isBfdUp?: (peer: string) => boolean;
+  /** Whether it says at once that it was changed, as one does that is watched. */
+  readonly notifies?: boolean;
+}
+
+/** What can go wrong with it. Each stays armed until it is taken back. */
+export interface SwitchFaults {
+  /** It does not answer, and goes on forwarding. */
+  down: boolean;
+  /** The same, for longer: its sockets are cut. */
+  cut: boolean;
+  /** It forwards nothing, and answers nobody: its daemon is gone. */
+  dead: boolean;
+  /** Every call takes this long. */
+  slowMs: number;
+  /** So many of the next flows that are put are lost: it says that they are there. */
+  losesFlows: number;
+}
+
+type Call = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connections' | 'seed' | 'flush';
+
+const CALLS_KEPT = 1000;
+/** Of a connection's text: all but what it is outside. */
+const ASKED_FIELDS = 5;
+
+export class SimulatedSwitch implements Switch {
+  readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
+  /** What was asked of it lately, in order. */
+  readonly calls: Call[] = [];
+  currentIdentity: SwitchIdentity;
+  /** Interfaces that somebody else plugged in. */
+  readonly foreignInterfaces = new Set<string>();
+  readonly #options: SimulatedSwitchOptions;
+  #state = new SwitchState();
+  #isSetUp = false;
+  /** By zone, and there by what tells one from another. */
+  readonly #tracked = new Map<number, Map<string, TrackedConnection>>();
+  #changes = 0;
+  #opened: Promise<void> | undefined;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: SimulatedSwitchOptions) {
+    this.#options = options;
+    this.currentIdentity = options.identity ?? simulatedIdentity(options.host);
+  }
+
+  /** How many changes were made to it. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** What is on it, for those who look at the machine and not through the agent. */
+  get contents(): SwitchContents {
+    return this.#state.contents;
+  }
+
+  /** The ports that are there for the flows of ours. */
+  get ownPorts(): readonly string[] {
+    return this.#isSetUp ? [TUNNEL_PORT, EXTERNAL_PORT] : [];
+  }
+
+  async identity(): Promise<SwitchIdentity> {
+    await this.#called('identity');
+    return this.currentIdentity;
+  }
+
+  async read(): Promise<SwitchContents> {
+    await this.#called('read');
+    return this.#state.contents;
+  }
+
+  async apply(changes: readonly SwitchChange[]): Promise<void> {
+    await this.#called('apply');
+    const kept = changes.filter((change) => !this.#isLost(change));
+    const problem = this.#state.apply(kept);
+    if (problem !== undefined) throw new SwitchRefused(problem);
+    this.#changes += kept.length;
+    this.#isSetUp ||= kept.some(({ kind }) => kind.startsWith('put-'));
+    this.#notify();
+    await this.#persist();
+  }
+
+  async setUp(): Promise<void> {
+    if (this.#isSetUp) return;
+    await this.#called('set-up');
+    await this.#setIsSetUp(true);
+  }
+
+  async tearDown(): Promise<void> {
+    await this.#called('tear-down');
+    await this.#setIsSetUp(false);
+  }
+
+  async #setIsSetUp(isSetUp: boolean): Promise<void> {
+    if (this.#isSetUp === isSetUp) return;
+    this.#isSetUp = isSetUp;
+    this.#notify();
+    await this.#persist();
+  }
+
+  async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
+    await this.#called('connections');
+    return this.trackedConnections(zone);
+  }
+
+  async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+    await this.#called('seed');
+    const before = this.#tracked.get(zone)?.size ?? 0;
+    this.track(zone, connections);
+    const imported = (this.#tracked.get(zone)?.size ?? 0) - before;
+    return { imported, present: connections.length - imported, failed: 0 };
+  }
+
+  async flushConnections(zone: number): Promise<void> {
+    await this.#called('flush');
+    this.#tracked.delete(zone);
+  }
+
+  /** Connections that packets began; they are gone with the switch. */
+  track(zone: number, connections: readonly TrackedConnection[]): void {
+    const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
+    for (const one of connections) {
+      const asked = formatConnection(one).split(' ', ASKED_FIELDS).join(' ');
+      if (!there.has(asked)) there.set(asked, one);
+    }
+    this.#tracked.set(zone, there);
+  }
+
+  /** What it tracks, for those who look at the machine and not through the agent. */
+  trackedConnections(zone: number): readonly TrackedConnection[] {
+    return [...(this.#tracked.get(zone)?.values() ?? [])];
+  }
+
+  async interfaces(): Promise<readonly string[]> {
+    await this.#called('read');
+    return [...this.foreignInterfaces].sort();
+  }
+
+  async probe(): Promise<SwitchCondition | undefined> {
+    const { clock } = this.#options;
+    const { slowMs, dead } = this.faults;
+    if (slowMs > 0) await clock?.sleep(slowMs);
+    if (dead) return { code: 'not-running', message: 'its daemon is not running', cannotServe: true };
+    return this.#isDown ? { code: 'unreachable', message: 'the switch does not answer' } : undefined;
+  }
+
+  async bfdDownPeers(): Promise<readonly string[] | undefined> {
+    const { isBfdUp } = this.#options;
+    if (isBfdUp === undefined || this.#isDown) return undefined;
+    await this.#open();
+    return this.contents.tunnels.flatMap(({ peer }) => (isBfdUp(peer) ? [] : [peer]));
+  }
+
+  onChanged(changed: () => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
+  }
+
+  #notify(): void {
+    if (this.#options.notifies === true) for (const changed of this.#listeners) changed();
+  }
+
+  /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
+  applyForeign(changes: readonly SwitchChange[]): void {
+    const problem = this.#state.apply(changes);
+    if (problem !== undefined) throw new Error(problem);
+    this.#notify();
+  }
+
+  /** It was set up anew: nothing is on it any more. */
+  reset(): void {
+    this.#state = new SwitchState();
+    this.#isSetUp = false;
+    this.#tracked.clear();
+    this.#notify();
+  }
+
+  #isLost({ kind }: SwitchChange): boolean {
+    if (kind !== 'put-flow' || this.faults.losesFlows === 0) return false;
+    this.faults.losesFlows -= 1;
+    return true;
+  }
+
+  async #called(what: Call): Promise<void> {
+    this.calls.push(what);
+    if (this.calls.length > CALLS_KEPT) this.calls.shift();
+    const { clock } = this.#options;
+    if (this.faults.slowMs > 0) await clock?.sleep(this.faults.slowMs);
+    if (this.#isDown) throw new SwitchDown('the switch does not answer');
+    await this.#open();
+  }
+
+  get #isDown(): boolean {
+    return this.faults.down || this.faults.cut || this.faults.dead;
+  }
+
+  async #open(): Promise<void> {
+    this.#opened ??= this.#load();
+    try {
+      await this.#opened;
+    } catch (error) {
+      this.#opened = undefined; // the disk may be mended
+      throw new SwitchDown('the switch cannot remember what is on it', { cause: error });
+    }
+  }
+
+  async #load(): Promise<void> {
+    const text = await this.#options.keep?.read();
+    if (text === undefined) return;
+    const { contents, isSetUp } = parseStored(text);
+    this.#state.apply(changesTo(contents));
+    this.#isSetUp = isSetUp;
+  }
+
+  async #persist(): Promise<void> {
+    try {
+      await this.#options.keep?.write(JSON.stringify({ ...this.contents, isSetUp: this.#isSetUp }));
+    } catch (error) {
+      throw new SwitchDown('the switch cannot write down what is on it', { cause: error });
+    }
+  }
+}
+
+interface StoredSwitch {
+  readonly contents: SwitchContents;
+  readonly isSetUp: boolean;
+}
+
+/** A file that cannot be read back is a switch that forgot; one of an earlier version does not say whether it is set up. */
+function parseStored(text: string): StoredSwitch {
+  try {
+    const { isSetUp, ...contents } = JSON.parse(text) as SwitchContents & { readonly isSetUp?: boolean };
+    return { contents, isSetUp: isSetUp ?? contents.tunnels.length + contents.flows.length > 0 };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { contents: NOTHING_THERE, isSetUp: false };
+    throw error;
+  }
+}
+
+const NOTHING_THERE: SwitchContents = { tunnels: [], groups: [], flows: [], externalIds: {} };
+
+/** From an empty switch to this one. */
+function changesTo({ tunnels, groups, flows, externalIds }: SwitchContents): SwitchChange[] {
+  return [
+    ...tunnels.map((tunnel): SwitchChange => ({ kind: 'put-tunnel', tunnel })),
+    ...groups.map((group): SwitchChange => ({ kind: 'put-group', group })),
+    ...flows.map((flow: Flow): SwitchChange => ({ kind: 'put-flow', flow })),
+    ...Object.entries(externalIds).map(([key, value]): SwitchChange => ({ kind: 'set-external-id', key, value })),
+  ];
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import type { Fleet } from '../../fleet/index.ts';
+import { networksPart } from './networks-part.ts';
+import type { NetworksView } from './dataplane-view.ts';
+import { HOSTS, designatedAt, blue, host, keys, newFleet, portOn, red, router, service } from './view-parts-fixture.ts';
+
+describe('networks', () => {
+  const shown = (fleet: Fleet, name: string): NetworksView => networksPart.build(fleet, name) as NetworksView;
+  const hosts = HOSTS.map((name) => host(name));
+
+  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
+    const fleet = newFleet(
+      ...hosts,
+      ...blue,
+      ...red,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p22', 'c2', 'blue'),
+      portOn('p3', 'c3', 'red'),
+      portOn('p4', undefined, 'blue'),
+    );
+    expect(shown(fleet, 'c1').domains).toMatchObject([
+      { id: 'network/blue', key: 100, ports: [{ id: 'p22', addresses: ['10.0.4.3'], host: 'c2' }] },
+    ]);
+    expect(shown(fleet, 'c3').domains).toMatchObject([{ id: 'network/red', key: 101, ports: [] }]);
+    expect(shown(fleet, 'c4')).toEqual({ domains: [], routers: [] });
+  });
+
+  test('a router brings the networks behind it, and whoever does its work knows them all', () => {
+    const fleet = newFleet(
+      ...hosts,
+      ...blue,
+      ...red,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p3', 'c3', 'red'),
+      router('edge', ['blue-v4', 'red-v4']),
+      service('nat', 'edge', designatedAt('c4')),
+    );
+    for (const name of ['c1', 'c3', 'c4']) {
+      expect(shown(fleet, name).domains.map(({ id }) => id)).toEqual(['network/blue', 'network/red']);
+      expect(shown(fleet, name).routers).toMatchObject([{ id: 'edge', key: 200 }]);
+    }
+    expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
+  });
+
+  test('what-has-no-key-is-not-told-of', () => {
+    const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
+    expect(shown(fleet, 'c1').domains).toEqual([]);
+  });
+
+  test('a-quarantined-host-is-told-of-no-network', () => {
+    const fleet = newFleet(
+      ...blue,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
+    );
+    expect(shown(fleet, 'c1')).toEqual({ domains: [], routers: [] });
+  });
+});
