@@ -10,7 +10,7 @@ import { previewScaleIn } from '../src/hosts/preview.ts';
 import { joinRoutes } from '../src/hosts/join-routes.ts';
 import { scaleInRoutes } from '../src/hosts/runtime.ts';
 import { scaleOutRoute } from '../src/hosts/scale-out-routes.ts';
-import { DecidedGroup } from '../src/journal/group.ts';
+import { DecidedGroup } from '../src/journal/decided-group.ts';
 import type { Decision, Outcome } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';

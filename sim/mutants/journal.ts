@@ -1,6 +1,6 @@
 // Journals that say more than they know, and connections that tell them less than happened.
 import { Journal, StoreUnavailable, type Outcome, type Request, type Store } from '../../src/journal/index.ts';
-import type { DecidedGroup } from '../../src/journal/group.ts';
+import type { DecidedGroup } from '../../src/journal/decided-group.ts';
 import { Pipeline, type PipelineOptions } from '../../src/journal/pipeline.ts';
 import { acknowledged } from '../checkers/acknowledged.ts';
 import { fleetsEqual } from '../checkers/fleets-equal.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chainCommits, digestDocument, hashOf } from './chain.ts';
-import { ChainWalk } from './check-chain.ts';
+import { ChainWalk } from './chain-walk.ts';
 import { describeDamage } from './damage.ts';
 import { sha256 } from './sha256-store.ts';
 import type { StoredCommit } from './store.ts';

@@ -5,7 +5,7 @@ import { count, NOTE, makeRig, TestClock, takeLease } from './journal-fixture.ts
 import { Journal } from './journal.ts';
 import { Registry } from '../fleet/index.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
-import { batch } from './store-contract-world.ts';
+import { batch } from './contract/world.ts';
 import type { Position } from './store.ts';
 
 test('the range of revisions that was lost is told, and the witness sees every position', async () => {

@@ -4,14 +4,14 @@ import { Fleet, mark, type AppliedChange, type Registry } from '../fleet/index.t
 import { StoreDamaged } from './damage.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
-import type { DecidedGroup } from './group.ts';
+import type { DecidedGroup } from './decided-group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
 import { StoreUnavailable, type Conflict, type Fence, type Position, type StoredCommit, type Store } from './store.ts';
 import { Tail } from './tail.ts';
 import { loadSnapshot } from './load-snapshot.ts';
-import { toCommit } from './text.ts';
+import { toCommit } from './document-text.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 import { READ_PAGE, watchFrom, type WatchEvent, type WatchScheduling } from './watch.ts';
 

@@ -1,7 +1,7 @@
 // What is checked while a store is loaded: every document against its digest, all of them against the totals of the head, the
 // end of the log against the hash chain. Cheap enough for every start; `muster verify` checks the whole log.
 import { digestDocument, type ChainPosition, type Sha256 } from './chain.ts';
-import { ChainWalk } from './check-chain.ts';
+import { ChainWalk } from './chain-walk.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { Damage, DocumentTotals } from './damage.ts';
 import { decodeRow, type StoredHead } from './read-answer.ts';

@@ -3,7 +3,7 @@
 import type { Stored } from '../fleet/index.ts';
 import { StoreDamaged, type Damage } from './damage.ts';
 import type { Position, StoredResource, Store } from './store.ts';
-import { toStored } from './text.ts';
+import { toStored } from './document-text.ts';
 
 export async function loadSnapshot(store: Store, take: (kind: string, stored: Stored) => void): Promise<Position> {
   const unreadable: Damage[] = [];

@@ -1,4 +1,4 @@
-import { storeContract } from './store-contract.ts';
+import { storeContract } from './contract/store-contract.ts';
 import { MemoryDisk, MemoryStore } from './memory-store.ts';
 
 storeContract('memory', async () => {

@@ -1,7 +1,7 @@
 // A store in memory, for the simulation and for unit tests. It tells what is written from what is durable: `MemoryDisk`
 // is the disk that several servers share; a power cut on it takes everything that was not flushed.
 import { chainCommits, type ChainedCommit } from './chain.ts';
-import { ChainWalk } from './check-chain.ts';
+import { ChainWalk } from './chain-walk.ts';
 import { chooseHistoryPage, PAGE_BYTES_MAX } from './page-bytes.ts';
 import { sha256 } from './sha256-store.ts';
 import type {

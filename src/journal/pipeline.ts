@@ -2,7 +2,7 @@
 // when the one before it is durable, so it never has two; when one fails, the one behind it falls first, and all their
 // requests wait again in their order.
 import { mark, type AppliedChange, type Fleet } from '../fleet/index.ts';
-import { DecidedGroup } from './group.ts';
+import { DecidedGroup } from './decided-group.ts';
 import type { Clock } from './ports.ts';
 import type { Fence, Store } from './store.ts';
 import type { WaitingRequests } from './waiting-requests.ts';

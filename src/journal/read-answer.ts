@@ -1,7 +1,7 @@
 // Where a reader stands against what the store has: the rules of `read`, the same for both databases. Commits that do not
 // match the hash chain are never answered.
 import type { Sha256 } from './chain.ts';
-import { ChainWalk } from './check-chain.ts';
+import { ChainWalk } from './chain-walk.ts';
 import { commitOf, type CommitRow } from './commit-row.ts';
 import type { Position, ReadAnswer, StoredCommit } from './store.ts';
 

@@ -1,7 +1,7 @@
 // Checks a whole store or backup: every document against its digest and against the commit that wrote it, every commit
 // against the hash chain. Pure: the dump comes in page by page.
 import { digestDocument, type Sha256 } from './chain.ts';
-import { ChainWalk } from './check-chain.ts';
+import { ChainWalk } from './chain-walk.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { Damage } from './damage.ts';
 import type { DumpHead, DumpSink } from './dump.ts';

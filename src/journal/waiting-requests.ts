@@ -1,7 +1,7 @@
 // The requests that wait for their answer, in order, and those among them that may have been written although the store
 // did not say so. Of one in doubt nobody may say that it was not written.
 import { mark } from '../fleet/index.ts';
-import type { DecidedRequest, PendingRequest } from './group.ts';
+import type { DecidedRequest, PendingRequest } from './decided-group.ts';
 import { StoreUnavailable } from './store.ts';
 
 export class WaitingRequests {

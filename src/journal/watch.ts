@@ -4,7 +4,7 @@ import { StoreDamaged } from './damage.ts';
 import type { Commit } from './request.ts';
 import type { Store } from './store.ts';
 import type { Tail } from './tail.ts';
-import { toCommit } from './text.ts';
+import { toCommit } from './document-text.ts';
 
 export type WatchEvent =
   | { readonly kind: 'commits'; readonly commits: readonly Commit[] }

@@ -1,5 +1,5 @@
 // One group to the store, and what came of it. What the store throws for a reason that may pass is an answer like others.
-import type { DecidedGroup } from './group.ts';
+import type { DecidedGroup } from './decided-group.ts';
 import { StoreUnavailable, type Fence, type Store, type WriteAnswer } from './store.ts';
 
 /** `unknown`: it may have been written all the same. */

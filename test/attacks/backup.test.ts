@@ -3,9 +3,9 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
-import { openSqliteRestore } from '../../src/journal/sqlite-restore-store.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
-import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { openSqliteRestore } from '../../src/journal/sqlite/restore.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
+import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
 import type { Store } from '../../src/journal/store.ts';
 import { KEY_FILE, newKeys, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';

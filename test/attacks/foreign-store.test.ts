@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Journal, StoreDamaged, StoreUnusable } from '../../src/journal/index.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';

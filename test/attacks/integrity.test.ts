@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
-import { batch } from '../../src/journal/store-contract-world.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
+import { batch } from '../../src/journal/contract/world.ts';
 import { KEY_FILE, newKeys, writeKeys } from '../../src/main/key-file.ts';
 import { newFolder, run, start, startServer, type Ended } from '../cli/muster.ts';
 

@@ -2,7 +2,7 @@
 // out once, whichever server has it, and the old holder comes back to nothing that it could still write.
 import { expect, onTestFinished, test } from 'vitest';
 import { TOKEN } from '../../src/access/index.ts';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import type { Store } from '../../src/journal/store.ts';
 import { takeLease, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 import { Proxy } from '../postgres/proxy.ts';

@@ -4,9 +4,9 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } fro
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, test } from 'vitest';
-import { prepareQuickCheck } from '../../src/journal/sqlite-quick-check-store.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
-import { batch, mustWrite, put } from '../../src/journal/store-contract-world.ts';
+import { prepareQuickCheck } from '../../src/journal/sqlite/quick-check.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
+import { batch, mustWrite, put } from '../../src/journal/contract/world.ts';
 import { newFolder, startServer } from '../cli/muster.ts';
 
 const PAGE_BYTES = 4096;

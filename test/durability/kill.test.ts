@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
 import { freshDatabase, postgresSuite, sql } from '../postgres/suite.ts';
 import { expectWhole, killedWriter } from './kill.ts';
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { readAll, replay, snapshotOf } from '../../src/journal/contract/world.ts';
 import { expect } from 'vitest';
 import type { Store } from '../../src/journal/store.ts';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const run = promisify(execFile);
-const STORE = new URL('../../src/journal/sqlite-store.ts', import.meta.url).href;
+const STORE = new URL('../../src/journal/sqlite/store.ts', import.meta.url).href;
 
 const program = (path: string, after: string): string => `
   import { openSqliteStore } from '${STORE}';

@@ -1,8 +1,8 @@
 // A writer to be killed: `writer.ts STORE TARGET NAME [COMMITS]`. It writes groups one after the other and prints the ids of
 // a group only once the store has acknowledged it, with a synchronous write: what is printed was acknowledged.
 import { writeSync } from 'node:fs';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
 import type { Batch, Store } from '../../src/journal/store.ts';
 import { openAcknowledgesFirst } from './mutants/acknowledges-first.ts';
 import { openNeverSyncs } from './mutants/never-syncs.ts';

@@ -1,8 +1,8 @@
 // What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store goes on by itself.
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { poolConfig } from '../../src/journal/postgres-connections-store.ts';
-import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { poolConfig } from '../../src/journal/postgres/connections.ts';
+import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/contract/world.ts';
 import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
 import { withRetries, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';

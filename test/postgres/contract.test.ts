@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll } from 'vitest';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { storeContract } from '../../src/journal/store-contract.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
+import { storeContract } from '../../src/journal/contract/store-contract.ts';
 import type { Store } from '../../src/journal/store.ts';
 import { freshDatabase, postgresSuite } from './suite.ts';
 

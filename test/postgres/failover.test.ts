@@ -2,7 +2,7 @@
 // that two holders commit.
 import { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { batch, mustWrite, put } from '../../src/journal/store-contract-world.ts';
+import { batch, mustWrite, put } from '../../src/journal/contract/world.ts';
 import type { Fence, Lease, LeaseRequest, Store } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
 import { primaryAndStandby, untilReplayed } from './standby-pair.ts';

@@ -11,7 +11,7 @@ import {
   put,
   readAll,
   snapshotOf,
-} from '../../src/journal/store-contract-world.ts';
+} from '../../src/journal/contract/world.ts';
 import type { Group, Store } from '../../src/journal/store.ts';
 import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { readAll, replay, snapshotOf } from '../../src/journal/contract/world.ts';
 import type { Position, StoredCommit, Store } from '../../src/journal/store.ts';
 import { withRetries, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
 import type { WriterLine } from './writer.ts';

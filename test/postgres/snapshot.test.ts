@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { batch, mustWrite, put, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { batch, mustWrite, put, snapshotOf } from '../../src/journal/contract/world.ts';
 import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 
 postgresSuite('postgres-snapshot', (postgres) => {

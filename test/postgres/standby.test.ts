@@ -1,6 +1,6 @@
 // A standby that lagged behind is promoted: commits that were acknowledged are gone, and whoever followed them must notice.
 import { expect, onTestFinished, test } from 'vitest';
-import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
 import type { Cluster } from './cluster.ts';
 import { Proxy } from './proxy.ts';
 import { primaryAndStandby, stopReceiving, untilReplayed } from './standby-pair.ts';

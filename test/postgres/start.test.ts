@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeDamage } from '../../src/journal/damage.ts';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
+import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
 import { startCluster } from './cluster.ts';
 import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 

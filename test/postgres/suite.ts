@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import type { ReadyPostgres } from './global-setup.ts';
 

@@ -1,7 +1,7 @@
 // Encrypted connections to PostgreSQL, verified as libpq documents its modes.
 import { expect, onTestFinished, test } from 'vitest';
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { batch, mustWrite, put } from '../../src/journal/store-contract-world.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
+import { batch, mustWrite, put } from '../../src/journal/contract/world.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { freshDatabase, openForTest, postgresSuite } from './suite.ts';
 import { type TestCa, testCa } from './test-ca.ts';

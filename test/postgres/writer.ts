@@ -1,6 +1,6 @@
 // A writer as a process of its own: `writer.ts URL NAME COMMITS`. It prints the journal's id, then a line for each group:
 // what it tried to write and what it was told. Some groups are refused on purpose.
-import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { type Batch, type Group, type Store, StoreUnavailable } from '../../src/journal/store.ts';
 
 export interface WriterLine {

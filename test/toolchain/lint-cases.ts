@@ -24,9 +24,9 @@ export const SCENERY: readonly Case[] = [
     'src/journal/store.ts',
     'export class StoreClosed extends Error {}\nexport interface Store { read(): string }\n',
   ),
-  scene('src/journal/sqlite-store.ts', "import { statSync } from 'node:fs';\n\nexport const sqlite = statSync;\n"),
+  scene('src/journal/sqlite/store.ts', "import { statSync } from 'node:fs';\n\nexport const sqlite = statSync;\n"),
   scene('src/journal/runtime.ts', "export { sqlite } from './sqlite-store.ts';\n"),
-  scene('src/journal/store-contract.ts', "import { test } from 'vitest';\n\nexport const contract = test;\n"),
+  scene('src/journal/contract/store-contract.ts', "import { test } from 'vitest';\n\nexport const contract = test;\n"),
   scene('src/operations/index.ts', "export const operations = 'operations';\n"),
   scene('src/hosts/index.ts', "export const hosts = 'hosts';\n"),
   scene(

@@ -1,7 +1,7 @@
 // A planted bug: it acknowledges a group and writes it afterwards. The tests of durability must find it.
 import type { DatabaseSync } from 'node:sqlite';
-import { openDatabase } from '../../../src/journal/sqlite-schema-store.ts';
-import { SqliteStore } from '../../../src/journal/sqlite-store.ts';
+import { openDatabase } from '../../../src/journal/sqlite/schema.ts';
+import { SqliteStore } from '../../../src/journal/sqlite/store.ts';
 import type { Group, Store, WriteAnswer } from '../../../src/journal/store.ts';
 
 class AcknowledgesFirst extends SqliteStore {

@@ -1,5 +1,0 @@
-// The other end of `startQuickCheck`.
-import { parentPort, workerData } from 'node:worker_threads';
-import { quickCheck } from './sqlite-quick-check-store.ts';
-
-parentPort?.postMessage(quickCheck(workerData as string), []);

@@ -1,0 +1,69 @@
+// Leases in SQLite, on the clock that the store was opened with. Each call runs inside a transaction of the caller.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Conflict, Fence, Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
+
+interface LeaseRow {
+  readonly name: string;
+  readonly holder: string;
+  readonly url: string;
+  readonly epoch: number;
+  readonly expires_at_ms: number;
+}
+
+export class SqliteLeases {
+  readonly #select: StatementSync;
+  readonly #keep: StatementSync;
+  readonly #expire: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#select = database.prepare('SELECT name, holder, url, epoch, expires_at_ms FROM lease WHERE name = ?');
+    this.#keep = database.prepare(
+      `INSERT INTO lease (name, holder, url, epoch, expires_at_ms) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, url = excluded.url, epoch = excluded.epoch,
+         expires_at_ms = excluded.expires_at_ms`,
+    );
+    this.#expire = database.prepare('UPDATE lease SET expires_at_ms = ? WHERE name = ? AND epoch = ?');
+  }
+
+  acquire(request: LeaseRequest, nowMs: number): LeaseAnswer {
+    const row = this.#row(request.name);
+    if (row !== undefined && row.expires_at_ms > nowMs) return { kind: 'refused', lease: leaseOf(row, nowMs) };
+    return this.#hold(request, (row?.epoch ?? 0) + 1, nowMs);
+  }
+
+  renew(request: LeaseRequest & { readonly epoch: number }, nowMs: number): LeaseAnswer {
+    const row = this.#row(request.name);
+    if (row === undefined) return { kind: 'refused', lease: undefined };
+    const mine = row.epoch === request.epoch && row.holder === request.holder && row.expires_at_ms > nowMs;
+    return mine ? this.#hold(request, row.epoch, nowMs) : { kind: 'refused', lease: leaseOf(row, nowMs) };
+  }
+
+  release(name: string, epoch: number, nowMs: number): void {
+    this.#expire.run(nowMs, name, epoch);
+  }
+
+  read(name: string, nowMs: number): Lease | undefined {
+    const row = this.#row(name);
+    return row === undefined ? undefined : leaseOf(row, nowMs);
+  }
+
+  conflictWith(fence: Fence, nowMs: number): Conflict | undefined {
+    const row = this.#row(fence.lease);
+    const expired = row === undefined || row.expires_at_ms <= nowMs;
+    if (row?.epoch === fence.epoch && row.holder === (fence.holder ?? row.holder) && !expired) return undefined;
+    return { kind: 'lease', lease: fence.lease, epoch: fence.epoch, actualEpoch: row?.epoch ?? 0, expired };
+  }
+
+  #hold({ name, holder, url, ttlMs }: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {
+    this.#keep.run(name, holder, url, epoch, Math.ceil(nowMs + ttlMs));
+    return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
+  }
+
+  #row(name: string): LeaseRow | undefined {
+    return this.#select.get(name) as LeaseRow | undefined;
+  }
+}
+
+function leaseOf({ name, holder, url, epoch, expires_at_ms }: LeaseRow, nowMs: number): Lease {
+  return { name, holder, url, epoch, expiresInMs: expires_at_ms - nowMs };
+}

@@ -1,0 +1,42 @@
+// The other end of `SqliteWriterThread`: a thread with a connection of its own that writes one group after the other.
+import { parentPort, workerData } from 'node:worker_threads';
+import { type FlatGroup, unflattenGroup } from '../flat-group.ts';
+import { SqliteGroupWriter } from './group-writer.ts';
+import { connect } from './schema.ts';
+import type { Group, WriteAnswer } from '../store.ts';
+
+/** Undefined asks it to end. */
+export type WriterRequest =
+  (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockSkewMs: number }) | undefined;
+
+export type WriterReply =
+  /** It has opened the file. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'answered'; readonly written: WriteAnswer }
+  /** What `classifySqliteError` has to know of an error. */
+  | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown };
+
+/** The store's clock is a function, and stays with it: this is how far it is from this thread's. */
+let clockSkewMs = 0;
+const database = connect(workerData as string);
+const groups = new SqliteGroupWriter(database, () => Date.now() + clockSkewMs);
+
+parentPort?.on('message', (asked: WriterRequest) => {
+  if (asked === undefined) {
+    database.close();
+    parentPort?.close();
+  } else parentPort?.postMessage(answerTo(asked), []);
+});
+
+const ready: WriterReply = { kind: 'ready' };
+parentPort?.postMessage(ready, []);
+
+function answerTo({ batches, ...group }: Exclude<WriterRequest, undefined>): WriterReply {
+  clockSkewMs = group.clockSkewMs;
+  try {
+    return { kind: 'answered', written: groups.write({ ...group, batches: unflattenGroup(batches) }) };
+  } catch (error) {
+    const { message, code, errcode } = error as Error & { readonly code?: unknown; readonly errcode?: unknown };
+    return { kind: 'failed', message, code, errcode };
+  }
+}
