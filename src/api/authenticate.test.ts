@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { accessModel, TOKEN, type Token } from '../access/index.ts';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
 import { Authenticator, hashSecret, type CallerState } from './authenticate.ts';
-import { RateLimit } from './rate-limit.ts';
+import { RateLimit } from './limits/rate-limit.ts';
 
 const NOW_MS = 1000;
 const secretOf = (id: string): string => `mst_${id}_0123456789abcdef0123456789`;

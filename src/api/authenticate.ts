@@ -2,9 +2,9 @@
 // compared by hash in constant time. What is remembered holds only as long as the token is the very same document.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { newBucket, type Bucket } from './rate-limit.ts';
-import { RecentCache } from './recent.ts';
-import { newUsage, type Usage } from './usage.ts';
+import { newBucket, type Bucket } from './limits/rate-limit.ts';
+import { RecentCache } from './recent-cache.ts';
+import { newUsage, type Usage } from './limits/usage.ts';
 import {
   callerOfToken,
   findTokenTrouble,

@@ -3,14 +3,14 @@ import type { Route, Representation } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import { acceptAnyHostId } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
-import { auditRoute, type AuditSources } from './audit.ts';
-import { ChangeRepresentations } from './change-view.ts';
+import { auditRoute, type AuditSources } from './audit/audit-export.ts';
+import { ChangeRepresentations } from './change-representation.ts';
 import { historyRoute } from './history.ts';
 import { describeApi, openApiRoute } from './openapi.ts';
 import { probeRoutes, type HealthProbeOptions } from './probes.ts';
 import { settingRoutes } from './settings.ts';
 import { watchRoute } from './watch.ts';
-import type { FairScheduler } from './workload.ts';
+import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 export interface BuiltInOptions extends HealthProbeOptions {
   readonly representations: readonly Representation<string, never>[];

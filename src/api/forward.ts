@@ -2,7 +2,7 @@
 // request id. It is passed on once: a second server that does not decide either says so.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
-import { describeCertificateError } from './certificate-trouble.ts';
+import { describeCertificateError } from './certificate-error.ts';
 import { HttpProblem, noHolderProblem, unavailableProblem } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';

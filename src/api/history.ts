@@ -17,9 +17,9 @@ import {
 } from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
 import type { CommitNote, StoredCommit } from '../journal/index.ts';
-import { commitMetadata, type Audience, type ChangeRepresentations } from './change-view.ts';
+import { commitMetadata, type Audience, type ChangeRepresentations } from './change-representation.ts';
 import { unknownKind } from './watch.ts';
-import type { FairScheduler } from './workload.ts';
+import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 500;

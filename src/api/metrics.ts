@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { DocumentMetric } from '../composition/index.ts';
 import type { AnyDoc, AppliedChange } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
-import { RequestHistogram } from './request-figures.ts';
+import { RequestHistogram } from './request-histogram.ts';
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const GROUP_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];

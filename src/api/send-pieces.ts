@@ -2,11 +2,11 @@
 // ends with the token that asked for it: nothing is shown to one that has ended.
 import type { FastifyReply } from 'fastify';
 import type { Answer, Route } from '../access/index.ts';
-import { ResponseSink } from './event-stream.ts';
-import { callerOf, type RequestAdmission } from './gate.ts';
+import { ResponseSink } from './response-sink.ts';
+import { callerOf, type RequestAdmission } from './request-admission.ts';
 import { HttpProblem } from './problem.ts';
-import type { ReplyWriter } from './replies.ts';
-import type { FairScheduler } from './workload.ts';
+import type { ReplyWriter } from './reply-writer.ts';
+import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 /** A slice goes on until it has so much text: a few hundred nodes, about a millisecond. */
 const SLICE_CHARACTERS = 64 * 1024;

@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { permits, TOKEN, type StreamAnswer } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator, CallerState } from './authenticate.ts';
-import { ResponseSink } from './event-stream.ts';
-import { callerOf, shuttingDownProblem } from './gate.ts';
-import type { Limits } from './limits.ts';
+import { ResponseSink } from './response-sink.ts';
+import { callerOf, shuttingDownProblem } from './request-admission.ts';
+import type { Limits } from './limits/limits.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies. */

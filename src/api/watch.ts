@@ -12,8 +12,8 @@ import {
 } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
 import type { Commit, WatchEvent } from '../journal/index.ts';
-import type { Audience, ChangeRepresentations } from './change-view.ts';
-import type { FairScheduler } from './workload.ts';
+import type { Audience, ChangeRepresentations } from './change-representation.ts';
+import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 /** A follower may be this far behind the server that told the client of a revision. */
 const CATCH_UP_MS = 2000;

@@ -1,9 +1,9 @@
 // muster alarms: what a person should look at now.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { relativeTime } from './duration.ts';
-import { sentenceOf, type ShownReason } from './operation-progress.ts';
-import type { Column } from './table.ts';
+import { relativeTime } from './output/duration.ts';
+import { sentenceOf, type ShownReason } from './operations/progress.ts';
+import type { Column } from './output/table.ts';
 
 interface Alarm {
   readonly id: string;

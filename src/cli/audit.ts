@@ -1,8 +1,8 @@
 // muster audit: who did what, and who was refused, for whoever has to account for it.
 import { Command } from 'commander';
-import { jsonIn, notMusterFailure } from './answer-body.ts';
+import { jsonIn, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './output/duration.ts';
 import { EXIT, Failure, usage } from './exit-code.ts';
 import type { Session } from './session.ts';
 

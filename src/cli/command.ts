@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import type { ExitCode } from './exit-code.ts';
 import { Session, type GlobalOptions } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './output/terminal.ts';
 
 /** Programs that run on until they are stopped. They lie in another room and are handed in. */
 export interface Starters {

@@ -1,11 +1,11 @@
 // muster history: who changed what, when and why.
 import { Command } from 'commander';
-import { isListOfObjects, notMusterFailure } from './answer-body.ts';
+import { isListOfObjects, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { commitLines, type ShownCommit } from './commit-text.ts';
-import { relativeTime } from './duration.ts';
+import { commitLines, type ShownCommit } from './output/commit-text.ts';
+import { relativeTime } from './output/duration.ts';
 import { usage } from './exit-code.ts';
-import { wholeNumber } from './input-file.ts';
+import { wholeNumber } from './input/input-file.ts';
 import type { Session } from './session.ts';
 
 interface HistoryOptions {

@@ -2,7 +2,7 @@
 // ever shown.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli, type KeysSummary } from './command.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './output/duration.ts';
 
 interface ShowOptions extends KeyOptions {
   readonly tlsCert?: string;

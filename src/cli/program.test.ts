@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runWords } from './terminal-fixture.ts';
+import { runWords } from './output/terminal-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

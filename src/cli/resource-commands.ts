@@ -2,12 +2,12 @@
 // told by a description of the resource; what is more than this has its own file.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { relativeTime } from './duration.ts';
+import { relativeTime } from './output/duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
-import { showPages } from './list-output.ts';
-import { ApiRefusal } from './problem.ts';
+import { showPages } from './output/list-output.ts';
+import { ApiRefusal } from './client/problem.ts';
 import type { Facts, Session } from './session.ts';
-import type { Column } from './table.ts';
+import type { Column } from './output/table.ts';
 
 export interface ResourceSpec<R> {
   /** The word of the command, in the plural: `flavors`. */

@@ -1,13 +1,13 @@
 // What a command works with: the client, and one way to show results in the form that was asked for.
 import { isLoopback } from '../api/index.ts';
-import { Client } from './client.ts';
-import { parseTimeout } from './duration.ts';
-import { hasControls } from './escape.ts';
+import { Client } from './client/client.ts';
+import { parseTimeout } from './output/duration.ts';
+import { hasControls } from './output/escape.ts';
 import { usage } from './exit-code.ts';
-import { painter, wantsColours, type Paint } from './paint.ts';
-import { renderFacts, renderTable, type Column } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { findToken, tokenAdvice } from './token-file.ts';
+import { painter, wantsColours, type Paint } from './output/paint.ts';
+import { renderFacts, renderTable, type Column } from './output/table.ts';
+import type { Terminal } from './output/terminal.ts';
+import { findToken, tokenAdvice } from './client/token-file.ts';
 
 export type OutputForm = 'table' | 'json' | 'yaml';
 

@@ -1,11 +1,11 @@
 // muster settings: values that operators may change while the system runs.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
-import { relativeTime } from './duration.ts';
+import { relativeTime } from './output/duration.ts';
 import { usage } from './exit-code.ts';
-import { readInput, readValue } from './input-file.ts';
+import { readInput, readValue } from './input/input-file.ts';
 import type { Facts } from './session.ts';
-import type { Column } from './table.ts';
+import type { Column } from './output/table.ts';
 
 interface Setting {
   readonly name: string;

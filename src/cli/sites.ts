@@ -1,7 +1,7 @@
 // muster sites: places where hosts are.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
-import { relativeTime } from './duration.ts';
+import { relativeTime } from './output/duration.ts';
 import {
   changedFacts,
   createOne,
@@ -12,9 +12,9 @@ import {
   type ChangeInfo,
   type ResourceSpec,
 } from './resource-commands.ts';
-import { omitUndefined } from './said.ts';
+import { omitUndefined } from './input/defined-fields.ts';
 import type { Facts } from './session.ts';
-import type { Column } from './table.ts';
+import type { Column } from './output/table.ts';
 
 interface Site extends ChangeInfo {
   readonly name: string;

@@ -11,7 +11,7 @@ import {
 } from './command.ts';
 import { EXIT } from './exit-code.ts';
 import type { Session } from './session.ts';
-import { sanitizeLine } from './text-width.ts';
+import { sanitizeLine } from './output/text-width.ts';
 
 interface StoreOption {
   readonly store?: string;

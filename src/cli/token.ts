@@ -1,9 +1,9 @@
 // muster token: who may come in. A secret is shown once, when it is made.
 import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
-import { parseDuration, relativeTime } from './duration.ts';
-import { omitUndefined } from './said.ts';
-import type { Column } from './table.ts';
+import { parseDuration, relativeTime } from './output/duration.ts';
+import { omitUndefined } from './input/defined-fields.ts';
+import type { Column } from './output/table.ts';
 
 interface Ended {
   readonly atMs: number;

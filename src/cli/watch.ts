@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { commitLines, type ShownCommit } from './commit-text.ts';
+import { commitLines, type ShownCommit } from './output/commit-text.ts';
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
-import { wholeNumber } from './input-file.ts';
-import { ApiRefusal, unreachableFailure } from './problem.ts';
-import { eventsIn, type ServerSentEvent } from './server-sent-events.ts';
+import { wholeNumber } from './input/input-file.ts';
+import { ApiRefusal, unreachableFailure } from './client/problem.ts';
+import { eventsIn, type ServerSentEvent } from './client/server-sent-events.ts';
 import type { Session } from './session.ts';
 
 interface WatchOptions {

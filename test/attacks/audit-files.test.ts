@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { RefusalFiles } from '../../src/api/refusal-files.ts';
-import type { RefusalLine } from '../../src/api/refusals.ts';
+import { RefusalFiles } from '../../src/api/audit/refusal-files.ts';
+import type { RefusalLine } from '../../src/api/audit/refusal-log.ts';
 import { newFolder, run, startServer, type ServerProcess } from '../cli/muster.ts';
 import { freshDatabase, postgresSuite } from '../postgres/suite.ts';
 

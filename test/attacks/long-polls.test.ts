@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
-import { DEFAULT_LIMITS } from '../../src/api/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/api/limits/limits.ts';
 
 const LIMITS = {
   ...DEFAULT_LIMITS,

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runWords } from '../../src/cli/terminal-fixture.ts';
+import { runWords } from '../../src/cli/output/terminal-fixture.ts';
 import { freePort } from '../free-port.ts';
 import { newFolder, run, startServer } from './muster.ts';
 

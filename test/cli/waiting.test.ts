@@ -1,6 +1,6 @@
 // --wait, on a server whose simulated hosts come into service by themselves.
 import { describe, expect, test, vi } from 'vitest';
-import { runWords } from '../../src/cli/terminal-fixture.ts';
+import { runWords } from '../../src/cli/output/terminal-fixture.ts';
 import { newFolder, startServer } from './muster.ts';
 
 // Hosts that are joined here get a simulated agent a few seconds later.

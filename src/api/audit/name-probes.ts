@@ -1,0 +1,51 @@
+// How often a caller that is bound to a site may ask for names that are taken elsewhere. Each such refusal tells one bit of what is
+// in other sites; whoever collects them is stopped, from asking for free names too: else the limit itself would answer.
+import type { Caller } from '../../access/index.ts';
+import { HttpProblem } from '../problem.ts';
+
+/** A person who tries names comes to a few; a list of words has thousands. */
+const NAME_PROBES_MAX = 10;
+const NAME_PROBES_WINDOW_MS = 10 * 60_000;
+
+/** Beyond this the windows that are over are dropped. There are not that many tokens bound to sites. */
+const CALLERS_MAX = 10_000;
+
+interface Window {
+  readonly untilMs: number;
+  count: number;
+}
+
+export class NameProbes {
+  readonly #windows = new Map<string, Window>();
+
+  /** Refuses a caller who has found too many. */
+  demandBudget({ token }: Caller, nowMs: number): void {
+    const window = token === undefined ? undefined : this.#windows.get(token);
+    if (window === undefined || window.untilMs <= nowMs || window.count < NAME_PROBES_MAX) return;
+    const waitMs = window.untilMs - nowMs;
+    const seconds = Math.ceil(waitMs / 1000);
+    throw new HttpProblem({
+      status: 429,
+      code: 'too-many-name-probes',
+      detail: `You have asked for too many names or addresses that are not available. Nothing is made by a new name or address for you for another ${seconds} s.`,
+      facts: { retryAfterMs: waitMs },
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+
+  /** One that was taken elsewhere. */
+  count({ token }: Caller, nowMs: number): void {
+    if (token === undefined) return;
+    const window = this.#windows.get(token);
+    if (window !== undefined && window.untilMs > nowMs) {
+      window.count += 1;
+      return;
+    }
+    if (this.#windows.size >= CALLERS_MAX) this.#sweep(nowMs);
+    this.#windows.set(token, { untilMs: nowMs + NAME_PROBES_WINDOW_MS, count: 1 });
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [token, { untilMs }] of this.#windows) if (untilMs <= nowMs) this.#windows.delete(token);
+  }
+}

@@ -1,0 +1,159 @@
+// What is kept of refused requests. The first one of a caller, address, route and code within a window is a line at once; the rest of
+// the window is one more line with their number. So nobody fills a disk by being refused, and nobody is missing from the record.
+import type { Caller } from '../../access/index.ts';
+
+/** How long equal refusals are counted together. */
+export const REFUSAL_WINDOW_MS = 60_000;
+/** Lines at once within a window; beyond them only codes are told apart. Strangers have fewer: there are more of them. */
+const KNOWN_KEYS_MAX = 1000;
+const ANONYMOUS_KEYS_MAX = 100;
+/** In place of what is no longer told apart. */
+const SEVERAL = 'several';
+
+export interface RefusedRequest {
+  readonly atMs: number;
+  /** Of the fleet that this server knew: the commits up to it came before. */
+  readonly revision: number;
+  /** Whose token was shown, whether or not it is still good; undefined for a stranger. */
+  readonly caller: Caller | undefined;
+  readonly address: string;
+  readonly method: string;
+  /** The route's path, or `none`. */
+  readonly route: string;
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string;
+  /** The name that was wanted and is taken where the caller may not look. */
+  readonly requestedName?: string | undefined;
+  /** Passed on by another server, whose address it then is. */
+  readonly forwarded: boolean;
+}
+
+/** One line of the record, as it is exported. */
+export interface RefusalLine {
+  readonly type: 'refusal';
+  readonly at: string;
+  readonly atMs: number;
+  readonly revision: number;
+  /** The server that refused. */
+  readonly server: string;
+  readonly by?: string;
+  readonly token?: string;
+  readonly role?: string;
+  readonly site?: string;
+  readonly project?: string;
+  readonly host?: string;
+  readonly address: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly code: string;
+  readonly count: number;
+  /** When the first of `count` was refused, for a line that stands for several. */
+  readonly since?: string;
+  /** Of the last of them. */
+  readonly requestId: string;
+  readonly asked?: string;
+  readonly forwarded?: true;
+}
+
+export type CallerClass = 'known' | 'strangers';
+
+export interface RefusalLogOptions {
+  readonly server: () => string;
+  readonly write: (line: RefusalLine, audience: CallerClass) => void;
+}
+
+interface Window {
+  readonly untilMs: number;
+  readonly audience: CallerClass;
+  last: RefusedRequest;
+  /** Since the last line. */
+  count: number;
+  sinceMs: number;
+}
+
+export class RefusalLog {
+  readonly #options: RefusalLogOptions;
+  readonly #windows = new Map<string, Window>();
+  readonly #keys: Record<CallerClass, number> = { known: 0, strangers: 0 };
+
+  constructor(options: RefusalLogOptions) {
+    this.#options = options;
+  }
+
+  record(request: RefusedRequest): void {
+    const audience = request.caller === undefined ? 'strangers' : 'known';
+    const told = this.#collapseKey(request, audience);
+    const key = keyOf(told);
+    const window = this.#windows.get(key);
+    if (window !== undefined && window.untilMs > told.atMs) {
+      if (window.count === 0) window.sinceMs = told.atMs;
+      window.count += 1;
+      window.last = told;
+      return;
+    }
+    if (window !== undefined) this.#end(key, window);
+    this.#keys[audience] += 1;
+    const untilMs = told.atMs + REFUSAL_WINDOW_MS;
+    this.#windows.set(key, { untilMs, audience, last: told, count: 0, sinceMs: told.atMs });
+    this.#options.write(this.#line(told, { count: 1 }), audience);
+  }
+
+  /** Writes what was counted in windows that are over; all of it when the server stops. */
+  flush(nowMs: number): void {
+    for (const [key, window] of this.#windows) if (window.untilMs <= nowMs) this.#end(key, window);
+  }
+
+  #end(key: string, { audience, last, count, sinceMs }: Window): void {
+    this.#windows.delete(key);
+    this.#keys[audience] -= 1;
+    if (count > 0) this.#options.write(this.#line(last, { count, sinceMs }), audience);
+  }
+
+  /** The request itself while there is room for another key, else what it has in common with many. */
+  #collapseKey(request: RefusedRequest, audience: CallerClass): RefusedRequest {
+    const max = audience === 'known' ? KNOWN_KEYS_MAX : ANONYMOUS_KEYS_MAX;
+    if (this.#keys[audience] < max || this.#windows.has(keyOf(request))) return request;
+    // A known caller stays named; where it came from and what it asked for does not.
+    return { ...request, address: SEVERAL, method: SEVERAL, route: SEVERAL };
+  }
+
+  #line(request: RefusedRequest, told: { readonly count: number; readonly sinceMs?: number }): RefusalLine {
+    const { atMs, revision, caller, address, method, route, status, code, requestId, requestedName, forwarded } =
+      request;
+    return {
+      type: 'refusal',
+      at: new Date(atMs).toISOString(),
+      atMs,
+      revision,
+      server: this.#options.server(),
+      ...(caller !== undefined && callerFields(caller)),
+      address,
+      method,
+      route,
+      status,
+      code,
+      count: told.count,
+      ...(told.sinceMs !== undefined && { since: new Date(told.sinceMs).toISOString() }),
+      requestId,
+      ...(requestedName !== undefined && { asked: requestedName }),
+      ...(forwarded && { forwarded: true as const }),
+    };
+  }
+}
+
+function callerFields({ name, token, role, site, project, host }: Caller) {
+  return {
+    by: name,
+    ...(token !== undefined && { token }),
+    role,
+    ...(site !== undefined && { site }),
+    ...(project !== undefined && { project }),
+    ...(host !== undefined && { host }),
+  };
+}
+
+function keyOf({ caller, address, method, route, code }: RefusedRequest): string {
+  return [caller?.token ?? caller?.name ?? '', address, method, route, code].join('\n');
+}

@@ -1,0 +1,166 @@
+// Who holds the server's connections. A connection is a stranger's until a request with a valid token came on it: strangers are
+// limited by address (IPv6: by /64), callers by credential, everybody together by the file descriptors of the process. Callers behind one
+// address are never limited by it. Nothing here looks at what is asked.
+import type { Server, Socket } from 'node:net';
+import { permits } from '../../access/index.ts';
+import { addressBlockOf } from './address-block.ts';
+import type { CallerState } from '../authenticate.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
+import { HttpProblem } from '../problem.ts';
+import type { Usage } from './usage.ts';
+
+interface Connection {
+  /** Of the peer, as far as strangers are counted by it. */
+  readonly block: string;
+  /** Taken beyond the limit: only an administrator is served on it. */
+  readonly isReserved: boolean;
+  socket: Socket;
+  /** The credential that used it last; undefined for a stranger. */
+  owner: Usage | undefined;
+  /** It counts no more. */
+  isClosed: boolean;
+  /** Bytes in both directions, when it was looked at last. */
+  bytes: number;
+}
+
+/**
+ * How often connections are searched for those on which nothing moved since: their peers are gone, or take no answer. Long polls are
+ * answered and streams send a sign of life several times as often. A timer for each connection would be set anew with each request.
+ */
+const INACTIVITY_MS = 120_000;
+/** A new connection has a whole interval to say something. */
+const NOTHING_YET = -1;
+
+const CONNECTION = Symbol('connection');
+type Tracked = Socket & { [CONNECTION]?: Connection };
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #all = new Set<Connection>();
+  /** Oldest first. */
+  readonly #anonymous = new Set<Connection>();
+  readonly #anonymousByBlock = new Map<string, Set<Connection>>();
+  /** Connections whose TLS handshake is not over, by their remote end. */
+  readonly #handshaking = new Map<string, Connection>();
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  track(server: Server, { isTls }: { readonly isTls: boolean }): void {
+    server.on('connection', (socket: Socket) => {
+      const connection = this.#accept(socket);
+      if (connection === undefined || !isTls) return;
+      const key = remoteEnd(socket);
+      this.#handshaking.set(key, connection);
+      socket.once('close', () => this.#handshaking.delete(key));
+    });
+    // HTTP requests come with the socket that decrypts, not with the one that was accepted.
+    server.on('secureConnection', (socket: Socket) => {
+      const key = remoteEnd(socket);
+      const connection = this.#handshaking.get(key);
+      this.#handshaking.delete(key);
+      if (connection === undefined) return;
+      connection.socket = socket;
+      (socket as Tracked)[CONNECTION] = connection;
+    });
+    const sweeping = setInterval(() => this.sweep(), INACTIVITY_MS);
+    sweeping.unref();
+    server.once('close', () => clearInterval(sweeping));
+  }
+
+  /** Cuts the connections on which nothing moved since the last sweep. */
+  sweep(): void {
+    for (const connection of this.#all) {
+      const { bytesRead, bytesWritten } = connection.socket;
+      const bytes = bytesRead + bytesWritten;
+      if (bytes === connection.bytes) this.#cut(connection);
+      else connection.bytes = bytes;
+    }
+  }
+
+  #accept(socket: Socket): Connection | undefined {
+    const { connections, connectionsReservedForAdmins, anonymousPerAddress } = this.#limits;
+    const block = addressBlockOf(socket.remoteAddress ?? '');
+    const here = this.#anonymousByBlock.get(block);
+    // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
+    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here);
+    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous);
+    if (this.#all.size >= connections + connectionsReservedForAdmins) {
+      socket.destroy();
+      return undefined;
+    }
+    const connection: Connection = {
+      block,
+      isReserved: this.#all.size >= connections,
+      socket,
+      owner: undefined,
+      isClosed: false,
+      bytes: NOTHING_YET,
+    };
+    this.#all.add(connection);
+    this.#addAnonymous(connection);
+    (socket as Tracked)[CONNECTION] = connection;
+    socket.once('close', () => this.#release(connection));
+    return connection;
+  }
+
+  /** Called with every request of a known caller: the connection is that caller's from now on. */
+  attribute(socket: Socket, known: CallerState): void {
+    const connection = (socket as Tracked)[CONNECTION];
+    if (connection === undefined || connection.owner === known.usage || connection.isClosed) return;
+    this.#enforceLimits(connection, known);
+    if (connection.owner === undefined) this.#dropAnonymous(connection);
+    else connection.owner.connections -= 1;
+    connection.owner = known.usage;
+    known.usage.connections += 1;
+  }
+
+  #enforceLimits(connection: Connection, { caller, usage }: CallerState): void {
+    const headers = { 'retry-after': '5', connection: 'close' };
+    if (connection.isReserved && !permits(caller, 'admin')) {
+      const detail = 'This server has as many connections open as it takes. Close some, or ask another server.';
+      throw new HttpProblem({ status: 503, code: 'too-many-connections', detail, headers });
+    }
+    if (usage.connections < this.#limits.connectionsPerToken) return;
+    const detail = `Your token has ${usage.connections} connections open, as many as one token may have. Use them again instead of opening new ones.`;
+    throw new HttpProblem({ status: 429, code: 'too-many-connections', detail, headers });
+  }
+
+  #evictFirst(connections: ReadonlySet<Connection>): void {
+    for (const connection of connections) {
+      this.#cut(connection);
+      return;
+    }
+  }
+
+  #cut(connection: Connection): void {
+    this.#release(connection);
+    connection.socket.destroy();
+  }
+
+  #release(connection: Connection): void {
+    if (connection.isClosed) return;
+    connection.isClosed = true;
+    this.#all.delete(connection);
+    if (connection.owner === undefined) this.#dropAnonymous(connection);
+    else connection.owner.connections -= 1;
+  }
+
+  #addAnonymous(connection: Connection): void {
+    this.#anonymous.add(connection);
+    const here = this.#anonymousByBlock.get(connection.block);
+    if (here === undefined) this.#anonymousByBlock.set(connection.block, new Set([connection]));
+    else here.add(connection);
+  }
+
+  #dropAnonymous(connection: Connection): void {
+    this.#anonymous.delete(connection);
+    const here = this.#anonymousByBlock.get(connection.block);
+    here?.delete(connection);
+    if (here?.size === 0) this.#anonymousByBlock.delete(connection.block);
+  }
+}
+
+function remoteEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
+}

@@ -1,0 +1,106 @@
+// What the API says when it refuses, as sentences. The sentences are the server's own.
+import { isListOfObjects, jsonIn } from './answer-body.ts';
+import { EXIT, Failure } from '../exit-code.ts';
+import { sanitizeLine } from '../output/text-width.ts';
+
+interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** An application/problem+json body; everything in it may be missing when something else than Muster answered. */
+export interface ProblemBody {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly field?: string;
+  readonly problems?: readonly FieldProblem[];
+  readonly requestId?: string;
+  /** Of refusals that concern several hosts: what became of each. */
+  readonly hosts?: readonly object[];
+}
+
+/** What of a body is of a problem: whoever answers need not be Muster, and nothing in it need be text. */
+export function problemIn(text: string): ProblemBody {
+  const body = (jsonIn(text) ?? {}) as Readonly<Record<string, unknown>>;
+  const problems = isListOfObjects(body['problems']) ? (body['problems'] as readonly Record<string, unknown>[]) : [];
+  const texts = ['code', 'detail', 'field', 'requestId'].filter((name) => typeof body[name] === 'string');
+  return {
+    ...Object.fromEntries(texts.map((name): [string, unknown] => [name, body[name]])),
+    problems: problems.map(({ field, message }) => ({ field: asText(field), message: asText(message) })),
+    ...(isListOfObjects(body['hosts']) && { hosts: body['hosts'] }),
+  };
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The server understood and did not do it. */
+export class ApiRefusal extends Failure {
+  readonly status: number;
+  readonly body: ProblemBody;
+
+  /** `tokenAdvice` is said to whoever came without a good token. */
+  constructor(
+    status: number,
+    body: ProblemBody,
+    tokenAdvice = 'Give another token with --token, --token-file or MUSTER_TOKEN.',
+  ) {
+    super(EXIT.refused, refusalText(status, body, tokenAdvice));
+    this.name = 'Refused';
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const ROLE_ADVICE =
+  'Give a token that has it with --token, --token-file or MUSTER_TOKEN; administrators make them with "muster token create".';
+
+function refusalText(status: number, body: ProblemBody, tokenAdvice: string): string {
+  const { detail, problems = [], code } = body;
+  if (detail === undefined) {
+    return `The server answered ${status} and nothing that Muster says. Is --server the address of a Muster server?`;
+  }
+  const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
+  if (status === 401 && code !== undefined) lines.push(tokenAdvice);
+  if (code === 'role-insufficient') lines.push(ROLE_ADVICE);
+  return lines.map((line) => sanitizeLine(line)).join('\n');
+}
+
+/** The detail tells all problems in a row; with a line for each of them its first part is enough. */
+function firstSentence(detail: string): string {
+  const at = detail.indexOf(': ');
+  return at === -1 ? detail : `${detail.slice(0, at)}:`;
+}
+
+function fieldLine({ field, message }: FieldProblem): string {
+  return `  ${field === '' ? 'it' : field} ${message}`;
+}
+
+export function unreachableFailure(server: string, error: unknown): Failure {
+  const why = describeError(error);
+  const start = 'Start one with "muster demo" or "muster serve", or name it with --server or MUSTER_SERVER.';
+  return new Failure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, { cause: error });
+}
+
+const PLAIN_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'there is no such name',
+  EAI_AGAIN: 'the name cannot be looked up',
+  EHOSTUNREACH: 'there is no way to that host',
+  ENETUNREACH: 'there is no way to that network',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_SOCKET: 'the connection was cut',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it in NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS',
+};
+
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'it does not answer in time';
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string' && PLAIN_WORDS[code] !== undefined) return PLAIN_WORDS[code];
+  return error.cause === undefined ? sanitizeLine(error.message) : describeError(error.cause);
+}

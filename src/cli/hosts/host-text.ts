@@ -1,0 +1,177 @@
+// A host as the API shows it, and as people read it.
+import { resourcesText } from '../output/amounts.ts';
+import { relativeTime } from '../output/duration.ts';
+import { changedFacts, listText, type ChangeInfo } from '../resource-commands.ts';
+import type { Facts } from '../session.ts';
+import { gib } from '../output/size.ts';
+
+interface Decree {
+  readonly reason: string;
+  readonly by: string;
+  readonly atMs: number;
+}
+
+export interface Host extends ChangeInfo {
+  readonly name: string;
+  readonly site: string;
+  readonly zone: string;
+  readonly aggregates: readonly string[];
+  readonly traits: readonly string[];
+  readonly resources?: Readonly<Record<string, number>>;
+  readonly physicalNetworks: readonly string[];
+  readonly tunnelAddress?: string;
+  readonly baseWeight: number;
+  readonly capacity: {
+    readonly vcpus: number;
+    readonly memoryMiB: number;
+    readonly diskGiB: number;
+    readonly ratios: Readonly<Record<string, number>>;
+  };
+  readonly transportZone?: string;
+  readonly switch?: { readonly datapathId?: string; readonly systemId?: string; readonly bridge?: string };
+  readonly leaving?: {
+    readonly operation: string;
+    readonly drain: boolean;
+    readonly by: string;
+    readonly why?: string;
+    readonly atMs: number;
+    readonly forced?: Decree;
+  };
+  readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
+  readonly degraded?: readonly { readonly sentence: string; readonly sinceMs: number }[];
+  readonly strays?: { readonly names: readonly string[]; readonly count: number; readonly sinceMs: number };
+  readonly unready?: readonly { readonly service: string; readonly because: string; readonly operation: string }[];
+  readonly readmitted?: boolean;
+  readonly disabled?: Decree;
+  readonly forcedDown?: Decree;
+  readonly state: string;
+  readonly connection: { readonly state: string; readonly sinceMs: number };
+  readonly serviceVersion: number;
+  readonly joinedAtMs?: number;
+}
+
+/** What the server that decides has seen of the certificate of its agent. */
+export interface AgentCertificate {
+  readonly state: 'valid' | 'renewal-overdue' | 'none' | 'not-seen' | 'off';
+  readonly expiresAtMs?: number;
+}
+
+export const HOSTS_PATH = '/api/v1/hosts';
+
+export function hostPath(name: string): string {
+  return `${HOSTS_PATH}/${encodeURIComponent(name)}`;
+}
+
+export function hostFacts(host: Host, nowMs: number): Facts {
+  const { capacity, connection, disabled, forcedDown } = host;
+  const { ratios } = capacity;
+  const decree = (one: Decree | undefined): string | undefined =>
+    one === undefined ? undefined : `${one.reason} (${one.by}, ${relativeTime(one.atMs, nowMs)})`;
+  return [
+    ['Name', host.name],
+    ['Site', host.site],
+    ['Zone', host.zone],
+    ['State', host.state],
+    ['Connection', `${connection.state}, since ${relativeTime(connection.sinceMs, nowMs)}`],
+    ...(host.degraded ?? []).map(({ sentence, sinceMs }): Facts[number] => [
+      'Degraded',
+      `${sentence} (since ${relativeTime(sinceMs, nowMs)})`,
+    ]),
+    ['Strays', straysText(host)],
+    ...(host.unready ?? []).map(({ service, because, operation }): Facts[number] => [
+      'Not ready',
+      `${service}: ${because} (${operation} waits)`,
+    ]),
+    ['Leaving', leavingText(host, nowMs)],
+    ['Forced', decree(host.leaving?.forced)],
+    ['Quarantined', quarantineText(host, nowMs)],
+    ['Disabled', decree(disabled)],
+    ['Forced down', decree(forcedDown)],
+    ['Capacity', `${capacity.vcpus} vcpus, ${gib(capacity.memoryMiB / 1024)} memory, ${gib(capacity.diskGiB)} disk`],
+    [
+      'Ratios',
+      Object.entries(ratios)
+        .map(([name, ratio]) => `${name} ${ratio}`)
+        .join(', '),
+    ],
+    ['Aggregates', listText(host.aggregates)],
+    ['Traits', listText(host.traits)],
+    ['Resources', resourcesText(host.resources)],
+    ['Physical networks', listText(host.physicalNetworks)],
+    ['Tunnel address', host.tunnelAddress],
+    ['Transport zone', host.transportZone],
+    ['Switch', switchText(host)],
+    ['Base weight', String(host.baseWeight)],
+    ['Agent version', host.serviceVersion === 0 ? undefined : String(host.serviceVersion)],
+    ['Joined', host.joinedAtMs === undefined ? undefined : relativeTime(host.joinedAtMs, nowMs)],
+    ...changedFacts(host, nowMs),
+  ];
+}
+
+/** Undefined where agents have none. */
+export function certificateText({ state, expiresAtMs }: AgentCertificate, nowMs: number): string | undefined {
+  const expiry = expiresAtMs === undefined ? '' : expiryText(expiresAtMs, nowMs);
+  switch (state) {
+    case 'valid':
+      return expiry;
+    case 'renewal-overdue':
+      return `${expiry}; its renewal is overdue: the log of the agent says why`;
+    case 'none':
+      return 'none: the agent showed none';
+    case 'not-seen':
+      return 'not seen: the agent has not asked since this server decides';
+    case 'off':
+      return undefined;
+  }
+}
+
+function expiryText(expiresAtMs: number, nowMs: number): string {
+  const at = new Date(expiresAtMs).toISOString().slice(0, 16).replace('T', ' ');
+  return `${expiresAtMs > nowMs ? 'expires' : 'expired'} ${at} UTC (${relativeTime(expiresAtMs, nowMs)})`;
+}
+
+/** What its agent reports that the fleet does not know. */
+export function straysText({ strays }: Pick<Host, 'strays'>): string | undefined {
+  if (strays === undefined) return undefined;
+  const more = strays.count - strays.names.length;
+  return `${strays.names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function leavingText({ leaving }: Host, nowMs: number): string | undefined {
+  if (leaving === undefined) return undefined;
+  const { operation, drain, by, why, atMs } = leaving;
+  const how = drain ? '' : ', not drained by Muster';
+  return `by ${operation} (${by}, ${relativeTime(atMs, nowMs)}${how})${why === undefined ? '' : `: ${why}`}`;
+}
+
+const QUARANTINE_TEXTS: Readonly<Record<string, string>> = {
+  removed: 'it was removed and reports again; join it to let it in',
+  'vouched-off': 'somebody vouched for it being off, and what it had was built elsewhere',
+  identity: 'its switch shows the identity of another host',
+};
+
+/** Why it is not trusted, in a few words. */
+export function quarantineReason({ quarantined }: Pick<Host, 'quarantined'>): string | undefined {
+  if (quarantined === undefined) return undefined;
+  const { because, as } = quarantined;
+  return `${QUARANTINE_TEXTS[because] ?? because}${as === undefined ? '' : ` (${as})`}`;
+}
+
+function quarantineText(host: Host, nowMs: number): string | undefined {
+  const why = quarantineReason(host);
+  return why === undefined ? undefined : `${why}, ${relativeTime(host.quarantined?.atMs ?? nowMs, nowMs)}`;
+}
+
+/** All 64 bits of a datapath id, in both forms in which it is written. */
+function switchText({ switch: identity }: Host): string | undefined {
+  if (identity === undefined) return undefined;
+  const { datapathId, systemId, bridge } = identity;
+  const known = [
+    ...(datapathId === undefined
+      ? ['no datapath id yet']
+      : [`datapath ${datapathId} (openflow:${BigInt(`0x${datapathId}`)})`]),
+    ...(systemId === undefined ? [] : [`system ${systemId}`]),
+    ...(bridge === undefined ? [] : [`bridge ${bridge}`]),
+  ];
+  return known.join(', ');
+}

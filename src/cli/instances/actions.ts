@@ -1,0 +1,131 @@
+// muster instances move, shelve, unshelve, rebuild, delete: what is done to instances that are there.
+import { Command } from 'commander';
+import { withAction, addExamples, type Cli } from '../command.ts';
+import { parseDuration } from '../output/duration.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { INSTANCES } from './instance-text.ts';
+import { reportAllStarted, withWait, type StartedOperation, type WaitOptions } from '../operations/wait.ts';
+import { ApiRefusal } from '../client/problem.ts';
+import { resourcePath } from '../resource-commands.ts';
+import { omitUndefined } from '../input/defined-fields.ts';
+import type { Session } from '../session.ts';
+
+export function instanceActions(cli: Cli): Command[] {
+  return [
+    moveInstances(cli),
+    actionCommandOf(cli, {
+      verb: 'shelve',
+      about: 'Take instances off their hosts and keep them, with their ports and addresses',
+      doing: 'is being shelved',
+      example: 'make room for a while',
+    }),
+    actionCommandOf(cli, {
+      verb: 'unshelve',
+      about: 'Find shelved instances a host and build them there',
+      doing: 'is being brought back',
+      example: 'bring it back',
+    }),
+    actionCommandOf(cli, {
+      verb: 'rebuild',
+      about: 'Build instances elsewhere with the same ports, when their host is forced down',
+      doing: 'is being built elsewhere',
+      example: 'its host has burnt down',
+    }),
+    deleteInstances(cli),
+  ];
+}
+
+interface ActionOptions extends WaitOptions {
+  readonly deadline?: number;
+  readonly reason?: string;
+}
+
+function bodyOf({ deadline, reason }: ActionOptions): object {
+  return omitUndefined({ deadlineMs: deadline, reason });
+}
+
+function actionCommand(verb: string, about: string): Command {
+  return withWait(new Command(verb).description(about).argument('<names...>'))
+    .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
+    .option('--reason <text>', 'why, for the history');
+}
+
+interface Action {
+  readonly verb: string;
+  readonly about: string;
+  /** What is done to one: `is being shelved`. */
+  readonly doing: string;
+  readonly example: string;
+}
+
+function actionCommandOf(cli: Cli, { verb, about, doing, example }: Action): Command {
+  const command = actionCommand(verb, about);
+  addExamples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
+  return withAction<ActionOptions>(cli, command, (session, { args, options }) =>
+    startEach(session, { names: args, doing, ask: postVerb(session, verb, bodyOf(options)) }, options),
+  );
+}
+
+interface MoveOptions extends ActionOptions {
+  readonly cold?: boolean;
+  readonly host?: string;
+}
+
+function moveInstances(cli: Cli): Command {
+  const command = actionCommand('move', 'Move instances to other hosts, with their ports and addresses')
+    .option('--cold', 'stop them for the move; else they run on')
+    .option('--host <name>', 'where to; else hosts are found');
+  addExamples(
+    command,
+    ['wherever there is room', 'muster instances move web-1 --wait'],
+    ['to one host, stopped', 'muster instances move web-1 --cold --host compute-2 --wait'],
+  );
+  return withAction<MoveOptions>(cli, command, (session, { args, options }) => {
+    const { cold, host } = options;
+    const body = { kind: cold === true ? 'cold' : 'live', ...omitUndefined({ host }), ...bodyOf(options) };
+    return startEach(session, { names: args, doing: 'is being moved', ask: postVerb(session, 'move', body) }, options);
+  });
+}
+
+function deleteInstances(cli: Cli): Command {
+  const command = withWait(
+    new Command('delete')
+      .description('Delete instances; ports that were made for them go, ports of your own are handed back')
+      .argument('<names...>'),
+  );
+  addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
+  return withAction<WaitOptions>(cli, command, (session, { args, options }) => {
+    const ask = (path: string): Promise<Begun> => session.client.write<Begun>('DELETE', path);
+    return startEach(session, { names: args, doing: 'is being deleted', ask }, options);
+  });
+}
+
+interface Begun {
+  readonly operation: string;
+}
+
+function postVerb({ client }: Session, verb: string, body: object): (path: string) => Promise<Begun> {
+  return (path) => client.write<Begun>('POST', `${path}/${verb}`, { body });
+}
+
+interface EachAction {
+  readonly names: readonly string[];
+  readonly doing: string;
+  readonly ask: (path: string) => Promise<Begun>;
+}
+
+/** One operation for each that is named; one refusal does not keep the others from it. */
+async function startEach(session: Session, { names, doing, ask }: EachAction, options: WaitOptions): Promise<ExitCode> {
+  const begun: StartedOperation[] = [];
+  for (const name of names) {
+    try {
+      const answer = await ask(resourcePath(INSTANCES, name));
+      begun.push({ id: answer.operation, what: `${name} ${doing}`, answer: { instance: name, ...answer } });
+    } catch (error) {
+      if (!(error instanceof ApiRefusal) || names.length === 1) throw error;
+      session.note(error.message);
+    }
+  }
+  const code = await reportAllStarted(session, begun, options);
+  return code === EXIT.ok && begun.length < names.length ? EXIT.refused : code;
+}

@@ -1,0 +1,210 @@
+// An instance as the API shows it, and as people read it: where it is, what it is connected to, what was tried for it, and,
+// when no host was found, what stood against each.
+import { amountsText, type Amounts } from '../output/amounts.ts';
+import { relativeTime } from '../output/duration.ts';
+import type { Paint } from '../output/paint.ts';
+import { addressesText, bindingText, type Port } from '../network/port-text.ts';
+import { changedFacts, listText, type ChangeInfo, type ResourceSpec } from '../resource-commands.ts';
+import type { Facts } from '../session.ts';
+import { renderTable, type Column } from '../output/table.ts';
+
+interface Attempt {
+  readonly nth: number;
+  readonly host?: string;
+  readonly site?: string;
+  readonly pools: readonly string[];
+  readonly fault?: string;
+  readonly excludes?: string;
+  readonly excludedPool?: string;
+  readonly text?: string;
+  readonly atMs: number;
+}
+
+interface ReportStage {
+  readonly filter: string;
+  readonly before: number;
+  readonly after: number;
+  readonly cause?: string;
+  readonly sentence?: string;
+}
+
+export interface Report {
+  readonly hosts: number;
+  readonly stages: readonly ReportStage[];
+}
+
+export interface Instance extends ChangeInfo {
+  readonly name: string;
+  readonly project: string;
+  readonly flavor: string;
+  readonly amounts: Amounts;
+  readonly image?: string;
+  readonly place: {
+    readonly site?: string;
+    readonly zone?: string;
+    readonly aggregates?: readonly string[];
+    readonly requiredTraits?: readonly string[];
+    readonly forbiddenTraits?: readonly string[];
+    readonly group?: string;
+    readonly onlyHost?: string;
+  };
+  readonly state: string;
+  readonly host?: string;
+  readonly path: { readonly create: string; readonly bind: string };
+  readonly attempts: readonly Attempt[];
+  readonly attemptsMax: number;
+  readonly move?: {
+    readonly operation: string;
+    readonly kind: string;
+    readonly from: string;
+    readonly target?: string;
+    readonly tries: readonly Attempt[];
+  };
+  readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number; readonly report?: Report };
+  /** Set while it runs and not all of its ports are connected. */
+  readonly degraded?: {
+    readonly message: string;
+    readonly sinceMs: number;
+    readonly operation?: string;
+    readonly lastTry?: string;
+    readonly ports: readonly { readonly port: string; readonly trouble: string }[];
+  };
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  /** Only of an instance that is shown by itself. */
+  readonly ports?: readonly Port[];
+}
+
+export const INSTANCES: ResourceSpec<Instance> = {
+  command: 'instances',
+  kind: 'instance',
+  path: '/api/v1/instances',
+  sample: 'web-1',
+  columns: (nowMs) => [
+    { title: 'name', of: (one) => one.name, colour: 'bold' },
+    { title: 'state', of: stateText, colour: 'state' },
+    { title: 'host', of: (one) => one.host },
+    { title: 'flavor', of: (one) => one.flavor },
+    { title: 'project', of: (one) => one.project },
+    { title: 'group', of: (one) => one.place.group },
+    { title: 'created', of: (one) => relativeTime(one.createdAtMs, nowMs) },
+    { title: 'fault', of: (one) => degradedPortsText(one) ?? one.fault?.code },
+  ],
+  facts: instanceFacts,
+};
+
+function instanceFacts(one: Instance, nowMs: number): Facts {
+  const { place, path, fault } = one;
+  return [
+    ['Name', one.name],
+    ['State', stateText(one)],
+    ['Degraded', degradedText(one, nowMs)],
+    ['Host', one.host],
+    ['Project', one.project],
+    ['Flavor', `${one.flavor}: ${amountsText(one.amounts)}`],
+    ['Image', one.image],
+    ['Only in site', place.site],
+    ['Only in zone', place.zone],
+    ['Only in aggregates', listText(place.aggregates)],
+    ['Needs traits', listText(place.requiredTraits)],
+    ['Avoids traits', listText(place.forbiddenTraits)],
+    ['Server group', place.group],
+    ['Only on host', place.onlyHost],
+    ['Ports', path.bind === 'conductor' ? undefined : `made by the ${portOwner(path.create)}, bound by the host`],
+    ['Move', moveText(one)],
+    ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relativeTime(fault.atMs, nowMs)})`],
+    ['Created', `${relativeTime(one.createdAtMs, nowMs)} by ${one.createdBy}`],
+    ...changedFacts(one, nowMs),
+  ];
+}
+
+/** An instance that is cut off is not plainly active. */
+function stateText({ state, degraded }: Instance): string {
+  return degraded === undefined ? state : 'degraded';
+}
+
+/** `port-not-plugged`, or whatever it is, each once. */
+function degradedPortsText({ degraded }: Instance): string | undefined {
+  return degraded === undefined
+    ? undefined
+    : [...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
+}
+
+function degradedText({ degraded }: Instance, nowMs: number): string | undefined {
+  if (degraded === undefined) return undefined;
+  const { message, sinceMs, operation, lastTry } = degraded;
+  const tried = lastTry === undefined ? '' : ` ${lastTry}`;
+  const by = operation === undefined ? '' : `, ${operation}`;
+  return `${message}${tried} (${relativeTime(sinceMs, nowMs)}${by})`;
+}
+
+/** `live from c1 to c2, in op-1`; one that is not under way any more has failed. */
+function moveText({ move, state }: Instance): string | undefined {
+  if (move === undefined) return undefined;
+  const to = move.target ?? move.tries.at(-1)?.host;
+  const way = `${move.kind} from ${move.from}${to === undefined ? '' : ` to ${to}`}, in ${move.operation}`;
+  return state === 'moving' ? way : `${way}: failed`;
+}
+
+function portOwner(side: string): string {
+  return side === 'conductor' ? 'control plane' : 'host';
+}
+
+const NIC_COLUMNS: readonly Column<Port>[] = [
+  { title: 'nic', of: (port) => port.nic, align: 'right' },
+  { title: 'network', of: (port) => port.network },
+  { title: 'addresses', of: addressesText },
+  { title: 'mac', of: (port) => port.mac },
+  { title: 'bound', of: bindingText },
+  { title: 'made by', of: (port) => port.createdBy },
+  { title: 'tag', of: (port) => port.tag },
+  { title: 'port', of: (port) => port.id },
+];
+
+function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] {
+  return [
+    { title: 'try', of: (attempt) => (of === undefined ? attempt.nth : `${attempt.nth} of ${of}`) },
+    { title: 'host', of: (attempt) => attempt.host },
+    { title: 'site', of: (attempt) => attempt.site },
+    { title: 'pools', of: (attempt) => listText([...new Set(attempt.pools)]) },
+    { title: 'when', of: (attempt) => relativeTime(attempt.atMs, nowMs) },
+    { title: 'went wrong', of: faultText },
+  ];
+}
+
+function faultText({ fault, text, excludes, excludedPool }: Attempt): string | undefined {
+  if (fault === undefined) return undefined;
+  const ruledOut = excludes === 'pool' ? excludedPool : excludes === 'host' ? 'this host' : undefined;
+  const said = text === undefined ? fault : `${fault}: ${text}`;
+  if (ruledOut === undefined) return said;
+  return `${said}${/[.!?]$/.test(said) ? '' : '.'} Not tried again: ${ruledOut}.`;
+}
+
+const STAGE_COLUMNS: readonly Column<ReportStage>[] = [
+  { title: 'filter', of: (stage) => stage.filter },
+  { title: 'before', of: (stage) => stage.before, align: 'right' },
+  { title: 'after', of: (stage) => stage.after, align: 'right' },
+  { title: 'why', of: (stage) => stage.sentence ?? stage.cause },
+];
+
+/** Why no host was found, filter by filter. */
+export function reportText(report: Report, paint: Paint): string {
+  const hosts = report.hosts === 1 ? 'one host' : `${report.hosts} hosts`;
+  return `Of ${hosts}, filter by filter:\n${renderTable(report.stages, STAGE_COLUMNS, paint)}`;
+}
+
+/** What does not fit into a line each: NICs, tries, and the filters that left no host. */
+export function instanceTables(one: Instance, paint: Paint, nowMs: number): string {
+  const { ports = [], attempts, attemptsMax, move, fault } = one;
+  // A first try that went well says nothing that the host does not say.
+  const tries = attempts.length > 1 || attempts.some((attempt) => attempt.fault !== undefined);
+  const moves = move?.tries.filter((attempt) => attempt.fault !== undefined) ?? [];
+  return [
+    ...(ports.length === 0 ? [] : [renderTable(ports, NIC_COLUMNS, paint)]),
+    ...(tries ? [renderTable(attempts, attemptColumns(nowMs, attemptsMax), paint)] : []),
+    ...(moves.length === 0 ? [] : [`Tried for the move:\n${renderTable(moves, attemptColumns(nowMs), paint)}`]),
+    ...(fault?.report === undefined ? [] : [reportText(fault.report, paint)]),
+  ]
+    .map((text) => `\n${text}`)
+    .join('');
+}

@@ -1,0 +1,253 @@
+// muster services: what one host does for all, which host that is, and why.
+import { Command, Option } from 'commander';
+import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
+import { parseDuration, relativeTime } from '../output/duration.ts';
+import { EXIT, usage } from '../exit-code.ts';
+import { wholeNumber } from '../input/input-file.ts';
+import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
+import {
+  changedFacts,
+  listCommand,
+  resourcePath,
+  showCommand,
+  type ChangeInfo,
+  type ResourceSpec,
+} from '../resource-commands.ts';
+import type { Facts } from '../session.ts';
+import type { Column } from '../output/table.ts';
+
+interface Service extends ChangeInfo {
+  readonly type: string;
+  readonly subject: string;
+  readonly exclusion: string;
+  readonly onControlLoss: string;
+  readonly epoch: number;
+  readonly standby?: string;
+  readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
+  readonly handOver?: {
+    readonly operation: string;
+    readonly from: string;
+    readonly to: string;
+    readonly phase: string;
+  };
+  readonly cameFrom?: { readonly host: string; readonly operation: string };
+  readonly whySentences: readonly string[];
+}
+
+const SERVICES: ResourceSpec<Service> = {
+  command: 'services',
+  kind: 'service',
+  path: '/api/v1/services',
+  by: 'id',
+  sample: 'nat:edge',
+  columns: (nowMs) => [
+    { title: 'service', of: (one) => one.id, colour: 'bold' },
+    { title: 'host', of: (one) => one.designated?.host },
+    {
+      title: 'since',
+      of: (one) => (one.designated === undefined ? undefined : relativeTime(one.designated.sinceMs, nowMs)),
+    },
+    { title: 'note', of: noteOf },
+  ],
+  facts,
+};
+
+function noteOf({ designated, handOver }: Service): string | undefined {
+  if (handOver !== undefined) return `goes from ${handOver.from} to ${handOver.to}: ${handOver.phase}`;
+  if (designated === undefined) return 'nobody does it';
+  return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
+}
+
+function facts(one: Service, nowMs: number): Facts {
+  const { designated, standby, handOver, cameFrom } = one;
+  return [
+    ['Service', one.id],
+    ['Type', one.type],
+    ['Host', designated?.host ?? 'nobody'],
+    ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
+    ['Standby', standby],
+    ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
+    ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
+    ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
+    ['Epoch', String(one.epoch)],
+    ['Exclusion', one.exclusion],
+    ['On control loss', one.onControlLoss],
+    ...one.whySentences.map((sentence, nth) => [nth === 0 ? 'Why' : '', sentence] as const),
+    ...changedFacts(one, nowMs),
+  ];
+}
+
+export function servicesCommand(cli: Cli): Command {
+  return commandGroup(
+    'services',
+    'What one host does for all (source NAT, routes to subnets, DHCP): which host, why, and moving it',
+    listCommand(cli, SERVICES, {
+      filters: [
+        ['--type <type>', 'only of this type: nat, subnet-route, dhcp'],
+        ['--subject <name>', 'only of this router or subnet'],
+        ['--host <name>', 'only what this host does'],
+        ['--designated <boolean>', 'only those that a host does (true), or nobody does (false)'],
+        ['--degraded <boolean>', 'only those that stay on a leaving host because no other can take them'],
+        ['--hand-over <boolean>', 'only those that are being handed over'],
+      ],
+      empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
+      examples: [
+        ['what a host does', 'muster services list --host compute-1'],
+        ['what nobody does', 'muster services list --designated false'],
+      ],
+    }),
+    showCommand(cli, SERVICES),
+    whyService(cli),
+    editService(cli),
+    moveService(cli),
+    rebalance(cli),
+  );
+}
+
+interface Reasons {
+  readonly sentences: readonly string[];
+}
+
+function whyService(cli: Cli): Command {
+  const command = new Command('why')
+    .description('Say why a service is where it is, who else could take it now, and who not')
+    .argument('<id>');
+  command.addHelpText(
+    'after',
+    '\nThe score of a host is the number of services it does, less its base weight. The lowest is chosen, then the first by name.\n',
+  );
+  addExamples(command, ['why there', 'muster services why nat:edge']);
+  return withAction(cli, command, async (session, { args: [id = ''] }) => {
+    const reasons = await session.client.get<Reasons>(`${resourcePath(SERVICES, id)}/why`);
+    await session.reportDone(reasons, reasons.sentences.join('\n'));
+    return undefined;
+  });
+}
+
+interface EditOptions {
+  readonly exclusion?: string;
+  readonly onControlLoss?: string;
+  readonly ifRevision?: number;
+}
+
+function editService(cli: Cli): Command {
+  const command = new Command('edit')
+    .description('Change what happens to a service when its host leaves or falls silent')
+    .argument('<id>')
+    .addOption(
+      new Option(
+        '--exclusion <rule>',
+        'soft: a leaving host keeps it when no other can take it; hard: it is withdrawn',
+      ).choices(['soft', 'hard']),
+    )
+    .addOption(
+      new Option(
+        '--on-control-loss <rule>',
+        'move: away from a silent host; hold: not while its peers hear it',
+      ).choices(['move', 'hold']),
+    )
+    .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
+  addExamples(command, ['rather nowhere than on a leaving host', 'muster services edit nat:edge --exclusion hard']);
+  return withAction<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+    const { exclusion, onControlLoss, ifRevision } = options;
+    if (exclusion === undefined && onControlLoss === undefined) throw usage('Say what to change; see --help.');
+    const body = {
+      ...(exclusion !== undefined && { exclusion }),
+      ...(onControlLoss !== undefined && { onControlLoss }),
+    };
+    const headers = ifRevision === undefined ? {} : { 'if-match': `"${ifRevision}"` };
+    const service = await session.client.write<Service>('PATCH', resourcePath(SERVICES, id), { body, headers });
+    await session.writeOne(service, facts(service, session.nowMs()));
+    return undefined;
+  });
+}
+
+interface MoveOptions extends WaitOptions {
+  readonly host?: string;
+  readonly deadline?: string;
+  readonly reason?: string;
+}
+
+interface Moved {
+  readonly operation?: string;
+  readonly to: string;
+}
+
+function moveFields({ deadline, reason }: MoveOptions): object {
+  return {
+    ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function withMoveOptions(command: Command): Command {
+  return withWait(command)
+    .option('--deadline <time>', 'how long it may take, such as 10m')
+    .option('--reason <text>', 'why, for the history');
+}
+
+function moveService(cli: Cli): Command {
+  const command = withMoveOptions(
+    new Command('move').description('Hand a service over to another host, without a gap').argument('<id>'),
+  ).option('--host <name>', 'where to; else the best of the others');
+  addExamples(
+    command,
+    ['away from where it is', 'muster services move nat:edge --wait'],
+    ['to one host', 'muster services move nat:edge --host compute-2 --wait'],
+  );
+  return withAction<MoveOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+    const { host } = options;
+    const body = { ...(host !== undefined && { host }), ...moveFields(options) };
+    const moved = await session.client.write<Moved>('POST', `${resourcePath(SERVICES, id)}/move`, { body });
+    if (moved.operation !== undefined) {
+      const what = `${id} is being handed over to ${moved.to}`;
+      return reportStarted(session, { id: moved.operation, what, answer: moved }, options);
+    }
+    await session.reportDone(moved, `${id} is at ${moved.to} already.`);
+    return EXIT.ok;
+  });
+}
+
+interface Rebalanced {
+  readonly operation?: string;
+  readonly moves: readonly Move[];
+  readonly more: boolean;
+}
+
+interface Move {
+  readonly service: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const MOVES: readonly Column<Move>[] = [
+  { title: 'service', of: (move) => move.service, colour: 'bold' },
+  { title: 'from', of: (move) => move.from },
+  { title: 'to', of: (move) => move.to },
+];
+
+function rebalance(cli: Cli): Command {
+  const command = withMoveOptions(
+    new Command('rebalance').description('Even out what hosts do, with as few hand-overs as possible'),
+  );
+  addExamples(command, ['after hosts came in', 'muster services rebalance --wait']);
+  return withAction<MoveOptions>(cli, command, async (session, { options }) => {
+    const body = moveFields(options);
+    const answer = await session.client.write<Rebalanced>('POST', `${SERVICES.path}/rebalance`, { body });
+    const { operation, moves, more } = answer;
+    if (operation === undefined) {
+      await session.reportDone(
+        answer,
+        more ? 'Others are being handed over. Ask again when they are done.' : 'It is even already.',
+      );
+      return EXIT.ok;
+    }
+    if (session.output === 'table') await session.writeList(moves, MOVES, '');
+    if (more) session.note('More can be evened out when these are done: ask again then.');
+    return reportStarted(
+      session,
+      { id: operation, what: `${moves.length} services are being handed over`, answer },
+      options,
+    );
+  });
+}

@@ -1,0 +1,143 @@
+// Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
+import { Option, type Command } from 'commander';
+import { parseTimeout } from '../output/duration.ts';
+import { EXIT, Failure, usage, type ExitCode } from '../exit-code.ts';
+import { pollUntilDone, waitSignals, type WaitSignals } from '../output/poll-display.ts';
+import {
+  countsText,
+  isFinished,
+  PlainProgress,
+  progressLines,
+  sentenceOf,
+  type Item,
+  type Operation,
+  type OperationProgress,
+} from './progress.ts';
+import type { Session } from '../session.ts';
+
+export interface WaitOptions {
+  readonly wait?: boolean;
+  /** In milliseconds. */
+  readonly timeout?: number;
+}
+
+/** Troubled items asked for at each look: as many as anybody reads. */
+const STUCK_ITEMS_MAX = 50;
+
+export function withWait(command: Command): Command {
+  return command
+    .option('--wait', 'wait until the operation ends, and show its progress')
+    .addOption(timeoutOption())
+    .hook('preAction', () => {
+      const { wait, timeout } = command.opts<WaitOptions>();
+      if (timeout !== undefined && wait !== true) throw usage('--timeout says how long to wait. Say --wait too.');
+    });
+}
+
+/** Read before anything is asked of the server: what is wrong with it must not be told when the operation is under way. */
+export function timeoutOption(): Option {
+  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5').argParser(
+    parseTimeout,
+  );
+}
+
+export interface StartedOperation {
+  readonly id: string;
+  /** A few words for people. */
+  readonly what: string;
+  /** What the API answered, for programs. */
+  readonly answer: object;
+}
+
+/** After a command that started an operation. */
+export async function reportStarted(
+  session: Session,
+  begun: StartedOperation,
+  options: WaitOptions,
+): Promise<ExitCode> {
+  if (options.wait === true) return waitForEnd(session, begun.id, options.timeout);
+  await session.reportDone(begun.answer, `${begun.id}: ${begun.what}.`);
+  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${begun.id}`);
+  return EXIT.ok;
+}
+
+/** After a command that started one operation for each thing that was named. */
+export async function reportAllStarted(
+  session: Session,
+  begun: readonly StartedOperation[],
+  options: WaitOptions,
+): Promise<ExitCode> {
+  const [only, ...more] = begun;
+  if (only !== undefined && more.length === 0) return reportStarted(session, only, options);
+  if (options.wait !== true) {
+    await session.reportAllDone(
+      begun.map(({ answer }) => answer),
+      begun.map(({ id, what }) => `${id}: ${what}.`),
+    );
+    return EXIT.ok;
+  }
+  const patience = waitSignals(session, options.timeout);
+  const ended: OperationProgress[] = [];
+  for (const { id } of begun) ended.push(await pollOperation(session, id, patience));
+  await session.reportAllDone(
+    ended.map(({ operation }) => operation),
+    ended.map(endText),
+  );
+  return ended.find((one) => exitOf(one) !== EXIT.ok) === undefined ? EXIT.ok : EXIT.operationFailed;
+}
+
+export async function waitForEnd(session: Session, id: string, timeout: number | undefined): Promise<ExitCode> {
+  return showEnd(session, await pollOperation(session, id, waitSignals(session, timeout)));
+}
+
+/** Says how it ended; `more` goes with the operation for programs. */
+export async function showEnd(session: Session, watched: OperationProgress, more: object = {}): Promise<ExitCode> {
+  const { operation, stuckItems } = watched;
+  await session.reportDone({ ...operation, ...more }, endText(watched));
+  if (operation.state !== 'succeeded' && stuckItems.length > 0 && session.output === 'table') {
+    session.note(`See which and why with: muster operations show ${operation.id}`);
+  }
+  return exitOf(watched);
+}
+
+/** Shows an operation until it has ended. */
+export function watchOperation(session: Session, id: string, { timeout }: WaitOptions): Promise<OperationProgress> {
+  return pollOperation(session, id, waitSignals(session, timeout));
+}
+
+function exitOf({ operation }: OperationProgress): ExitCode {
+  return operation.state === 'succeeded' ? EXIT.ok : EXIT.operationFailed;
+}
+
+function endText({ operation }: OperationProgress): string {
+  const why = sentenceOf(operation);
+  const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
+  return why === undefined ? summary : `${summary} ${why}`;
+}
+
+async function pollOperation(session: Session, id: string, patience: WaitSignals): Promise<OperationProgress> {
+  const plain = new PlainProgress();
+  const { paintNotes: paint, terminal } = session;
+  const followed = {
+    poll: () => fetchProgress(session, id),
+    isDone: ({ operation }: OperationProgress) => isFinished(operation),
+    render: (seen: OperationProgress) =>
+      progressLines(seen, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
+    changedLines: (seen: OperationProgress) => plain.lines(seen),
+  };
+  const watched = await pollUntilDone(session, followed, patience);
+  if (isFinished(watched.operation)) return watched;
+  const again = `Look at it again with: muster operations wait ${id}`;
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
+  throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
+}
+
+async function fetchProgress({ client }: Session, id: string): Promise<OperationProgress> {
+  const path = `/api/v1/operations/${encodeURIComponent(id)}`;
+  const operation = await client.get<Operation>(path);
+  const { waiting, failed } = operation.counts;
+  const of = (state: string, count: number): Promise<Item[]> =>
+    count === 0 ? Promise.resolve([]) : client.list<Item>(`${path}/items`, { state }, STUCK_ITEMS_MAX);
+  const [failedItems, waitingItems] = await Promise.all([of('failed', failed), of('waiting', waiting)]);
+  return { operation, stuckItems: [...failedItems, ...waitingItems] };
+}

@@ -1,0 +1,102 @@
+// Lists that are shown as they arrive, page by page: a hundred thousand rows need neither the memory nor the wait for all of
+// them. What is written is one table, one JSON array or one YAML sequence, however many pages it came in.
+import type { Session } from '../session.ts';
+import { TableWriter, type Column } from './table.ts';
+
+/** Whoever waits longer than this wants to see that something happens. */
+const PROGRESS_INTERVAL_MS = 2000;
+
+export interface ListLayout<R> {
+  readonly columns: readonly Column<R>[];
+  /** Written when there are none. */
+  readonly empty: string;
+  /** In the plural, for progress: `hosts`. */
+  readonly what: string;
+}
+
+export async function showPages<R>(
+  session: Session,
+  pages: AsyncIterable<readonly R[]>,
+  { columns, empty, what }: ListLayout<R>,
+): Promise<void> {
+  const writer = writerFor(session, columns);
+  const progress = new ListProgress(session, what);
+  let count = 0;
+  for await (const page of pages) {
+    if (page.length > 0) await writer.rows(page);
+    count += page.length;
+    progress.report(count);
+  }
+  if (count === 0 && session.output === 'table') session.note(empty);
+  else writer.end();
+}
+
+interface RowsWriter<R> {
+  rows(page: readonly R[]): void | Promise<void>;
+  end(): void;
+}
+
+function writerFor<R>(session: Session, columns: readonly Column<R>[]): RowsWriter<R> {
+  const write = (text: string): void => session.terminal.out(text);
+  switch (session.output) {
+    case 'table': {
+      const table = new TableWriter(columns, session.paint);
+      return { rows: (page) => write(table.render(page)), end: () => undefined };
+    }
+    case 'json':
+      return new JsonArrayWriter(write);
+    case 'yaml': {
+      let isEmpty = true;
+      return {
+        rows: (page) => {
+          isEmpty = false;
+          return session.writeValue(page);
+        },
+        end: () => {
+          if (isEmpty) write('[]\n');
+        },
+      };
+    }
+  }
+}
+
+/** The same text as `JSON.stringify(rows, null, 2)`. */
+class JsonArrayWriter<R> implements RowsWriter<R> {
+  readonly #write: (text: string) => void;
+  #isEmpty = true;
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  rows(page: readonly R[]): void {
+    // Without its closing bracket a page is followed by the next one.
+    const text = JSON.stringify(page, null, 2).slice(1, -'\n]'.length);
+    this.#write(`${this.#isEmpty ? '[' : ','}${text}`);
+    this.#isEmpty = false;
+  }
+
+  end(): void {
+    this.#write(this.#isEmpty ? '[]\n' : '\n]\n');
+  }
+}
+
+/** Says now and then how far it is; on a terminal the rows themselves show it. */
+class ListProgress {
+  readonly #session: Session;
+  readonly #what: string;
+  #nextMs: number;
+
+  constructor(session: Session, what: string) {
+    this.#session = session;
+    this.#what = what;
+    this.#nextMs = session.nowMs() + PROGRESS_INTERVAL_MS;
+  }
+
+  report(count: number): void {
+    const nowMs = this.#session.nowMs();
+    if (nowMs < this.#nextMs || this.#session.terminal.outIsTerminal) return;
+    this.#nextMs = nowMs + PROGRESS_INTERVAL_MS;
+    this.#session.note(`${count} ${this.#what} so far`);
+  }
+}

@@ -1,0 +1,210 @@
+// A scale-in as people read it: results of a request, hosts on their way, and the progress of a wait. Pure: what it shows comes in.
+import { relativeTime, durationText } from '../output/duration.ts';
+import { stateColour, type Paint } from '../output/paint.ts';
+import { sentenceOf, type ShownReason } from '../operations/progress.ts';
+import { truncate, sanitizeLine } from '../output/text-width.ts';
+
+export interface HostResult {
+  readonly host: string;
+  readonly name?: string;
+  readonly result: 'accepted' | 'unchanged' | 'unknown' | 'wrong-state' | 'blocked';
+  readonly operation?: string;
+  readonly sentence?: string;
+  readonly reason?: ShownReason;
+  readonly blockers?: readonly { readonly sentence?: string; readonly code: string }[];
+}
+
+export interface ScaleInAnswer {
+  readonly operation?: string;
+  /** Absent in the answer to a repetition, when the first one was too large to keep. */
+  readonly hosts?: readonly HostResult[];
+  readonly note?: string;
+}
+
+/** A host on its way, as the API shows it. */
+export interface OnItsWay {
+  readonly host: string;
+  readonly site: string;
+  readonly state: string;
+  readonly connection: string;
+  readonly drain: boolean;
+  readonly by?: string;
+  readonly why?: string;
+  readonly sinceMs?: number;
+  readonly forced?: string;
+  readonly left: Readonly<Record<string, number>>;
+  readonly underWay: number;
+  readonly strays?: Strays;
+  readonly operation?: string;
+  readonly step?: string;
+  readonly reason?: ShownReason;
+  readonly sentence?: string;
+}
+
+/** What a host has and the fleet does not know. */
+export interface Strays {
+  readonly names: readonly string[];
+  readonly count: number;
+}
+
+/** A heading and a line for each host that has some; nobody moves them, and `end` is refused. */
+export function straysLines(hosts: readonly { readonly host: string; readonly strays?: Strays }[]): string[] {
+  const lines = hosts.flatMap(({ host, strays }) =>
+    strays === undefined ? [] : [`  ${sanitizeLine(`${host}: ${namesOf(strays)}`)}`],
+  );
+  return lines.length === 0
+    ? []
+    : ['Strays, which nobody moves and which keep their host from being removed:', ...lines];
+}
+
+function namesOf({ names, count }: Strays): string {
+  const more = count - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Something that cannot leave its host now. */
+export interface Blocked {
+  readonly host: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly sentence: string;
+}
+
+/** A heading and a line for each; nothing when all can go. */
+export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
+  if (blocked.length === 0) return [];
+  const lines = blocked.map(
+    ({ host, kind, id, sentence }) => `  ${sanitizeLine(`${host} ${kind} ${id}: ${sentence}`)}`,
+  );
+  return [`No place to go (${inAll}):`, ...lines];
+}
+
+export type Verb = 'start' | 'end' | 'recover';
+
+const ACCEPTED: Readonly<Record<Verb, string>> = {
+  start: 'leaves service',
+  end: 'is being removed',
+  recover: 'comes back into service',
+};
+const UNCHANGED: Readonly<Record<Verb, string>> = {
+  start: 'leaves service already',
+  end: 'is removed or being removed already',
+  recover: 'is in service or on its way back already',
+};
+/** Blockers told by name: the rest are as many, and can be asked for. */
+const BLOCKERS_MAX = 10;
+
+/** One line for each host, and one for each thing that is in its way. */
+export function resultLines(verb: Verb, { host, name, result, blockers = [], ...told }: HostResult): string[] {
+  const who = sanitizeLine(name === undefined ? host : `${host} (${name})`);
+  if (result === 'accepted') return [`${who} ${ACCEPTED[verb]}.`];
+  if (result === 'unchanged') return [`${who} ${UNCHANGED[verb]}.`];
+  if (blockers.length === 0) return [`${who}: ${sentenceOf(told) ?? result}`];
+  const more = blockers.length - BLOCKERS_MAX;
+  return [
+    `${who} is blocked:`,
+    ...blockers.slice(0, BLOCKERS_MAX).map(({ sentence, code }) => `  ${sanitizeLine(sentence ?? code)}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+/** Not done for this host, and not because there was nothing to do. */
+export function isRefused({ result }: HostResult): boolean {
+  return result !== 'accepted' && result !== 'unchanged';
+}
+
+/** `2 instances, 1 port`; `nothing` when all is gone. */
+export function leftText(left: Readonly<Record<string, number>>): string {
+  const some = Object.entries(left).filter(([, count]) => count > 0);
+  return some.length === 0 ? 'nothing' : some.map(([kind, count]) => countText(count, kind)).join(', ');
+}
+
+/** Kinds are told in the plural. */
+export function countText(count: number, kind: string): string {
+  return `${count} ${count === 1 ? kind.replace(/s$/, '') : kind}`;
+}
+
+/** How a host stands, in a line. */
+export function hostLine(host: OnItsWay): string {
+  const { state, left, underWay, sentence, reason } = host;
+  const moving = underWay === 0 ? '' : `, ${underWay} on the way`;
+  const here = state === 'draining' || state === 'drained' ? `, ${leftText(left)} left${moving}` : '';
+  const why = sentenceOf({ ...(sentence !== undefined && { sentence }), ...(reason !== undefined && { reason }) });
+  return `${sanitizeLine(host.host)} ${state}${here}${why === undefined ? '' : `: ${why}`}`;
+}
+
+/** What is followed: hosts on their way, and those that have got there. */
+export interface ScaleInProgress {
+  readonly operations: readonly { readonly id: string; readonly state: string; readonly title: string }[];
+  readonly hosts: readonly OnItsWay[];
+  readonly startedMs: number;
+}
+
+/** Hosts shown at once: more would scroll. Those that wait come first. */
+const HOSTS_MAX = 15;
+
+export function renderProgress(
+  { operations, hosts, startedMs }: ScaleInProgress,
+  { paint, nowMs, columns }: { readonly paint: Paint; readonly nowMs: number; readonly columns: number },
+): string[] {
+  const head = operations.map(({ title, state }) => `${sanitizeLine(title)} ${paint(stateColour(state), state)}`);
+  const first = [...hosts].sort((one, other) => Number(other.reason !== undefined) - Number(one.reason !== undefined));
+  const more = hosts.length - HOSTS_MAX;
+  return [
+    `${head.join(', ')}, ${durationText(nowMs - startedMs)}`,
+    ...first.slice(0, HOSTS_MAX).map((host) => paint('dim', truncate(`  ${hostLine(host)}`, columns - 1))),
+    ...(more > 0 ? [paint('dim', `  and ${more} more`)] : []),
+  ];
+}
+
+/** For pipes and logs: a line when a host or an operation stands differently from what was told before. */
+export class ScaleInChanges {
+  readonly #lastLines = new Map<string, string>();
+
+  lines({ operations, hosts }: ScaleInProgress): string[] {
+    return [
+      ...operations.flatMap(({ id, state }) => this.#changedLine(id, `${id} ${state}`)),
+      ...hosts.flatMap((host) => this.#changedLine(`host ${host.host}`, `  ${hostLine(host)}`)),
+    ];
+  }
+
+  #changedLine(key: string, line: string): string[] {
+    if (this.#lastLines.get(key) === line) return [];
+    this.#lastLines.set(key, line);
+    return [line];
+  }
+}
+
+/** How those that are empty are removed. One with strays is not; others may have been brought back meanwhile. */
+export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
+  const empty = hosts
+    .filter(({ state, strays }) => state === 'drained' && strays === undefined)
+    .map(({ host }) => host);
+  if (empty.length === 0) return undefined;
+  const they = empty.length === 1 ? 'It is empty. Remove it' : 'They are empty. Remove them';
+  return `${they} with: muster scale-in end ${empty.join(' ')} --disconnect`;
+}
+
+/** A peer that could not be told yet that a host was removed. */
+export interface PendingCleanUp {
+  readonly peer: string;
+  readonly host: string;
+  readonly sinceMs: number;
+}
+
+/** Peers told by name: the rest are counted. */
+const PENDING_MAX = 20;
+
+export function cleanUpLines(
+  { pending, inAll }: { readonly pending: readonly PendingCleanUp[]; readonly inAll: number },
+  nowMs: number,
+): string[] {
+  const first = pending.slice(0, PENDING_MAX);
+  return [
+    ...first.map(
+      ({ peer, host, sinceMs }) =>
+        `${peer} has yet to clean up what it has of ${host}, since ${relativeTime(sinceMs, nowMs)}.`,
+    ),
+    ...(inAll > first.length ? [`and ${inAll - first.length} more, ${inAll} in all.`] : []),
+  ];
+}

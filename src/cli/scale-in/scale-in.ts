@@ -1,0 +1,259 @@
+// muster scale-in: take hosts out of service, see how far it is, remove them, bring them back.
+import { Command } from 'commander';
+import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
+import { parseDuration, relativeTime } from '../output/duration.ts';
+import { EXIT, usage, type ExitCode } from '../exit-code.ts';
+import { hostPath } from '../hosts/host-text.ts';
+import { withWait, type WaitOptions } from '../operations/wait.ts';
+import { ApiRefusal } from '../client/problem.ts';
+import { explainRefusal, SCALE_IN_PATH } from './submit.ts';
+import { scaleInPreview } from './preview.ts';
+import {
+  blockedLines,
+  cleanUpLines,
+  isRefused,
+  leftText,
+  resultLines,
+  straysLines,
+  type Blocked,
+  type OnItsWay,
+  type PendingCleanUp,
+  type ScaleInAnswer,
+  type Verb,
+} from './scale-in-text.ts';
+import { waitForHosts } from './wait.ts';
+import type { Session } from '../session.ts';
+import { renderTable, type Column } from '../output/table.ts';
+
+/** As many as the server tells. */
+const BLOCKED_MAX = 1000;
+
+export function scaleInCommand(cli: Cli): Command {
+  return commandGroup(
+    'scale-in',
+    'Take hosts out of service: preview, start, follow, end, or bring them back',
+    scaleInPreview(cli),
+    start(cli),
+    status(cli),
+    end(cli),
+    recover(cli),
+  );
+}
+
+interface StartOptions extends WaitOptions {
+  readonly drain: boolean;
+  readonly plan?: string;
+  readonly deadline?: string;
+  readonly reason?: string;
+}
+
+function start(cli: Cli): Command {
+  const command = withWait(
+    new Command('start')
+      .description('Take hosts out of service: nothing new comes to them, and everything moves off them')
+      .argument('<hosts...>', 'names, or any other id of a host; all of them, or none')
+      .option('--no-drain', 'leave instances where they are; services are handed over all the same')
+      .option('--plan <plan>', 'only if the plan is still the one that a preview showed')
+      .option('--deadline <time>', 'how long moves are begun, such as 2h; 4h if not said')
+      .option('--reason <text>', 'why, for the history'),
+  );
+  addExamples(
+    command,
+    ['and wait until they are empty', 'muster scale-in start c1 c2 c3 --wait'],
+    [
+      'exactly what a preview showed',
+      'muster scale-in start c1 --plan "$(muster scale-in preview c1 -o json | jq -r .plan)"',
+    ],
+    ['move instances by other means', 'muster scale-in start c1 --no-drain --reason "rack 4 moves"'],
+  );
+  return withAction<StartOptions>(cli, command, (session, { args, options }) => {
+    const { drain, plan, deadline, reason } = options;
+    const body = {
+      hosts: args,
+      ...(!drain && { drain }),
+      ...(plan !== undefined && { plan }),
+      ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
+      ...(reason !== undefined && { reason }),
+    };
+    return submitVerb(session, { verb: 'start', body }, options);
+  });
+}
+
+interface EndOptions extends WaitOptions {
+  readonly disconnect?: boolean;
+  readonly force?: boolean;
+  readonly reason?: string;
+}
+
+function end(cli: Cli): Command {
+  const command = withWait(
+    new Command('end')
+      .description('Remove hosts that are proven empty and disconnected; each is judged on its own')
+      .argument('<hosts...>', 'names, or any other id of a host')
+      .option('--disconnect', 'tell hosts that are still connected to leave first')
+      .option('--force', 'remove them whatever lives there; needs --reason')
+      .option('--reason <text>', 'why, for the history; kept with a host that is forced'),
+  );
+  addExamples(
+    command,
+    ['those that are empty', 'muster scale-in end c1 c3 --disconnect --wait'],
+    ['a host that will never come back', 'muster scale-in end c2 --force --reason "burnt"'],
+  );
+  return withAction<EndOptions>(cli, command, (session, { args, options }) => {
+    const { disconnect = false, force = false, reason } = options;
+    if (force && reason === undefined) throw usage('--force needs --reason: it is kept with the removed host.');
+    const body = {
+      hosts: args,
+      ...(disconnect && { disconnect }),
+      ...(force && { force: { reason } }),
+      ...(reason !== undefined && { reason }),
+    };
+    return submitVerb(session, { verb: 'end', body }, options);
+  });
+}
+
+interface RecoverOptions extends WaitOptions {
+  readonly failBack?: boolean;
+  readonly reason?: string;
+}
+
+function recover(cli: Cli): Command {
+  const command = withWait(
+    new Command('recover')
+      .description('Bring hosts back that were being taken out of service; each is judged on its own')
+      .argument('<hosts...>', 'names, or any other id of a host')
+      .option('--fail-back', 'services that left them come back too')
+      .option('--reason <text>', 'why, for the history'),
+  );
+  addExamples(
+    command,
+    ['one that could not be emptied', 'muster scale-in recover c2 --wait'],
+    ['exactly as it was', 'muster scale-in recover c2 --fail-back'],
+  );
+  return withAction<RecoverOptions>(cli, command, (session, { args, options }) => {
+    const { failBack = false, reason } = options;
+    const body = { hosts: args, ...(failBack && { failBack }), ...(reason !== undefined && { reason }) };
+    return submitVerb(session, { verb: 'recover', body }, options);
+  });
+}
+
+interface VerbRequest {
+  readonly verb: Verb;
+  readonly body: { readonly hosts: readonly string[] };
+}
+
+/** Asks, tells what became of each host, and follows those for which something was begun when asked to. */
+async function submitVerb(session: Session, { verb, body }: VerbRequest, options: WaitOptions): Promise<ExitCode> {
+  const answer = await explainRefusal(() =>
+    session.client.write<ScaleInAnswer>('POST', `${SCALE_IN_PATH}/${verb}`, { body }),
+  );
+  const { hosts = [], note } = answer;
+  const bad = hosts.some(isRefused);
+  const lines = [...hosts.flatMap((one) => resultLines(verb, one)), ...(note === undefined ? [] : [note])];
+  if (options.wait === true) {
+    for (const line of lines) session.note(line);
+    const code = await waitForHosts(session, { verb, answer }, options);
+    return code === EXIT.ok && bad ? EXIT.refused : code;
+  }
+  if (session.output === 'table') {
+    for (const line of lines) session.terminal.out(`${line}\n`);
+    if (answer.operation !== undefined) session.note(`Follow it with: muster operations wait ${answer.operation}`);
+  } else await session.writeValue(answer);
+  return bad ? EXIT.refused : EXIT.ok;
+}
+
+/** Asked for only when a host is being emptied: it is planned on the whole fleet. A server of an older version does not know it. */
+async function fetchBlocked(session: Session, hosts: readonly OnItsWay[], site?: string): Promise<readonly Blocked[]> {
+  if (!hosts.some(({ state, drain }) => state === 'draining' && drain)) return [];
+  try {
+    return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN_PATH}/blocked`, { site, limit: BLOCKED_MAX }))
+      .blocked;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 404) return [];
+    throw error;
+  }
+}
+
+interface Status {
+  readonly count: number;
+  readonly hosts: readonly OnItsWay[];
+  readonly pendingCleanUpCount: number;
+  readonly pendingCleanUps: readonly PendingCleanUp[];
+}
+
+interface ShownStatus extends Status {
+  readonly blocked: readonly Blocked[];
+}
+
+function status(cli: Cli): Command {
+  const command = new Command('status')
+    .description('Show the hosts that are on their way out of service or back, and why each of them waits')
+    .argument('[hosts...]', 'only these; names, or any other id of a host')
+    .option('--site <name>', 'only hosts of this site');
+  addExamples(
+    command,
+    ['all of them', 'muster scale-in status'],
+    [
+      'those that are empty, for a script',
+      `muster scale-in status -o json | jq -r '.hosts[] | select(.state=="drained").host'`,
+    ],
+  );
+  return withAction<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
+    const all = await session.client.get<Status>(SCALE_IN_PATH, { site });
+    const wanted = await resolveNames(session, args, all);
+    const isWanted = (host: string): boolean => wanted.length === 0 || wanted.includes(host);
+    const hosts = all.hosts.filter(({ host }) => isWanted(host));
+    const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
+    const others = all.pendingCleanUps.length - pendingCleanUps.length;
+    const shown = {
+      ...all,
+      hosts,
+      blocked: (await fetchBlocked(session, hosts, site)).filter(({ host }) => isWanted(host)),
+      pendingCleanUps,
+      pendingCleanUpCount: all.pendingCleanUpCount - others,
+    };
+    if (session.output === 'table') showStatus(session, shown);
+    else await session.writeValue(shown);
+    return undefined;
+  });
+}
+
+/** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
+function resolveNames({ client }: Session, ids: readonly string[], { hosts }: Status): Promise<string[]> {
+  const known = new Set(hosts.map(({ host }) => host));
+  return Promise.all(
+    ids.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
+  );
+}
+
+const COLUMNS = (nowMs: number): readonly Column<OnItsWay>[] => [
+  { title: 'host', of: ({ host }) => host, colour: 'bold' },
+  { title: 'state', of: ({ state }) => state, colour: 'state' },
+  { title: 'connection', of: ({ connection }) => connection, colour: 'state' },
+  { title: 'left', of: ({ left }) => leftText(left) },
+  { title: 'on the way', of: ({ underWay }) => underWay, align: 'right' },
+  { title: 'since', of: ({ sinceMs }) => (sinceMs === undefined ? undefined : relativeTime(sinceMs, nowMs)) },
+  { title: 'by', of: ({ by }) => by },
+  { title: 'note', of: noteOf },
+];
+
+function noteOf({ sentence, drain, forced, why }: OnItsWay): string {
+  return [
+    ...(sentence === undefined ? [] : [sentence]),
+    ...(forced === undefined ? [] : [`forced: ${forced}`]),
+    ...(drain ? [] : ['not drained by Muster']),
+    ...(why === undefined ? [] : [`(${why})`]),
+  ].join(' ');
+}
+
+function showStatus(session: Session, shown: ShownStatus): void {
+  const { hosts, blocked, pendingCleanUps, pendingCleanUpCount: inAll, count } = shown;
+  const { terminal, paint } = session;
+  const nowMs = session.nowMs();
+  if (hosts.length === 0) session.note('No host is on its way out of service or back.');
+  else terminal.out(renderTable(hosts, COLUMNS(nowMs), paint));
+  if (count > hosts.length && hosts.length > 0) session.note(`These are ${hosts.length} of ${count}.`);
+  for (const line of straysLines(hosts)) terminal.out(`${line}\n`);
+  for (const line of blockedLines(blocked)) terminal.out(`${line}\n`);
+  for (const line of cleanUpLines({ pending: pendingCleanUps, inAll }, nowMs)) terminal.out(`${line}\n`);
+}

@@ -1,0 +1,23 @@
+// Asking for a scale-in: a refusal tells of every host that was named, not only of the first.
+import { EXIT, Failure } from '../exit-code.ts';
+import { ApiRefusal } from '../client/problem.ts';
+import { resultLines, type HostResult } from './scale-in-text.ts';
+
+export const SCALE_IN_PATH = '/api/v1/scale-in';
+
+export async function explainRefusal<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ApiRefusal)) throw error;
+    const { hosts = [] } = error.body;
+    const lines = hosts.filter(isResult).flatMap((one) => resultLines('start', one));
+    if (lines.length === 0) throw error;
+    throw new Failure(EXIT.refused, [error.message, ...lines.map((line) => `  ${line}`)].join('\n'), { cause: error });
+  }
+}
+
+function isResult(value: object): value is HostResult {
+  const { host, result } = value as Readonly<Record<string, unknown>>;
+  return typeof host === 'string' && typeof result === 'string';
+}
