@@ -1,6 +1,6 @@
 // How long a scrape, and the question what should be on the switch of one host, hold the event loop in one piece, on 10^5 hosts: with
 // instances in networks that a thousand hosts have a part of, every host then has a tunnel to every other one. Processor time of the thread.
-import { dataplaneRoutes } from '../src/agent/dataplane-routes.ts';
+import { dataplaneRoutes } from '../src/agent/server/dataplane-routes.ts';
 import { Metrics } from '../src/api/runtime.ts';
 import type { Answer, Caller } from '../src/access/index.ts';
 import type { Fleet } from '../src/fleet/index.ts';

@@ -4,7 +4,7 @@ import {
   plugCommands,
   unplugCommands,
   type NamespaceInstance,
-} from '../src/agent/namespace-plan.ts';
+} from '../src/agent/node/instances/namespace-commands.ts';
 import { run, runAll } from './command.ts';
 import type { LabHost } from './underlay/host.ts';
 

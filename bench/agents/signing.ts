@@ -2,9 +2,9 @@
 // signatures that cannot be done without, in the same rounds, by processor time.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { pino } from 'pino';
-import { newCertificateKey, createCertificateRequest } from '../../src/agent/agent-certificate.ts';
+import { newCertificateKey, createCertificateRequest } from '../../src/agent/protocol/agent-certificate.ts';
 import { CertificateIssuer, StatementIssuer } from '../../src/agent/runtime.ts';
-import type { View } from '../../src/agent/messages.ts';
+import type { View } from '../../src/agent/protocol/messages.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { KeyRing } from '../../src/main/key-ring.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';

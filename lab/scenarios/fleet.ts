@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { instanceNamespace } from '../../src/agent/namespace-plan.ts';
+import { instanceNamespace } from '../../src/agent/node/instances/namespace-commands.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { advertisedNextHopOf } from '../../src/dataplane/compile/subnet-services.ts';
 import { ELECTION } from '../../src/election/index.ts';

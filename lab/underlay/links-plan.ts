@@ -1,5 +1,5 @@
 // Which commands make the shared networks and the lines of a host to them.
-import { disableOffloadsCommand } from '../../src/agent/namespace-plan.ts';
+import { disableOffloadsCommand } from '../../src/agent/node/instances/namespace-commands.ts';
 import type { Command } from '../command.ts';
 import {
   EXTERNAL_INTERFACE,

@@ -1,5 +1,5 @@
 // Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
-import type { AgentLink } from '../../src/agent/ports.ts';
+import type { AgentLink } from '../../src/agent/node/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER, bfdDetectorOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';

@@ -14,7 +14,7 @@ import type {
   View,
   ViewResponse,
   ViewRequest,
-} from '../../src/agent/messages.ts';
+} from '../../src/agent/protocol/messages.ts';
 import {
   InProcessLink,
   LinkDown,

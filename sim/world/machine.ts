@@ -1,7 +1,7 @@
 // A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
 // The agent is the real one. What runs on the machine is there whether the agent is or not.
 import type { Stamp, View } from '../../src/agent/index.ts';
-import { verifyFake } from '../../src/agent/signer-fixture.ts';
+import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
 import { DiskFailed, type Agent, type Disk, type FileName } from '../../src/agent/runtime.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';

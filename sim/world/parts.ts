@@ -5,7 +5,7 @@ import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../s
 import type { composeView } from '../../src/agent/index.ts';
 import { GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
-import { fakeSigner } from '../../src/agent/signer-fixture.ts';
+import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
 import { provide, provideController, serviceKey, type Module, type Provider } from '../../src/composition/index.ts';
 import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';

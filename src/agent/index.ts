@@ -1,3 +1,3 @@
-export { recordAnswer } from './decide.ts';
-export type { Stamp, View } from './messages.ts';
-export { composeView } from './view.ts';
+export { recordAnswer } from './server/decide.ts';
+export type { Stamp, View } from './protocol/messages.ts';
+export { composeView } from './server/compose-view.ts';

@@ -2,14 +2,14 @@
 import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
 import { BFD_REPORTS, bfdDetectorOf } from '../election/index.ts';
 import { LIVENESS_CONTROLLER, REMOVED_REPORTS, SHARED_CREDENTIALS, VIEW_PARTS } from '../hosts/index.ts';
-import { agentSentences } from './agent-sentences.ts';
-import type { CertificateIssuer } from './certificate-issuer.ts';
-import { certificateRoutes, type CertificateStatusOf } from './certificate-routes.ts';
-import { dataplaneRoutes } from './dataplane-routes.ts';
-import { AgentGateway } from './desk.ts';
-import type { AgentGatewayOptions } from './gateway-options.ts';
-import { agentRoutes } from './routes.ts';
-import { ViewsDriver } from './views-driver.ts';
+import { agentSentences } from './server/sentences.ts';
+import type { CertificateIssuer } from './server/certificate-issuer.ts';
+import { certificateRoutes, type CertificateStatusOf } from './server/certificate-routes.ts';
+import { dataplaneRoutes } from './server/dataplane-routes.ts';
+import { AgentGateway } from './server/agent-gateway.ts';
+import type { AgentGatewayOptions } from './server/gateway-options.ts';
+import { agentRoutes } from './server/routes.ts';
+import { ViewsDriver } from './server/views-driver.ts';
 
 export const AGENT_GATEWAY = serviceKey<AgentGateway>('agent-gateway');
 

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sha256, SILENT } from '../../src/agent/plane-fixture.ts';
+import { sha256, SILENT } from '../../src/agent/server/control-plane-fixture.ts';
 import { runSimulatedAgents, NodeDriver, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';

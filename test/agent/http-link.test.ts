@@ -3,8 +3,8 @@ import { createServer as createPlain } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { HttpLink } from '../../src/agent/http-link.ts';
-import { LinkDown } from '../../src/agent/ports.ts';
+import { HttpLink } from '../../src/agent/node/http-link.ts';
+import { LinkDown } from '../../src/agent/node/ports.ts';
 import { selfSigned } from '../self-signed.ts';
 
 test('a-server-is-trusted-by-the-given-certificates-only', async () => {

@@ -1,7 +1,7 @@
 // A control plane whose servers are reached over real HTTP, for the suites of the agent.
 import pino from 'pino';
-import { TestControlPlane, type TestControlPlaneServer } from '../../src/agent/plane-fixture.ts';
-import { ed25519Signer } from '../../src/agent/signer-fixture.ts';
+import { TestControlPlane, type TestControlPlaneServer } from '../../src/agent/server/control-plane-fixture.ts';
+import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
 import { createServer, type Server } from '../../src/api/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';

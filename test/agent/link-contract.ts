@@ -6,9 +6,9 @@ import { SERVICE, type Service } from '../../src/election/index.ts';
 import { anyWhy } from '../../src/election/why-fixture.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import { DEPOSIT_MAX } from '../../src/agent/messages.ts';
-import type { TestControlPlane } from '../../src/agent/plane-fixture.ts';
-import { LinkDown, type AgentLink, type Reply } from '../../src/agent/ports.ts';
+import { DEPOSIT_MAX } from '../../src/agent/protocol/messages.ts';
+import type { TestControlPlane } from '../../src/agent/server/control-plane-fixture.ts';
+import { LinkDown, type AgentLink, type Reply } from '../../src/agent/node/ports.ts';
 
 export interface LinkFixture {
   readonly plane: TestControlPlane;

@@ -1,7 +1,7 @@
 // One contract, both links: within the process, and over real HTTP to real servers.
 import { expect } from 'vitest';
-import { HttpLink } from '../../src/agent/http-link.ts';
-import { TestControlPlane } from '../../src/agent/plane-fixture.ts';
+import { HttpLink } from '../../src/agent/node/http-link.ts';
+import { TestControlPlane } from '../../src/agent/server/control-plane-fixture.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { freePort } from '../free-port.ts';
 import { HttpPlane } from './http-plane.ts';

@@ -3,10 +3,10 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { authoritiesOf, signerOf } from './key-files.ts';
-import { isHolderSigned, updateTrust, trustAtJoin } from '../../src/agent/trust.ts';
-import { verifyEd25519 } from '../../src/agent/ed25519.ts';
-import { signStatement, type SignedText, type Signer } from '../../src/agent/statement.ts';
-import { StatementIssuer } from '../../src/agent/vouching.ts';
+import { isHolderSigned, updateTrust, trustAtJoin } from '../../src/agent/node/trust.ts';
+import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
+import { signStatement, type SignedText, type Signer } from '../../src/agent/protocol/statement.ts';
+import { StatementIssuer } from '../../src/agent/server/statement-issuer.ts';
 import { KEY_FILE, newKeys, rotateKeys } from '../../src/main/key-file.ts';
 import { newFolder, run, startServer } from '../cli/muster.ts';
 

@@ -1,11 +1,11 @@
 // Two machines with the credential of one host, as after a disk was cloned: each goes on and neither is refused, but it is noticed. The alarm
 // is tested beside its controller.
 import { afterEach, expect, test, vi } from 'vitest';
-import { HttpLink } from '../../src/agent/http-link.ts';
-import { verifyEd25519 } from '../../src/agent/ed25519.ts';
-import { TestHost } from '../../src/agent/agent-fixture.ts';
-import type { Agent } from '../../src/agent/agent.ts';
-import type { Disk } from '../../src/agent/ports.ts';
+import { HttpLink } from '../../src/agent/node/http-link.ts';
+import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
+import { TestHost } from '../../src/agent/node/agent-fixture.ts';
+import type { Agent } from '../../src/agent/node/agent.ts';
+import type { Disk } from '../../src/agent/node/ports.ts';
 import { HttpPlane } from '../agent/http-plane.ts';
 
 const ends: (() => Promise<unknown>)[] = [];

@@ -15,9 +15,9 @@ import {
   readAuthority,
   createCertificateRequest,
   type CertificateAuthority,
-} from '../../src/agent/agent-certificate.ts';
-import type { IssuedCertificate, JoinResponse } from '../../src/agent/messages.ts';
-import type { KeyPair } from '../../src/agent/ports.ts';
+} from '../../src/agent/protocol/agent-certificate.ts';
+import type { IssuedCertificate, JoinResponse } from '../../src/agent/protocol/messages.ts';
+import type { KeyPair } from '../../src/agent/node/ports.ts';
 import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
 import type { SelfSigned } from '../self-signed.ts';

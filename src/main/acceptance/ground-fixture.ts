@@ -3,8 +3,8 @@
 // only when a test lets it; every invariant of every room is checked after every commit.
 import { createToken, newSecret } from '../../access/index.ts';
 import { InProcessLink, SimulatedAgents, spawnFaults, type NodeDriverOptions } from '../../agent/runtime.ts';
-import { verifyFake } from '../../agent/signer-fixture.ts';
-import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
+import { verifyFake } from '../../agent/protocol/signer-fixture.ts';
+import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../dataplane/index.ts';
 import { idOf, type AppliedChange, type Fleet, type FleetReader, type Kind, type Refusal } from '../../fleet/index.ts';
 import { HOST, isTombstoned } from '../../hosts/index.ts';

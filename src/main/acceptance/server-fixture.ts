@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../agent/module.ts';
 import { StatementIssuer, type AgentGateway } from '../../agent/runtime.ts';
-import { fakeSigner } from '../../agent/signer-fixture.ts';
+import { fakeSigner } from '../../agent/protocol/signer-fixture.ts';
 import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../composition/index.ts';
 import type { AppliedChange } from '../../fleet/index.ts';
 import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../hosts/index.ts';

@@ -1,7 +1,0 @@
-// The sentences of what agents make us say.
-import type { ReasonSentences } from '../operations/index.ts';
-
-export const agentSentences: ReasonSentences = {
-  'switch-identity-shared': ({ host, other }) =>
-    `The switch of host ${String(host)} has the identity of ${other === undefined ? 'the switch of a host of another site' : `host ${String(other)}'s`}. The host is in quarantine: give its switch an identity of its own, then trust it again with "muster hosts re-admit ${String(host)}".`,
-};

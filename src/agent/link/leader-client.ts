@@ -1,0 +1,112 @@
+// The agent's way to the lease holder: it follows a server that names the holder, and goes through the configured ones
+// when nobody answers. It must never depend on one server's memory of who leads.
+import { mark } from '../../fleet/index.ts';
+import type { Log } from '../../operations/index.ts';
+import { isDowngrade, originOf } from './server-address.ts';
+import { LinkDown, type Reply, type Session } from '../node/ports.ts';
+
+/** `via` is the server that said it. */
+type FinalReply<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
+export type CallResult<A> = FinalReply<A> | { readonly kind: 'away' };
+
+type Redirect = Extract<Reply<never>, { kind: 'elsewhere' }>;
+
+/** Whether the control plane stands behind a server that another one names, be it by a list or by a statement. */
+export type IsTrustedHolder = (holder: string, statement: Redirect['statement']) => boolean;
+
+/** Servers that name each other in turn are not followed for ever. */
+const REDIRECTS_MAX = 3;
+const NO_HOLDER = 'it names no lease holder that this agent may follow';
+
+export class LeaderClient {
+  readonly #servers: readonly string[];
+  readonly #log: Log;
+  #at = 0;
+  #current: string;
+  #isUnreachable = false;
+  /** Why each server did not answer last, while none does: each reason is logged once. */
+  readonly #reasons = new Map<string, string>();
+  /** The last one that was named and not followed: it is logged once. */
+  #rejectedHolder: string | undefined;
+  readonly #isTrustedHolder: IsTrustedHolder;
+
+  constructor(servers: readonly string[], log: Log, vouches: IsTrustedHolder = () => false) {
+    const [first] = servers;
+    if (first === undefined) throw new Error('an agent needs the address of a server');
+    this.#servers = servers;
+    this.#current = first;
+    this.#log = log;
+    this.#isTrustedHolder = vouches;
+  }
+
+  /** The server that is asked next. */
+  get server(): string {
+    return this.#current;
+  }
+
+  get isUnreachable(): boolean {
+    return this.#isUnreachable;
+  }
+
+  /** `signal` is the one that ends the call from this side: that says nothing about the server. */
+  async call<A>(
+    secret: string,
+    call: (to: Session) => Promise<Reply<A>>,
+    signal?: AbortSignal,
+  ): Promise<CallResult<A>> {
+    for (let followed = 0; followed <= REDIRECTS_MAX; followed += 1) {
+      const server = this.#current;
+      const reply = await this.#try(call, { server, secret });
+      if (reply instanceof LinkDown)
+        return signal?.aborted === true ? { kind: 'away' } : this.#moveToNext(server, reply.message);
+      if (reply.kind !== 'elsewhere') return this.#markReached({ ...reply, via: server });
+      if (reply.holder === undefined || reply.holder === server) return this.#moveToNext(server, NO_HOLDER);
+      if (!this.#canFollow(server, reply.holder, reply.statement)) return this.#moveToNext(server, NO_HOLDER);
+      mark('agent-follows-holder');
+      if (this.#current === server) this.#current = reply.holder;
+    }
+    return this.#moveToNext(this.#current, NO_HOLDER);
+  }
+
+  async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | LinkDown> {
+    try {
+      return await call(to);
+    } catch (error) {
+      if (!(error instanceof LinkDown)) throw error;
+      return error;
+    }
+  }
+
+  /** Anybody on the way can say where to go next; the secret goes only where the operator or the control plane sends it. */
+  #canFollow(from: string, holder: string, statement: Redirect['statement']): boolean {
+    const isConfigured = this.#servers.some((server) => originOf(server) === originOf(holder));
+    const isNamed = isConfigured || this.#isTrustedHolder(holder, statement);
+    const because = isDowngrade(from, holder) ? 'https-to-http' : isNamed ? undefined : 'not-named-by-control-plane';
+    if (because === undefined) return true;
+    mark('agent-does-not-follow');
+    if (this.#rejectedHolder !== holder)
+      this.#log.warn({ server: from, holder, because }, 'a server names a lease holder that is not followed');
+    this.#rejectedHolder = holder;
+    return false;
+  }
+
+  #markReached<A>(reply: FinalReply<A>): CallResult<A> {
+    if (this.#isUnreachable) this.#log.info({ server: this.#current }, 'the server is back');
+    this.#isUnreachable = false;
+    this.#reasons.clear();
+    return reply;
+  }
+
+  /** The next configured server is asked next; unless another call has moved on already. */
+  #moveToNext(server: string, reason: string): CallResult<never> {
+    if (this.#reasons.get(server) !== reason)
+      this.#log.warn({ server, reason }, 'no server answers; the host goes on with its last view');
+    this.#reasons.set(server, reason);
+    this.#isUnreachable = true;
+    if (this.#current === server) {
+      this.#at = (this.#at + 1) % this.#servers.length;
+      this.#current = this.#servers[this.#at] ?? server;
+    }
+    return { kind: 'away' };
+  }
+}

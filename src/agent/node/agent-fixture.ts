@@ -1,0 +1,152 @@
+// An agent on the rack: its ports can be tapped, its program crashed and started again on the same disk and machine.
+import type { Task } from '../../operations/index.ts';
+import { Agent, type AgentOptions } from './agent.ts';
+import { MemoryDisk } from './state/memory-disk.ts';
+import type {
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
+  Heartbeat,
+  JoinRequest,
+  JoinResponse,
+  Observations,
+  ObservationsResponse,
+  View,
+  ViewResponse,
+  ViewRequest,
+} from '../protocol/messages.ts';
+import { SILENT, type TestControlPlane } from '../server/control-plane-fixture.ts';
+import { verifyFake } from '../protocol/signer-fixture.ts';
+import type { AgentPorts, TaskFence, AgentLink, TaskResult, Reply, Session } from './ports.ts';
+import { NodeDriver, type NodeDriverOptions } from './node-driver.ts';
+
+export type CallName = Exclude<keyof AgentLink, 'isAuthenticated' | 'certificates'>;
+type AnyReply = Reply<
+  JoinResponse | HeartbeatResponse | ViewResponse | ObservationsResponse | DepositResponse | CollectResponse
+>;
+
+/** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */
+export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: Session) => Promise<AnyReply>;
+
+export class TappedLink implements AgentLink {
+  readonly #link: AgentLink;
+  tap: Tap = (_name, pass) => pass();
+  /** As over TLS: whatever comes is of the control plane. */
+  authenticated = false;
+  readonly calls: CallName[] = [];
+  /** What was said with heartbeats. */
+  readonly beats: Heartbeat[] = [];
+  /** What the polls said that the agent has. */
+  readonly asks: ViewRequest[] = [];
+
+  constructor(link: AgentLink) {
+    this.#link = link;
+  }
+
+  isAuthenticated(server: string): boolean {
+    return this.authenticated || this.#link.isAuthenticated(server);
+  }
+
+  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+    return this.#tapped('join', () => this.#link.join(to, join), to) as Promise<Reply<JoinResponse>>;
+  }
+
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+    this.beats.push(beat);
+    return this.#tapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
+  }
+
+  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    this.asks.push(ask);
+    return this.#tapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewResponse>>;
+  }
+
+  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+    return this.#tapped('observe', () => this.#link.observe(to, observations), to) as Promise<
+      Reply<ObservationsResponse>
+    >;
+  }
+
+  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+    return this.#tapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
+  }
+
+  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    return this.#tapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<CollectResponse>>;
+  }
+
+  #tapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {
+    this.calls.push(name);
+    return this.tap(name, pass, to);
+  }
+}
+
+/** Counts what it is asked to do. */
+export class CountingDriver extends NodeDriver {
+  applies = 0;
+  /** The last view that it was asked to bring about. */
+  view: View | undefined;
+  readonly performed: string[] = [];
+
+  override apply(...args: Parameters<NodeDriver['apply']>): ReturnType<NodeDriver['apply']> {
+    this.applies += 1;
+    [this.view] = args;
+    return super.apply(...args);
+  }
+
+  override perform(task: Task, fence: TaskFence): Promise<TaskResult> {
+    this.performed.push(task.id);
+    return super.perform(task, fence);
+  }
+}
+
+export interface TestHostOptions extends Partial<AgentOptions> {
+  readonly machine?: Partial<NodeDriverOptions>;
+}
+
+/** One host: a machine and a disk, and one agent after the other on it. */
+export class TestHost {
+  readonly disk = new MemoryDisk();
+  link: TappedLink;
+  readonly driver: CountingDriver;
+  #controlPlane: TestControlPlane;
+  readonly #options: TestHostOptions;
+  #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+  agent: Agent | undefined;
+
+  constructor(plane: TestControlPlane, options: TestHostOptions) {
+    this.#controlPlane = plane;
+    this.#options = options;
+    this.link = new TappedLink(plane.link);
+    this.driver = new CountingDriver({ clock: plane.clock, ...options.machine });
+  }
+
+  /** Moves the machine to another control plane. */
+  moveTo(plane: TestControlPlane): void {
+    this.#controlPlane = plane;
+    this.link = new TappedLink(plane.link);
+  }
+
+  start(replace: Partial<AgentPorts> = {}, change: Partial<AgentOptions> = {}): Agent {
+    const { clock, ids } = this.#controlPlane;
+    const { link, disk, driver } = this;
+    const ports = { link, disk, driver, clock, ids, random: () => 0.5, log: SILENT, verify: verifyFake, ...replace };
+    this.#stopping = new AbortController();
+    this.agent = new Agent(ports, {
+      servers: ['s1'],
+      joinToken: () => Promise.resolve(undefined),
+      ...this.#options,
+      ...change,
+    });
+    this.#ended = this.agent.run(this.#stopping.signal);
+    return this.agent;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+  }
+}

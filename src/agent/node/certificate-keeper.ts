@@ -1,0 +1,212 @@
+// Keeps the agent's own certificate: asks for it, writes it down together with its key, shows it to servers, and renews it. A new
+// pair is shown only when it is on disk. It never stops the agent: without a certificate the servers decide what that means.
+import { X509Certificate } from 'node:crypto';
+import {
+  isKeyOf,
+  newCertificateKey,
+  createCertificateRequest,
+  validityOf,
+  type CertificateKey,
+  type Validity,
+} from '../protocol/agent-certificate.ts';
+import { WakeSignal } from '../link/wake-signal.ts';
+import { renewalAtMs, type RenewalState } from './certificate-renewal.ts';
+import type { LeaderClient } from '../link/leader-client.ts';
+import type { StoredCertificate, AgentStateStore } from './state/agent-state-store.ts';
+import type { IssuedCertificate } from '../protocol/messages.ts';
+import { Backoff } from '../link/backoff.ts';
+import { DiskFailed, type AgentPorts } from './ports.ts';
+
+export interface CertificateKeeperParts {
+  readonly leader: LeaderClient;
+  readonly store: AgentStateStore;
+}
+
+/** Who asks: the id of its credential, and what it shows to servers. */
+export interface CertificateRequester {
+  readonly token: string;
+  readonly credential: string;
+}
+
+interface CurrentCertificate extends StoredCertificate, Validity {}
+
+/** A request that waits for its answer, with the key that it was made for. */
+export interface PendingCertificateRequest {
+  readonly key: CertificateKey;
+  readonly request: string;
+}
+
+/** Clocks jump: the time is looked at again this often. */
+const RECHECK_MS = 3_600_000;
+const BACKOFF_MAX_MS = 60_000;
+/** A server that issues no certificates, or does not know how, is not asked all the time. */
+const NOT_ISSUED_RETRY_MS = 3_600_000;
+/** The name in a request does not count: servers know by the credential who asks. */
+const REQUEST_NAME = 'muster agent';
+
+export class CertificateKeeper {
+  readonly #ports: AgentPorts;
+  readonly #parts: CertificateKeeperParts;
+  readonly #wakeSignal = new WakeSignal();
+  #current: CurrentCertificate | undefined;
+  #jitter = 0;
+  #rotation: RenewalState['rotation'];
+  #isRefused = false;
+  #problem: string | undefined;
+
+  constructor(ports: AgentPorts, parts: CertificateKeeperParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+  }
+
+  get current(): { readonly serial: number; readonly expiresAtMs: number } | undefined {
+    return this.#current === undefined ? undefined : { serial: this.#current.serial, expiresAtMs: this.#current.toMs };
+  }
+
+  get problems(): readonly string[] {
+    return this.#problem === undefined ? [] : [this.#problem];
+  }
+
+  /** Shows what was kept for this credential; another one's certificate would be refused. */
+  async load(token: string | undefined): Promise<void> {
+    if (this.#ports.link.certificates === undefined) return;
+    const held = await this.#parts.store.readCertificate();
+    if (held === undefined || held.token !== token) return;
+    const validity = this.#validityOf(held);
+    if (validity !== undefined) this.#present({ ...held, ...validity });
+  }
+
+  /** A request for a new key; undefined when this server must not be asked for a certificate. */
+  createRequest(server: string): PendingCertificateRequest | undefined {
+    const { link } = this.#ports;
+    if (link.certificates === undefined || !link.isAuthenticated(server)) return undefined;
+    const key = newCertificateKey();
+    return { key, request: createCertificateRequest(key.privateKey, REQUEST_NAME) };
+  }
+
+  /** Writes down what was issued. False when it is of no use. Rejects with `DiskFailed`. */
+  async store(
+    token: string,
+    { key }: PendingCertificateRequest,
+    { certificate, serial }: IssuedCertificate,
+  ): Promise<boolean> {
+    const { clock, log } = this.#ports;
+    const held = { token, key: key.pem, certificate, serial, receivedAtMs: clock.nowMs() };
+    const validity = this.#validityOf(held);
+    if (validity === undefined) {
+      log.warn({ serial }, 'a server answered with a certificate that is not of the key of this agent');
+      return false;
+    }
+    await this.#parts.store.writeCertificate(held);
+    this.#present({ ...held, ...validity });
+    log.info({ serial, expiresAt: new Date(validity.toMs).toISOString() }, 'this agent has a new certificate');
+    return true;
+  }
+
+  /** The keys of the control plane, as often as the agent hears of them. */
+  noteRotation(serial: number | undefined): void {
+    if (serial === undefined || serial === this.#rotation?.serial) return;
+    this.#rotation = { serial, learntAtMs: this.#ports.clock.nowMs() };
+    this.#wakeSignal.notify();
+  }
+
+  /** A server does not take the certificate that was shown, or wants one. */
+  onRefused(): void {
+    this.#isRefused = true;
+    this.#wakeSignal.notify();
+  }
+
+  /** A server took what was shown. */
+  onAccepted(): void {
+    this.#isRefused = false;
+  }
+
+  /** Asks for certificates until `signal` is aborted. */
+  async run(asker: () => CertificateRequester | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#ports.link.certificates === undefined) return;
+    const { clock } = this.#ports;
+    const pace = new Backoff(this.#ports, BACKOFF_MAX_MS);
+    while (!signal.aborted) {
+      const waitMs = this.#waitMs();
+      if (waitMs > 0) {
+        await this.#wakeSignal.wait(signal, { clock, ms: Math.min(waitMs, RECHECK_MS) });
+        continue;
+      }
+      const isBlocked = this.#isRefused;
+      const outcome = await this.#renew(asker());
+      // One that is refused again right after it was renewed must not be renewed again and again.
+      if (outcome === 'renewed' && !isBlocked) pace.reset();
+      else if (outcome === 'not-issued' && !isBlocked)
+        await this.#wakeSignal.wait(signal, { clock, ms: NOT_ISSUED_RETRY_MS });
+      else await pace.wait(signal);
+    }
+  }
+
+  #waitMs(): number {
+    const { clock, link } = this.#ports;
+    if (!link.isAuthenticated(this.#parts.leader.server)) return RECHECK_MS;
+    const nowMs = clock.nowMs();
+    const state = {
+      current: this.#current,
+      rotation: this.#rotation,
+      isRefused: this.#isRefused,
+      jitter: this.#jitter,
+    };
+    return renewalAtMs(state, nowMs) - nowMs;
+  }
+
+  async #renew(asker: CertificateRequester | undefined): Promise<'renewed' | 'not-issued' | 'failed'> {
+    const { link } = this.#ports;
+    if (asker === undefined) return 'failed';
+    const asked: { requested?: PendingCertificateRequest } = {};
+    const said = await this.#parts.leader.call(asker.credential, async (to) => {
+      const requested = this.createRequest(to.server);
+      if (requested === undefined || link.certificates === undefined) return NOT_AUTHENTICATED;
+      asked.requested = requested;
+      return link.certificates.renew(to, { certificateRequest: requested.request });
+    });
+    if (said.kind === 'refused') return this.#reportRefusal(said);
+    if (said.kind !== 'answer' || asked.requested === undefined) return 'failed';
+    try {
+      if (!(await this.store(asker.token, asked.requested, said.answer))) return 'failed';
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#problem = error.message;
+      return 'failed';
+    }
+    this.#isRefused = false;
+    return 'renewed';
+  }
+
+  #reportRefusal({ code, message }: { readonly code: string; readonly message: string }): 'not-issued' {
+    const problem = `No certificate for this agent (${code}): ${message}`;
+    if (this.#problem !== problem) this.#ports.log.warn({ code }, problem);
+    // Without certificates everywhere there is nothing wrong with this host.
+    this.#problem = this.#current === undefined && !this.#isRefused ? undefined : problem;
+    return 'not-issued';
+  }
+
+  #present(held: CurrentCertificate): void {
+    this.#current = held;
+    this.#jitter = this.#ports.random();
+    this.#problem = undefined;
+    this.#ports.link.certificates?.present(held);
+  }
+
+  #validityOf({ certificate, key }: StoredCertificate): Validity | undefined {
+    try {
+      const read = new X509Certificate(certificate);
+      return isKeyOf(read, key) ? validityOf(read) : undefined;
+    } catch (error) {
+      // OpenSSL throws plain errors with words of its own for what is no certificate or no key.
+      this.#ports.log.warn({ reason: (error as Error).message }, 'the certificate of this agent cannot be used');
+      return undefined;
+    }
+  }
+}
+
+const NOT_AUTHENTICATED = {
+  kind: 'refused',
+  code: 'not-authenticated',
+  message: 'This server is reached by plain HTTP.',
+} as const;

@@ -1,0 +1,146 @@
+// A switch that stops obeying while its agent lives, from the agent's probe to the host's document: what is told, what is recorded,
+// and that both ends work with one of an older version.
+import { describe, expect, test } from 'vitest';
+import { ALARM } from '../../alarms/index.ts';
+import { HEARTBEAT } from '../protocol/messages.ts';
+import { startSwitchWorld, type SwitchHost, type SwitchWorld } from './switch/switch-world-fixture.ts';
+
+interface ConditionsWorld extends SwitchWorld {
+  readonly c1: SwitchHost;
+}
+
+async function world(): Promise<ConditionsWorld> {
+  const made = await startSwitchWorld(['c1', 'c2']);
+  const [c1] = made.hosts as [SwitchHost];
+  return { ...made, c1 };
+}
+
+const alarms = ({ plane }: SwitchWorld): string[] => [...plane.leader.journal.fleet.all(ALARM)].map(({ id }) => id);
+const degraded = ({ plane }: SwitchWorld, host = 'c1'): readonly string[] =>
+  plane.host(host)?.degraded?.map(({ type, code }) => `${type} ${code}`) ?? [];
+
+describe('a switch that stops obeying while its agent lives', () => {
+  test('makes-its-host-degraded-within-half-a-minute-and-the-host-is-well-again-when-it-obeys', async () => {
+    const cut = await world();
+    cut.c1.simulatedSwitch.faults.down = true;
+    await cut.clock.pass(30_000);
+    expect(degraded(cut)).toEqual(['switch unreachable']);
+    expect(cut.plane.host('c1')).toMatchObject({ state: 'active', connection: { state: 'up' } });
+    expect(alarms(cut)).toEqual(['host-degraded:c1']);
+    expect(degraded(cut, 'c2')).toEqual([]);
+    cut.c1.simulatedSwitch.faults.down = false;
+    await cut.clock.pass(30_000);
+    expect(degraded(cut)).toEqual([]);
+    expect(alarms(cut)).toEqual([]);
+  });
+
+  test('says-that-it-cannot-serve-when-its-daemon-is-gone', async () => {
+    const cut = await world();
+    cut.c1.simulatedSwitch.faults.dead = true;
+    await cut.clock.pass(30_000);
+    expect(cut.plane.host('c1')?.degraded).toMatchObject([{ code: 'not-running', cannotServe: true }]);
+  });
+
+  test('and-hangs-does-not-silence-its-host', async () => {
+    const cut = await world();
+    cut.c1.simulatedSwitch.faults.slowMs = 3_600_000;
+    await cut.clock.pass(120_000);
+    expect(cut.plane.host('c1')?.connection.state).toBe('up');
+    expect(degraded(cut)).toEqual(['switch unreachable']);
+    cut.c1.simulatedSwitch.faults.slowMs = 0;
+    await cut.clock.pass(3_600_000);
+    expect(degraded(cut)).toEqual([]);
+  });
+
+  test('for-a-moment-is-nothing', async () => {
+    const cut = await world();
+    const before = cut.plane.host('c1');
+    cut.c1.simulatedSwitch.faults.down = true;
+    await cut.clock.pass(4000);
+    cut.c1.simulatedSwitch.faults.down = false;
+    await cut.clock.pass(60_000);
+    expect(cut.plane.host('c1')).toBe(before);
+  });
+
+  test('again-and-again-costs-a-few-commits-an-hour', async () => {
+    const cut = await world();
+    const { fleet } = cut.plane.leader.journal;
+    const before = fleet.revision;
+    for (let nth = 0; nth < 90; nth += 1) {
+      cut.c1.simulatedSwitch.faults.down = nth % 2 === 0;
+      await cut.clock.pass(40_000);
+    }
+    expect(fleet.revision - before).toBeGreaterThan(1);
+    expect(fleet.revision - before).toBeLessThan(30);
+  });
+
+  test('is-told-to-the-next-holder-as-well', async () => {
+    const cut = await world();
+    cut.c1.simulatedSwitch.faults.down = true;
+    await cut.clock.pass(30_000);
+    await cut.plane.leader.stop();
+    await cut.plane.start('s2', 's1');
+    await cut.clock.until('another decides', () => cut.plane.hasLeader);
+    await cut.clock.pass(60_000);
+    expect(degraded(cut)).toEqual(['switch unreachable']);
+    cut.c1.simulatedSwitch.faults.down = false;
+    await cut.clock.pass(60_000);
+    expect(degraded(cut)).toEqual([]);
+  });
+
+  test('that-takes-nothing-although-it-answers-counts-as-well', async () => {
+    const cut = await world();
+    const flow = cut.c1.simulatedSwitch.contents.flows[0]!;
+    // Somebody else's flow is where ours should be: it is never touched, so the view cannot be had.
+    cut.c1.simulatedSwitch.applyForeign([
+      { kind: 'remove-flow', flow },
+      { kind: 'put-flow', flow: { ...flow, cookie: '0000000000000001' } },
+    ]);
+    await cut.clock.pass(120_000);
+    expect(degraded(cut)).toEqual(['switch not-converging']);
+  });
+});
+
+describe('agents and servers of other versions', () => {
+  test('a-server-that-does-not-know-conditions-is-not-sent-any', async () => {
+    const cut = await world();
+    cut.c1.testHost.link.tap = async (name, pass) => {
+      const answer = await pass();
+      if (name !== 'heartbeat') return answer;
+      const { answer: heard, ...rest } = answer as { answer: { features?: unknown } };
+      const { features: _, ...older } = heard;
+      return { ...rest, answer: older } as typeof answer;
+    };
+    await cut.clock.pass(10_000);
+    cut.c1.testHost.link.beats.length = 0;
+    cut.c1.simulatedSwitch.faults.down = true;
+    await cut.clock.pass(60_000);
+    const { beats } = cut.c1.testHost.link;
+    expect(beats.length).toBeGreaterThan(5);
+    expect(beats.filter((beat) => 'conditions' in beat)).toEqual([]);
+    expect(cut.plane.host('c1')?.connection.state).toBe('up');
+  });
+
+  test('an-agent-that-says-nothing-of-conditions-counts-as-before', async () => {
+    const cut = await world();
+    cut.c1.simulatedSwitch.faults.down = true;
+    await cut.clock.pass(30_000);
+    expect(degraded(cut)).toEqual(['switch unreachable']);
+    // It is replaced by one of an older version, which reports nothing of it.
+    await cut.c1.testHost.stop();
+    const { gateway } = cut.plane.leader;
+    const token = cut.plane.tokens('c1').find(({ doc }) => doc.role === 'agent');
+    for (let nth = 0; nth < 10; nth += 1) {
+      gateway.heartbeat(
+        { host: 'c1', token: token?.id },
+        { serviceVersion: cut.plane.host('c1')?.serviceVersion ?? 0 },
+      );
+      await cut.clock.pass(5000);
+    }
+    expect(degraded(cut)).toEqual([]);
+  });
+
+  test('a-heartbeat-names-at-most-a-few', () => {
+    expect(HEARTBEAT.properties.conditions).toMatchObject({ maxItems: 4 });
+  });
+});

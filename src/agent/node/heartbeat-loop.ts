@@ -1,0 +1,231 @@
+// Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
+// whatever else fails on this machine.
+import { CONDITIONS_MAX, type Condition, type SwitchIdentity } from '../../hosts/index.ts';
+import { WakeSignal } from '../link/wake-signal.ts';
+import { canonical } from '../protocol/digest.ts';
+import type { LeaderClient } from '../link/leader-client.ts';
+import type { Membership } from './membership.ts';
+import {
+  CONDITIONS_FEATURE,
+  PROCESS_FEATURE,
+  PROBLEM_LENGTH_MAX,
+  PROBLEMS_MAX,
+  STRAYS_MAX,
+  BFD_DOWN_PEERS_MAX,
+  UNREADY_MAX,
+  type HeartbeatResponse,
+  type Heartbeat,
+  type HostReport,
+  type UnreadyService,
+} from '../protocol/messages.ts';
+import { Backoff } from '../link/backoff.ts';
+import type { AgentPorts } from './ports.ts';
+
+export interface HeartbeatLoopParts {
+  readonly leader: LeaderClient;
+  readonly membership: Membership;
+  readonly serviceVersion: number;
+  /** Whether it tells of its switch; agents before a certain version do not know how. */
+  readonly reportsSwitch: boolean;
+  readonly heartbeatMs: number;
+  /** Whether the host leaves: then what is found on it counts soon. */
+  readonly isLeaving: () => boolean;
+  readonly applied: () => string | undefined;
+  /** The services of that view that are not ready. */
+  readonly unready: () => readonly UnreadyService[];
+  /** All that is wrong with what the agent drives. */
+  readonly conditions: () => readonly Condition[];
+  /** The revision of the last view that was taken. */
+  readonly viewRevision: () => number | undefined;
+  readonly problems: () => readonly string[];
+  readonly refusedView: () => HostReport['refusedView'];
+}
+
+/** Looking a machine over costs something; what it is made of changes rarely. */
+const INSPECT_MS = 60_000;
+/** A heartbeat waits no longer for it. */
+const INSPECT_TIMEOUT_MS = 1000;
+/** A tenth either way keeps hosts that started together from being heard together for ever. */
+const JITTER = 0.1;
+/** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
+const COALESCE_MS = 200;
+
+interface LastInspection extends Pick<HostReport, 'facts' | 'strays'> {
+  readonly switch?: SwitchIdentity;
+}
+
+const EMPTY_INSPECTION: LastInspection = { facts: {}, strays: [] };
+
+export class HeartbeatLoop {
+  readonly #ports: AgentPorts;
+  readonly #parts: HeartbeatLoopParts;
+  readonly #wakeSignal = new WakeSignal();
+  readonly #urgentSignal = new WakeSignal();
+  readonly #process: string;
+  #inspected: { readonly found: LastInspection; readonly atMs: number } | undefined;
+  #inspecting: Promise<void> | undefined;
+  /** The report that the server has, as text. */
+  #acknowledgedReport: string | undefined;
+  /** What the server that answered last makes of a host that has converged. */
+  #readiness: HeartbeatResponse['readiness'];
+  /** What the server that answered last takes. */
+  #features: readonly string[] = [];
+
+  constructor(ports: AgentPorts, parts: HeartbeatLoopParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+    this.#process = ports.ids.secret();
+  }
+
+  /** There is something to tell: the next heartbeat comes soon. */
+  sendSoon(): void {
+    this.#wakeSignal.notify();
+  }
+
+  /** There is something to tell that somebody else's packets wait for. */
+  sendNow(): void {
+    this.#urgentSignal.notify();
+    this.#wakeSignal.notify();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#ports;
+    const { heartbeatMs } = this.#parts;
+    const pace = new Backoff(this.#ports);
+    while (!signal.aborted) {
+      if (await this.#sendHeartbeat()) {
+        pace.reset();
+        const startMs = clock.nowMs();
+        const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
+        await this.#wakeSignal.wait(signal, { clock, ms });
+        // Rung for: what else changes within a moment comes along.
+        if (clock.nowMs() - startMs < ms && !signal.aborted) {
+          await this.#urgentSignal.wait(signal, { clock, ms: COALESCE_MS * (0.5 + random() / 2) });
+        }
+      } else await pace.wait(signal);
+    }
+  }
+
+  async #sendHeartbeat(): Promise<boolean> {
+    const { leader, membership } = this.#parts;
+    const secret = membership.credential();
+    if (secret === undefined) return false;
+    const report = await this.#composeReport();
+    const text = canonical(report);
+    const beat = this.#composeHeartbeat(text === this.#acknowledgedReport ? undefined : report);
+    const said = await leader.call(secret, (to) => this.#ports.link.heartbeat(to, beat));
+    if (said.kind === 'answer') {
+      membership.onAccepted();
+      this.#acknowledgedReport = said.answer.report === 'known' ? text : undefined;
+      this.#updateServerFeatures(said.answer);
+      return true;
+    }
+    this.#readiness = undefined;
+    this.#features = [];
+    if (said.kind === 'refused') await membership.onRefused(said);
+    return false;
+  }
+
+  /** What was held back from a server that might not have known it is told at once to one that does. */
+  #updateServerFeatures({ readiness, features = [] }: HeartbeatResponse): void {
+    const { unready, conditions } = this.#parts;
+    const isReadinessNews = readiness !== undefined && this.#readiness === undefined && unready().length > 0;
+    const knew = this.#acceptsConditions;
+    this.#readiness = readiness;
+    this.#features = features;
+    const areConditionsNews = !knew && this.#acceptsConditions && conditions().length > 0;
+    if (isReadinessNews || areConditionsNews) this.sendSoon();
+  }
+
+  get #acceptsConditions(): boolean {
+    return this.#features.includes(CONDITIONS_FEATURE);
+  }
+
+  #composeHeartbeat(report: HostReport | undefined): Heartbeat {
+    const { serviceVersion } = this.#parts;
+    const [applied, asOf] = [this.#parts.applied(), this.#parts.viewRevision()];
+    const unready = this.#parts.unready();
+    // An older server knows hosts that have converged and hosts that have not: to such a one this host has not.
+    const isTold = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);
+    return {
+      serviceVersion,
+      ...(applied !== undefined && isTold && { applied }),
+      ...(asOf !== undefined && { asOf }),
+      ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(truncateReason) }),
+      ...(this.#acceptsConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
+      ...(this.#features.includes(PROCESS_FEATURE) && { process: this.#process }),
+      ...(report !== undefined && { report }),
+    };
+  }
+
+  async #composeReport(): Promise<HostReport> {
+    const { facts, strays, switch: identity } = await this.#inspect();
+    const { problems, refusedView: refused, reportsSwitch } = this.#parts;
+    const refusedView = refused();
+    const unheard = reportsSwitch ? await this.#listBfdDownPeers() : undefined;
+    return {
+      facts,
+      strays: strays.slice(0, STRAYS_MAX),
+      problems: problems()
+        .slice(0, PROBLEMS_MAX)
+        .map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
+      ...(reportsSwitch && identity !== undefined && { switch: identity }),
+      ...(unheard !== undefined && { unheardPeers: unheard.slice(0, BFD_DOWN_PEERS_MAX) }),
+      ...(refusedView !== undefined && { refusedView }),
+    };
+  }
+
+  async #listBfdDownPeers(): Promise<readonly string[] | undefined> {
+    const { driver, log } = this.#ports;
+    try {
+      return await driver.bfdDownPeers?.();
+    } catch (error) {
+      log.error({ err: error }, 'the switch could not be asked whom it hears by a fault of the program');
+      return undefined;
+    }
+  }
+
+  /** A machine that hangs does not hold up the heartbeat: until it has been looked over, what was found before is told. */
+  async #inspect(): Promise<LastInspection> {
+    const { clock } = this.#ports;
+    const isFresh = this.#inspected !== undefined && clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
+    if (!isFresh) {
+      this.#inspecting ??= this.#refreshInspection();
+      const answered = new AbortController();
+      await Promise.race([this.#inspecting, clock.sleep(INSPECT_TIMEOUT_MS, answered.signal)]);
+      answered.abort('looked over');
+    }
+    return this.#inspected?.found ?? EMPTY_INSPECTION;
+  }
+
+  async #refreshInspection(): Promise<void> {
+    const { clock, driver, log } = this.#ports;
+    const atMs = clock.nowMs();
+    let found = EMPTY_INSPECTION;
+    try {
+      const { facts, strays, switch: identity } = await driver.inspect();
+      found = { facts: { ...facts }, strays: [...strays], ...(identity !== undefined && { switch: { ...identity } }) };
+    } catch (error) {
+      // A driver that throws has a bug. The host is alive all the same, and says so.
+      log.error({ err: error }, 'the machine could not be looked over by a fault of the program');
+    }
+    this.#inspected = { found, atMs };
+    this.#inspecting = undefined;
+    if (clock.nowMs() - atMs >= INSPECT_TIMEOUT_MS) this.sendSoon();
+  }
+
+  /**
+   * A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. Strays keep a host from
+   * being removed: that they are there, or gone, is told soon.
+   */
+  #inspectIntervalMs(): number {
+    const { heartbeatMs, isLeaving } = this.#parts;
+    const { switch: identity, strays = [] } = this.#inspected?.found ?? {};
+    if (identity !== undefined && identity.datapathId === undefined) return heartbeatMs / 2;
+    return strays.length > 0 || isLeaving() ? 2 * heartbeatMs : INSPECT_MS;
+  }
+}
+
+function truncateReason({ service, because }: UnreadyService): UnreadyService {
+  return { service, because: because.slice(0, PROBLEM_LENGTH_MAX) };
+}

@@ -1,0 +1,181 @@
+// What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
+// of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
+import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.ts';
+import type { Condition, SwitchIdentity } from '../../hosts/index.ts';
+import type { Clock, Ids } from '../../journal/index.ts';
+import type { Log, Task } from '../../operations/index.ts';
+import type { SignedText, Verify } from '../protocol/statement.ts';
+import type {
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
+  Heartbeat,
+  IssuedCertificate,
+  JoinRequest,
+  JoinResponse,
+  Observations,
+  ObservationsResponse,
+  RenewalRequest,
+  Stamp,
+  UnreadyService,
+  View,
+  ViewResponse,
+  ViewRequest,
+} from '../protocol/messages.ts';
+
+/** Whom a call goes to, and as whom. */
+export interface Session {
+  /** The server's address, as configured or as another server named it. */
+  readonly server: string;
+  /** The join token for `join`, else the host's own credential. */
+  readonly secret: string;
+}
+
+export type Reply<A> =
+  | { readonly kind: 'answer'; readonly answer: A }
+  /** The server does not hold the lease; who does, if it knows. */
+  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: SignedText | undefined }
+  /** The server knows the caller or the request and will not have it: asking again alone does not help. */
+  | {
+      readonly kind: 'refused';
+      readonly code: string;
+      readonly message: string;
+      readonly statement?: SignedText | undefined;
+    };
+
+/** Rejects with `LinkDown` when no answer came: the request may have been carried out or not. Every call may be repeated. */
+export interface AgentLink {
+  /** Whether whoever answers at this address has proven to be one of our servers, by a certificate that is trusted or pinned. */
+  isAuthenticated(server: string): boolean;
+  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>>;
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>>;
+  /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
+  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
+  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>>;
+  /** Leaves the connections of a service for the host that takes it over. */
+  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>>;
+  /** Waits at the server for those of the host before, as `view` does. */
+  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
+  /** Absent where the agent itself is not authenticated by a certificate. */
+  readonly certificates?: CertificateLink | undefined;
+}
+
+/** The agent's own certificate, on links that authenticate both ends. */
+export interface CertificateLink {
+  /** Asks for a certificate, as the host whose credential this is. */
+  renew(to: Session, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
+  /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
+  present(pair: KeyPair | undefined): void;
+}
+
+/** A certificate and its private key, both in PEM form. */
+export interface KeyPair {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+export class LinkDown extends Error {
+  readonly code = 'link-down';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'LinkDown';
+  }
+}
+
+/** The disk refused: full, read-only, broken. Nothing was changed on it. */
+export class DiskFailed extends Error {
+  readonly code = 'disk-failed';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'DiskFailed';
+  }
+}
+
+/** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. `machine`:
+ * what runs on a simulated machine. `switch`: what is on a simulated switch. `certificate`: the agent's own, with its key. */
+export type FileName = 'identity' | 'view' | 'answers' | 'certificate' | 'machine' | 'switch';
+
+/** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
+ * rejects with `DiskFailed`. */
+export interface Disk {
+  read(name: FileName): Promise<string | undefined>;
+  write(name: FileName, text: string): Promise<void>;
+}
+
+export type ApplyResult =
+  /** With the services that cannot be provided here yet: they are tried again, and hold up nothing else. */
+  | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
+  /** Not in line with the view yet, and this is why. It is tried again. */
+  | { readonly kind: 'failed'; readonly problems: readonly string[] };
+
+export interface TaskResult {
+  readonly outcome: 'done' | 'failed';
+  readonly problems?: readonly string[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
+export interface TaskFence {
+  readonly stamp: Stamp;
+  /** The host that this machine is. */
+  readonly host: string;
+  /** What the agent on it knows: it does nothing that was learnt later. */
+  readonly serviceVersion: number;
+  readonly signal: AbortSignal;
+}
+
+/** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
+export interface LocalDriver {
+  /** Brings the machine in line with the view. Never destroys an instance: that takes a task. */
+  apply(view: View, signal: AbortSignal): Promise<ApplyResult>;
+  /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
+  perform(task: Task, fence: TaskFence): Promise<TaskResult>;
+  /**
+   * Whether the machine is still as it was brought in line with this view: others have their hands on it too. Changes nothing; no
+   * when it cannot be told. Absent where nobody else can change anything.
+   */
+  hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
+  /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */
+  onChanged?(changed: () => void): () => void;
+  /** What the machine is, and what is there without being in the view. */
+  inspect(): Promise<Inspection>;
+  /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
+  conditions?(): Promise<readonly Condition[]>;
+  /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
+  onBfdChange?(listener: () => void): () => void;
+  /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
+  run?(signal: AbortSignal): Promise<void>;
+  /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
+  bfdDownPeers?(): Promise<readonly string[] | undefined>;
+  /** The connections that are translated here for a service, those first that are worth most. Rejects with `SwitchDown`. */
+  listConnections?(service: string): Promise<readonly TrackedConnection[]>;
+  /** Knows the connections of the host before from now on. Those that are here stay as they are. Rejects with `SwitchDown`. */
+  importConnections?(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
+  /** The service is not translated here any more. Rejects with `SwitchDown`. */
+  forgetConnections?(service: string): Promise<void>;
+}
+
+export interface Inspection {
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly strays: readonly string[];
+  /** Absent while the switch does not say who it is. */
+  readonly switch?: SwitchIdentity;
+}
+
+export interface AgentPorts {
+  readonly link: AgentLink;
+  readonly disk: Disk;
+  readonly driver: LocalDriver;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'secret'>;
+  readonly verify: Verify;
+  /** A number from 0 up to, not including, 1: spreads what would otherwise happen at once everywhere. */
+  readonly random: () => number;
+  readonly log: Log;
+}

@@ -1,0 +1,203 @@
+// Copies the connections of services that are handed over: what was translated here is left at the server for the host that takes
+// over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view asks for it;
+// a service is not ready before it is done. Where a service is not translated any more, its connections are forgotten.
+import {
+  formatConnection,
+  readDataplaneView,
+  parseConnection,
+  SwitchDown,
+  SwitchRefused,
+  type ServiceView,
+} from '../../../dataplane/index.ts';
+import { mark } from '../../../fleet/index.ts';
+import type { LeaderClient, CallResult } from '../../link/leader-client.ts';
+import type { Membership } from '../membership.ts';
+import {
+  COLLECT_WAIT_MAX_MS,
+  DEPOSIT_MAX,
+  NOT_COPIED_NOW,
+  type ConntrackCopy,
+  type UnreadyService,
+  type View,
+} from '../../protocol/messages.ts';
+import type { AgentPorts, Reply, Session } from '../ports.ts';
+
+export interface ConntrackSyncParts {
+  readonly leader: LeaderClient;
+  readonly membership: Membership;
+}
+
+/** Each reads the switch or waits at the server; many services of one host may go at once. */
+const COPIES_AT_ONCE = 16;
+
+interface SyncTask {
+  readonly copy: ConntrackCopy;
+  readonly end: 'old' | 'new';
+  /** What tells it from any other. Another holder has nothing of what was left at the one before. */
+  readonly key: string;
+}
+
+export class ConntrackSync {
+  readonly #ports: AgentPorts;
+  readonly #parts: ConntrackSyncParts;
+  #completed = new Set<string>();
+  /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
+  #translated: ReadonlySet<string> | undefined;
+  /** Services that this host stands by for. What it translates for those who miss the designated host is nobody's to forget. */
+  #standingBy: ReadonlySet<string> = new Set();
+
+  constructor(ports: AgentPorts, parts: ConntrackSyncParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+  }
+
+  /** Whether a view that is brought about asks for something all the same: there is another holder. */
+  isDue(view: View): boolean {
+    return this.dueServices(view).length > 0;
+  }
+
+  /** The services whose connections have yet to be copied for this view. */
+  dueServices(view: View): string[] {
+    return syncTasksOf(view).flatMap(({ key, copy }) => (this.#completed.has(key) ? [] : [copy.service]));
+  }
+
+  /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
+  async sync(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
+    const errands = syncTasksOf(view);
+    // Views that say nothing more of an errand may be followed by one that asks for it again.
+    const keys = new Set(errands.map(({ key }) => key));
+    this.#completed = new Set([...this.#completed].filter((key) => keys.has(key)));
+    const due = errands.filter(({ key }) => !this.#completed.has(key));
+    const [old, next] = [due.filter(({ end }) => end === 'old'), due.filter(({ end }) => end === 'new')];
+    const untilMs = this.#ports.clock.nowMs() + COLLECT_WAIT_MAX_MS;
+    // Two hosts that hand over to each other must not wait for each other: what others wait for goes first.
+    return [
+      ...(await this.#forgetReleased(view)),
+      ...(await this.#runTasks(old, (errand) => this.#deposit(errand))),
+      ...(await this.#runTasks(next, (errand) => this.#collect(errand, untilMs, signal))),
+    ];
+  }
+
+  async #forgetReleased({ host, parts }: View): Promise<readonly UnreadyService[]> {
+    const services = readDataplaneView(host, parts)?.services;
+    if (services === undefined) return [];
+    const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
+    const unforgotten = new Set<string>();
+    const unready: UnreadyService[] = [];
+    for (const service of this.#servicesToForget(services, translated)) {
+      const because = await this.#describeSwitchFailure(() => this.#forgetOne(service));
+      if (because === undefined) continue;
+      unready.push({ service, because });
+      unforgotten.add(service);
+    }
+    // Until it is forgotten it counts as it did before, so that it is tried again.
+    this.#translated = new Set([...translated, ...unforgotten]);
+    const standingBy = services.filter(({ role }) => role === 'standby').map(({ id }) => id);
+    this.#standingBy = new Set([...standingBy, ...unforgotten]);
+    return unready;
+  }
+
+  /**
+   * Whose connections are to be forgotten: those that are not translated here any more, and those that are to be brought here by plan,
+   * where what is left of a time of standing by would be in their way.
+   */
+  #servicesToForget(services: readonly ServiceView[], translated: ReadonlySet<string>): string[] {
+    const unknown = services.filter(({ type, role }) => type === 'nat' && role !== 'standby').map(({ id }) => id);
+    const before = [...(this.#translated ?? unknown)].filter((service) => !translated.has(service));
+    const brought = services.filter(({ id, role }) => role === 'preparing' && this.#standingBy.has(id));
+    return [...before, ...brought.map(({ id }) => id)];
+  }
+
+  async #forgetOne(service: string): Promise<undefined> {
+    await this.#ports.driver.forgetConnections?.(service);
+  }
+
+  async #deposit({ copy }: SyncTask): Promise<string | undefined> {
+    const { driver, link, log } = this.#ports;
+    // One that cannot tell leaves none: the other end is not kept waiting.
+    const all = (await driver.listConnections?.(copy.service)) ?? [];
+    const connections = all.slice(0, DEPOSIT_MAX).map((one) => formatConnection(one));
+    if (all.length > DEPOSIT_MAX)
+      log.warn({ service: copy.service, inAll: all.length, copied: DEPOSIT_MAX }, 'not all connections are copied');
+    const deposit = { ...copy, connections, inAll: all.length };
+    return this.#failureOf(await this.#call((to) => link.deposit(to, deposit)));
+  }
+
+  async #collect({ copy }: SyncTask, untilMs: number, signal: AbortSignal): Promise<string | undefined> {
+    const { driver, link, log, clock } = this.#ports;
+    if (driver.importConnections === undefined) return undefined;
+    const waitMs = Math.max(0, untilMs - clock.nowMs());
+    const said = await this.#call((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
+    if (said.kind !== 'answer') return this.#failureOf(said);
+    if (said.answer.kind === 'not-yet') {
+      mark('connections-not-yet');
+      return 'its connections have not come yet';
+    }
+    const connections = said.answer.connections.flatMap((text) => parseConnection(text) ?? []);
+    const seeded = await driver.importConnections(copy.service, connections);
+    // Some cannot be had on any switch: the others count.
+    const facts = { service: copy.service, ...seeded, inAll: said.answer.inAll };
+    if (seeded.failed > 0) log.warn(facts, 'not all connections of the host before are taken over');
+    else log.info(facts, 'the connections of the host before are taken over');
+    return undefined;
+  }
+
+  async #call<A>(call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<CallResult<A>> {
+    const secret = this.#parts.membership.credential();
+    return secret === undefined ? { kind: 'away' } : this.#parts.leader.call(secret, call, signal);
+  }
+
+  /** The hand-over has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
+  #failureOf(said: CallResult<unknown>): string | undefined {
+    switch (said.kind) {
+      case 'answer':
+        return undefined;
+      case 'away':
+        return 'its connections are not copied: no server answers';
+      case 'refused':
+        if (said.code === NOT_COPIED_NOW) return undefined;
+        return `its connections are not copied: ${said.message}`;
+    }
+  }
+
+  async #runTasks(
+    errands: readonly SyncTask[],
+    work: (errand: SyncTask) => Promise<string | undefined>,
+  ): Promise<readonly UnreadyService[]> {
+    const unready: UnreadyService[] = [];
+    const left = errands.values();
+    const worker = async (): Promise<void> => {
+      for (const errand of left) {
+        const because = await this.#describeSwitchFailure(() => work(errand));
+        if (because === undefined) this.#completed.add(errand.key);
+        else unready.push({ service: errand.copy.service, because });
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, errands.length) }, worker));
+    return unready;
+  }
+
+  async #describeSwitchFailure(work: () => Promise<string | undefined>): Promise<string | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SwitchDown || error instanceof SwitchRefused) return `${error.code}: ${error.message}`;
+      throw error;
+    }
+  }
+}
+
+function isTranslated({ type, role }: ServiceView): boolean {
+  return type === 'nat' && role !== 'other' && role !== 'standby';
+}
+
+function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {
+  const services = readDataplaneView(host, parts)?.services ?? [];
+  return services.flatMap(({ id: service, type, role, handOver }) => {
+    const { phase, operation, other } = handOver ?? {};
+    if (type !== 'nat' || operation === undefined || (phase !== 'seeding' && phase !== 'reseeding')) return [];
+    const end = role === (phase === 'seeding' ? 'designated' : 'retiring') ? 'old' : 'new';
+    const key = [service, operation, phase, other, end === 'old' ? stamp.leaseEpoch : ''].join('|');
+    return [{ copy: { service, operation, phase }, end, key }];
+  });
+}

@@ -1,0 +1,84 @@
+// What a signed statement proves: exactly what it says, of this journal, this host and this credential. Each field is another one once.
+import { describe, expect, test } from 'vitest';
+import { fakeSigner, verifyFake } from '../protocol/signer-fixture.ts';
+import { signStatement, type Statement } from '../protocol/statement.ts';
+import { isHolderSigned, isRefusalAuthentic, isViewAuthentic, type Trust } from './trust.ts';
+
+const signer = fakeSigner();
+const TRUST: Trust = { journalId: 'j', serial: 1, keys: [...signer.keys], servers: [] };
+const OVER_HTTP = { isAuthenticated: false, verify: verifyFake };
+
+type StatementFields<K extends Statement['kind']> = Partial<Omit<Extract<Statement, { kind: K }>, 'kind'>>;
+
+describe('a refusal over plain HTTP', () => {
+  const isProven = (said: StatementFields<'refusal'>, by = signer): boolean =>
+    isRefusalAuthentic(TRUST, {
+      ...OVER_HTTP,
+      ...{ host: 'h', token: 't', code: 'host-removed' },
+      signed: signStatement(by, {
+        kind: 'refusal',
+        ...{ journalId: 'j', host: 'h', token: 't', code: 'host-removed' },
+        ...said,
+      }),
+    });
+
+  test('counts-when-it-is-signed-for-this-credential', () => expect(isProven({})).toBe(true));
+
+  test.each<StatementFields<'refusal'>>([{ journalId: 'k' }, { host: 'i' }, { token: 'u' }, { code: 'token-revoked' }])(
+    'that says %j does not',
+    (said) => expect(isProven(said)).toBe(false),
+  );
+
+  test('that-another-key-has-signed-does-not', () => expect(isProven({}, fakeSigner(['key-2']))).toBe(false));
+});
+
+describe('a view over plain HTTP', () => {
+  const stamp = { journalId: 'j', leaseEpoch: 3, revision: 7 };
+  const isProven = (said: StatementFields<'view'>, computed = 'd'): boolean =>
+    isViewAuthentic(TRUST, {
+      ...OVER_HTTP,
+      token: 't',
+      view: { host: 'h', digest: 'd', stamp },
+      digest: () => computed,
+      signed: signStatement(signer, { kind: 'view', host: 'h', token: 't', digest: 'd', ...stamp, ...said }),
+    });
+
+  test('is-taken-when-it-is-signed-as-it-is', () => expect(isProven({})).toBe(true));
+
+  test.each<StatementFields<'view'>>([
+    { journalId: 'k' },
+    { host: 'i' },
+    { token: 'u' },
+    { leaseEpoch: 2 },
+    { revision: 8 },
+    { digest: 'e' },
+  ])('whose statement says %j is not', (said) => expect(isProven(said)).toBe(false));
+
+  test('whose-content-has-another-digest-is-not', () => expect(isProven({}, 'e')).toBe(false));
+});
+
+describe('a holder that a server names', () => {
+  const isVouchedFor = (said: StatementFields<'holder'>): boolean =>
+    isHolderSigned(
+      TRUST,
+      {
+        holder: 'https://m2',
+        verify: verifyFake,
+        signed: signStatement(signer, {
+          kind: 'holder',
+          ...{ journalId: 'j', url: 'https://m2', leaseEpoch: 3 },
+          ...said,
+        }),
+      },
+      3,
+    );
+
+  test.each<StatementFields<'holder'>>([{}, { leaseEpoch: 4 }])('is followed (%j)', (said) =>
+    expect(isVouchedFor(said)).toBe(true),
+  );
+
+  test.each<StatementFields<'holder'>>([{ journalId: 'k' }, { url: 'https://m3' }, { leaseEpoch: 2 }])(
+    'is not when the statement says %j',
+    (said) => expect(isVouchedFor(said)).toBe(false),
+  );
+});

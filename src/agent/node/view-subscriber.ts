@@ -1,0 +1,155 @@
+// Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anybody
+// acts on it. While no server answers, the last view stays.
+import { mark } from '../../fleet/index.ts';
+import type { LeaderClient } from '../link/leader-client.ts';
+import type { Membership } from './membership.ts';
+import type { AgentStateStore, StoredView } from './state/agent-state-store.ts';
+import type { HostReport, View, ViewResponse, ViewRequest } from '../protocol/messages.ts';
+import { Backoff } from '../link/backoff.ts';
+import { DiskFailed, type AgentPorts } from './ports.ts';
+import { findViewRefusal } from '../protocol/stamp.ts';
+
+/** A server that says `unchanged` sooner than this was not waited at: asking again at once would be a busy loop. */
+const LONG_POLL_MIN_MS = 1000;
+
+export interface ViewSubscriberParts {
+  readonly leader: LeaderClient;
+  readonly store: AgentStateStore;
+  readonly membership: Membership;
+  /** Called when another view was taken, or the same one was confirmed. */
+  readonly onView: () => void;
+}
+
+/** Where an answer came from, and how long that took. */
+interface PollInfo {
+  readonly via: string;
+  readonly waitedMs: number;
+}
+
+export class ViewSubscriber {
+  readonly #ports: AgentPorts;
+  readonly #parts: ViewSubscriberParts;
+  readonly #backoff: Backoff;
+  #accepted: StoredView | undefined;
+  #isConfirmed = false;
+  #refusedView: HostReport['refusedView'];
+  #problem: string | undefined;
+  /** After a start and after a cut the whole view is asked for. */
+  #asksForWhole = true;
+
+  constructor(ports: AgentPorts, parts: ViewSubscriberParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+    this.#backoff = new Backoff(ports);
+  }
+
+  get view(): View | undefined {
+    return this.#accepted?.view;
+  }
+
+  /** Whether a holder has vouched for the view since this program started. Tasks of one from the disk may be over. */
+  get isConfirmed(): boolean {
+    return this.#isConfirmed;
+  }
+
+  get refusedView(): HostReport['refusedView'] {
+    return this.#refusedView;
+  }
+
+  get problems(): readonly string[] {
+    return this.#problem === undefined ? [] : [this.#problem];
+  }
+
+  /** Of a host that was told to leave, the last view is nothing to go by. */
+  async load(): Promise<void> {
+    if (!this.#parts.membership.isLeaving) this.#accepted = await this.#parts.store.readView();
+  }
+
+  /** The host has left: whatever it is told next is told to somebody new. */
+  reset(): void {
+    this.#accepted = undefined;
+    this.#isConfirmed = false;
+    this.#refusedView = undefined;
+    this.#asksForWhole = true;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (await this.#poll(signal)) this.#backoff.reset();
+      else await this.#backoff.wait(signal);
+    }
+  }
+
+  /** Asks once. False when it did not bring the agent on: then it is asked again later. */
+  async #poll(signal: AbortSignal): Promise<boolean> {
+    const { clock, link } = this.#ports;
+    const { leader, membership } = this.#parts;
+    const secret = membership.credential();
+    if (secret === undefined) return false;
+    const askedMs = clock.nowMs();
+    const said = await leader.call(secret, (to) => link.view(to, this.#composeRequest(), signal), signal);
+    this.#asksForWhole = said.kind !== 'answer';
+    if (said.kind !== 'answer') return false;
+    return this.#handleResponse(said.answer, { via: said.via, waitedMs: clock.nowMs() - askedMs });
+  }
+
+  #composeRequest(): ViewRequest {
+    if (this.#asksForWhole || this.#accepted === undefined) return {};
+    const { digest, stamp } = this.#accepted.view;
+    return { digest, leaseEpoch: stamp.leaseEpoch };
+  }
+
+  async #handleResponse(answer: ViewResponse, { via, waitedMs }: PollInfo): Promise<boolean> {
+    const { membership } = this.#parts;
+    await membership.updateTrust(answer.controlPlane, via);
+    if (answer.kind === 'view') return membership.isAuthentic(answer, via) && this.#accept(answer.view);
+    this.#confirm();
+    return waitedMs >= LONG_POLL_MIN_MS;
+  }
+
+  /** A holder of the same epoch has the very view that it was asked about: that is as good as sending it. */
+  #confirm(): void {
+    if (this.#isConfirmed && this.#refusedView === undefined) return;
+    this.#isConfirmed = true;
+    this.#refusedView = undefined;
+    this.#parts.onView();
+  }
+
+  async #accept(view: View): Promise<boolean> {
+    const { membership, store } = this.#parts;
+    const current = membership.current;
+    if (current === undefined) return false;
+    const bound = this.#accepted?.token === current.token ? this.#accepted.view.stamp : undefined;
+    const because = findViewRefusal({ host: current.host, stamp: bound, journalId: current.trust?.journalId }, view);
+    if (because !== undefined) return this.#refuse(because, view);
+    const taken: StoredView = { token: current.token, view };
+    try {
+      if (!isSame(taken, this.#accepted)) await store.writeView(taken);
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      // What is not on disk is not acted on: after a crash nobody would know how far this agent had come.
+      this.#problem = error.message;
+      return false;
+    }
+    this.#problem = undefined;
+    this.#refusedView = undefined;
+    this.#accepted = taken;
+    this.#isConfirmed = true;
+    this.#parts.onView();
+    return true;
+  }
+
+  #refuse(because: NonNullable<HostReport['refusedView']>['because'], { stamp }: View): false {
+    mark('agent-refuses-old-view');
+    if (this.#refusedView?.because !== because)
+      this.#ports.log.warn({ because, stamp, have: this.#accepted?.view.stamp }, 'a view is refused');
+    this.#refusedView = { because, stamp };
+    return false;
+  }
+}
+
+function isSame(one: StoredView, other: StoredView | undefined): boolean {
+  if (one.token !== other?.token || one.view.digest !== other.view.digest) return false;
+  const [a, b] = [one.view.stamp, other.view.stamp];
+  return a.journalId === b.journalId && a.leaseEpoch === b.leaseEpoch && a.revision === b.revision;
+}

@@ -1,0 +1,104 @@
+// What a control plane says under its signing key, and how an agent reads it. A statement names the journal, the host and the
+// credential that it is about: one of an earlier incarnation of a host must never count for a later one.
+import { Type, type Static } from 'typebox';
+import { compileChecker } from '../../fleet/index.ts';
+import { tryParseJson } from '../link/json-text.ts';
+
+/** The text that was signed, as it was signed, and one signature for each key that is in force. */
+export const SIGNED_TEXT = Type.Object({
+  text: Type.String({ maxLength: 20_000 }),
+  signatures: Type.Array(Type.Object({ key: Type.String(), signature: Type.String() }), { maxItems: 8 }),
+});
+export type SignedText = Static<typeof SIGNED_TEXT>;
+
+const PUBLIC_KEY = Type.Object({
+  id: Type.String(),
+  publicKey: Type.String({ description: 'Ed25519, SPKI in DER form, as base64' }),
+});
+export type PublicKey = Static<typeof PUBLIC_KEY>;
+
+/** Where the servers answer and which keys they sign with. `serial` grows with every rotation. */
+const CONTROL_PLANE = Type.Object({
+  kind: Type.Literal('control-plane'),
+  journalId: Type.String(),
+  serial: Type.Integer(),
+  keys: Type.Array(PUBLIC_KEY),
+  servers: Type.Array(Type.String()),
+  succeeds: Type.Optional(
+    Type.Array(Type.String(), { description: 'journals of which backups were restored into this one' }),
+  ),
+});
+
+/** Which server holds the lease. */
+const HOLDER = Type.Object({
+  kind: Type.Literal('holder'),
+  journalId: Type.String(),
+  url: Type.String(),
+  leaseEpoch: Type.Integer(),
+});
+
+/** A credential is refused. It stays refused: whoever joins again gets another one. */
+const REFUSAL = Type.Object({
+  kind: Type.Literal('refusal'),
+  journalId: Type.String(),
+  host: Type.String(),
+  token: Type.String(),
+  code: Type.String(),
+});
+
+/** A view was composed. The digest covers the host, the parts and the tasks. */
+const VIEW_COMPOSED = Type.Object({
+  kind: Type.Literal('view'),
+  journalId: Type.String(),
+  host: Type.String(),
+  token: Type.String(),
+  leaseEpoch: Type.Integer(),
+  revision: Type.Integer(),
+  digest: Type.String(),
+});
+
+const STATEMENT = Type.Union([CONTROL_PLANE, HOLDER, REFUSAL, VIEW_COMPOSED]);
+export type Statement = Static<typeof STATEMENT>;
+export type ControlPlaneStatement = Static<typeof CONTROL_PLANE>;
+
+export const isSigned = (value: unknown): value is SignedText => checkSigned(value).length === 0;
+const checkSigned = compileChecker(SIGNED_TEXT);
+const checkStatement = compileChecker(STATEMENT);
+
+/** The server's end: signs with every key that is in force. */
+export interface Signer {
+  readonly serial: number;
+  readonly keys: readonly PublicKey[];
+  sign(text: string): SignedText;
+}
+
+/** The agent's end: whether a signature over a text is of the owner of a public key. */
+export type Verify = (signature: {
+  readonly publicKey: string;
+  readonly text: string;
+  readonly signature: string;
+}) => boolean;
+
+export function signStatement(signer: Signer, statement: Statement): SignedText {
+  return signer.sign(JSON.stringify(statement));
+}
+
+/** The statement, when one of these keys has signed it; undefined otherwise. */
+export function verifyStatement(
+  signed: SignedText | undefined,
+  { keys, verify }: { readonly keys: readonly PublicKey[]; readonly verify: Verify },
+): Statement | undefined {
+  if (signed === undefined) return undefined;
+  const { text, signatures } = signed;
+  const isGood = signatures.some(({ key, signature }) => {
+    const known = keys.find(({ id }) => id === key);
+    return known !== undefined && verify({ publicKey: known.publicKey, text, signature });
+  });
+  return isGood ? parseStatement(text) : undefined;
+}
+
+/** What it says, whoever has signed it. Only for links that are authenticated by themselves, and for a first join. */
+export function parseStatement(text: string): Statement | undefined {
+  const value = tryParseJson(text);
+  return checkStatement(value).length === 0 ? (value as Statement) : undefined;
+}

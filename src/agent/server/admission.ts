@@ -1,0 +1,73 @@
+// Who speaks, and whether a host's agent is listened to. A good secret is not enough: the host must be in the fleet and
+// bound to this very credential.
+import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../../access/index.ts';
+import { mark, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { findHost, unknownHost, type StoredHost } from '../../hosts/index.ts';
+import type { Reply } from '../node/ports.ts';
+import { isSigned } from '../protocol/statement.ts';
+
+export interface AgentIdentity {
+  readonly host: string;
+  /** The token that was shown. */
+  readonly token: string | undefined;
+}
+
+interface PresentedSecret {
+  readonly secret: string;
+  readonly role: 'agent' | 'join';
+  readonly hash: (text: string) => string;
+}
+
+/** Whose secret this is. For links without an edge of their own: HTTP callers are known before they come here. */
+export function authenticateAgent(
+  fleet: FleetReader,
+  { secret, role, hash }: PresentedSecret,
+): AgentIdentity | Refusal {
+  const id = tokenIdIn(secret);
+  const stored = id === undefined ? undefined : fleet.get(TOKEN, id as TokenId);
+  const token = stored?.doc.hash === hash(secret) ? stored : undefined;
+  const good = token?.doc.role === role && token.doc.revoked === undefined;
+  if (good && token.doc.host !== undefined) return { host: token.doc.host, token: token.id };
+  const message = `This is not a valid ${role} token. Ask an operator for a new join token.`;
+  return { kind: 'forbidden', code: 'unauthorized', message };
+}
+
+/** The host whose credential a good secret was until it was revoked. */
+export function hostOfRevokedToken(fleet: FleetReader, { secret, role, hash }: PresentedSecret): string | undefined {
+  const token = fleet.get(TOKEN, (tokenIdIn(secret) ?? '') as TokenId)?.doc;
+  if (token?.role !== role || token.revoked === undefined || token.hash !== hash(secret)) return undefined;
+  return token.host;
+}
+
+/** Why an agent with a good secret is not listened to; undefined when it is. */
+function refuseUnlessBound(host: StoredHost | undefined, { host: id, token }: AgentIdentity): Refusal | undefined {
+  if (host === undefined || host.doc.state === 'removed') return notInFleet(id, host);
+  return host.doc.credential === token ? undefined : supersededCredential(id);
+}
+
+/** The same on the fleet that something is decided on: the token itself may have been revoked since the agent was let in. */
+export function denyUnlessAdmitted(fleet: FleetReader, speaker: AgentIdentity, nowMs: number): Refusal | undefined {
+  const refusal = refuseUnlessBound(findHost(fleet, speaker.host), speaker);
+  if (refusal !== undefined) return refusal;
+  const isGood = speaker.token !== undefined && isTokenGood(fleet, speaker.token as TokenId, nowMs);
+  return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
+}
+
+/** A removed host never comes back by itself; its agent is told so in a way it can tell from a lost link. */
+export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
+  if (host === undefined) return { ...unknownHost(id), kind: 'forbidden' };
+  mark('desk-removed-host');
+  const message = `Host "${id}" was removed from the fleet. Join it again with a new join token, or stop its agent.`;
+  return { kind: 'forbidden', code: 'host-removed', message, facts: { host: id } };
+}
+
+export function supersededCredential(id: string): Refusal {
+  const message = `Host "${id}" has another credential now: it was joined anew. Join it again with a new join token.`;
+  return { kind: 'forbidden', code: 'credential-superseded', message, facts: { host: id } };
+}
+
+/** A refusal as it goes over the link. */
+export function toRefusedReply({ code, message, facts }: Refusal): Reply<never> {
+  const statement = facts?.['statement'];
+  return { kind: 'refused', code, message, ...(isSigned(statement) && { statement }) };
+}

@@ -1,0 +1,63 @@
+// Issues certificates to agents. Whom one is for is decided by the credential that asked, never by what the request says. Nothing is
+// kept: a certificate that is lost is asked for again.
+import { X509Certificate } from 'node:crypto';
+import type { Refusal } from '../../fleet/index.ts';
+import type { Clock } from '../../journal/index.ts';
+import {
+  AGENT_CERTIFICATE_MS,
+  certifyHost,
+  verifyCertificateRequest,
+  validityOf,
+  type CertificateAuthority,
+} from '../protocol/agent-certificate.ts';
+import { MalformedDer } from '../protocol/der.ts';
+import type { IssuedCertificate } from '../protocol/messages.ts';
+
+export interface IssuingKeys {
+  readonly serial: number;
+  readonly authority: CertificateAuthority;
+  /** Certificates in PEM of all that are in force, the current one first. */
+  readonly authorities: readonly string[];
+}
+
+/** A public key that its owner has proven to have. */
+export interface ProvenKey {
+  readonly spki: Buffer;
+}
+
+export class CertificateIssuer {
+  readonly #keys: () => IssuingKeys;
+  readonly #clock: Clock;
+
+  /** The keys are asked for every time: they are rotated while servers run. */
+  constructor(keys: () => IssuingKeys, clock: Clock) {
+    this.#keys = keys;
+    this.#clock = clock;
+  }
+
+  verifyRequest(request: string): ProvenKey | Refusal {
+    try {
+      return { spki: verifyCertificateRequest(request) };
+    } catch (error) {
+      if (!(error instanceof MalformedDer)) throw error;
+      return {
+        kind: 'invalid',
+        code: 'malformed-certificate-request',
+        message: `The certificate request cannot be signed: ${error.message}. Send PKCS #10 in PEM form, for a P-256 or Ed25519 key and signed with it.`,
+        field: '/certificateRequest',
+      };
+    }
+  }
+
+  issue({ spki }: ProvenKey, host: string): IssuedCertificate {
+    const { serial, authority, authorities } = this.#keys();
+    const nowMs = this.#clock.nowMs();
+    const { toMs } = validityOf(new X509Certificate(authority.certificate));
+    const certificate = certifyHost(spki, authority, {
+      host,
+      nowMs,
+      toMs: Math.min(nowMs + AGENT_CERTIFICATE_MS, toMs),
+    });
+    return { certificate, authorities: [...authorities], serial };
+  }
+}

@@ -1,0 +1,87 @@
+// What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
+// fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
+import { idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
+import type { ViewPart } from '../../hosts/index.ts';
+import {
+  ITEM,
+  OPEN_ITEMS_BY_HOST,
+  OPERATION,
+  taskId,
+  type Item,
+  type OperationKind,
+  type StoredItem,
+  type Task,
+} from '../../operations/index.ts';
+import { digestOf } from '../protocol/digest.ts';
+import type { Stamp, View, ViewRequest } from '../protocol/messages.ts';
+
+export interface ViewSource {
+  readonly parts: readonly ViewPart[];
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+}
+
+/** Which journal the fleet is a projection of, and under which lease it is shown. */
+export type Authority = Omit<Stamp, 'revision'>;
+
+export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
+  const parts = buildParts(fleet, source.parts, host);
+  const tasks = tasksOf(fleet, source.kinds, host);
+  return {
+    host,
+    stamp: { journalId: authority.journalId, leaseEpoch: authority.leaseEpoch, revision: fleet.revision },
+    digest: digestOf({ host, parts, tasks }),
+    parts,
+    tasks,
+  };
+}
+
+/** What the rooms say to a host, by the names of their parts. */
+function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+  const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
+  return Object.fromEntries(built.filter(([, part]) => part !== undefined));
+}
+
+/** The same with turns for others between: each part is what it was at some moment meanwhile. */
+export function* partsInSteps(
+  fleet: FleetReader,
+  parts: readonly ViewPart[],
+  host: string,
+): Steps<Record<string, unknown>> {
+  const built: Record<string, unknown> = {};
+  for (const part of parts) {
+    const made = part.buildInSteps === undefined ? part.build(fleet, host) : yield* part.buildInSteps(fleet, host);
+    if (made !== undefined) built[part.name] = made;
+    yield;
+  }
+  return built;
+}
+
+function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {
+  return [...fleet.find(OPEN_ITEMS_BY_HOST, host)].flatMap((item) => {
+    const task = taskOf(fleet, kinds, item);
+    return task === undefined ? [] : [{ id: taskId(item), kind: task.kind, args: task.args }];
+  });
+}
+
+/** The task that an open item has for its host now. Of an operation that is being cancelled nothing more is begun. */
+export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: StoredItem): Omit<Task, 'id'> | undefined {
+  const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
+  if (operation?.state !== 'running' || operation.stopped === true) return undefined;
+  return kinds.get(operation.kind)?.task?.(fleet, item);
+}
+
+/** The hosts whose view may be another after this change. One that is missed here is shown at a later poll. */
+export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
+  const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
+  if (change.kind !== ITEM.name) return hosts;
+  for (const side of [change.before, change.after]) {
+    const host = (side?.doc as Item | undefined)?.host;
+    if (host !== undefined) hosts.add(host);
+  }
+  return hosts;
+}
+
+/** Whether an agent that has this should be sent the view: it differs, or another holder vouches for it now. */
+export function isOutdated(ask: ViewRequest, view: View): boolean {
+  return ask.digest !== view.digest || ask.leaseEpoch !== view.stamp.leaseEpoch;
+}

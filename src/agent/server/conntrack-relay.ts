@@ -1,0 +1,160 @@
+// Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
+// memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
+import { SERVICE, type Handover } from '../../election/index.ts';
+import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import type { Clock, Journal } from '../../journal/index.ts';
+import type { Log } from '../../operations/index.ts';
+import {
+  COLLECT_WAIT_MAX_MS,
+  NOT_COPIED_NOW,
+  type CollectRequest,
+  type CollectResponse,
+  type ConntrackCopy,
+  type DepositRequest,
+  type DepositResponse,
+} from '../protocol/messages.ts';
+import type { Reply } from '../node/ports.ts';
+import { LongPollWaiters } from './long-poll-waiters.ts';
+
+export interface ConntrackRelayOptions {
+  readonly journal: Pick<Journal, 'fleet'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Copying takes seconds: what lies here longer is not fetched any more. */
+const RETENTION_MS = 60_000;
+/** About 60 MB of text. Beyond it hand-overs go on, and connections that find no room may be cut. */
+const CONNECTIONS_MAX = 500_000;
+
+interface StoredDeposit extends ConntrackCopy {
+  readonly from: string;
+  readonly to: string;
+  readonly connections: readonly string[];
+  readonly inAll: number;
+  readonly atMs: number;
+}
+
+const NOT_YET: Reply<CollectResponse> = { kind: 'answer', answer: { kind: 'not-yet' } };
+
+export class ConntrackRelay {
+  readonly #options: ConntrackRelayOptions;
+  /** By service: it is handed over once at a time. */
+  readonly #deposits = new Map<string, StoredDeposit>();
+  readonly #waiters = new LongPollWaiters();
+
+  constructor(options: ConntrackRelayOptions) {
+    this.#options = options;
+  }
+
+  /** How many connections lie here. */
+  get size(): number {
+    return [...this.#deposits.values()].reduce((sum, { connections }) => sum + connections.length, 0);
+  }
+
+  deposit(host: string, { service, operation, phase, connections, inAll }: DepositRequest): Reply<DepositResponse> {
+    const { clock, log } = this.#options;
+    const passed = this.#findActiveHandover({ service, operation, phase });
+    if (passed?.from !== host) return toRefusedReply(refuseNotCopied(service));
+    this.#deposits.delete(service);
+    const kept = connections.slice(0, Math.max(0, CONNECTIONS_MAX - this.size));
+    if (kept.length < inAll) {
+      mark('deposit-cut');
+      log.warn({ service, host, inAll, kept: kept.length }, 'not all connections of a service are copied');
+    }
+    const { to } = passed;
+    this.#deposits.set(service, {
+      service,
+      operation,
+      phase,
+      from: host,
+      to,
+      connections: kept,
+      inAll,
+      atMs: clock.nowMs(),
+    });
+    this.#waiters.wake(service);
+    return { kind: 'answer', answer: { kept: kept.length } };
+  }
+
+  /** What the old end brought, as soon as it is there. `stop` says when nobody may be answered here any more. */
+  async collect(
+    host: string,
+    ask: CollectRequest,
+    stop: () => Reply<never> | undefined,
+  ): Promise<Reply<CollectResponse>> {
+    const { clock } = this.#options;
+    const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? COLLECT_WAIT_MAX_MS, COLLECT_WAIT_MAX_MS);
+    for (;;) {
+      const stopped = stop();
+      if (stopped !== undefined) return stopped;
+      const passed = this.#findActiveHandover(ask);
+      if (passed?.to !== host) return toRefusedReply(refuseNotCopied(ask.service));
+      const held = this.#deposits.get(ask.service);
+      if (held !== undefined && isForHandover(held, passed)) {
+        const { connections, inAll } = held;
+        return { kind: 'answer', answer: { kind: 'connections', connections, inAll } };
+      }
+      if (clock.nowMs() >= untilMs || (await this.#waiters.wait(ask.service, untilMs)) === 'over') return NOT_YET;
+    }
+  }
+
+  /** The hand-over that somebody speaks of, if it is at that point now. */
+  #findActiveHandover({ service, operation, phase }: ConntrackCopy): Handover | undefined {
+    const { fleet } = this.#options.journal;
+    const now = handoverOf(fleet, service);
+    return now?.operation === operation && now.phase === phase ? now : undefined;
+  }
+
+  /** What was done to services: of those that are past it nothing is kept, and nobody waits for it. */
+  onCommit(applied: readonly AppliedChange[]): void {
+    const { fleet } = this.#options.journal;
+    for (const { kind, before, after } of applied) {
+      const id = (after ?? before)?.id;
+      if (kind !== SERVICE.name || id === undefined) continue;
+      const held = this.#deposits.get(id);
+      const now = handoverOf(fleet, id);
+      if (held !== undefined && (now === undefined || !isForHandover(held, now))) this.#deposits.delete(id);
+      this.#waiters.wake(id);
+    }
+  }
+
+  expire(nowMs: number): void {
+    this.#waiters.expire(nowMs);
+    for (const { service, atMs } of this.#deposits.values())
+      if (nowMs - atMs > RETENTION_MS) this.#deposits.delete(service);
+  }
+
+  /** The fleet may be another one: everybody looks again, and what is not wanted any more goes. */
+  recheck(): void {
+    const { fleet } = this.#options.journal;
+    for (const held of this.#deposits.values()) {
+      const now = handoverOf(fleet, held.service);
+      if (now === undefined || !isForHandover(held, now)) this.#deposits.delete(held.service);
+    }
+    this.#waiters.wakeAll();
+  }
+
+  /** Another lease, or the end: what was brought here is brought to the next holder. */
+  clear(): void {
+    this.#deposits.clear();
+    this.#waiters.wakeAll();
+  }
+}
+
+function handoverOf(fleet: FleetReader, service: string): Handover | undefined {
+  return fleet.get(SERVICE, idOf(SERVICE, service))?.doc.handOver;
+}
+
+function isForHandover({ operation, phase, from, to }: StoredDeposit, now: Handover): boolean {
+  return operation === now.operation && phase === now.phase && from === now.from && to === now.to;
+}
+
+function refuseNotCopied(service: string): Refusal {
+  const message = `Connections of ${service} are not copied by this host now.`;
+  return { kind: 'conflict', code: NOT_COPIED_NOW, message };
+}
+
+function toRefusedReply({ code, message }: Refusal): Reply<never> {
+  return { kind: 'refused', code, message };
+}

@@ -1,0 +1,122 @@
+// Deciding what an agent may do and what its words mean: joining, its version, its answers to tasks. Pure: secrets come
+// as hashes, times as values.
+import { idOf, mark, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { consumeJoinToken, TOKEN, type TokenId } from '../../access/index.ts';
+import { endRemovedReports, findHost, HOST, recordOwnCleanUp } from '../../hosts/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import {
+  isOpen,
+  ITEM,
+  itemOfTask,
+  OPERATION,
+  recordStep,
+  stopOperation,
+  taskId,
+  type RecordStep,
+  type StoredItem,
+  type TaskAnswer,
+} from '../../operations/index.ts';
+import { notInFleet, supersededCredential } from './admission.ts';
+import { taskOf, type ViewSource } from './compose-view.ts';
+import type { JoinResponse } from '../protocol/messages.ts';
+
+/** The author of what an agent causes, as the history shows it. */
+export function agentName(host: string): string {
+  return `agent/${host}`;
+}
+
+/** The id of the credential that comes of a join token: given by us, so that no agent can name another's token. */
+export function credentialId(joinToken: TokenId): TokenId {
+  return idOf(TOKEN, `${joinToken}.agent`);
+}
+
+export interface JoinCommand {
+  readonly joinToken: TokenId;
+  /** The host that the join token is for. */
+  readonly host: string;
+  /** The host that the agent believes to be. */
+  readonly claimed: string | undefined;
+  readonly hash: string;
+  readonly nowMs: number;
+}
+
+/** The join token is used, the credential made and the host bound to it, all in one commit or none of it. */
+export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<JoinResponse> {
+  const { joinToken, host: id, claimed, hash, nowMs } = command;
+  const host = findHost(fleet, id);
+  if (host === undefined || host.doc.state === 'removed') return refuse(notInFleet(id, host));
+  if (claimed !== undefined && claimed !== id) return refuse(refuseOtherHost(id, claimed));
+  const agentToken = { id: credentialId(joinToken), hash };
+  const used = consumeJoinToken(fleet, { joinToken, host: id, agentToken, nowMs });
+  if (used.kind === 'refuse') return used;
+  const joined = { host: id, token: used.answer };
+  if (used.changes.length > 0) {
+    const bound = { ...host.doc, credential: used.answer, changedBy: agentName(id), changedAtMs: nowMs };
+    const cleanUp = recordOwnCleanUp(host, { key: used.answer, nowMs });
+    return accept([...used.changes, put(HOST, host.id, bound), ...endRemovedReports(fleet, id), ...cleanUp], joined);
+  }
+  if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
+  mark('desk-join-repeated');
+  return accept([], joined);
+}
+
+function refuseOtherHost(id: string, claimed: string): Refusal {
+  const message = `This join token is for host "${id}", and the agent says it is "${claimed}".`;
+  return { kind: 'forbidden', code: 'join-token-other-host', message, facts: { host: id } };
+}
+
+export interface VersionReport {
+  readonly host: string;
+  readonly serviceVersion: number;
+  readonly nowMs: number;
+}
+
+export function recordVersion(fleet: FleetReader, { host: id, serviceVersion, nowMs }: VersionReport): Decision<null> {
+  const host = findHost(fleet, id);
+  if (host === undefined || host.doc.state === 'removed' || host.doc.serviceVersion === serviceVersion)
+    return accept([], null);
+  const doc = { ...host.doc, serviceVersion, changedBy: agentName(id), changedAtMs: nowMs };
+  return accept([put(HOST, host.id, doc)], null);
+}
+
+export interface TaskAnswerReport {
+  readonly host: string;
+  readonly answer: TaskAnswer;
+  readonly nowMs: number;
+}
+
+/** Records what the answer means for its item. An answer that nobody waits for changes nothing. */
+export function recordAnswer(
+  fleet: FleetReader,
+  kinds: ViewSource['kinds'],
+  { host, answer, nowMs }: TaskAnswerReport,
+): Decision<'recorded' | 'stale'> {
+  const item = fleet.get(ITEM, itemOfTask(answer.task));
+  if (item === undefined || !isAwaited(fleet, kinds, item, { host, task: answer.task })) return acceptStale();
+  const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
+  const kind = kinds.get(operation?.doc.kind ?? '');
+  if (operation === undefined || kind?.handleTaskAnswer === undefined) return acceptStale();
+  let step: RecordStep;
+  try {
+    step = kind.handleTaskAnswer(fleet, item, answer, nowMs);
+  } catch (error) {
+    // A bug in the kind's reading of the answer stops its operation; the agent need not repeat itself until the deadline.
+    return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));
+  }
+  return recordStep(fleet, step, nowMs);
+}
+
+function isAwaited(
+  fleet: FleetReader,
+  kinds: ViewSource['kinds'],
+  item: StoredItem,
+  source: { readonly host: string; readonly task: string },
+): boolean {
+  if (item.doc.host !== source.host || !isOpen(item.doc) || taskId(item) !== source.task) return false;
+  return taskOf(fleet, kinds, item) !== undefined;
+}
+
+function acceptStale(): Decision<'stale'> {
+  mark('desk-stale-answer');
+  return accept([], 'stale');
+}

@@ -1,0 +1,16 @@
+// What a heartbeat is answered: the same two objects each time, so that their text is made once.
+import { CONDITIONS_FEATURE, PROCESS_FEATURE, type HeartbeatResponse } from '../protocol/messages.ts';
+import type { Reply } from '../node/ports.ts';
+
+const SERVER_FEATURES: Pick<HeartbeatResponse, 'readiness' | 'features'> = {
+  readiness: 'per-service',
+  features: [CONDITIONS_FEATURE, PROCESS_FEATURE],
+};
+export const REPORT_KNOWN: Reply<HeartbeatResponse> = {
+  kind: 'answer',
+  answer: { report: 'known', ...SERVER_FEATURES },
+};
+export const REPORT_WANTED: Reply<HeartbeatResponse> = {
+  kind: 'answer',
+  answer: { report: 'wanted', ...SERVER_FEATURES },
+};

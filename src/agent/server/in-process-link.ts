@@ -1,0 +1,97 @@
+// A link without a network: the agent's calls go to desks in the same process. For the demo and for fleets of simulated
+// hosts; the rules are those of the real one, including whose secret opens what.
+import { StoreUnavailable } from '../../journal/index.ts';
+import type { AgentIdentity } from './admission.ts';
+import type { AgentGateway } from './agent-gateway.ts';
+import type {
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
+  Heartbeat,
+  JoinRequest,
+  JoinResponse,
+  Observations,
+  ObservationsResponse,
+  ViewResponse,
+  ViewRequest,
+} from '../protocol/messages.ts';
+import { LinkDown, type AgentLink, type Reply, type Session } from '../node/ports.ts';
+
+export class InProcessLink implements AgentLink {
+  readonly #gatewayAt: (server: string) => AgentGateway | undefined;
+
+  /** `deskAt` finds the desk of a server by its address; undefined while the server is away. */
+  constructor(deskAt: (server: string) => AgentGateway | undefined) {
+    this.#gatewayAt = deskAt;
+  }
+
+  /** Nobody is authenticated by being in the same process: here, too, it is the signature that counts. */
+  isAuthenticated(): boolean {
+    return false;
+  }
+
+  async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+    return this.#mapStoreFailure(() => this.#gateway(to).join(to.secret, join));
+  }
+
+  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.heartbeat(speaker, beat));
+  }
+
+  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.view(speaker, ask)));
+  }
+
+  async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.deposit(speaker, deposit));
+  }
+
+  async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.collect(speaker, ask)));
+  }
+
+  async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
+    if (signal.aborted) throw new LinkDown('the agent stops');
+    const { promise: given, reject } = Promise.withResolvers<never>();
+    const stop = (): void => reject(new LinkDown('the agent stops'));
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await Promise.race([given, ask()]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+    return this.#callAsAgent(to, (desk, speaker) => desk.observe(speaker, observations));
+  }
+
+  async #callAsAgent<A>(
+    to: Session,
+    ask: (desk: AgentGateway, speaker: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
+  ): Promise<Reply<A>> {
+    return this.#mapStoreFailure(async () => {
+      const desk = this.#gateway(to);
+      const found = desk.authenticate(to.secret, 'agent');
+      return found.kind === 'answer' ? ask(desk, found.answer) : found;
+    });
+  }
+
+  #gateway({ server }: Session): AgentGateway {
+    const desk = this.#gatewayAt(server);
+    if (desk === undefined) throw new LinkDown(`server "${server}" is away`);
+    return desk;
+  }
+
+  /** A store that does not answer the server is a server that does not answer the agent. */
+  async #mapStoreFailure<A>(ask: () => Promise<A>): Promise<A> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw new LinkDown(error.message, { cause: error });
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// What an agent answers to a task of its view, as a commit. The agent must be admitted at the very revision that it is
+// recorded at: a host that is joined anew meanwhile is not spoken for by its former agent.
+import type { Clock, Journal } from '../../journal/index.ts';
+import type { Log, TaskAnswer } from '../../operations/index.ts';
+import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
+import { agentName, recordAnswer } from './decide.ts';
+import type { ObservationsResponse } from '../protocol/messages.ts';
+import { logUnrecorded } from './report-recorder.ts';
+import type { ViewSource } from './compose-view.ts';
+
+export interface ObservationOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly source: Pick<ViewSource, 'kinds'>;
+}
+
+type Observation = ObservationsResponse['results'][number];
+
+/** `not-taken` asks the agent to bring it again. */
+export async function recordObservation(
+  { journal, clock, log, source }: ObservationOptions,
+  speaker: AgentIdentity,
+  answer: TaskAnswer,
+): Promise<Observation> {
+  const { host } = speaker;
+  const said = { host, answer, nowMs: clock.nowMs() };
+  try {
+    const outcome = await journal.submit({
+      by: agentName(host),
+      why: `answer to ${answer.task}`,
+      authorize: (fleet, nowMs) => denyUnlessAdmitted(fleet, speaker, nowMs),
+      decide: (fleet) => recordAnswer(fleet, source.kinds, said),
+    });
+    return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'not-taken' };
+  } catch (error) {
+    logUnrecorded(log, error, host);
+    return { task: answer.task, result: 'not-taken' };
+  }
+}

@@ -1,0 +1,250 @@
+// The HTTP surface of the desk. A server without the lease tells agents to go to the holder themselves (421): a
+// heartbeat that was passed on would make the wrong server's clock count.
+import {
+  answer,
+  read,
+  refusalAnswer,
+  write,
+  type Answer,
+  type HandlerResult,
+  type Caller,
+  type Route,
+  type RouteFields,
+} from '../../access/index.ts';
+import type { Refusal } from '../../fleet/index.ts';
+import { NotHolder } from '../../journal/index.ts';
+import type { AgentIdentity } from './admission.ts';
+import { joinAgent } from './decide.ts';
+import type { CertificateIssuer } from './certificate-issuer.ts';
+import type { AgentGateway } from './agent-gateway.ts';
+import {
+  COLLECT_REQUEST,
+  COLLECT_RESPONSE,
+  DEPOSIT_REQUEST,
+  DEPOSIT_BYTES_MAX,
+  DEPOSIT_RESPONSE,
+  HEARTBEAT_RESPONSE,
+  HEARTBEAT,
+  ISSUED_CERTIFICATE,
+  JOIN_REQUEST,
+  JOIN_RESPONSE,
+  NOT_COPIED_NOW,
+  OBSERVATIONS,
+  OBSERVATIONS_RESPONSE,
+  RENEWAL_REQUEST,
+  VIEW_RESPONSE,
+  VIEW_REQUEST,
+  type HeartbeatResponse,
+  type ViewResponse,
+} from '../protocol/messages.ts';
+import type { Reply } from '../node/ports.ts';
+import type { SignedText } from '../protocol/statement.ts';
+
+const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
+
+/** The answers to nearly every heartbeat, rendered once: all that the gateway says, since agents send only what a server says it takes. */
+const RENDERED_RESPONSES = new WeakMap<HeartbeatResponse, Answer>();
+
+/** Without an issuer agents get no certificates: the server has no TLS, or was told to issue none. */
+export function agentRoutes(desk: AgentGateway, issuer?: CertificateIssuer): Route[] {
+  return [
+    joinRoute(desk, issuer),
+    certificateRoute(desk, issuer),
+    heartbeatRoute(desk),
+    viewRoute(desk),
+    observeRoute(desk),
+    depositRoute(desk),
+    collectRoute(desk),
+  ];
+}
+
+function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+  return write({
+    ...AT_HOLDER,
+    // Passed on, not sent on: an agent that has not joined knows no other server that it could believe.
+    onFollower: 'forward',
+    method: 'POST',
+    path: '/api/v1/agent/join',
+    about:
+      'Turn a join token into the credential of its host, with a secret that the agent made, and certify a key that it made',
+    access: 'join',
+    body: JOIN_REQUEST,
+    answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOIN_RESPONSE } },
+    handle: ({ body, caller }) => {
+      const command = desk.joinCommand(toAgentIdentity(caller), body);
+      const { certificateRequest } = body;
+      const requested = certificateRequest === undefined ? undefined : issuer?.verifyRequest(certificateRequest);
+      if (requested !== undefined && 'code' in requested) return refusalAnswer(requested);
+      return {
+        why: 'agent joins',
+        decide: (fleet) => joinAgent(fleet, command),
+        answer: (joined) => {
+          const certificate = requested && issuer?.issue(requested, joined.host);
+          return answer({ ...desk.statements.joinResponse(joined), ...(certificate !== undefined && { certificate }) });
+        },
+      };
+    },
+  });
+}
+
+function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/certificate',
+    about:
+      "Certify a key of the host's agent, the first time or again before its certificate expires; never journalled",
+    access: 'agent',
+    renewsCertificate: true,
+    body: RENEWAL_REQUEST,
+    answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED_CERTIFICATE } },
+    handle: ({ body, caller }) => {
+      const asker = toAgentIdentity(caller);
+      const denied = desk.denialOf(asker);
+      if (denied !== undefined) return toAnswer(denied, failOnAnswer);
+      if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
+      const requested = issuer.verifyRequest(body.certificateRequest);
+      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, asker.host));
+    },
+  });
+}
+
+const NOT_ISSUED: Refusal = {
+  // Nothing is wrong with the caller, who may ask this of a server that is set up for it.
+  kind: 'conflict',
+  code: 'agent-certificates-off',
+  message: 'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off.',
+};
+
+function failOnAnswer(): never {
+  throw new Error('a denial is no answer');
+}
+
+function heartbeatRoute(desk: AgentGateway): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/heartbeat',
+    about: 'Say that the host is alive; never journalled',
+    access: 'agent',
+    body: HEARTBEAT,
+    bodyRepeats: true,
+    answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARTBEAT_RESPONSE } },
+    handle: ({ body, caller }) => toAnswer(desk.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
+  });
+}
+
+function renderHeartbeatResponse(heard: HeartbeatResponse): Answer {
+  let known = RENDERED_RESPONSES.get(heard);
+  if (known === undefined) RENDERED_RESPONSES.set(heard, (known = toTextAnswer(JSON.stringify(heard))));
+  return known;
+}
+
+function viewRoute(desk: AgentGateway): Route {
+  let closing: AbortSignal | undefined;
+  return read({
+    ...AT_HOLDER,
+    method: 'GET',
+    path: '/api/v1/agent/view',
+    about: "Get the host's view as soon as it differs from the one with this digest, or hear that it does not",
+    access: 'agent',
+    query: VIEW_REQUEST,
+    answers: {
+      200: {
+        about: 'the view, or `unchanged` after the wait',
+        schema: VIEW_RESPONSE,
+      },
+    },
+    handle: async ({ query, caller }, world) => {
+      if (closing !== world.closing) {
+        // A server that shuts down waits for its answers: those who wait here for nothing must go first.
+        ({ closing } = world);
+        world.closing.addEventListener('abort', () => desk.close(), { once: true });
+      }
+      return toAnswer(await desk.view(toAgentIdentity(caller), query), renderViewResponse);
+    },
+  });
+}
+
+function renderViewResponse(found: ViewResponse): Answer {
+  return found.kind === 'unchanged' ? renderUnchanged(found.controlPlane) : toTextAnswer(JSON.stringify(found));
+}
+
+/** The same text for nearly every poll, rendered once for as long as keys and servers stay the same. */
+let lastUnchanged: { readonly controlPlane: SignedText | undefined; readonly answer: Answer } | undefined;
+
+function renderUnchanged(controlPlane: SignedText | undefined): Answer {
+  if (lastUnchanged === undefined || lastUnchanged.controlPlane !== controlPlane)
+    lastUnchanged = { controlPlane, answer: toTextAnswer(JSON.stringify({ kind: 'unchanged', controlPlane })) };
+  return lastUnchanged.answer;
+}
+
+function observeRoute(desk: AgentGateway): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/observations',
+    about: "Bring answers to the tasks of the host's view; each may be repeated",
+    access: 'agent',
+    body: OBSERVATIONS,
+    answers: { 200: { about: 'what became of each answer', schema: OBSERVATIONS_RESPONSE } },
+    handle: async ({ body, caller }) =>
+      toAnswer(await desk.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
+  });
+}
+
+function depositRoute(desk: AgentGateway): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/connections/deposit',
+    about: 'Leave the connections of a service for the host that takes it over; never journalled',
+    access: 'agent',
+    body: DEPOSIT_REQUEST,
+    bodyBytesMax: DEPOSIT_BYTES_MAX,
+    answers: { 200: { about: 'how many are kept', schema: DEPOSIT_RESPONSE } },
+    handle: ({ body, caller }) =>
+      toAnswer(desk.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
+  });
+}
+
+function collectRoute(desk: AgentGateway): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/connections/collect',
+    about:
+      'Get the connections of a service that is taken over as soon as the host before has left them, or hear that it has not',
+    access: 'agent',
+    body: COLLECT_REQUEST,
+    answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECT_RESPONSE } },
+    handle: async ({ body, caller }) =>
+      toAnswer(await desk.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
+  });
+}
+
+function toAgentIdentity({ host, token }: Caller): AgentIdentity {
+  if (host === undefined) throw new Error('a token for agents is bound to no host');
+  return { host, token };
+}
+
+function toAnswer<A>(reply: Reply<A>, render: (found: A) => Answer): HandlerResult {
+  switch (reply.kind) {
+    case 'answer':
+      return render(reply.answer);
+    case 'refused':
+      return refusalAnswer({
+        kind: reply.code === NOT_COPIED_NOW ? 'conflict' : 'forbidden',
+        code: reply.code,
+        message: reply.message,
+        ...(reply.statement !== undefined && { facts: { statement: reply.statement } }),
+      });
+    case 'elsewhere':
+      // The lease went while the call was here. The API says the same as to one that comes now.
+      throw new NotHolder();
+  }
+}
+
+function toTextAnswer(text: string): Answer {
+  return { kind: 'answer', status: 200, text };
+}

@@ -1,0 +1,93 @@
+// Simulated hosts of several versions, and machines that outlive the agents on them.
+import { expect, test } from 'vitest';
+import { build } from '../node/instances/instance-tasks-fixture.ts';
+import { MemoryDisk } from '../node/state/memory-disk.ts';
+import { TestControlPlane, SILENT } from '../server/control-plane-fixture.ts';
+import { ed25519Signer } from '../protocol/signer-fixture.ts';
+import { SimulatedAgents, type SimulatedAgentsOptions } from './simulated-agents.ts';
+import { NodeDriver } from '../node/node-driver.ts';
+import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
+
+interface World {
+  readonly clock: VirtualClock;
+  readonly plane: TestControlPlane;
+  readonly agents: SimulatedAgents;
+}
+
+async function withAgents(
+  options: Partial<SimulatedAgentsOptions>,
+  scene: (world: World) => Promise<void>,
+): Promise<void> {
+  const clock = new VirtualClock();
+  const plane = new TestControlPlane(clock);
+  plane.signer = ed25519Signer();
+  await plane.start('s1');
+  await clock.until('somebody decides', () => plane.hasLeader);
+  await plane.register('c1', 'c2');
+  const { link, ids } = plane;
+  const tokens = new Map([
+    ['c1', await plane.joinToken('c1')],
+    ['c2', await plane.joinToken('c2')],
+  ]);
+  const joinToken = (host: string): Promise<string | undefined> => Promise.resolve(tokens.get(host));
+  const ports = { link, ids, clock, log: SILENT, random: () => 0.5 };
+  const agents = new SimulatedAgents({ ...ports, servers: ['s1'], joinToken, ...options });
+  await scene({ clock, plane, agents });
+  await agents.stopAll();
+  await plane.close();
+}
+
+test('hosts-of-several-versions-and-a-restart-with-another', async () => {
+  await withAgents({}, async ({ clock, plane, agents }) => {
+    const versions = (): unknown[] => ['c1', 'c2'].map((host) => plane.host(host)?.serviceVersion);
+    agents.start('c1', { serviceVersion: 1 });
+    agents.start('c2');
+    await clock.until('both said', () => versions().every((version) => version !== 0));
+    expect(versions()).toEqual([1, 6]);
+    await agents.restart('c1');
+    await clock.pass(30_000);
+    expect(versions()).toEqual([1, 6]);
+    await agents.restart('c1', { serviceVersion: 2 });
+    await agents.restart('c2', { serviceVersion: 1 });
+    await clock.pass(30_000);
+    expect(versions()).toEqual([2, 1]);
+    await agents.stop('c1');
+    agents.start('c1', { serviceVersion: 3 });
+    await clock.until('upgraded', () => versions()[0] === 3);
+  });
+});
+
+test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
+  const disks = new Map([['c1', new MemoryDisk()]]);
+  const diskOf = (host: string): MemoryDisk => disks.get(host) ?? new MemoryDisk();
+  const driverOptionsOf = (): object => ({ durations: { build: 10 } });
+  await withAgents({ diskOf, driverOptionsOf }, async ({ clock, plane, agents }) => {
+    agents.start('c1');
+    await clock.until('it is active', () => plane.host('c1')?.state === 'active');
+    const hypervisor = agents.runtimeOf('c1');
+    hypervisor?.put({ id: 'i1', state: 'running', vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], by: 't1' });
+    await hypervisor?.save();
+    await agents.restart('c1');
+    expect(agents.runtimeOf('c1')).toBe(hypervisor);
+    await clock.pass(90_000);
+    expect(plane.leader.gateway.reportOf('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect(await disks.get('c1')?.read('machine')).toContain('"i1"');
+  });
+});
+
+test('a-driver-of-ones-own-has-no-simulated-hypervisor', async () => {
+  await withAgents({ driverOf: () => ({}) as never }, async ({ agents }) => {
+    expect(agents.runtimeOf('c1')).toBeUndefined();
+  });
+});
+
+test('tasks-that-are-taken-over-come-before-the-machine-s-own', async () => {
+  const clock = new VirtualClock();
+  const driver = new NodeDriver({ clock, taskHandlers: { build: () => ({ outcome: 'done', facts: { mine: true } }) } });
+  const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
+  const fence = { stamp, host: 'c1', serviceVersion: 3, signal: new AbortController().signal };
+  expect(await driver.perform({ id: 't', kind: 'build', args: build('i1') }, fence)).toMatchObject({
+    facts: { mine: true },
+  });
+  expect(driver.runtime.instances).toEqual([]);
+});
