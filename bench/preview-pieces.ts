@@ -5,7 +5,7 @@ import type { Route } from '../src/access/index.ts';
 import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet } from '../src/fleet/index.ts';
 import { evacuatorsOf, runAllSteps, SCALE_IN } from '../src/hosts/index.ts';
-import { previewScaleIn } from '../src/hosts/preview.ts';
+import { previewScaleIn } from '../src/hosts/preview/preview.ts';
 import { scaleInRoutes } from '../src/hosts/runtime.ts';
 import { tenantRoutes } from '../src/instances/runtime.ts';
 import { realClock } from '../src/main/clock.ts';

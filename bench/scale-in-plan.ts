@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
 import { evacuatorsOf, runAllSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
-import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
+import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview/preview.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';

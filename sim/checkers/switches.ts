@@ -4,7 +4,7 @@ import { composeView } from '../../src/agent/index.ts';
 import { compile, readDataplaneView, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
-import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import type { Machine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';

@@ -13,8 +13,8 @@ import {
   startScaleIn,
   type Host,
 } from '../../src/hosts/index.ts';
-import { previewScaleIn } from '../../src/hosts/preview.ts';
-import { reAdmitHost } from '../../src/hosts/re-admit.ts';
+import { previewScaleIn } from '../../src/hosts/preview/preview.ts';
+import { reAdmitHost } from '../../src/hosts/join/re-admit.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { cancelOperation, OPERATION, retryOperation, type OperationKind } from '../../src/operations/index.ts';

@@ -15,7 +15,7 @@ import {
   startScaleIn,
   type Host,
 } from '../../src/hosts/index.ts';
-import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import {
   isOpen,

@@ -3,8 +3,8 @@
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { ELECTION, SERVICE } from '../../src/election/index.ts';
 import { evacuatorsOf, clearForceDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
-import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
-import { reAdmitHost } from '../../src/hosts/re-admit.ts';
+import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
+import { reAdmitHost } from '../../src/hosts/join/re-admit.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { deleteFloatingAddress, disassociateFloatingAddress } from '../../src/network/decide-floating-address.ts';
 import { deleteRouter } from '../../src/network/decide-router.ts';

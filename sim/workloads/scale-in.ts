@@ -3,7 +3,7 @@
 import { ELECTION } from '../../src/election/index.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
-import { scaleOut } from '../../src/hosts/scale-out.ts';
+import { scaleOut } from '../../src/hosts/join/scale-out.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import type { Command, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';

@@ -5,7 +5,7 @@ import { remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { findHost, type StoredHost } from './find-host.ts';
 import { reportersOf } from './removed-reports.ts';
-import { TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
+import { TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
 
 const SHARED = 'tunnel-address-shared';
 

@@ -13,7 +13,7 @@ import {
   joinHosts,
   type HostSpec,
 } from './decide.ts';
-import { HOST_REPRESENTATION } from './host-view.ts';
+import { HOST_REPRESENTATION } from './host-representation.ts';
 import { HOST, hostsModel, isTombstoned, type Host } from './model.ts';
 
 function fleetWith(...changes: Change[]): Fleet {

@@ -8,7 +8,7 @@ import { SITE, unknownSite } from '../sites/index.ts';
 import { findHost, unknownHost } from './find-host.ts';
 import { HOST, type Host, type HOST_FACTS } from './model.ts';
 import { recordLeftZones } from './transport-zone.ts';
-import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address.ts';
+import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address-check.ts';
 
 export { findHost, unknownHost, type StoredHost } from './find-host.ts';
 

@@ -3,9 +3,9 @@ import { extensionPoint, type Composition } from '../composition/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import type { UnreadyService } from './routes.ts';
-import type { TunnelPeersLookup } from './scale-in-end.ts';
-import type { Rebalance } from './scale-out.ts';
-import type { RemovalImpactComputation } from './touched.ts';
+import type { TunnelPeersLookup } from './scale-in/end.ts';
+import type { Rebalance } from './join/scale-out.ts';
+import type { RemovalImpactComputation } from './preview/removal-impact.ts';
 import type { ViewPart } from './view.ts';
 
 /** How each kind of tenant gets off a host. */

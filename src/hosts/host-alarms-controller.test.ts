@@ -8,9 +8,9 @@ import { SITE, sitesModel } from '../sites/index.ts';
 import { findHost } from './decide.ts';
 import { HostAlarmsController } from './host-alarms-controller.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
-import { hostChange } from './preview-fixture.ts';
+import { hostChange } from './preview/preview-fixture.ts';
 import { removedReportAlarm } from './removed-reports.ts';
-import { remainsOf } from './scale-in-removed.ts';
+import { remainsOf } from './scale-in/removed-record.ts';
 import { TestWorld, type StartedServer } from './world-fixture.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { matchHost, resolveHost } from './identity.ts';
-import { fleetOf } from './preview-fixture.ts';
+import { fleetOf } from './preview/preview-fixture.ts';
 
 const BRIDGE = '6c2f7d5e-6b2a-4a35-9a7e-0f0f5f3c8b11';
 /** Two that a double cannot tell apart: they differ in the last of 64 bits. */

@@ -14,10 +14,10 @@ export {
 export type { Condition, ConditionMemory } from './conditions.ts';
 export { recordStrays, straysKey, summarizeStrays } from './strays.ts';
 export { recordConditions } from './record-conditions.ts';
-export { hostJoin, JOIN_DEADLINE_MS } from './join.ts';
-export { acceptAnyHostId, hostFieldsOf } from './by-any-id.ts';
+export { hostJoin, JOIN_DEADLINE_MS } from './join/join.ts';
+export { acceptAnyHostId, hostFieldsOf } from './host-id-resolution.ts';
 export { resolveHost } from './identity.ts';
-export { LIVENESS } from './liveness.ts';
+export { LIVENESS } from './liveness/liveness.ts';
 export {
   HOST,
   HOSTS_BY_IDENTITY,
@@ -42,24 +42,24 @@ export {
   STANDBY_VERSION,
 } from './service-version.ts';
 export { runAllSteps } from './evacuator.ts';
-export { planInSlices, type Slices, type Steps } from './plan-slices.ts';
-export { planBatchInSteps } from './preview-plan.ts';
+export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
+export { planBatchInSteps } from './preview/batch-plan.ts';
 export type * from './evacuator.ts';
-export type { RemovalImpact, RemovalImpactComputation } from './touched.ts';
-export { markUntrustedAfterRebuild } from './built-elsewhere.ts';
-export { endInSlices, preparableWrite, startInSlices } from './scale-in-prepare.ts';
-export type { PreparableDecision, SlicingContext } from './scale-in-prepare.ts';
-export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
-export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
-export { SCALE_IN } from './scale-in-settings.ts';
-export { recordOwnCleanUp } from './pending-clean-up.ts';
-export { scaleInEndKind } from './scale-in-end.ts';
-export { scaleInModel } from './scale-in-model.ts';
-export { hostOfDrain } from './scale-in-moves.ts';
-export { scaleInKind } from './scale-in-operation.ts';
-export { scaleInRecoverKind } from './scale-in-recover.ts';
-export { viewsSentences } from './views-action.ts';
-export type { Rebalance } from './scale-out.ts';
+export type { RemovalImpact, RemovalImpactComputation } from './preview/removal-impact.ts';
+export { markUntrustedAfterRebuild } from './scale-in/rebuilt-mark.ts';
+export { endInSlices, preparableWrite, startInSlices } from './scale-in/prepare.ts';
+export type { PreparableDecision, SlicingContext } from './scale-in/prepare.ts';
+export { endScaleIn, recoverHosts, startScaleIn } from './scale-in/decide.ts';
+export type { HostResult, ScaleInAnswer } from './scale-in/answer.ts';
+export { SCALE_IN } from './scale-in/settings.ts';
+export { recordOwnCleanUp } from './scale-in/pending-clean-up.ts';
+export { scaleInEndKind } from './scale-in/end.ts';
+export { scaleInModel } from './scale-in/invariants.ts';
+export { hostOfDrain } from './scale-in/moves.ts';
+export { scaleInKind } from './scale-in/operation.ts';
+export { scaleInRecoverKind } from './scale-in/recover.ts';
+export { viewsSentences } from './convergence.ts';
+export type { Rebalance } from './join/scale-out.ts';
 export {
   EVACUATORS,
   evacuatorsOf,

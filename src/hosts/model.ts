@@ -3,11 +3,11 @@ import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 import { DEGRADED } from './conditions.ts';
-import { MOVE_TIMES } from './move-times.ts';
+import { MOVE_TIMES } from './preview/move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
 import { STRAYS_SCHEMA } from './strays-schema.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
-import { addressKey, TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
+import { addressKey, TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({

@@ -10,7 +10,7 @@ import {
 import { TOKEN_HOST_KIND } from '../access/module.ts';
 import { SITE_USES } from '../sites/index.ts';
 import { addressSentences } from './address-alarms.ts';
-import { acceptAnyHostId } from './by-any-id.ts';
+import { acceptAnyHostId } from './host-id-resolution.ts';
 import { CONDITIONS } from './conditions.ts';
 import {
   evacuatorsOf,
@@ -21,30 +21,30 @@ import {
   VIEW_PARTS,
 } from './extension-points.ts';
 import { HostAlarmsController } from './host-alarms-controller.ts';
-import { HOST_REPRESENTATION } from './host-view.ts';
-import { hostJoin, joinSentences } from './join.ts';
-import { LivenessController } from './liveness-controller.ts';
-import { livenessSentences } from './liveness-plan.ts';
-import { LIVENESS } from './liveness.ts';
+import { HOST_REPRESENTATION } from './host-representation.ts';
+import { hostJoin, joinSentences } from './join/join.ts';
+import { LivenessController } from './liveness/controller.ts';
+import { livenessSentences } from './liveness/plan.ts';
+import { LIVENESS } from './liveness/liveness.ts';
 import { HOST, hostsModel, hostsOfSite, type Host } from './model.ts';
-import { peerCleanUpKind, PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { peerCleanUpKind, PENDING_CLEAN_UP } from './scale-in/pending-clean-up.ts';
 import { conditionSentences } from './record-conditions.ts';
 import { sharedCredentialSentences } from './shared-credential-alarms.ts';
 import { removedReportSentences } from './removed-reports.ts';
 import { hostRoutes } from './routes.ts';
-import { ScaleInController } from './scale-in-controller.ts';
-import { scaleInEndKind } from './scale-in-end.ts';
-import { scaleInModel } from './scale-in-model.ts';
-import { scaleInKind } from './scale-in-operation.ts';
-import { scaleInRecoverKind } from './scale-in-recover.ts';
-import { scaleInRoutes } from './scale-in-routes.ts';
-import { scaleInSentences } from './scale-in-sentences.ts';
-import { SCALE_IN } from './scale-in-settings.ts';
-import { scaleOutKind, scaleOutSentences } from './scale-out.ts';
+import { ScaleInController } from './scale-in/controller.ts';
+import { scaleInEndKind } from './scale-in/end.ts';
+import { scaleInModel } from './scale-in/invariants.ts';
+import { scaleInKind } from './scale-in/operation.ts';
+import { scaleInRecoverKind } from './scale-in/recover.ts';
+import { scaleInRoutes } from './scale-in/routes.ts';
+import { scaleInSentences } from './scale-in/sentences.ts';
+import { SCALE_IN } from './scale-in/settings.ts';
+import { scaleOutKind, scaleOutSentences } from './join/scale-out.ts';
 import { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS, SHARED_CREDENTIALS } from './service-keys.ts';
 import { straysSentences } from './strays.ts';
 import { selfPart } from './view.ts';
-import { viewsSentences } from './views-action.ts';
+import { viewsSentences } from './convergence.ts';
 
 const HOSTS_METRIC: DocumentMetric<Host> = {
   name: 'muster_hosts',

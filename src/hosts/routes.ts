@@ -22,10 +22,10 @@ import {
 import type { FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { clearForceDown, disableHost, editHost, enableHost, forceDownHost, type AuditedCommand } from './decide.ts';
-import { HOST_REPRESENTATION } from './host-view.ts';
-import { requesterOf, joinRoutes } from './join-routes.ts';
-import { reAdmitHost } from './re-admit.ts';
-import { scaleOutRoute } from './scale-out-routes.ts';
+import { HOST_REPRESENTATION } from './host-representation.ts';
+import { requesterOf, joinRoutes } from './join/routes.ts';
+import { reAdmitHost } from './join/re-admit.ts';
+import { scaleOutRoute } from './join/scale-out-routes.ts';
 import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
 
 const LISTING: Listing<'host', Host> = {

@@ -1,2 +1,2 @@
-export { LivenessController } from './liveness-controller.ts';
-export { scaleInRoutes } from './scale-in-routes.ts';
+export { LivenessController } from './liveness/controller.ts';
+export { scaleInRoutes } from './scale-in/routes.ts';

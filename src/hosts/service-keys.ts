@@ -1,6 +1,6 @@
 // Running parts of hosts that others ask for, and those that others provide to it.
 import { serviceKey } from '../composition/index.ts';
-import type { LivenessController } from './liveness-controller.ts';
+import type { LivenessController } from './liveness/controller.ts';
 
 export const LIVENESS_CONTROLLER = serviceKey<LivenessController>('liveness');
 /** When a removed host last reported, as far as this server knows. */

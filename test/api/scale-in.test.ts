@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
-import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { sampleNetwork } from './networked.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';

@@ -8,7 +8,7 @@ import { createServer, hashSecret, type Server, type ServerOptions } from '../..
 import { provide, Runtime } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
-import { hostChange as hostOf } from '../../src/hosts/preview-fixture.ts';
+import { hostChange as hostOf } from '../../src/hosts/preview/preview-fixture.ts';
 import { accept, Journal, type Clock, type Ids, type Store } from '../../src/journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';

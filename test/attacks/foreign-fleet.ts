@@ -3,7 +3,7 @@
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
-import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
+import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, claimId, PORT, TUNNEL_KEY } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';

@@ -1,0 +1,153 @@
+// Scale-out: hosts come into service, new ones and removed ones that are let in again, and when it is asked for, services are
+// spread anew once they are in. A host by itself takes nothing over: what is healthy stays where it is.
+import { idOf, type AppliedChange, type Change, type FleetReader, type Reason, type Refusal } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import {
+  decideLater,
+  isOpen,
+  ITEM,
+  ITEMS_BY_OPERATION,
+  newOperation,
+  OPERATION,
+  record,
+  wait,
+  type Item,
+  type NewItem,
+  type PlannedStep,
+  type OperationId,
+  type OperationKind,
+  type ReasonSentences,
+  type StoredItem,
+  type StoredOperation,
+} from '../../operations/index.ts';
+import { registerHosts, type JoinHosts } from '../decide.ts';
+import type { BeginEvacuation } from '../evacuator.ts';
+import { hostJoin } from './join.ts';
+
+const SCALE_OUT_KIND = 'scale-out';
+
+export interface ScaleOut extends JoinHosts {
+  readonly rebalance: boolean;
+}
+
+/** Spreads services anew over the hosts in service, as many as go at once; or says why it cannot now. */
+export type Rebalance = (
+  fleet: FleetReader,
+  how: BeginEvacuation,
+) => { readonly changes: readonly Change[]; readonly more: boolean } | Refusal;
+
+const REBALANCE_STEP = 'rebalance';
+/** No host has a name that begins with a dot. */
+const REBALANCE_KEY = `.${REBALANCE_STEP}`;
+const REBALANCE_AGAIN_MS = 10_000;
+
+export function scaleOut(fleet: FleetReader, command: ScaleOut): Decision<{ readonly operation: OperationId }> {
+  const registered = registerHosts(fleet, command);
+  if ('code' in registered) return refuse(registered);
+  const { hosts, operation, rebalance, by, why, nowMs, deadlineMs } = command;
+  const after: NewItem = {
+    key: REBALANCE_KEY,
+    target: { kind: OPERATION.name, id: operation },
+    step: REBALANCE_STEP,
+  };
+  const changes = newOperation({
+    id: operation,
+    kind: SCALE_OUT_KIND,
+    title: hosts.length === 1 ? `scale out by host ${hosts[0]?.name}` : `scale out by ${hosts.length} hosts`,
+    by,
+    ...(why !== undefined && { why }),
+    ...(registered.site !== undefined && { site: registered.site }),
+    nowMs,
+    deadlineMs,
+    items: [...registered.items, ...(rebalance ? [after] : [])],
+  });
+  return accept([...registered.changes, ...changes], { operation });
+}
+
+export function scaleOutKind(rebalance: Rebalance): OperationKind {
+  return {
+    ...hostJoin,
+    name: SCALE_OUT_KIND,
+    steps: [...hostJoin.steps, REBALANCE_STEP],
+    cancel: { kind: 'does', what: 'hosts that have not come into service are forgotten; nothing is spread anew' },
+
+    plan: (fleet, operation, items, nowMs) => {
+      const after = items.find(isRebalance);
+      const joins = hostJoin.plan(
+        fleet,
+        operation,
+        items.filter((item) => !isRebalance(item)),
+        nowMs,
+      );
+      return after === undefined
+        ? joins
+        : [...joins, ...planRebalanceStep(fleet, { operation, item: after, nowMs }, rebalance)];
+    },
+
+    undo: (fleet, item, nowMs) =>
+      isRebalance(item) ? { changes: [], expects: [] } : (hostJoin.undo?.(fleet, item, nowMs) ?? NOTHING),
+
+    itemsToWake: (fleet, change) => {
+      const operation = operationOfEndedItem(change);
+      const item = operation === undefined ? undefined : fleet.get(ITEM, idOf(ITEM, `${operation}.${REBALANCE_KEY}`));
+      return item !== undefined && isOpen(item.doc) ? [item] : [];
+    },
+  };
+}
+
+const NOTHING = { changes: [], expects: [] };
+
+function isRebalance({ doc }: StoredItem): boolean {
+  return doc.target.kind === OPERATION.name;
+}
+
+/** The operation of an item that has just ended. */
+function operationOfEndedItem({ kind, after }: AppliedChange): string | undefined {
+  if (kind !== ITEM.name || after === undefined) return undefined;
+  const item = after.doc as Item;
+  return isOpen(item) ? undefined : item.operation;
+}
+
+interface RebalanceStep {
+  readonly operation: StoredOperation;
+  readonly item: StoredItem;
+  readonly nowMs: number;
+}
+
+/** Once all hosts are in, or will not come: what those that came can take over is spread. */
+function planRebalanceStep(
+  fleet: FleetReader,
+  { operation, item, nowMs }: RebalanceStep,
+  rebalance: Rebalance,
+): readonly PlannedStep[] {
+  const others = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter(({ id }) => id !== item.id);
+  if (others.some(({ doc }) => isOpen(doc))) return [wait(item, { code: 'hosts-coming-in' })];
+  if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  if (!others.some(({ doc }) => doc.state === 'done')) return [record(item, { state: 'done', step: REBALANCE_STEP })];
+  const { by, why, deadlineMs } = operation.doc;
+  const { attempt } = item.doc;
+  const named = idOf(OPERATION, `${operation.id}.${REBALANCE_STEP}-${attempt}`);
+  return [
+    decideLater(item, (now, atMs) => {
+      const how = { operation: named, by, ...(why !== undefined && { why }), nowMs: atMs, deadlineMs };
+      const begun = rebalance(now, how);
+      const retryAtMs = atMs + REBALANCE_AGAIN_MS;
+      if ('code' in begun) return [wait(item, cannotRebalanceReason(begun), retryAtMs)];
+      const { changes } = begun;
+      if (begun.more) return [record(item, { ...MORE, retryAtMs, attempt: attempt + 1 }, { changes })];
+      return [record(item, { state: 'done', step: REBALANCE_STEP }, { changes })];
+    }),
+  ];
+}
+
+const MORE = { state: 'waiting', step: REBALANCE_STEP, reason: { code: 'more-to-spread' } } as const;
+
+function cannotRebalanceReason({ code, message }: Refusal): Reason {
+  return { code: 'cannot-rebalance', because: code, message };
+}
+
+export const scaleOutSentences: ReasonSentences = {
+  'hosts-coming-in': () => 'Services are spread anew when the hosts have come in.',
+  'more-to-spread': () => 'Services are being spread anew, and more of them when these are done.',
+  'cannot-rebalance': ({ message }) => `Services cannot be spread anew now: ${String(message)} It is tried again.`,
+};

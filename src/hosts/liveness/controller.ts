@@ -1,0 +1,226 @@
+// Listens to heartbeats at the lease holder and commits transitions. A holder that is new, or that was itself away,
+// starts every host's clock anew.
+import { mark, valueOf, type FleetReader } from '../../fleet/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../../journal/index.ts';
+import type { Log } from '../../operations/index.ts';
+import { SITE } from '../../sites/index.ts';
+import { findHost } from '../decide.ts';
+import {
+  addHeartbeat,
+  LIVENESS,
+  addLoss,
+  NO_HEARTBEAT_HISTORY,
+  possiblePartitionAfterMs,
+  type HeartbeatHistory,
+  type ObservationWindow,
+  type LivenessSettings,
+} from './liveness.ts';
+import { HOST } from '../model.ts';
+import {
+  planLiveness,
+  findPossiblyPartitionedSites,
+  recordSilentSites,
+  recordTransitions,
+  type LivenessPlan,
+  type Transition,
+} from './plan.ts';
+
+export interface LivenessOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly intervalMs?: number;
+}
+
+const LOOK_MS = 1000;
+/** A host is missed when its time is up and not at the next look; but of many that fall silent one by one, some are missed together. */
+const BETWEEN_EARLY_LOOKS_MS = 100;
+/** A look that comes later than this was not late by itself: the process or the machine stood still. */
+const ABSENT_AFTER_MS = 5000;
+/** Hosts per commit: a site that comes back is a few commits, none of them large. */
+const TRANSITIONS_PER_COMMIT = 100;
+
+export class LivenessController {
+  readonly #options: LivenessOptions;
+  /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
+  readonly #heartbeats = new Map<string, HeartbeatHistory>();
+  /** Heard, but not up yet: joining, or back after a loss. */
+  readonly #returning = new Set<string>();
+  #epoch: number | undefined;
+  #observingSinceMs = 0;
+  #lastPassMs = 0;
+  /** When the first of those that are heard is suspect, if it is not heard again. */
+  #dueMs: number | undefined;
+  #earlyPassMs = 0;
+  /** Found when it is asked for the first time after a look: nobody asks while no host is missed. */
+  #possiblyPartitionedSites: ReadonlySet<string> | undefined;
+
+  constructor(options: LivenessOptions) {
+    this.#options = options;
+  }
+
+  /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
+  recordHeartbeat(host: string, isUp = this.#isUp(host)): void {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    // Before the first look of a term: whoever is heard until then is heard in it.
+    if (journal.fence !== undefined && journal.fence.epoch !== this.#epoch)
+      this.#restartObservation(journal.fence.epoch, nowMs);
+    const settings = valueOf(journal.fleet, LIVENESS);
+    const heard = addHeartbeat(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs, settings);
+    this.#heartbeats.delete(host);
+    this.#heartbeats.set(host, heard);
+    if (!isUp) this.#returning.add(host);
+  }
+
+  #isUp(host: string): boolean {
+    return findHost(this.#options.journal.fleet, host)?.doc.connection.state === 'up';
+  }
+
+  /** When a host was last heard by this server. */
+  lastHeartbeatMs(host: string): number | undefined {
+    return this.#heartbeats.get(host)?.lastMs;
+  }
+
+  /**
+   * Whether so many hosts of a site are not heard that its link may be cut, or this server has not listened for long enough to
+   * tell: nobody there is to be taken for lost by their silence.
+   */
+  maybePartitioned(site: string): boolean {
+    const { journal, clock } = this.#options;
+    if (journal.fence === undefined || journal.fence.epoch !== this.#epoch) return true;
+    const listening = { sinceMs: this.#observingSinceMs, nowMs: clock.nowMs() };
+    const settings = valueOf(journal.fleet, LIVENESS);
+    if (listening.nowMs - listening.sinceMs < possiblePartitionAfterMs(settings)) return true;
+    this.#possiblyPartitionedSites ??= findPossiblyPartitionedSites(
+      journal.fleet,
+      this.#heartbeats,
+      listening,
+      settings,
+    );
+    return this.#possiblyPartitionedSites.has(site);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await this.reconcile();
+      await clock.sleep(this.#nextPassInMs(), signal);
+    }
+  }
+
+  #nextPassInMs(): number {
+    const { clock, intervalMs = LOOK_MS } = this.#options;
+    const nowMs = clock.nowMs();
+    const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyPassMs + BETWEEN_EARLY_LOOKS_MS);
+    if (earlyMs >= nowMs + intervalMs) return intervalMs;
+    this.#earlyPassMs = Math.max(earlyMs, nowMs);
+    return this.#earlyPassMs - nowMs;
+  }
+
+  /** Judges every host once. */
+  async reconcile(): Promise<void> {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    this.#dueMs = undefined;
+    this.#possiblyPartitionedSites = undefined;
+    if (journal.fence === undefined) {
+      this.#epoch = undefined;
+      return;
+    }
+    this.#restartObservationAfterAbsence(journal.fence.epoch, nowMs);
+    this.#lastPassMs = nowMs;
+    const listening = { sinceMs: this.#observingSinceMs, nowMs };
+    const settings = valueOf(journal.fleet, LIVENESS);
+    const watched = this.#hostsToAssess(journal.fleet, listening, settings);
+    await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
+  }
+
+  #restartObservationAfterAbsence(epoch: number, nowMs: number): void {
+    if (epoch === this.#epoch && nowMs - this.#lastPassMs <= ABSENT_AFTER_MS) return;
+    if (epoch === this.#epoch) mark('liveness-own-absence');
+    this.#restartObservation(epoch, nowMs);
+  }
+
+  #restartObservation(epoch: number, nowMs: number): void {
+    if (epoch !== this.#epoch) this.#expectAll();
+    this.#epoch = epoch;
+    this.#observingSinceMs = nowMs;
+    this.#lastPassMs = nowMs;
+  }
+
+  /** A new holder knows nobody's voice yet: whoever was heard before is expected to be heard again. Costs O(fleet), once. */
+  #expectAll(): void {
+    const known = new Map(this.#heartbeats);
+    this.#heartbeats.clear();
+    for (const { id, doc } of this.#options.journal.fleet.all(HOST)) {
+      if (doc.connection.state !== 'unknown' && !known.has(id)) this.#heartbeats.set(id, NO_HEARTBEAT_HISTORY);
+    }
+    for (const [host, heard] of known) this.#heartbeats.set(host, heard);
+  }
+
+  /** The hosts that a look has to judge, and forgets those that are no more. */
+  #hostsToAssess(
+    fleet: FleetReader,
+    listening: ObservationWindow,
+    settings: LivenessSettings,
+  ): Map<string, HeartbeatHistory> {
+    const watched = new Map<string, HeartbeatHistory>();
+    for (const [host, heard] of this.#heartbeats) {
+      if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) {
+        this.#dueMs = heard.lastMs + settings.suspectAfterMs;
+        break;
+      }
+      if (findHost(fleet, host) === undefined) this.#heartbeats.delete(host);
+      else watched.set(host, heard);
+    }
+    for (const host of this.#returning) {
+      const heard = this.#heartbeats.get(host);
+      const stored = findHost(fleet, host);
+      if (heard === undefined || stored === undefined || stored.doc.connection.state === 'up')
+        this.#returning.delete(host);
+      else watched.set(host, heard);
+    }
+    return watched;
+  }
+
+  async #record(plan: LivenessPlan, nowMs: number): Promise<void> {
+    for (const { host, to } of plan.transitions) {
+      if (to === 'suspect' || to === 'down')
+        this.#heartbeats.set(host, addLoss(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs));
+    }
+    const slices: Transition[][] = [];
+    for (let at = 0; at < plan.transitions.length; at += TRANSITIONS_PER_COMMIT) {
+      slices.push(plan.transitions.slice(at, at + TRANSITIONS_PER_COMMIT));
+    }
+    const sites = [...this.#options.journal.fleet.all(SITE)].map((site) => site.id);
+    await Promise.all([...slices.map((slice) => this.#commitSlice(slice, nowMs)), ...this.#alarms(plan, sites, nowMs)]);
+  }
+
+  #alarms(plan: LivenessPlan, sites: readonly string[], nowMs: number): Promise<void>[] {
+    const decide = (fleet: FleetReader): Decision<number> => recordSilentSites(fleet, plan, sites, nowMs);
+    const planned = decide(this.#options.journal.fleet);
+    const changes = planned.kind === 'accept' ? planned.changes.length : 0;
+    return changes === 0 ? [] : [this.#commit('silence of a whole site', decide)];
+  }
+
+  /** A host whose document cannot be written is told of by itself; the others of its slice are not held up. */
+  async #commitSlice(slice: readonly Transition[], nowMs: number): Promise<void> {
+    try {
+      await this.#commit('hosts heard and not heard', (fleet) => recordTransitions(fleet, slice, nowMs));
+    } catch (error) {
+      if (slice.length > 1) await Promise.all(slice.map((one) => this.#commitSlice([one], nowMs)));
+      else this.#options.log.error({ host: slice[0]?.host, err: error }, 'the connection of a host cannot be recorded');
+    }
+  }
+
+  async #commit(why: string, decide: (fleet: FleetReader) => Decision<number>): Promise<void> {
+    try {
+      await this.#options.journal.submit({ by: 'liveness', why, decide });
+    } catch (error) {
+      // The next look, here or at the next holder, finds the same.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      this.#options.log.warn({ code: error.code }, 'liveness not recorded');
+    }
+  }
+}

@@ -1,0 +1,191 @@
+// The liveness of all hosts at once: which connections change, and which sites are silent as a whole.
+import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
+import { accept, type Decision } from '../../journal/index.ts';
+import {
+  ALL_AT_LEAST,
+  isMassSilenceSize,
+  isMassSilence,
+  judge,
+  possiblePartitionAfterMs,
+  silence,
+  type HeartbeatHistory,
+  type ObservationWindow,
+  type LivenessSettings,
+  type SiteSize,
+} from './liveness.ts';
+import { formatFact, type ReasonSentences } from '../../operations/index.ts';
+import { HOST, HOSTS_BY_SITE, type ConnectionState, type Host } from '../model.ts';
+
+export interface Transition {
+  readonly host: string;
+  readonly from: ConnectionState;
+  readonly to: ConnectionState;
+  /** For a host that is about to be declared down. */
+  readonly silentSinceMs?: number;
+}
+
+export interface LivenessPlan {
+  readonly transitions: readonly Transition[];
+  /** Sites whose silence is their own: none of their hosts is declared down. */
+  readonly silentSites: readonly { readonly site: string; readonly silent: number; readonly hosts: number }[];
+}
+
+/** What is seen of one site in one look. */
+interface SiteSilence {
+  readonly silentSince: number[];
+  readonly falling: Transition[];
+}
+
+/**
+ * Judges the hosts that are given: all that are silent, and those that may have come back. Hosts that are up and heard
+ * need no look, so that a look costs what is wrong and not what there is.
+ */
+export function planLiveness(
+  fleet: FleetReader,
+  watched: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  listening: ObservationWindow,
+  settings: LivenessSettings,
+): LivenessPlan {
+  const sites = new Map<string, SiteSilence>();
+  const transitions: Transition[] = [];
+  for (const [host, heartbeats] of watched) {
+    const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (doc === undefined || hasNoAgent(doc)) continue;
+    const from = doc.connection.state;
+    const site = siteSilenceOf(sites, doc.site);
+    const silentMs = silence(heartbeats, listening);
+    // Hosts that are down already fell silent before; they say nothing about the site's uplink now.
+    if (silentMs >= settings.suspectAfterMs && from !== 'down' && from !== 'unknown') {
+      site.silentSince.push(listening.nowMs - silentMs);
+    }
+    const to = judge({ host, site: doc.site, connection: from, heartbeats }, listening, settings);
+    if (to === from) continue;
+    if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
+    else transitions.push({ host, from, to });
+  }
+  return holdBackMassSilence(fleet, transitions, sites, settings);
+}
+
+/**
+ * It was removed, or its agent has said that it has left, or it is to join again, which its agent has not done yet: whoever was heard is
+ * the one that has left. Its credential is gone, so nobody is heard in its name from then on.
+ */
+function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
+  if (state === 'removed') return true;
+  const isAwaited = state === 'joining' && readmitted === true;
+  return credential === undefined && (isAwaited || leaving !== undefined);
+}
+
+/**
+ * The sites of which too many hosts are not heard just now: who of them is lost cannot be told. `heard` in the order of hearing,
+ * the longest silent first. Costs O(silent), and O(site) for a site that may be one.
+ */
+export function findPossiblyPartitionedSites(
+  fleet: FleetReader,
+  heartbeats: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  listening: ObservationWindow,
+  settings: LivenessSettings,
+): ReadonlySet<string> {
+  const quietMs = possiblePartitionAfterMs(settings);
+  const silent = new Map<string, number>();
+  for (const [host, one] of heartbeats) {
+    if (one.lastMs !== undefined && listening.nowMs - one.lastMs < quietMs) break;
+    const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (doc === undefined || doc.state === 'removed' || silence(one, listening) < quietMs) continue;
+    const { state } = doc.connection;
+    if (state !== 'down' && state !== 'unknown') silent.set(doc.site, (silent.get(doc.site) ?? 0) + 1);
+  }
+  const sites = [...silent].filter(
+    ([site, count]) =>
+      count >= Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST) &&
+      isMassSilenceSize(count, sizeOf(fleet, site), settings),
+  );
+  return new Set(sites.map(([site]) => site));
+}
+
+function siteSilenceOf(sites: Map<string, SiteSilence>, site: string): SiteSilence {
+  let look = sites.get(site);
+  if (look === undefined) sites.set(site, (look = { silentSince: [], falling: [] }));
+  return look;
+}
+
+function holdBackMassSilence(
+  fleet: FleetReader,
+  transitions: Transition[],
+  sites: ReadonlyMap<string, SiteSilence>,
+  settings: LivenessSettings,
+): LivenessPlan {
+  const silentSites: { site: string; silent: number; hosts: number }[] = [];
+  for (const [site, { silentSince, falling }] of sites) {
+    if (falling.length === 0) continue;
+    const size = sizeOf(fleet, site);
+    if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, size, silentSinceMs, settings))) {
+      transitions.push(...falling);
+      continue;
+    }
+    mark('mass-silence-held');
+    silentSites.push({ site, silent: silentSince.length, hosts: size.hosts });
+    // Down is not said, but silent they are.
+    transitions.push(
+      ...falling.filter(({ from }) => from === 'up').map(({ host, from }) => ({ host, from, to: 'suspect' as const })),
+    );
+  }
+  return { transitions, silentSites };
+}
+
+/** Costs O(site), and only while several of its hosts are not heard. */
+function sizeOf(fleet: FleetReader, site: string): SiteSize {
+  let [hosts, down] = [0, 0];
+  for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
+    if (doc.state === 'removed' || doc.connection.state === 'unknown') continue;
+    hosts += 1;
+    if (doc.connection.state === 'down') down += 1;
+  }
+  return { hosts, down };
+}
+
+/** Commits a slice of transitions. A host that changed meanwhile is judged again at the next look. */
+export function recordTransitions(
+  fleet: FleetReader,
+  transitions: readonly Transition[],
+  nowMs: number,
+): Decision<number> {
+  const changes = transitions.flatMap(({ host, from, to }): Change[] => {
+    const stored = fleet.get(HOST, idOf(HOST, host));
+    if (stored === undefined || hasNoAgent(stored.doc) || stored.doc.connection.state !== from) return [];
+    const doc: Host = { ...stored.doc, connection: { state: to, sinceMs: nowMs } };
+    return [put(HOST, stored.id, to === 'up' ? quarantineIfFenced(doc, nowMs) : doc)];
+  });
+  return accept(changes, changes.length);
+}
+
+/** Somebody vouched for it being off, and what it had was built elsewhere: it is not trusted with what it may still run. */
+function quarantineIfFenced(host: Host, nowMs: number): Host {
+  const { forcedDown, leaving, quarantined } = host;
+  if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
+  mark('vouched-off-host-heard');
+  return { ...host, quarantined: { because: 'vouched-off', atMs: nowMs } };
+}
+
+/** Raises and clears the alarms of silent sites. */
+export function recordSilentSites(
+  fleet: FleetReader,
+  plan: LivenessPlan,
+  sites: readonly string[],
+  nowMs: number,
+): Decision<number> {
+  const changes = sites.flatMap((site) => {
+    const id = alarmId('mass-silence', site);
+    const silent = plan.silentSites.find((one) => one.site === site);
+    if (silent === undefined) return clearAlarm(fleet, id);
+    const reason = { code: 'mass-silence', site, silent: silent.silent, hosts: silent.hosts };
+    return raiseAlarm(fleet, id, { severity: 'critical', site, reason, sinceMs: nowMs });
+  });
+  return accept(changes, changes.length);
+}
+
+export const livenessSentences: ReasonSentences = {
+  'mass-silence': ({ site, silent, hosts }) =>
+    `${formatFact(silent)} of ${formatFact(hosts)} hosts of site ${formatFact(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Look at that link; if hosts are off for certain, say so with "muster hosts force-down".`,
+};

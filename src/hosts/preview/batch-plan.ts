@@ -1,0 +1,97 @@
+// Planning for hosts that leave together, as if they were leaving already.
+import { runTrial, put, type FleetReader, type Trial } from '../../fleet/index.ts';
+import type { StoredHost } from '../decide.ts';
+import {
+  runAllSteps,
+  planEvacuation,
+  type PlannedEvacuation,
+  type Evacuator,
+  type LeavingTenants,
+  type PlanOptions,
+  type PlanSteps,
+} from '../evacuator.ts';
+import { HOST, isTombstoned } from '../model.ts';
+import type { Slices, Steps } from './plan-slices.ts';
+
+export interface EvacuatorPlan {
+  readonly evacuator: Evacuator;
+  readonly evacuating: readonly PlannedEvacuation[];
+}
+
+export interface BatchPlanRequest extends PlanOptions {
+  readonly hosts: readonly StoredHost[];
+  /** The site that instances of a host must stay in; they may go anywhere when it says none. */
+  readonly within: (host: StoredHost) => string | undefined;
+  /** All that lives on them, unless only what is not on its way yet is asked for, or the first of it. */
+  readonly tenantsOf?: (
+    evacuator: Evacuator,
+    fleet: FleetReader,
+    host: string,
+  ) => Iterable<LeavingTenants['tenants'][number]>;
+}
+
+const INVENTORY: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet, host) =>
+  evacuator.inventory(fleet, host);
+
+/** As a start would plan it: with all of them tombstoned. Costs what lives on them. */
+export function planBatch(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  asked: BatchPlanRequest,
+): EvacuatorPlan[] {
+  return runTrial(fleet, (trial) => {
+    runAllSteps(tombstone(trial, asked.hosts));
+    return evacuators.map((evacuator) => {
+      const leavers = runAllSteps(collectLeavers(trial, evacuator, asked));
+      return {
+        evacuator,
+        evacuating: runTrial(trial, (own) => runAllSteps(planEvacuation(evacuator, own, leavers, asked))),
+      };
+    });
+  });
+}
+
+/** The same in steps. Each evacuator has a trial of its own, which is left behind: to take it all back would be one long step. */
+export function* planBatchInSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  asked: BatchPlanRequest,
+): Steps<EvacuatorPlan[]> {
+  const planned: EvacuatorPlan[] = [];
+  for (const evacuator of evacuators) planned.push({ evacuator, evacuating: yield* planOne(slices, evacuator, asked) });
+  return planned;
+}
+
+function* planOne(slices: Slices, evacuator: Evacuator, asked: BatchPlanRequest): PlanSteps {
+  const leavers = yield* collectLeavers(slices.fleet, evacuator, asked);
+  if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
+  const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
+  yield;
+  yield* tombstone(trial, asked.hosts);
+  return yield* planEvacuation(evacuator, trial, leavers, asked);
+}
+
+function* collectLeavers(
+  fleet: FleetReader,
+  evacuator: Evacuator,
+  { hosts, within, tenantsOf = INVENTORY }: BatchPlanRequest,
+): Steps<readonly LeavingTenants[]> {
+  const leavers: LeavingTenants[] = [];
+  for (const host of hosts) {
+    leavers.push({ host: host.id, tenants: [...tenantsOf(evacuator, fleet, host.id)], within: within(host) });
+    yield;
+  }
+  return leavers;
+}
+
+function* tombstone(trial: Trial, hosts: readonly StoredHost[]): Steps<void> {
+  for (const { id, doc } of hosts) {
+    if (!isTombstoned(doc)) trial.add([put(HOST, id, { ...doc, state: 'draining' })]);
+    yield;
+  }
+}
+
+/** The host that it would be on afterwards; undefined for what stays or ends. */
+export function targetOf({ evacuation }: PlannedEvacuation): string | undefined {
+  return evacuation.kind === 'move' || evacuation.kind === 'rebuild' ? evacuation.to : undefined;
+}

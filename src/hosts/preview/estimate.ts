@@ -1,0 +1,59 @@
+// How long a scale-in should take: from how many moves go on at once, and from how long one takes. The latter is what moves took
+// lately, or an assumption while too few were measured; which of the two is told with the result.
+import type { FleetReader } from '../../fleet/index.ts';
+import { MOVE_TIMES } from './move-times.ts';
+import { targetOf, type EvacuatorPlan } from './batch-plan.ts';
+
+export interface Budgets {
+  readonly movesAtOnce: number;
+  readonly movesPerHostAtOnce: number;
+}
+
+export interface Estimate {
+  readonly durationMs: number;
+  readonly moves: number;
+  /** What it rests on, for each kind that has something to move. */
+  readonly assuming: readonly MoveTime[];
+  readonly budgets: Budgets;
+}
+
+export interface MoveTime {
+  readonly kind: string;
+  readonly moves: number;
+  readonly eachMs: number;
+  /** Over how many moves that was measured; absent when it is assumed. */
+  readonly measuredOver?: number;
+}
+
+/** A live move of a machine with a few GiB of memory over a network of 10 Gbit/s, with what comes before and after. */
+const MOVE_MS = 20_000;
+
+/** One kind after the other, as services go before the first instance does; each within both budgets. */
+export function estimateOf(fleet: FleetReader, planned: readonly EvacuatorPlan[], budgets: Budgets): Estimate {
+  const times = fleet.projection(MOVE_TIMES);
+  const rows = planned.flatMap(({ evacuator, evacuating }) => {
+    const moving = evacuating.filter((one) => targetOf(one) !== undefined);
+    const perHost = [...Map.groupBy(moving, ({ host }) => host).values()].map(({ length }) => length);
+    const { name: kind, moveKinds = [], typicalMoveMs = MOVE_MS } = evacuator;
+    const measured = times.median(moveKinds);
+    const time: MoveTime = {
+      kind,
+      moves: moving.length,
+      eachMs: measured?.eachMs ?? typicalMoveMs,
+      ...(measured !== undefined && { measuredOver: measured.sampleCount }),
+    };
+    return moving.length === 0 ? [] : [{ perHost, time }];
+  });
+  return {
+    durationMs: rows.reduce((sum, { perHost, time }) => sum + roundsOf(perHost, budgets) * time.eachMs, 0),
+    moves: rows.reduce((sum, { time }) => sum + time.moves, 0),
+    assuming: rows.map(({ time }) => time),
+    budgets: { movesAtOnce: budgets.movesAtOnce, movesPerHostAtOnce: budgets.movesPerHostAtOnce },
+  };
+}
+
+/** How often all that may go at once goes: the fullest host or the sum of all keeps it longest. */
+function roundsOf(perHost: readonly number[], { movesAtOnce, movesPerHostAtOnce }: Budgets): number {
+  const all = perHost.reduce((sum, one) => sum + one, 0);
+  return Math.max(Math.ceil(all / movesAtOnce), ...perHost.map((one) => Math.ceil(one / movesPerHostAtOnce)));
+}

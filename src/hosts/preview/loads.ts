@@ -1,0 +1,52 @@
+// What the hosts that stay would have to carry. Only those that get something are looked at, and of these the ones that get
+// the most are told: a list of the whole fleet helps nobody and costs as much.
+import type { FleetReader } from '../../fleet/index.ts';
+import { targetOf, type EvacuatorPlan } from './batch-plan.ts';
+
+/** As many as anybody reads. */
+const LOADS_MAX = 20;
+
+export interface Loads {
+  /** The hosts that would get the most, most first. */
+  readonly busiest: readonly Load[];
+  /** How many hosts would get something, told or not. */
+  readonly hosts: number;
+}
+
+/** Tenants by what brings them: `{ designations: 2, instances: 11 }`. */
+type ByKind = Readonly<Record<string, number>>;
+
+export interface Load {
+  readonly host: string;
+  readonly before: ByKind;
+  readonly after: ByKind;
+}
+
+export function loadsOf(fleet: FleetReader, planned: readonly EvacuatorPlan[]): Loads {
+  const arriving = new Map<string, Map<string, number>>();
+  for (const { evacuator, evacuating } of planned) {
+    for (const to of evacuating.map(targetOf)) {
+      if (to !== undefined) count(arriving, to, evacuator.name);
+    }
+  }
+  const most = [...arriving]
+    .map(([host, kinds]) => ({ host, kinds, sum: [...kinds.values()].reduce((sum, one) => sum + one, 0) }))
+    .sort((one, other) => other.sum - one.sum || (one.host < other.host ? -1 : 1))
+    .slice(0, LOADS_MAX);
+  const evacuators = planned.map(({ evacuator }) => evacuator);
+  const busiest = most.map(({ host, kinds }): Load => {
+    const now = evacuators.map(({ name, inventory }) => [name, inventory(fleet, host).length] as const);
+    return {
+      host,
+      before: Object.fromEntries(now),
+      after: Object.fromEntries(now.map(([name, here]) => [name, here + (kinds.get(name) ?? 0)])),
+    };
+  });
+  return { busiest, hosts: arriving.size };
+}
+
+function count(table: Map<string, Map<string, number>>, host: string, kind: string): void {
+  let row = table.get(host);
+  if (row === undefined) table.set(host, (row = new Map<string, number>()));
+  row.set(kind, (row.get(kind) ?? 0) + 1);
+}

@@ -1,0 +1,84 @@
+// The plan that a preview showed, as a short word that a start can be held to. It covers which hosts leave, what lives on them,
+// what is blocked, and where designations go. Loads and the targets of instances are not in it: they change all the time and
+// nobody decides by them. Each of the four has its own digits, so that a start which finds another plan can say what differs.
+import type { Refusal } from '../../fleet/index.ts';
+import type { PlannedEvacuation } from '../evacuator.ts';
+
+/** A hash as hexadecimal text. */
+export type Hash = (text: string) => string;
+
+export interface PlanContent {
+  readonly hosts: readonly string[];
+  readonly all: readonly PlannedEvacuation[];
+  /** Those of them whose targets are promised. */
+  readonly promised: readonly PlannedEvacuation[];
+}
+
+const PARTS = ['hosts', 'tenants', 'blocked', 'designations'] as const;
+type Part = (typeof PARTS)[number];
+
+/** 64 bits for each part: nobody gains by making two plans look the same, so chance is all that must be kept out. */
+const PART_DIGITS = 16;
+const FORM = /^[0-9a-f]{64}$/;
+
+export function planHashOf(content: PlanContent, hash: Hash): string {
+  const texts = planTexts(content);
+  return PARTS.map((part) => hash(texts[part]).slice(0, PART_DIGITS)).join('');
+}
+
+/** The same text for the same plan, whatever order things came in. */
+function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<Part, string>> {
+  return {
+    hosts: lines(hosts.map((host) => [host])),
+    tenants: lines(all.map(({ host, tenant }) => [host, tenant.kind, tenant.id])),
+    blocked: lines(
+      all.flatMap(({ host, tenant, evacuation }) =>
+        evacuation.kind === 'wait' ? [[host, tenant.kind, tenant.id, evacuation.reason.code]] : [],
+      ),
+    ),
+    designations: lines(
+      promised.map(({ host, tenant, evacuation }) => [host, tenant.kind, tenant.id, evacuationText(evacuation)]),
+    ),
+  };
+}
+
+function evacuationText(evacuation: PlannedEvacuation['evacuation']): string {
+  return evacuation.kind === 'wait' || evacuation.kind === 'ends' ? evacuation.kind : `to ${evacuation.to}`;
+}
+
+function lines(rows: readonly (readonly string[])[]): string {
+  return rows
+    .map((row) => JSON.stringify(row))
+    .sort()
+    .join('\n');
+}
+
+const WORDS: Readonly<Record<Part, string>> = {
+  hosts: 'which hosts leave',
+  tenants: 'what lives on them',
+  blocked: 'what has no place to go',
+  designations: 'where services go',
+};
+
+/** Undefined for what a preview may have shown. */
+export function malformedPlan(seen: string): Refusal | undefined {
+  if (FORM.test(seen)) return undefined;
+  const message = 'A plan is named by the 64 digits that a preview shows as its plan.';
+  return { kind: 'invalid', code: 'not-a-plan', message, field: '/plan' };
+}
+
+/** Undefined when the plan is still the one that was seen. */
+export function denyChangedPlan(seen: string, now: string): Refusal | undefined {
+  const malformed = malformedPlan(seen);
+  if (malformed !== undefined) return malformed;
+  if (seen === now) return undefined;
+  const differs = PARTS.filter((_, at) => digits(seen, at) !== digits(now, at));
+  const message =
+    `The plan is another one now: ${differs.map((part) => WORDS[part]).join(', ')}. Nothing was changed. ` +
+    'Look at the preview again, and start with the plan that it shows.';
+  return { kind: 'conflict', code: 'plan-changed', message, field: '/plan', facts: { differs, plan: now } };
+}
+
+function digits(plan: string, part: number): string {
+  return plan.slice(part * PART_DIGITS, (part + 1) * PART_DIGITS);
+}

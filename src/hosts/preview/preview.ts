@@ -1,0 +1,236 @@
+// What a scale-in would do, before anybody starts it: tried out with all its hosts tombstoned, by the same evacuators that
+// would carry it out. It writes nothing, and does not depend on the order in which the hosts are named.
+import type { FleetReader, Refusal } from '../../fleet/index.ts';
+import type { StoredHost } from '../decide.ts';
+import { runAllSteps, type PlannedEvacuation, type Evacuation, type Evacuator, type Tenant } from '../evacuator.ts';
+import type { ConnectionState, HostState } from '../model.ts';
+import { estimateOf, type Budgets, type Estimate } from './estimate.ts';
+import { denyChangedPlan, planHashOf, type Hash } from './plan-hash.ts';
+import { leaversOf } from './leavers.ts';
+import { loadsOf, type Loads } from './loads.ts';
+import type { Slices, Steps } from './plan-slices.ts';
+import { planBatch, planBatchInSteps, type EvacuatorPlan } from './batch-plan.ts';
+import type { Strays } from '../strays-schema.ts';
+
+export interface PreviewScaleIn {
+  /** In any form; the same one twice counts once. */
+  readonly hosts: readonly string[];
+  /** Hosts of other sites are unknown to a caller that is bound to one. */
+  readonly site?: string | undefined;
+  readonly nowMs: number;
+  readonly hash: Hash;
+  readonly budgets: Budgets;
+  /** So many of what has no place to go are told what each host lacks; none unless said. */
+  readonly explained?: number;
+}
+
+export interface ScaleInPreview {
+  /** In the order of names. */
+  readonly hosts: readonly HostPreview[];
+  /** What has no place to go now. */
+  readonly blocked: readonly PlannedEvacuation[];
+  /** Services that change hands, and those that end with their host. */
+  readonly designations: readonly DesignationMove[];
+  readonly loads: Loads;
+  readonly interruptions: readonly InterruptionCount[];
+  readonly estimate: Estimate;
+  readonly planHash: string;
+}
+
+export interface HostPreview {
+  readonly host: string;
+  readonly state: HostState;
+  readonly connection: ConnectionState;
+  /** On their way off it just now. */
+  readonly underWay: number;
+  /** Nobody moves them: they are in the way of its end. */
+  readonly strays?: Strays;
+  /** In the order of evacuators, then of ids. */
+  readonly tenants: readonly TenantPlan[];
+}
+
+export interface TenantPlan {
+  readonly tenant: Tenant;
+  readonly evacuation: Evacuation;
+}
+
+export interface DesignationMove {
+  readonly tenant: Tenant;
+  readonly from: string;
+  /** Absent when no other host has presence: it stays, degraded, and ends with the host. */
+  readonly to?: string;
+}
+
+/** `none`: nobody notices. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
+export type Interruption = 'none' | 'brief' | 'restart' | 'ends';
+
+export interface InterruptionCount {
+  readonly kind: string;
+  readonly by: Evacuation['kind'];
+  readonly how?: string;
+  readonly count: number;
+  readonly interruption: Interruption;
+}
+
+/** In one go, for who holds up nobody. */
+export function previewScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  asked: PreviewScaleIn,
+): ScaleInPreview | Refusal {
+  const hosts = leaversOf(fleet, asked.hosts, asked.site);
+  if ('code' in hosts) return hosts;
+  const { nowMs, explained = 0 } = asked;
+  const planned = planBatch(fleet, evacuators, { hosts, within: () => asked.site, nowMs, explained });
+  return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
+}
+
+/** The same a slice at a time: what is planned first and what is planned last may be on different revisions of the fleet. */
+export function* previewSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  asked: PreviewScaleIn,
+): Steps<ScaleInPreview | Refusal> {
+  const { fleet } = slices;
+  const hosts = leaversOf(fleet, asked.hosts, asked.site);
+  if ('code' in hosts) return hosts;
+  const { nowMs, explained = 0 } = asked;
+  const how = { hosts, within: () => asked.site, nowMs, explained };
+  const planned = yield* planBatchInSteps(slices, evacuators, how);
+  return yield* assemble({ fleet, evacuators, hosts, planned }, asked);
+}
+
+interface PreviewInput {
+  readonly fleet: FleetReader;
+  readonly evacuators: readonly Evacuator[];
+  readonly hosts: readonly StoredHost[];
+  readonly planned: readonly EvacuatorPlan[];
+}
+
+function* assemble(
+  { fleet, evacuators, hosts, planned }: PreviewInput,
+  { hash, budgets }: PreviewScaleIn,
+): Steps<ScaleInPreview> {
+  const all = planned.flatMap(({ evacuating }) => evacuating);
+  const byHost = { evacuators, all: Map.groupBy(all, ({ host }) => host) };
+  const previews: HostPreview[] = [];
+  for (const host of hosts) {
+    previews.push(hostPreview(fleet, host, byHost));
+    yield;
+  }
+  const loads = loadsOf(fleet, planned);
+  yield;
+  const interruptions = interruptionsOf(all);
+  const estimate = estimateOf(fleet, planned, budgets);
+  yield;
+  return {
+    hosts: previews,
+    blocked: all.filter(({ evacuation }) => evacuation.kind === 'wait'),
+    designations: promisedEvacuations(planned).flatMap(designationMove),
+    loads,
+    interruptions,
+    estimate,
+    planHash: hashOf(hosts, planned, hash),
+  };
+}
+
+export interface PinnedPlan {
+  readonly hosts: readonly string[];
+  readonly site?: string | undefined;
+  /** What a preview showed. */
+  readonly plan: string;
+  readonly nowMs: number;
+  readonly hash: Hash;
+}
+
+/** For a start that is held to a preview: planned again, in its own commit. Undefined when it is the same plan. */
+export function planProblem(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { hosts: names, site, plan, nowMs, hash }: PinnedPlan,
+): Refusal | undefined {
+  const hosts = leaversOf(fleet, names, site);
+  if ('code' in hosts) return hosts;
+  const planned = planBatch(fleet, evacuators, { hosts, within: () => site, nowMs });
+  return denyChangedPlan(plan, hashOf(hosts, planned, hash));
+}
+
+/** The same in steps, before the commit; and what was planned. */
+export function* pinnedPlanSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
+): Steps<{ readonly planned: readonly EvacuatorPlan[]; readonly problem?: Refusal }> {
+  const planned = yield* planBatchInSteps(slices, evacuators, { hosts, within: () => site, nowMs });
+  const problem = denyChangedPlan(plan, hashOf(hosts, planned, hash));
+  yield;
+  return { planned, ...(problem !== undefined && { problem }) };
+}
+
+function hashOf(hosts: readonly StoredHost[], planned: readonly EvacuatorPlan[], hash: Hash): string {
+  const all = planned.flatMap(({ evacuating }) => evacuating);
+  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedEvacuations(planned) }, hash);
+}
+
+function promisedEvacuations(planned: readonly EvacuatorPlan[]): PlannedEvacuation[] {
+  return planned.flatMap(({ evacuator, evacuating }) => (evacuator.promisesTargets === true ? evacuating : []));
+}
+
+function hostPreview(
+  fleet: FleetReader,
+  { id, doc }: StoredHost,
+  {
+    evacuators,
+    all,
+  }: { readonly evacuators: readonly Evacuator[]; readonly all: ReadonlyMap<string, PlannedEvacuation[]> },
+): HostPreview {
+  return {
+    host: id,
+    state: doc.state,
+    connection: doc.connection.state,
+    underWay: evacuators.reduce((sum, one) => sum + one.countLeaving(fleet, id), 0),
+    ...(doc.strays !== undefined && { strays: doc.strays }),
+    tenants: (all.get(id) ?? []).map(({ tenant, evacuation }) => ({ tenant, evacuation })),
+  };
+}
+
+function designationMove({ host: from, tenant, evacuation }: PlannedEvacuation): DesignationMove[] {
+  switch (evacuation.kind) {
+    case 'move':
+    case 'rebuild':
+      return [{ tenant, from, to: evacuation.to }];
+    case 'ends':
+      return [{ tenant, from }];
+    case 'wait':
+      return [];
+  }
+}
+
+function interruptionsOf(all: readonly PlannedEvacuation[]): InterruptionCount[] {
+  const told = new Map<string, InterruptionCount>();
+  for (const { tenant, evacuation } of all) {
+    const how = evacuation.kind === 'move' ? evacuation.how : undefined;
+    const key = [tenant.kind, evacuation.kind, how].join(' ');
+    const interruption = interruptionOf(evacuation);
+    const { count } = told.get(key) ?? { count: 0 };
+    const by = { kind: tenant.kind, by: evacuation.kind, ...(how !== undefined && { how }) };
+    told.set(key, { ...by, count: count + 1, interruption });
+  }
+  return [...told].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
+}
+
+/** Ways to move that a running thing notices. A hand-over is made before the old one is broken. */
+const NOTICED: Readonly<Record<string, Interruption>> = { live: 'brief', cold: 'restart' };
+
+function interruptionOf(evacuation: Evacuation): Interruption {
+  switch (evacuation.kind) {
+    case 'move':
+      return NOTICED[evacuation.how] ?? 'none';
+    case 'rebuild':
+      return 'restart';
+    case 'ends':
+      return 'ends';
+    case 'wait':
+      return 'none';
+  }
+}

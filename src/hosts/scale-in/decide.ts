@@ -1,0 +1,273 @@
+// Deciding on scale-in: taking hosts out of service, removing them, bringing them back. Each of the three is one commit, judged
+// by the table on the newest state, and is the same whether it is asked once or many times.
+import { put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { newOperation, siteLimitOf, type NewItem, type OperationId } from '../../operations/index.ts';
+import type { StoredHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { HOST, type Host } from '../model.ts';
+import type { Hash } from '../preview/plan-hash.ts';
+import {
+  resolveNamedHosts,
+  refuseVerb,
+  sharedOperation,
+  unknownName,
+  type HostResult,
+  type NamedHost,
+  type ScaleInAnswer,
+} from './answer.ts';
+import { judgeEnd } from './end-verdict.ts';
+import type { KnownBlockers } from './prepare.ts';
+import { planStart, type PreparedStart } from './start-plan.ts';
+import { SCALE_IN_TABLE, type ScaleInVerb } from './verb-table.ts';
+import {
+  cancelEmptiedOperations,
+  cancelOpenItems,
+  DRAIN_KIND,
+  END_DEADLINE_MS,
+  END_KIND,
+  openWork,
+  RECOVER_KIND,
+  commonSiteOf,
+} from './host-items.ts';
+
+export interface ScaleInCommand {
+  /** In any form; the same host twice counts once. */
+  readonly hosts: readonly string[];
+  /** Hosts of other sites are unknown to a caller that is bound to one. */
+  readonly site?: string | undefined;
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+}
+
+export interface StartScaleIn extends ScaleInCommand {
+  /** False: the operator moves everything off them by other means. */
+  readonly drain: boolean;
+  /** What a preview showed: another plan is refused. */
+  readonly plan?: { readonly plan: string; readonly hash: Hash };
+  readonly deadlineMs: number;
+  /** Planned before this commit. A start for which that has to be done first, or again, is refused as not prepared. */
+  readonly prepared?: PreparedStart;
+  /** For so many tenants it is planned here; for any number when nothing is said. */
+  readonly plannedHereMax?: number;
+}
+
+export interface EndScaleIn extends ScaleInCommand {
+  /** Found to be blocked before this commit, which does not look for what is in the way again. */
+  readonly knownBlockers?: KnownBlockers;
+  /** A host that is connected is told to leave first. */
+  readonly disconnect: boolean;
+  /** Whatever lives there. The reason is kept. */
+  readonly force?: { readonly reason: string };
+}
+
+export interface RecoverHosts extends ScaleInCommand {
+  /** What left them by this scale-in comes back. */
+  readonly failBack: boolean;
+}
+
+/** What becomes of one host. */
+export interface HostVerdict extends Omit<HostResult, 'host'> {
+  readonly changes?: readonly Change[];
+  /** Its part in the operation that the request begins. */
+  readonly item?: NewItem;
+}
+
+/** A host that is away comes back when it is heard, however late that is. */
+const RECOVER_DEADLINE_MS = 30 * 24 * 3600 * 1000;
+
+/** Tombstones all of them in this commit, or none. */
+export function startScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  command: StartScaleIn,
+): Decision<ScaleInAnswer> {
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => judgeByTable(one, 'start', (host) => tombstoneHost(fleet, host, command)));
+  const bad = verdicts.filter(({ result }) => result !== 'accepted' && result !== 'unchanged');
+  if (bad.length > 0) return refuse(refuseVerb('start', bad.map(toHostResult)));
+  const hosts = named.flatMap(({ host }) => host?.id ?? []);
+  const changes = verdicts.flatMap((one) => one.changes ?? []);
+  const isNew = verdicts.some(({ item }) => item !== undefined);
+  const planned = planStart(fleet, evacuators, { command, hosts, changes, isNew });
+  if (planned.kind === 'refuse') return planned;
+  const how = { kind: DRAIN_KIND, does: 'scale in', within: command.site, deadlineMs: command.deadlineMs };
+  const decision = decideVerdicts(fleet, command, verdicts, how);
+  if (decision.kind === 'refuse' || !isNew) return decision;
+  return accept([...decision.changes, ...planned.first()], decision.answer);
+}
+
+/** Each on its own: those that are proven empty go, the others say what is in the way. */
+export function endScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  command: EndScaleIn,
+): Decision<ScaleInAnswer> {
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) =>
+    judgeByTable(one, 'end', (host) => judgeUnlessBlocked(fleet, evacuators, { host, command })),
+  );
+  return acceptEach(fleet, command, verdicts, {
+    kind: END_KIND,
+    does: 'remove',
+    verb: 'end',
+    deadlineMs: END_DEADLINE_MS,
+  });
+}
+
+/** Each on its own. No new move is begun; those under way end by themselves. */
+export function recoverHosts(
+  fleet: FleetReader,
+  _evacuators: readonly Evacuator[],
+  command: RecoverHosts,
+): Decision<ScaleInAnswer> {
+  const named = resolveNamedHosts(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => judgeByTable(one, 'recover', (host) => bringBack(fleet, host, command)));
+  const how = { kind: RECOVER_KIND, does: 'bring back', verb: 'recover', deadlineMs: RECOVER_DEADLINE_MS } as const;
+  return acceptEach(fleet, command, verdicts, how);
+}
+
+type NamedVerdict = HostVerdict & { readonly host: string };
+
+/** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
+export function judgeByTable(
+  named: NamedHost,
+  verb: ScaleInVerb,
+  decide: (host: StoredHost) => HostVerdict,
+): NamedVerdict {
+  const { requestedId, host } = named;
+  if (host === undefined) return unknownName(named);
+  const name = host.id;
+  const act = SCALE_IN_TABLE[host.doc.state][verb];
+  if (act.act === 'refuse') {
+    const reason = { code: act.because, host: name, state: host.doc.state };
+    return { host: requestedId, name, result: 'wrong-state', reason };
+  }
+  return { host: requestedId, name, ...decide(host) };
+}
+
+function toHostResult({ changes: _, item: __, ...result }: NamedVerdict): HostResult {
+  return result;
+}
+
+interface OperationSpec {
+  readonly kind: string;
+  readonly does: string;
+  /** What is moved stays inside this site: whoever asks may not write to others. */
+  readonly within?: string | undefined;
+  readonly deadlineMs: number;
+}
+
+/** Refused only when nothing could be done for any of them and none was as asked already. */
+function acceptEach(
+  fleet: FleetReader,
+  command: ScaleInCommand,
+  verdicts: readonly NamedVerdict[],
+  { verb, ...how }: OperationSpec & { readonly verb: ScaleInVerb },
+): Decision<ScaleInAnswer> {
+  const good = verdicts.filter(({ result }) => result === 'accepted' || result === 'unchanged');
+  if (good.length === 0) return refuse(refuseVerb(verb, verdicts.map(toHostResult)));
+  return decideVerdicts(fleet, command, verdicts, how);
+}
+
+function decideVerdicts(
+  fleet: FleetReader,
+  command: ScaleInCommand,
+  verdicts: readonly NamedVerdict[],
+  how: OperationSpec,
+): Decision<ScaleInAnswer> {
+  const { operation, by, why, nowMs } = command;
+  const items = verdicts.flatMap(({ item }) => item ?? []);
+  const made = verdicts.flatMap((one) => one.changes ?? []);
+  const changes = [...made, ...cancelEmptiedOperations(fleet, made)];
+  if (items.length === 0) {
+    const hosts = verdicts.map(toHostResult);
+    return accept(changes, { ...sharedOperation(hosts), hosts });
+  }
+  const began = newOperation({
+    id: operation,
+    kind: how.kind,
+    title: `${how.does} ${items.length === 1 ? `host ${items[0]?.key}` : `${items.length} hosts`}`,
+    by,
+    ...(why !== undefined && { why }),
+    ...commonSiteOf(made),
+    within: how.within,
+    nowMs,
+    deadlineMs: how.deadlineMs,
+    items,
+  });
+  const hosts = verdicts.map((one) => toHostResult(one.item === undefined ? one : { ...one, operation }));
+  return accept([...changes, ...began], { operation, hosts });
+}
+
+/** One that was found to be blocked is not looked at again, unless something was said of it since. */
+function judgeUnlessBlocked(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { host, command }: { readonly host: StoredHost; readonly command: EndScaleIn },
+): HostVerdict {
+  const before = command.knownBlockers?.get(host.id);
+  return before?.host === host ? before.verdict : judgeEnd(fleet, evacuators, { host, command });
+}
+
+/** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
+export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: StartScaleIn): HostVerdict {
+  const { id, doc } = host;
+  const { operation, drain, site, by, why, nowMs } = command;
+  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };
+  if (SCALE_IN_TABLE[doc.state].start.act === 'unchanged' && doc.leaving !== undefined) {
+    const { leaving } = doc;
+    const [underWay] = openWork(fleet, id, DRAIN_KIND);
+    if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return unchangedVerdict(leaving.operation);
+    // One that may leave the site was begun by somebody who may; one that may not is begun anew by whoever may.
+    const within = underWay === undefined ? undefined : siteLimitOf(fleet, underWay.doc);
+    const isWideEnough = within === undefined || within === site;
+    if (underWay !== undefined && leaving.drain === drain && isWideEnough) return unchangedVerdict(leaving.operation);
+    const goesOn = underWay !== undefined && within === site;
+    // The deadline of the last one has passed, or it was started without a drain: it goes on from what is left.
+    const again = { ...leaving, drain, ...(!goesOn && { operation }) };
+    const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
+    if (goesOn) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
+    return { result: 'accepted', changes: [changed, ...cancelOpenItems(fleet, id, nowMs, [DRAIN_KIND])], item };
+  }
+  // Built elsewhere while it left before: bringing it back for a moment does not make it one to be trusted.
+  const rebuilt = doc.leaving?.rebuilt === true && { rebuilt: true };
+  const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs, ...rebuilt };
+  const next: Host = { ...doc, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
+  return { result: 'accepted', changes: [put(HOST, id, next), ...cancelOpenItems(fleet, id, nowMs)], item };
+}
+
+function unchangedVerdict(operation: string): HostVerdict {
+  return { result: 'unchanged', operation };
+}
+
+function bringBack(fleet: FleetReader, { id, doc }: StoredHost, command: RecoverHosts): HostVerdict {
+  const { failBack, by, nowMs } = command;
+  const { leaving } = doc;
+  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'settle' };
+  if (SCALE_IN_TABLE[doc.state].recover.act === 'unchanged') {
+    const [under] = openWork(fleet, id, RECOVER_KIND);
+    // Its operation has failed: it is waited for again.
+    if (doc.state === 'recovering' && under === undefined) return { result: 'accepted', item };
+    return { result: 'unchanged', ...(under !== undefined && { operation: under.doc.operation }) };
+  }
+  if (doc.quarantined !== undefined) {
+    const reason = { code: 'quarantined', host: id, because: doc.quarantined.because };
+    return { result: 'wrong-state', reason };
+  }
+  const { failBack: _, forced: __, ...kept } = leaving ?? unknownLeaving(command);
+  const back = { ...kept, ...(failBack && { failBack }) };
+  const next: Host = { ...doc, state: 'recovering', leaving: back, changedBy: by, changedAtMs: nowMs };
+  return {
+    result: 'accepted',
+    changes: [put(HOST, id, next), ...cancelOpenItems(fleet, id, nowMs)],
+    item,
+  };
+}
+
+/** For a host that leaves without a trace of who sent it: none is known of, and it can come back all the same. */
+function unknownLeaving({ operation, by, nowMs }: ScaleInCommand): NonNullable<Host['leaving']> {
+  return { operation, drain: false, by, atMs: nowMs };
+}

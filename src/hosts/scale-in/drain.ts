@@ -1,0 +1,276 @@
+// One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
+// at what is left, never at what it did before.
+import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import {
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  targetKey,
+  type Item,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
+import { markUntrustedAfterRebuild } from './rebuilt-mark.ts';
+import type { StoredHost } from '../decide.ts';
+import type { BeginEvacuation, PlannedEvacuation, Evacuator, Tenant } from '../evacuator.ts';
+import { HOST, type Host } from '../model.ts';
+import { findBlockingTenants, unsettledOf, remainingWorkReason } from './evidence.ts';
+import { drainHandoversId, drainMovesId, fullReason, moveBudgetFor } from './moves.ts';
+
+export interface DrainContext {
+  readonly fleet: FleetReader;
+  readonly evacuators: readonly Evacuator[];
+  readonly item: StoredItem;
+  readonly host: StoredHost;
+  readonly by: string;
+  /** The site that instances stay in, when they must. */
+  readonly within: string | undefined;
+  readonly nowMs: number;
+}
+
+/** A move that is begun ends by itself, whatever becomes of the drain. */
+export const MOVE_DEADLINE_MS = 3600 * 1000;
+/** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
+const LOOKS_MAX = 16;
+const LOOK_EVERY_MS = 5000;
+const DRAINER = 'operation:scale-in';
+
+/** The steps to record; none when nothing is new. */
+export function drainStep(context: DrainContext): readonly RecordStep[] {
+  const { item } = context;
+  const handed = attemptHandovers(context);
+  if (handed.kind === 'begun') return [recordBegun(context, 'hand-over', handed, 'hand-overs-under-way')];
+  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  if (handed.kind === 'busy' && item.doc.step === 'hand-over') return waitIfNew(item, 'hand-over', handed.reason);
+  if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
+  return beginMoves(context);
+}
+
+type HandoverAttempt =
+  | { readonly kind: 'begun'; readonly changes: readonly Change[] }
+  | { readonly kind: 'busy'; readonly reason: Reason }
+  | { readonly kind: 'none'; readonly reason?: Reason };
+
+/** A hand-over that waits for this alone does not hold up the rest of the host: what else lives there moves around it. */
+const BLOCKED = 'service-not-ready';
+
+/** Waits of services that hold the host: nothing of it should move before they are over. */
+const HOLDING: readonly string[] = ['elections-held'];
+
+function attemptHandovers(context: DrainContext): HandoverAttempt {
+  const { fleet, evacuators, host, nowMs } = context;
+  const changes: Change[] = [];
+  const waits: Reason[] = [];
+  let [postponed, underWay] = [false, false];
+  let refused: Reason | undefined;
+  for (const evacuator of evacuators.filter((one) => one.leavesFirst === true)) {
+    const tenants = evacuator.inventory(fleet, host.id);
+    if (tenants.length === 0) continue;
+    const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
+    const made = beginEvacuations(context, evacuator, planned, drainHandoversId(fleet, host.id));
+    changes.push(...made.changes);
+    if (made.reason !== undefined) refused = made.reason;
+    for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
+    // Those that could go and were not begun wait for their turn.
+    postponed ||= planned.some(isActionable);
+    underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, tenants);
+  }
+  if (changes.length > 0) return { kind: 'begun', changes };
+  const holding = waits.find(({ code }) => HOLDING.includes(code));
+  if (holding !== undefined) return { kind: 'busy', reason: holding };
+  if (postponed || underWay) {
+    const code = underWay ? 'hand-overs-under-way' : 'hand-over-budget';
+    return { kind: 'busy', reason: handoverWaitReason(context) ?? refused ?? { code, host: host.id } };
+  }
+  const reason = handoverWaitReason(context) ?? waits[0];
+  return { kind: 'none', ...(reason !== undefined && { reason }) };
+}
+
+function countBlocked(fleet: FleetReader, tenants: readonly Tenant[]): number {
+  return openItemsOf(fleet, tenants).filter(isBlocked).length;
+}
+
+export function isBlocked({ doc }: { readonly doc: Item }): boolean {
+  return doc.state === 'waiting' && doc.reason?.code === BLOCKED;
+}
+
+function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem[] {
+  return tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
+}
+
+/** What a hand-over of the host waits for; the one that was told before, while it does. */
+function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
+  const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
+  const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
+    doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
+  );
+  const told = item.doc.reason;
+  return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
+}
+
+interface BegunEvacuations {
+  readonly changes: readonly Change[];
+  readonly reason?: Reason;
+}
+
+function beginEvacuations(
+  { fleet, host, by, within, nowMs }: DrainContext,
+  evacuator: Evacuator,
+  planned: readonly PlannedEvacuation[],
+  operation: BeginEvacuation['operation'],
+): BegunEvacuations {
+  const going = planned.filter(isActionable);
+  if (going.length === 0) return { changes: [] };
+  const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
+  const answer = evacuator.begin(fleet, going, how);
+  if ('code' in answer) return { changes: [], reason: { code: 'not-begun', host: host.id, message: answer.message } };
+  return { changes: answer.changes };
+}
+
+/** As many as the budgets allow. One that cannot go does not keep the others. */
+function beginMoves(context: DrainContext): readonly RecordStep[] {
+  const { fleet, evacuators, host, nowMs } = context;
+  const room = moveBudgetFor(fleet, evacuators, host.id);
+  if (room.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, room));
+  const changes: Change[] = [];
+  const waits: Reason[] = [];
+  let left = room.moves;
+  let rebuilt = false;
+  for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
+    const planned = planNextMoves(context, evacuator, left);
+    const made = beginEvacuations(context, evacuator, planned, drainMovesId(fleet, host.id));
+    for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
+    if (made.reason !== undefined) waits.push(made.reason);
+    if (made.changes.length === 0) continue;
+    changes.push(...made.changes);
+    left -= planned.filter(isActionable).length;
+    rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
+  }
+  if (changes.length > 0) {
+    const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
+    return [recordBegun(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
+  }
+  return recordStuck(context, waits, room.underWay);
+}
+
+/** The next ones of an evacuator that may go, and those found on the way that may not. Costs what is told. */
+function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number): readonly PlannedEvacuation[] {
+  if (room <= 0) return [];
+  const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
+  const limit = room + LOOKS_MAX;
+  const first = takeFirst(staying, limit);
+  const planned = planWithinLimits(context, evacuator, first, room);
+  if (first.length < limit || planned.some(isActionable)) return planned;
+  // None of the first can go: others are looked at in their turn, so that these do not keep them for ever.
+  const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
+  const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
+  const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
+  return planWithinLimits(context, evacuator, turn, room);
+}
+
+function takeFirst(tenants: Iterable<Tenant>, limit: number): Tenant[] {
+  const first: Tenant[] = [];
+  for (const tenant of tenants) {
+    if (first.length === limit) break;
+    first.push(tenant);
+  }
+  return first;
+}
+
+function planWithinLimits(
+  { fleet, host, within, nowMs }: DrainContext,
+  evacuator: Evacuator,
+  tenants: readonly Tenant[],
+  room: number,
+): readonly PlannedEvacuation[] {
+  let found: readonly PlannedEvacuation[] = [];
+  let going = 0;
+  for (let at = 0; at < tenants.length && going < room;) {
+    const slice = tenants.slice(at, at + room - going);
+    at += slice.length;
+    const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
+    found = evacuator.limitDisruption?.(fleet, planned) ?? planned;
+    going = found.filter(isActionable).length;
+  }
+  return found;
+}
+
+function isActionable({ evacuation }: PlannedEvacuation): boolean {
+  return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
+}
+
+function recordBegun(
+  { item, host }: DrainContext,
+  step: string,
+  { changes }: BegunEvacuations,
+  code: 'hand-overs-under-way' | 'moves-under-way',
+): RecordStep {
+  const reason = { code, host: host.id };
+  return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });
+}
+
+/** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */
+function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
+  const { item, host } = context;
+  if (waits.length === 0 && !underWay) return finishIfEmpty(context, 'empty');
+  const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
+  // What waits for something else, such as a port that nobody moves, is not helped by vouching for the host.
+  if (away && waits.some(({ code }) => code === 'host-silent')) {
+    mark('drain-waits-for-a-dead-host');
+    return waitIfNew(item, 'move', { code: 'host-down', host: host.id });
+  }
+  return waitIfNew(
+    item,
+    'move',
+    repeatedReason(context, waits) ?? waits[0] ?? { code: 'moves-under-way', host: host.id },
+  );
+}
+
+/** The reason that the item gives already, while it is true: of many that wait alike, each look finds others. */
+function repeatedReason(
+  { fleet, evacuators, item, host, nowMs }: DrainContext,
+  waits: readonly Reason[],
+): Reason | undefined {
+  const told = item.doc.reason;
+  if (told === undefined || !waits.some(({ code }) => code === told.code)) return undefined;
+  if (waits.some((one) => isSameReason(one, told))) return told;
+  const { untilMs } = told;
+  if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
+  const facts = new Set(Object.values(told));
+  const livesHere = evacuators.some((one) => one.inventory(fleet, host.id).some(({ id }) => facts.has(id)));
+  return livesHere ? told : undefined;
+}
+
+/** Nothing is left that somebody has to move: drained, if nothing lives there. */
+function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep[] {
+  const { fleet, evacuators, item, host, nowMs } = context;
+  const { id, doc } = host;
+  const [tenant] = findBlockingTenants(fleet, evacuators, { host: id, nowMs, enough: 1 });
+  if (tenant !== undefined) {
+    const waits = attemptHandovers(context);
+    const told = waits.kind === 'begun' ? undefined : waits.reason;
+    const code = doc.leaving?.drain === true ? 'lives-here' : 'left-to-operator';
+    return waitIfNew(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
+  }
+  const work = remainingWorkReason(fleet, host);
+  if (work !== undefined) return waitIfNew(item, step, work);
+  const [unsettled] = unsettledOf(fleet, evacuators, id);
+  if (unsettled !== undefined) {
+    mark('drain-waits-for-what-it-moved');
+    return waitIfNew(item, step, unsettled);
+  }
+  const drained: Host = { ...doc, state: 'drained', changedBy: DRAINER, changedAtMs: nowMs };
+  return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
+}
+
+/** A wait, unless the item says so already. */
+function waitIfNew(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
+  const { doc } = item;
+  if (doc.state === 'waiting' && doc.step === step && isSameReason(reason, doc.reason)) return [];
+  const untilMs = reason['untilMs'];
+  const retryAtMs = typeof untilMs === 'number' ? { retryAtMs: untilMs } : {};
+  return [record(item, { state: 'waiting', step, reason, ...retryAtMs })];
+}
+
+function isSameReason(one: Reason, other: Reason | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

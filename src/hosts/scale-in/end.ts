@@ -1,0 +1,270 @@
+// The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
+// say so, and then it is gone in one commit. Peers that cannot be told are written down.
+import { revokeTokenChange, tokensOfHost } from '../../access/index.ts';
+import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import {
+  decideLater,
+  fail,
+  ITEM,
+  record,
+  wait,
+  type ActionOutcome,
+  type Item,
+  type PlannedStep,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+  type TaskAnswer,
+} from '../../operations/index.ts';
+import { findHost, type StoredHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { HOST, type Host } from '../model.ts';
+import { PENDING_CLEAN_UP, recordPendingCleanUps, pendingId } from './pending-clean-up.ts';
+import { endDegradedAlarm } from '../record-conditions.ts';
+import { blockersOf, isConnected } from './evidence.ts';
+import { remainsOf } from './removed-record.ts';
+import { END_KIND } from './host-items.ts';
+import { endStraysAlarm, strayChanges, straysReason, summarizeStrays } from '../strays.ts';
+import { cleanupBlocker, retryConvergence, awaitCleanUp } from '../convergence.ts';
+
+/** Hosts that may still have tunnels to a host, or flows that name it. */
+export type TunnelPeersLookup = (fleet: FleetReader, host: string) => readonly string[];
+
+export interface EndOptions {
+  readonly evacuators: readonly Evacuator[];
+  readonly peersOf: TunnelPeersLookup;
+}
+
+const ENDER = 'operation:scale-in-end';
+/** A host that goes by force is not waited for any longer than this; no other is given up on sooner after somebody was told of it. */
+const LEAVE_PATIENCE_MS = 60_000;
+/** An agent that does well wipes its host and answers within a second or two: one that does not is told of after this time. */
+const LEAVE_ANSWER_MS = 10_000;
+/** Longer than it takes to miss a host: one that is down by then is removed without its answer. */
+const LEAVE_DEADLINE_MS = 5 * 60_000;
+const UNANSWERED = 'leave-unanswered';
+const LEAVER_SILENT = 'leaver-silent';
+const SILENT: readonly string[] = [UNANSWERED, LEAVER_SILENT];
+const LOOK_AGAIN_MS = 1000;
+const LEAVE_AGAIN_MS = 10_000;
+
+export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKind {
+  return {
+    name: END_KIND,
+    steps: ['disconnect', 'finalize', 'remove'],
+    cancel: { kind: 'none', because: 'peers forget the host already; join it again when it is removed' },
+    retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
+    rollback: { kind: 'none', because: 'a removed host comes back by joining again' },
+
+    plan: (fleet, { doc }, items, nowMs) => {
+      const begunAtMs = doc.deadlineAtMs - doc.deadlineMs;
+      return items.flatMap((item) => nextOf({ fleet, item, nowMs, begunAtMs, evacuators, peersOf }));
+    },
+    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
+    task: (fleet, { doc }) =>
+      isLeaveRequested(doc)
+        ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } }
+        : undefined,
+    handleTaskAnswer: (fleet, item, answer, nowMs) => handleLeaveAnswer(fleet, item, answer, nowMs),
+  };
+}
+
+interface EndContext extends EndOptions {
+  readonly fleet: FleetReader;
+  readonly item: StoredItem;
+  readonly nowMs: number;
+  /** When the operation was asked for, or retried. */
+  readonly begunAtMs: number;
+}
+
+function nextOf(context: EndContext): readonly PlannedStep[] {
+  const { fleet, item } = context;
+  const host = findHost(fleet, item.doc.target.id);
+  if (host === undefined || host.doc.state === 'removed') return [record(item, { state: 'done', step: item.doc.step })];
+  switch (host.doc.state) {
+    case 'finalizing':
+      return item.doc.step === 'remove' ? [decideOnNewest(context, removeHost)] : planFinalize(context, host);
+    case 'drained':
+    case 'draining':
+      return planDisconnect(context, host);
+    default:
+      return [fail(item, { code: 'brought-back', host: host.id })];
+  }
+}
+
+/** Decided inside the commit, on what is true there. */
+function decideOnNewest(context: EndContext, step: (context: EndContext, host: StoredHost) => RecordStep): PlannedStep {
+  return decideLater(context.item, (fleet, nowMs) => {
+    const item = fleet.get(ITEM, context.item.id);
+    const host = findHost(fleet, context.item.doc.target.id);
+    return item === undefined || host === undefined ? [] : [step({ ...context, fleet, item, nowMs }, host)];
+  });
+}
+
+function planDisconnect(context: EndContext, { doc }: StoredHost): readonly PlannedStep[] {
+  const { item, nowMs, begunAtMs } = context;
+  const { state, retryAtMs = 0 } = item.doc;
+  if (!isConnected(doc)) return [decideOnNewest(context, recheckAndFinalize)];
+  const forced = doc.leaving?.forced;
+  // Not since it last answered: one that fails again and again would never go.
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS) {
+    mark('forced-out-unheard');
+    return [decideOnNewest(context, recheckAndFinalize)];
+  }
+  const host = item.doc.target.id;
+  const waitedMs = nowMs - begunAtMs;
+  // Somebody was told of it for a while. One that answers that it cannot is asked again instead.
+  const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
+  const isToldOf = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
+  if (forced === undefined && isToldOf && waitedMs >= LEAVE_DEADLINE_MS) {
+    mark('leave-given-up');
+    return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
+  }
+  // It does not answer while it is silent, and it is not known yet whether it is down.
+  const isByForce = forced !== undefined && { forced: true };
+  if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host, ...isByForce })];
+  if (isLeaveRequested(item.doc))
+    return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host, ...isByForce })];
+  if (state === 'running' || nowMs < retryAtMs) return [];
+  return [decideOnNewest(context, requestLeave)];
+}
+
+/** It is told for as long as it has not answered, also when somebody has been told that it does not. */
+function isLeaveRequested({ step, state, reason }: Item): boolean {
+  return step === 'disconnect' && (state === 'running' || (state === 'waiting' && reason?.code === UNANSWERED));
+}
+
+/** Each time that it is told to leave, also by a retry of long ago: it wipes what it has, so nothing may live there. */
+function requestLeave(context: EndContext, host: StoredHost): RecordStep {
+  const { item } = context;
+  const blocker = blockerOf(context, host);
+  if (blocker !== undefined) return fail(item, blocker);
+  return record(item, { state: 'running', step: item.doc.step, attempt: item.doc.attempt + 1, host: host.id });
+}
+
+/** The first thing in the way. One that goes by force has none, nor one that did not come in: what names it was left by force before. */
+function blockerOf({ fleet, evacuators, nowMs }: EndContext, host: StoredHost): Reason | undefined {
+  if (host.doc.leaving?.forced !== undefined || host.doc.readmitted === true) return undefined;
+  return blockersOf(fleet, evacuators, { host, nowMs })[0];
+}
+
+/** The evidence, once more: something may have come while the host was told to leave. */
+function recheckAndFinalize(context: EndContext, host: StoredHost): RecordStep {
+  const { item, nowMs } = context;
+  const { id, doc } = host;
+  const blocker = blockerOf(context, host);
+  if (blocker !== undefined) {
+    mark('something-came-while-it-left');
+    return fail(item, blocker);
+  }
+  const finalizing: Host = { ...doc, state: 'finalizing', changedBy: ENDER, changedAtMs: nowMs };
+  const progress = { state: 'running' as const, step: 'finalize', host: null };
+  return record(item, progress, { changes: [put(HOST, id, finalizing)] });
+}
+
+function isForced(host: Host | undefined): boolean {
+  return host?.leaving?.forced !== undefined;
+}
+
+/** Told to leave, it found what the fleet does not know, and stays: that is written down, and in the way. */
+function failWithStrays(
+  fleet: FleetReader,
+  item: StoredItem,
+  { host, facts = {} }: FailedLeave,
+  nowMs: number,
+): RecordStep | undefined {
+  const found = facts['strays'];
+  const names = Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
+  const strays = summarizeStrays(names, facts['straysInAll']);
+  if (strays === undefined || isForced(host.doc)) return undefined;
+  mark('strays-found-at-the-end');
+  const changes = strayChanges(fleet, { host, strays, nowMs });
+  return { ...fail(item, straysReason(host.id, strays)), changes };
+}
+
+interface FailedLeave extends Pick<TaskAnswer, 'facts'> {
+  readonly host: StoredHost;
+}
+
+/** It has left: its credential is worth nothing any more, and nothing is heard of it. */
+function handleLeaveAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+  const host = findHost(fleet, item.doc.target.id);
+  if (host === undefined) return record(item, { state: 'done', step: item.doc.step });
+  if (answer.outcome === 'failed') {
+    const stays = failWithStrays(fleet, item, { host, ...answer }, nowMs);
+    if (stays !== undefined) return stays;
+    const problems = answer.problems ?? [];
+    return wait(item, { code: 'not-left', host: host.id, problems }, nowMs + LEAVE_AGAIN_MS);
+  }
+  // It looked before it left.
+  const { credential: _, strays: __, ...rest } = host.doc;
+  const gone: Host = {
+    ...rest,
+    connection: { state: 'down', sinceMs: nowMs },
+    changedBy: ENDER,
+    changedAtMs: nowMs,
+  };
+  const made = {
+    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revokeTokens(fleet, host.id, nowMs)],
+  };
+  return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
+}
+
+function revokeTokens(fleet: FleetReader, host: string, nowMs: number): Change[] {
+  return tokensOfHost(fleet, host).map((token) => revokeTokenChange(token, ENDER, nowMs));
+}
+
+/** Peers that are heard must be in line; the others are written down, each until it is. */
+function planFinalize(context: EndContext, host: StoredHost): readonly PlannedStep[] {
+  const { fleet, item, nowMs, peersOf } = context;
+  if (item.doc.step === 'disconnect') return [record(item, { state: 'running', step: 'finalize', host: null })];
+  // Before anything is looked at: peers are all hosts of a zone.
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  const peers = peersOf(fleet, host.id).filter((peer) => isCleanUpPeer(fleet, peer, host.id));
+  const away = peers.filter((peer) => !isWaitedFor(findHost(fleet, peer)?.doc));
+  if (away.length > 0) {
+    mark('peers-to-be-cleaned-later');
+    const changes = recordPendingCleanUps(away, host.id, { key: `${item.id}.${item.doc.attempt}`, nowMs });
+    return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
+  }
+  if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
+  return [awaitCleanUp(item, { hosts: peers, revision: host.revision })];
+}
+
+/** Nobody is held up by one that is not heard, does not know how, or is not trusted. */
+function isWaitedFor(peer: Host | undefined): boolean {
+  return peer !== undefined && peer.quarantined === undefined && cleanupBlocker(peer) === undefined;
+}
+
+/** One of us, and not among those that are cleaned later. */
+function isCleanUpPeer(fleet: FleetReader, peer: string, host: string): boolean {
+  const doc = findHost(fleet, peer)?.doc;
+  const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
+  // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
+  const isNew = doc?.state === 'joining' && doc.credential === undefined && doc.readmitted !== true;
+  // One that goes as well is wiped, or is not trusted should it ever be heard again: a batch need not tell itself.
+  const isGoing = doc?.state === 'finalizing' || doc?.state === 'removed';
+  return doc !== undefined && peer !== host && !isNew && !isGoing && !isPending;
+}
+
+function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'remove' });
+  return retryConvergence(item, outcome.reason, nowMs);
+}
+
+/** The last commit: what it had, its credentials and its record go together. */
+function removeHost(context: EndContext, host: StoredHost): RecordStep {
+  const { fleet, evacuators, item, nowMs } = context;
+  const { id, doc } = host;
+  const blocker = blockerOf(context, host);
+  if (blocker !== undefined) return wait(item, blocker, nowMs + LOOK_AGAIN_MS);
+  const how = { by: ENDER, nowMs };
+  const changes = [
+    ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
+    ...revokeTokens(fleet, id, nowMs),
+    ...endDegradedAlarm(fleet, id),
+    ...endStraysAlarm(fleet, id),
+    put(HOST, id, remainsOf(doc, how)),
+  ];
+  return record(item, { state: 'done', step: 'remove', host: null }, { changes: mergeChanges(changes) });
+}

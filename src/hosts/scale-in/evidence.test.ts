@@ -1,0 +1,33 @@
+// What keeps a host from leaving, found without planning for what could never end with it.
+import { expect, test } from 'vitest';
+import { evacuatorOf, fleetOf } from '../preview/preview-fixture.ts';
+import { isEmpty, findBlockingTenants } from './evidence.ts';
+
+const ENDS = { kind: 'ends' } as const;
+const AT = { host: 'c1', nowMs: 1 };
+
+test('never: a host is empty because the first of what lives there ends with it', () => {
+  const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ['s1', 's2'] }, told: { s1: ENDS } });
+  expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(false);
+  expect(findBlockingTenants(fleetOf('c1', 'c2'), [services], { ...AT, enough: 1 })).toEqual([
+    { kind: 'service', id: 's2' },
+  ]);
+});
+
+test('what-ends-with-the-host-does-not-keep-it, however much of it there is', () => {
+  const ids = Array.from({ length: 250 }, (_, nth) => `s${nth}`);
+  const told = Object.fromEntries(ids.map((id) => [id, ENDS]));
+  const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ids }, told });
+  expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(true);
+});
+
+test('what-never-ends-with-its-host-is-not-planned-for', () => {
+  const instances = evacuatorOf({ name: 'instances', kind: 'instance', on: { c1: ['a', 'b', 'c'] } });
+  const unplanned = {
+    ...instances,
+    plan: () => {
+      throw new Error('planned');
+    },
+  };
+  expect(findBlockingTenants(fleetOf('c1'), [unplanned], { ...AT, enough: 2 }).map(({ id }) => id)).toEqual(['a', 'b']);
+});

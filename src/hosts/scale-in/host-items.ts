@@ -1,0 +1,90 @@
+// The work that is under way for a host between service and removal, and how one verb ends what another has begun.
+import { idOf, put, type AppliedChange, type Change, type FleetReader } from '../../fleet/index.ts';
+import {
+  ITEM,
+  ITEMS_BY_OPERATION,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
+  targetKey,
+  type Item,
+  type NewItem,
+  type StoredItem,
+} from '../../operations/index.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { HOST, type Host } from '../model.ts';
+
+export const DRAIN_KIND = 'scale-in';
+export const END_KIND = 'scale-in-end';
+export const RECOVER_KIND = 'scale-in-recover';
+
+/** Each of these ends those that are under way before it: the host has one way to go. */
+const ONE_WAY: readonly string[] = [DRAIN_KIND, END_KIND, RECOVER_KIND];
+
+/** Peers are told and views are looked at; a day is more than any of it takes. */
+export const END_DEADLINE_MS = 24 * 3600 * 1000;
+
+/** The part of a host in an operation that ends it, past the point of no return. */
+export function finalizeItem(id: string): NewItem {
+  return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
+}
+
+/** Open items of one kind of operation for a host. */
+export function openWork(fleet: FleetReader, host: string, ...kinds: readonly string[]): StoredItem[] {
+  return [...itemsOfHost(fleet, host)].filter((item) => kinds.includes(kindOf(fleet, item)));
+}
+
+export function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
+  return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind ?? '';
+}
+
+/** The items that are under way for a host, closed. */
+export function cancelOpenItems(
+  fleet: FleetReader,
+  host: string,
+  nowMs: number,
+  kinds: readonly string[] = ONE_WAY,
+): Change[] {
+  return openWork(fleet, host, ...kinds).map(({ id, doc }) => {
+    const { reason: _, retryAtMs: __, ...rest } = doc;
+    return put(ITEM, id, { ...rest, state: 'cancelled', sinceMs: nowMs });
+  });
+}
+
+/** Operations of which these changes close the last item, and none was done: they are cancelled, not successful. */
+export function cancelEmptiedOperations(fleet: FleetReader, changes: readonly Change[]): Change[] {
+  const closed = changes.filter(({ kind }) => kind === ITEM.name);
+  const closing = new Set(closed.map(({ id }) => id));
+  const operations = new Set(closed.map(({ doc }) => (doc as Item).operation));
+  return [...operations].flatMap((id) => {
+    const operation = fleet.get(OPERATION, idOf(OPERATION, id));
+    if (operation?.doc.state !== 'running') return [];
+    const all = [...fleet.find(ITEMS_BY_OPERATION, id)];
+    if (!all.every((item) => closing.has(item.id) || item.doc.state === 'cancelled')) return [];
+    const { stopped: _, ...rest } = operation.doc;
+    return [put(OPERATION, operation.id, { ...rest, state: 'cancelling' })];
+  });
+}
+
+/** The site of an operation, if all its hosts are of one. */
+export function commonSiteOf(changes: readonly Change[]): { readonly site?: string } {
+  const sites = new Set(
+    changes.flatMap(({ kind, doc }) => (kind === HOST.name && doc !== null ? [(doc as Host).site] : [])),
+  );
+  const [site] = sites;
+  return sites.size === 1 && site !== undefined ? { site } : {};
+}
+
+/** Open items of the hosts that may have more to do after a change. */
+export function* touchedItems(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  change: AppliedChange,
+): Iterable<StoredItem> {
+  for (const evacuator of evacuators) {
+    for (const host of evacuator.hostsAffectedBy?.(fleet, change) ?? []) yield* itemsOfHost(fleet, host);
+  }
+}
+
+export function itemsOfHost(fleet: FleetReader, host: string): Iterable<StoredItem> {
+  return fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, host));
+}

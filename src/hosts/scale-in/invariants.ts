@@ -1,0 +1,97 @@
+// What scale-in registers with the fleet, and what must never be untrue of it. Evacuators are handed in: only they know what lives
+// on a host.
+import { valueOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../../fleet/index.ts';
+import { ITEM, type Item } from '../../operations/index.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { HOST, isTombstoned, type Host } from '../model.ts';
+import { PENDING_BY_HOST, PENDING_BY_PEER, PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { BUDGET_WAITERS, DRAIN_MOVES, hostDrainedBy, EVERY_MOVE, movesOff } from './moves.ts';
+import { SCALE_IN } from './settings.ts';
+
+export function scaleInModel(evacuators: readonly Evacuator[]): Model {
+  return {
+    kinds: [PENDING_CLEAN_UP],
+    indexes: [PENDING_BY_HOST, PENDING_BY_PEER, DRAIN_MOVES, BUDGET_WAITERS],
+    invariants: [emptyWhenRemoved(evacuators), noStrays, staysRemoved, saysWhyItLeaves, withinBudgets],
+  };
+}
+
+interface Step {
+  readonly id: string;
+  readonly was: Host | undefined;
+  readonly is: Host | undefined;
+}
+
+function hostSteps(changed: readonly AppliedChange[]): Step[] {
+  return changed.flatMap(({ kind, before, after }) => {
+    const id = (after ?? before)?.id;
+    if (kind !== HOST.name || id === undefined) return [];
+    return [{ id, was: before?.doc as Host | undefined, is: after?.doc as Host | undefined }];
+  });
+}
+
+function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
+  const livesOn = (fleet: FleetReader, host: string): string[] =>
+    evacuators.flatMap((one) => one.inventory(fleet, host)).map(({ kind, id }) => `${kind} ${id}`);
+  return {
+    name: 'never: a host is removed while something lives on it, unless it is forced with a reason',
+    check: (fleet, changed) =>
+      hostSteps(changed).flatMap(({ id, was, is }) => {
+        if (is?.state !== 'removed' || was === undefined || was.state === 'removed') return [];
+        // It did not come in: whatever names it was left behind when it was removed by force before.
+        if (was.state === 'joining' || was.readmitted === true) return [];
+        if (is.leaving?.forced !== undefined) return [];
+        return livesOn(fleet, id).map((tenant) => `host ${id} is removed with ${tenant}`);
+      }),
+  };
+}
+
+/** What its agent reported last is evidence against it, whoever lives there. */
+const noStrays: Invariant = {
+  name: 'never: a host goes past the point of no return with strays, unless it is forced with a reason',
+  check: (_fleet, changed) =>
+    hostSteps(changed).flatMap(({ id, was, is }) => {
+      const goes = is?.state === 'finalizing' && was?.state !== 'finalizing';
+      if (!goes || is.strays === undefined || is.leaving?.forced !== undefined) return [];
+      return [`host ${id} goes with ${is.strays.names.join()}`];
+    }),
+};
+
+const staysRemoved: Invariant = {
+  name: 'never: a removed host comes back by itself, or is forgotten',
+  check: (_fleet, changed) =>
+    hostSteps(changed).flatMap(({ id, was, is }) => {
+      if (was?.state !== 'removed') return [];
+      if (is === undefined) return [`host ${id} is forgotten`];
+      const isHeard = is.connection.state !== 'unknown' || is.credential !== undefined;
+      return isHeard ? [`host ${id} is ${is.state} and ${is.connection.state}`] : [];
+    }),
+};
+
+const saysWhyItLeaves: Invariant = {
+  name: 'never: a host leaves without saying by what, or is in service and says so',
+  check: (_fleet, changed) =>
+    hostSteps(changed).flatMap(({ id, is }) => {
+      if (is === undefined || is.state === 'removed') return [];
+      const isLeaving = isTombstoned(is) || is.state === 'recovering';
+      return isLeaving === (is.leaving !== undefined) ? [] : [`host ${id} is ${is.state}`];
+    }),
+};
+
+/** Of what is begun: a budget that is lowered does not stop what is under way. */
+const withinBudgets: Invariant = {
+  name: 'never: drains begin more moves than their budgets allow',
+  check: (fleet, changed) => {
+    const hosts = changed.flatMap(({ kind, before, after }) =>
+      kind === ITEM.name && before === undefined ? (hostDrainedBy(after?.doc as Item) ?? []) : [],
+    );
+    if (hosts.length === 0) return [];
+    const { movesAtOnce, movesPerHostAtOnce } = valueOf(fleet, SCALE_IN);
+    const over = [...new Set(hosts)].filter((host) => movesOff(fleet, host) > movesPerHostAtOnce);
+    const all = fleet.countOf(DRAIN_MOVES, EVERY_MOVE);
+    return [
+      ...over.map((host) => `${movesOff(fleet, host)} moves off host ${host}`),
+      ...(all > movesAtOnce ? [`${all} moves in all`] : []),
+    ];
+  },
+};

@@ -1,0 +1,86 @@
+// The operation `scale-in`: hosts are emptied, each on its own, within the budgets of all. Services change hands first, then
+// everything else moves; a host on which nothing lives is drained. At the deadline no more moves are begun, and it stays as it is.
+import type { AppliedChange, FleetReader } from '../../fleet/index.ts';
+import {
+  decideLater,
+  isOpen,
+  ITEM,
+  record,
+  wait,
+  siteLimitOf,
+  type Item,
+  type PlannedStep,
+  type OperationKind,
+  type StoredItem,
+  type StoredOperation,
+} from '../../operations/index.ts';
+import { findHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { drainStep, isBlocked } from './drain.ts';
+import { BUDGET_WAITERS, hostDrainedBy, EVERY_MOVE, fullReason, moveBudgetFor } from './moves.ts';
+import { DRAIN_KIND, itemsOfHost, touchedItems } from './host-items.ts';
+
+/** A move that ends makes room for one; the next in turn may have nothing to move any more. */
+const WOKEN_PER_MOVE = 2;
+
+export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
+  return {
+    name: DRAIN_KIND,
+    steps: ['hand-over', 'move', 'empty'],
+    cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
+    retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
+    rollback: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
+
+    plan: (fleet, operation, items, _nowMs) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
+    itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),
+  };
+}
+
+interface DrainItem {
+  readonly evacuators: readonly Evacuator[];
+  readonly operation: StoredOperation;
+  readonly item: StoredItem;
+}
+
+/** Whatever is begun is decided on the newest state: budgets are not overdrawn by two looks at once. */
+function nextOf(fleet: FleetReader, { evacuators, operation, item }: DrainItem): PlannedStep {
+  const host = findHost(fleet, item.doc.target.id);
+  // It has gone on: drained, or taken another way by somebody.
+  if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });
+  // Most looks come while its moves are under way: they cost no decision.
+  const room = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
+  if (room?.moves === 0) return wait(item, fullReason(host.id, room));
+  const { by } = operation.doc;
+  return decideLater(item, (at, nowMs) => {
+    const now = at.get(ITEM, item.id);
+    const found = findHost(at, item.doc.target.id);
+    if (now === undefined || found?.doc.state !== 'draining') return [];
+    const within = siteLimitOf(at, now.doc);
+    return drainStep({ fleet: at, evacuators, item: now, host: found, by, within, nowMs });
+  });
+}
+
+function* itemsWokenBy(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  change: AppliedChange,
+): Iterable<StoredItem> {
+  yield* touchedItems(fleet, evacuators, change);
+  const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
+  if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;
+  const isStillOpen = after !== undefined && isOpen(after);
+  // What is blocked is gone around from then on.
+  if (after?.host !== undefined && isBlocked({ doc: after }) && !isBlocked({ doc: before }))
+    yield* itemsOfHost(fleet, after.host);
+  if (before.host !== undefined && !(isStillOpen && after.host === before.host)) yield* itemsOfHost(fleet, before.host);
+  if (isStillOpen) return;
+  const drained = hostDrainedBy(before);
+  if (drained === undefined) return;
+  yield* itemsOfHost(fleet, drained);
+  let woken = 0;
+  for (const item of fleet.find(BUDGET_WAITERS, EVERY_MOVE)) {
+    if (woken === WOKEN_PER_MOVE) return;
+    woken += 1;
+    yield item;
+  }
+}

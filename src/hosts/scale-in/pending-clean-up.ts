@@ -1,0 +1,158 @@
+// Peers that could not be told of a host's removal: their flows and tunnels to it may still be there. Each is a document of its
+// own until the peer was heard again and is in line, or is gone itself. A host that was removed itself and joins again is its own
+// peer: nobody told it of the hosts that were removed meanwhile.
+import { Type, type Static } from 'typebox';
+import {
+  idOf,
+  mark,
+  put,
+  remove,
+  schemaKind,
+  type Change,
+  type FleetReader,
+  type Id,
+  type Index,
+} from '../../fleet/index.ts';
+import {
+  newOperation,
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  targetKey,
+  wait,
+  type ActionOutcome,
+  type PlannedStep,
+  type OperationId,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
+import { findHost, type StoredHost } from '../decide.ts';
+import { HOST } from '../model.ts';
+import { cleanupBlocker, retryConvergence, awaitCleanUp } from '../convergence.ts';
+
+const PENDING_SCHEMA = Type.Object(
+  {
+    /** The host that may still have flows and tunnels to the removed one. */
+    peer: Type.String(),
+    host: Type.String(),
+    sinceMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+export type PendingCleanUp = Static<typeof PENDING_SCHEMA>;
+export const PENDING_CLEAN_UP = schemaKind('pending-clean-up', PENDING_SCHEMA);
+
+/** By the removed host. */
+export const PENDING_BY_HOST: Index<'pending-clean-up', PendingCleanUp> = {
+  name: 'pending-clean-ups-by-host',
+  kind: PENDING_CLEAN_UP,
+  keysOf: (doc) => [doc.host],
+};
+
+export const PENDING_BY_PEER: Index<'pending-clean-up', PendingCleanUp> = {
+  name: 'pending-clean-ups-by-peer',
+  kind: PENDING_CLEAN_UP,
+  keysOf: (doc) => [doc.peer],
+};
+
+/** Names may have dots in them; none has this sign. */
+export function pendingId(peer: string, host: string): Id<'pending-clean-up'> {
+  return idOf(PENDING_CLEAN_UP, `${peer}@${host}`);
+}
+
+/** A peer may be away for years: until it is back or gone, what it has is not forgotten. */
+const CLEAN_UP_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
+
+/** Writes down what these peers still have to clean, and begins to wait for them. `key` tells it from others. */
+export function recordPendingCleanUps(
+  peers: readonly string[],
+  host: string,
+  at: { key: string; nowMs: number },
+): Change[] {
+  if (peers.length === 0) return [];
+  const docs = peers.map((peer) => ({ id: pendingId(peer, host), doc: { peer, host, sinceMs: at.nowMs } }));
+  return [
+    ...docs.map(({ id, doc }) => put(PENDING_CLEAN_UP, id, doc)),
+    ...newOperation({
+      id: `clean-up-${at.key}` as OperationId,
+      kind: peerCleanUpKind.name,
+      title: `clean what peers have of host ${host}`,
+      by: 'muster',
+      nowMs: at.nowMs,
+      deadlineMs: CLEAN_UP_DEADLINE_MS,
+      items: docs.map(({ id, doc }) => ({
+        key: doc.peer,
+        target: { kind: PENDING_CLEAN_UP.name, id },
+        host: doc.peer,
+        step: 'await-peer',
+      })),
+    }),
+  ];
+}
+
+/**
+ * A host that was removed may never have wiped its switch, and hosts that it has tunnels to may have been removed after it. Until
+ * an agent has brought its switch to its view, that is written down.
+ */
+export function recordOwnCleanUp(host: StoredHost, at: { readonly key: string; readonly nowMs: number }): Change[] {
+  if (host.doc.readmitted !== true) return [];
+  mark('readmitted-host-to-be-cleaned');
+  return recordPendingCleanUps([host.id], host.id, at);
+}
+
+export const peerCleanUpKind: OperationKind = {
+  name: 'peer-clean-up',
+  steps: ['await-peer', 'clean'],
+  cancel: { kind: 'none', because: 'flows and tunnels to a host that is gone would be found by nobody' },
+  retry: { kind: 'does', what: 'the peers are waited for again' },
+  rollback: { kind: 'none', because: 'the host is removed' },
+
+  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
+  observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),
+  itemsToWake: (fleet, { kind, before, after }) => {
+    const id = (after ?? before)?.id;
+    return kind === HOST.name && id !== undefined ? itemsOfPeer(fleet, id) : [];
+  },
+};
+
+function* itemsOfPeer(fleet: FleetReader, peer: string): Iterable<StoredItem> {
+  for (const { id } of fleet.find(PENDING_BY_PEER, peer)) yield* openItems(fleet, id);
+}
+
+function openItems(fleet: FleetReader, id: string): Iterable<StoredItem> {
+  return fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PENDING_CLEAN_UP.name, id));
+}
+
+function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
+  const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
+  if (pending === undefined || isObsolete(fleet, pending.doc)) {
+    mark('nothing-to-be-cleaned-any-more');
+    return [finishCleanUp(fleet, item)];
+  }
+  const { peer, host } = pending.doc;
+  const doc = findHost(fleet, peer)?.doc;
+  const because = doc && cleanupBlocker(doc);
+  if (because !== undefined) return [wait(item, { code: because, peer, host })];
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  return [awaitCleanUp(item, { hosts: [peer], revision: pending.revision })];
+}
+
+/** The peer is gone itself, or the host is back and the tunnels are wanted again. */
+function isObsolete(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
+  const stored = findHost(fleet, peer)?.doc;
+  if (stored === undefined || stored.state === 'removed') return true;
+  const removed = findHost(fleet, host)?.doc.state;
+  const isBack = removed !== undefined && removed !== 'removed' && removed !== 'finalizing';
+  return isBack && peer !== host;
+}
+
+function finishCleanUp(fleet: FleetReader, item: StoredItem): RecordStep {
+  const id = idOf(PENDING_CLEAN_UP, item.doc.target.id);
+  const changes = fleet.get(PENDING_CLEAN_UP, id) === undefined ? [] : [remove(PENDING_CLEAN_UP, id)];
+  return record(item, { state: 'done', step: 'clean', host: null }, { changes });
+}
+
+function observeConvergence(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return finishCleanUp(fleet, item);
+  return retryConvergence(item, outcome.reason, nowMs);
+}

@@ -1,0 +1,177 @@
+// What start and end of many hosts rest on, worked out in slices before their commit. The commit checks that it still holds and plans
+// nothing: a plan for a thousand hosts would keep everything else waiting for most of a second.
+import { NOT_PREPARED, notPrepared, type Authority, type RouteContext, type Write } from '../../access/index.ts';
+import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { refuse, type Decision } from '../../journal/index.ts';
+import type { StoredHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { basisOf, isPlanBasisUnchanged } from '../preview/plan-basis.ts';
+import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices, type Steps } from '../preview/plan-slices.ts';
+import { leaversOf } from '../preview/leavers.ts';
+import { pinnedPlanSteps } from '../preview/preview.ts';
+import { targetOf, type EvacuatorPlan } from '../preview/batch-plan.ts';
+import { resolveNamedHosts, type ScaleInAnswer } from './answer.ts';
+import { startHandoversInSteps, type PreparedHandovers } from './handover-start.ts';
+import { judgeEnd } from './end-verdict.ts';
+import type { PreparedStart } from './start-plan.ts';
+import {
+  endScaleIn,
+  startScaleIn,
+  tombstoneHost,
+  judgeByTable,
+  type EndScaleIn,
+  type StartScaleIn,
+  type HostVerdict,
+} from './decide.ts';
+
+/** What is planned for so many tenants takes a few milliseconds. */
+const TENANTS_PLANNED_HERE_MAX = 50;
+/** Each is judged by at most about a hundred names. */
+const HOSTS_JUDGED_HERE_MAX = 20;
+
+/** By the ids of hosts: how the host was, and what was in its way. */
+export type KnownBlockers = ReadonlyMap<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>;
+
+/** A decision, and what makes it ready when it is refused as not prepared. */
+export interface PreparableDecision {
+  readonly decide: (fleet: FleetReader) => Decision<ScaleInAnswer>;
+  readonly prepare?: () => Promise<PreparableDecision | Refusal>;
+}
+
+export interface SlicingContext {
+  readonly world: Pick<RouteContext, 'submit' | 'clock'>;
+  readonly authority: Authority;
+  readonly evacuators: readonly Evacuator[];
+}
+
+type CommandOf<C> = (fleet: FleetReader) => C;
+
+/** Planned again when it holds no more, a few times. Then one that is held to a plan is refused; others leave it to their drains. */
+export function startInSlices(slicing: SlicingContext, commandOf: CommandOf<StartScaleIn>): PreparableDecision {
+  return attemptStart(slicing, commandOf, { tries: 0 });
+}
+
+interface StartAttempt {
+  readonly tries: number;
+  readonly prepared?: PreparedStart | undefined;
+}
+
+function attemptStart(
+  slicing: SlicingContext,
+  commandOf: CommandOf<StartScaleIn>,
+  { tries, prepared }: StartAttempt,
+): PreparableDecision {
+  const { evacuators } = slicing;
+  const isLast = tries === TRIES_MAX;
+  const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
+    const command = commandOf(fleet);
+    const bounded = { ...command, plannedHereMax: TENANTS_PLANNED_HERE_MAX };
+    const decision = startScaleIn(fleet, evacuators, prepared === undefined ? bounded : { ...bounded, prepared });
+    if (!isLast || decision.kind === 'accept' || decision.refusal.code !== NOT_PREPARED) return decision;
+    if (command.plan !== undefined) return refuse(fleetUnsettled());
+    mark('start-leaves-services-to-drains');
+    return startScaleIn(fleet, evacuators, { ...command, prepared: NOTHING_FIRST });
+  };
+  if (isLast) return { decide };
+  const prepare = async (): Promise<PreparableDecision | Refusal> => {
+    if (prepared !== undefined) mark('start-planned-anew');
+    const steps = (slices: Slices): Steps<PreparedStart | undefined> =>
+      prepareStart(slices, evacuators, commandOf(slices.fleet));
+    const made = await planInSlices(slicing.world, slicing.authority, steps);
+    if (!('code' in made)) return attemptStart(slicing, commandOf, { tries: tries + 1, prepared: made.plan });
+    return made.code === UNSETTLED ? attemptStart(slicing, commandOf, { tries: TRIES_MAX }) : made;
+  };
+  return { decide, prepare };
+}
+
+const NOTHING_FIRST: PreparedStart = { first: [], isStillValid: () => true };
+
+/** Undefined when there is nothing to prepare: the commit says why. */
+function* prepareStart(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  command: StartScaleIn,
+): Steps<PreparedStart | undefined> {
+  const { fleet } = slices;
+  const { plan, prepared: _, ...asked } = command;
+  const hosts = leaversOf(fleet, command.hosts, command.site);
+  if ('code' in hosts) return undefined;
+  const ids = hosts.map(({ id }): string => id);
+  // What changes from here on makes it another plan.
+  const basis = plan === undefined ? undefined : basisOf(fleet, evacuators, ids);
+  const pinned =
+    plan === undefined ? undefined : yield* pinnedPlanSteps(slices, evacuators, { ...asked, hosts, ...plan });
+  const stands = (now: FleetReader, named: readonly string[]): boolean =>
+    isSameList(ids, named) && (basis === undefined || isPlanBasisUnchanged(now, basis));
+  if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], isStillValid: stands };
+  const changes: Change[] = [];
+  for (const host of hosts) {
+    changes.push(...(tombstoneHost(fleet, host, command).changes ?? []));
+    yield;
+  }
+  const begun = yield* startHandoversInSteps(slices, evacuators, { ...asked, hosts: ids, changes });
+  if (pinned !== undefined && !begun.every((one) => isAsPlanned(one, pinned.planned))) return undefined;
+  return {
+    first: begun.flatMap((one) => one.changes),
+    isStillValid: (now, named) => stands(now, named) && begun.every(({ isStillValid }) => isStillValid(now)),
+  };
+}
+
+/** Services are chosen for once more when they are begun: a plan that promised others is not the one that is carried out. */
+function isAsPlanned({ evacuator, targets }: PreparedHandovers, planned: readonly EvacuatorPlan[]): boolean {
+  const all = planned.find((one) => one.evacuator === evacuator)?.evacuating ?? [];
+  const promised = new Map(all.map((one) => [one.tenant.id, targetOf(one)]));
+  return [...targets].every(([id, to]) => promised.get(id) === to);
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, at) => id === other[at]);
+}
+
+/** Which of many hosts are blocked, and by what, is found in slices; those that are not are proven empty in the commit. */
+export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndScaleIn>): PreparableDecision {
+  const { world, authority, evacuators } = slicing;
+  const decided = (fleet: FleetReader, knownBlockers: KnownBlockers): Decision<ScaleInAnswer> =>
+    endScaleIn(fleet, evacuators, { ...commandOf(fleet), knownBlockers });
+  return {
+    decide: (fleet) => {
+      const command = commandOf(fleet);
+      if (command.hosts.length > HOSTS_JUDGED_HERE_MAX && command.force === undefined) return notPrepared();
+      return endScaleIn(fleet, evacuators, command);
+    },
+    prepare: async () => {
+      const made = await planInSlices(world, authority, ({ fleet }) =>
+        findBlocked(fleet, evacuators, commandOf(fleet)),
+      );
+      return 'code' in made ? made : { decide: (fleet) => decided(fleet, made.plan) };
+    },
+  };
+}
+
+function* findBlocked(fleet: FleetReader, evacuators: readonly Evacuator[], command: EndScaleIn): Steps<KnownBlockers> {
+  const blocked = new Map<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>();
+  for (const named of resolveNamedHosts(fleet, command.hosts, command.site)) {
+    const { host } = named;
+    yield;
+    if (host === undefined) continue;
+    const verdict = judgeByTable(named, 'end', () => judgeEnd(fleet, evacuators, { host, command }));
+    if (verdict.result === 'blocked') blocked.set(host.id, { host, verdict });
+  }
+  return blocked;
+}
+
+/** The write of a verb, and of the same verb with what was prepared for it. */
+export function preparableWrite(
+  { decide, prepare }: PreparableDecision,
+  writeOf: (decide: PreparableDecision['decide']) => Write<ScaleInAnswer>,
+): Write<ScaleInAnswer> {
+  const write = writeOf(decide);
+  if (prepare === undefined) return write;
+  return {
+    ...write,
+    prepare: async () => {
+      const next = await prepare();
+      return 'code' in next ? next : preparableWrite(next, writeOf);
+    },
+  };
+}

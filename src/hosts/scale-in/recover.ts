@@ -1,0 +1,106 @@
+// The operation `scale-in-recover`: a host comes back into service as it was. It counts again once what was begun for its leaving
+// has settled and the host itself is in line with its view.
+import { mergeChanges, mark, put, type FleetReader, type Reason } from '../../fleet/index.ts';
+import {
+  decideLater,
+  ITEM,
+  record,
+  wait,
+  type ActionOutcome,
+  type PlannedStep,
+  type OperationId,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
+import { findHost, type StoredHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { HOST } from '../model.ts';
+import { RECOVER_KIND, touchedItems } from './host-items.ts';
+import { retryConvergence, awaitConvergence } from '../convergence.ts';
+
+const RECOVERER = 'operation:scale-in-recover';
+/** What goes back has as long as any move. */
+const FAIL_BACK_DEADLINE_MS = 3600 * 1000;
+
+export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationKind {
+  return {
+    name: RECOVER_KIND,
+    steps: ['settle', 'activate'],
+    cancel: { kind: 'none', because: 'start the scale-in again instead' },
+    retry: { kind: 'does', what: 'hosts that did not come back in time are waited for again' },
+    rollback: { kind: 'none', because: 'start the scale-in again instead' },
+
+    plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
+    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
+    itemsToWake: (fleet, change) => touchedItems(fleet, evacuators, change),
+  };
+}
+
+interface Recovering {
+  readonly evacuators: readonly Evacuator[];
+  readonly item: StoredItem;
+  readonly nowMs: number;
+}
+
+function nextOf(fleet: FleetReader, recovering: Recovering): readonly PlannedStep[] {
+  const { evacuators, item, nowMs } = recovering;
+  const host = findHost(fleet, item.doc.target.id);
+  if (host?.doc.state !== 'recovering') return [record(item, { state: 'done', step: item.doc.step })];
+  const reason = recoverBlocker(fleet, evacuators, host);
+  if (reason !== undefined) return [wait({ ...item, doc: { ...item.doc, step: 'settle' } }, reason)];
+  if (item.doc.step === 'activate') {
+    return [
+      decideLater(item, (at, atMs) => {
+        const now = at.get(ITEM, item.id);
+        const found = findHost(at, host.id);
+        if (now === undefined || found?.doc.state !== 'recovering') return [];
+        return [activateRecovered(at, { evacuators, item: now, nowMs: atMs }, found)];
+      }),
+    ];
+  }
+  return nowMs < (item.doc.retryAtMs ?? 0)
+    ? []
+    : [awaitConvergence(item, { hosts: [host.id], revision: host.revision })];
+}
+
+/** Why it cannot count again yet. Moves that are under way end by themselves, and are not waited for. */
+function recoverBlocker(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { id, doc }: StoredHost,
+): Reason | undefined {
+  if (doc.quarantined !== undefined) return { code: 'quarantined', host: id, because: doc.quarantined.because };
+  if (doc.forcedDown !== undefined) return { code: 'forced-down', host: id };
+  if (doc.credential === undefined) return { code: 'agent-has-left', host: id };
+  if (doc.connection.state !== 'up') return { code: 'agent-not-heard', host: id };
+  const handing = evacuators.some((one) => one.leavesFirst === true && one.countLeaving(fleet, id) > 0);
+  if (!handing) return undefined;
+  mark('recover-waits-for-hand-overs');
+  return { code: 'hand-overs-under-way', host: id };
+}
+
+function activateRecovered(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, host: StoredHost): RecordStep {
+  const reason = recoverBlocker(fleet, evacuators, host);
+  if (reason !== undefined) return wait({ ...item, doc: { ...item.doc, step: 'settle' } }, reason);
+  const { leaving, ...rest } = host.doc;
+  const back = leaving?.failBack === true ? failBackTenants(fleet, evacuators, { host, item, nowMs }) : [];
+  const active = put(HOST, host.id, { ...rest, state: 'active', changedBy: RECOVERER, changedAtMs: nowMs });
+  return record(item, { state: 'done', step: 'activate' }, { changes: mergeChanges([...back, active]) });
+}
+
+function failBackTenants(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { host, item, nowMs }: { readonly host: StoredHost; readonly item: StoredItem; readonly nowMs: number },
+) {
+  mark('scale-in-fails-back');
+  const operation = `${item.doc.operation}.${host.id}.back` as OperationId;
+  const how = { operation, by: RECOVERER, nowMs, deadlineMs: FAIL_BACK_DEADLINE_MS };
+  return evacuators.flatMap((one) => one.failBack?.(fleet, host.id, how).changes ?? []);
+}
+
+function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'activate' });
+  return retryConvergence(item, outcome.reason, nowMs);
+}

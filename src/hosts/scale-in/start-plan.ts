@@ -1,0 +1,79 @@
+// What a start does at once besides tombstoning its hosts: planned in its commit when it is little, before it when it is much; and whether
+// the plan is the one that it is held to.
+import { notPrepared, type RefusalAnswer } from '../../access/index.ts';
+import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { refuse } from '../../journal/index.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { malformedPlan } from '../preview/plan-hash.ts';
+import { planProblem } from '../preview/preview.ts';
+import { startHandovers } from './handover-start.ts';
+import type { StartScaleIn } from './decide.ts';
+
+/** Planned before the commit that it is for. */
+export interface PreparedStart {
+  /** Why the start is not to be: the plan that it is held to is another now. */
+  readonly problem?: Refusal;
+  /** What leaves first, begun. */
+  readonly first: readonly Change[];
+  /** Whether it may be committed for these hosts. Costs what it was made from. */
+  readonly isStillValid: (fleet: FleetReader, hosts: readonly string[]) => boolean;
+}
+
+interface StartInput {
+  readonly command: StartScaleIn;
+  readonly hosts: readonly string[];
+  /** What tombstones them. */
+  readonly changes: readonly Change[];
+  /** Whether any of them was not leaving before. */
+  readonly isNew: boolean;
+}
+
+interface PlannedStart {
+  readonly kind: 'planned';
+  readonly first: () => readonly Change[];
+}
+
+/** What leaves first, unless the plan is not the one that the start is held to. */
+export function planStart(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { command, hosts, changes, isNew }: StartInput,
+): PlannedStart | RefusalAnswer {
+  const { plan, prepared, plannedHereMax = Infinity, ...asked } = command;
+  if (plan === undefined && !isNew) return { kind: 'planned', first: () => [] };
+  const malformed = plan === undefined ? undefined : malformedPlan(plan.plan);
+  if (malformed !== undefined) return refuseChangedPlan(malformed);
+  if (prepared !== undefined) {
+    if (!prepared.isStillValid(fleet, hosts)) return notPrepared();
+    return prepared.problem === undefined
+      ? { kind: 'planned', first: () => prepared.first }
+      : refuseChangedPlan(prepared.problem);
+  }
+  const planners = plan === undefined ? evacuators.filter((one) => one.leavesFirst === true) : evacuators;
+  if (hasMoreThan(fleet, planners, { hosts, most: plannedHereMax })) return notPrepared();
+  const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
+  if (problem !== undefined) return refuseChangedPlan(problem);
+  return { kind: 'planned', first: () => startHandovers(fleet, evacuators, { ...asked, hosts, changes }) };
+}
+
+function refuseChangedPlan(problem: Refusal): RefusalAnswer {
+  mark('plan-is-another-now');
+  return refuse(problem) as RefusalAnswer;
+}
+
+/** Whether more lives on these hosts. Costs what it counts to. */
+function hasMoreThan(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { hosts, most }: { readonly hosts: readonly string[]; readonly most: number },
+): boolean {
+  if (most === Infinity) return false;
+  let count = 0;
+  for (const evacuator of evacuators) {
+    for (const host of hosts) {
+      count += evacuator.inventory(fleet, host).length;
+      if (count > most) return true;
+    }
+  }
+  return false;
+}

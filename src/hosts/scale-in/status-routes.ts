@@ -1,0 +1,136 @@
+// GET /api/v1/scale-in: every host that is between service and removal, what is left on it, and why it waits.
+import { Type } from 'typebox';
+import { answer, strictObject, ID, read, canSeeSite, type Route, type Redactor } from '../../access/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
+import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../../operations/index.ts';
+import type { StoredHost } from '../decide.ts';
+import type { Evacuator } from '../evacuator.ts';
+import { CONNECTION_STATES, HOST, HOST_STATES, HOSTS_BY_STATE, type HostState } from '../model.ts';
+import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { redactStrays } from '../strays.ts';
+import { STRAYS_SCHEMA } from '../strays-schema.ts';
+
+interface StatusRoute {
+  readonly evacuators: readonly Evacuator[];
+  readonly explain: Explain;
+}
+
+/** In the order in which a host goes through them. */
+const ON_THEIR_WAY: readonly HostState[] = ['draining', 'drained', 'finalizing', 'recovering'];
+/** What lives on each is counted. */
+const HOSTS_MAX = 1000;
+const CLEAN_UPS_MAX = 1000;
+
+const STATUS = Type.Object({
+  count: Type.Integer({ description: 'hosts on their way, shown or not' }),
+  hosts: Type.Array(
+    Type.Object({
+      host: Type.String(),
+      site: Type.String(),
+      state: Type.Enum(HOST_STATES),
+      connection: Type.Enum(CONNECTION_STATES),
+      drain: Type.Boolean(),
+      by: Type.Optional(Type.String()),
+      why: Type.Optional(Type.String()),
+      sinceMs: Type.Optional(Type.Integer()),
+      forced: Type.Optional(Type.String({ description: 'why it goes whatever lives there' })),
+      left: Type.Record(Type.String(), Type.Integer(), { description: 'what still lives there, by kind of tenant' }),
+      strays: Type.Optional(
+        Type.Object(STRAYS_SCHEMA.properties, {
+          description: 'what the host has and the fleet does not know: in the way of its end',
+        }),
+      ),
+      underWay: Type.Integer({ description: 'of those on their way off just now' }),
+      operation: Type.Optional(Type.String()),
+      step: Type.Optional(Type.String()),
+      reason: Type.Optional(Type.Object({ code: Type.String() }, { additionalProperties: true })),
+      sentence: Type.Optional(Type.String({ description: 'why it waits' })),
+    }),
+  ),
+  pendingCleanUpCount: Type.Integer({ description: 'those below and all that are not shown' }),
+  pendingCleanUps: Type.Array(Type.Object({ peer: Type.String(), host: Type.String(), sinceMs: Type.Integer() }), {
+    description: `peers that could not be told yet that a host was removed, the first ${CLEAN_UPS_MAX} of them`,
+  }),
+});
+
+export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route {
+  return read({
+    method: 'GET',
+    path: '/api/v1/scale-in',
+    tag: 'scale-in',
+    about: 'Show the hosts that are on their way out of service or back, and why each of them waits',
+    access: 'viewer',
+    scope: 'site',
+    query: strictObject({
+      site: Type.Optional(ID),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
+    }),
+    scansFleet: () => true,
+    answers: { 200: { about: 'hosts on their way', schema: STATUS } },
+    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
+      const sight = redactorFor(caller, fleet);
+      const isWanted = (of: string): boolean => canSeeSite(caller, of) && (site === undefined || site === of);
+      const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
+        .filter(({ doc }) => isWanted(doc.site))
+        .sort((one, other) => (one.id < other.id ? -1 : 1));
+      const siteOf = (host: string): string => fleet.get(HOST, host as StoredHost['id'])?.doc.site ?? '';
+      const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc.peer)));
+      return answer({
+        count: all.length,
+        hosts: all.slice(0, limit).map((host) => renderHost(fleet, host, { evacuators, explain, sight })),
+        pendingCleanUpCount: pending.length,
+        pendingCleanUps: pending.slice(0, CLEAN_UPS_MAX).map(({ doc: { peer, host, sinceMs } }) => ({
+          peer,
+          host: sight?.redactText(host) ?? host,
+          sinceMs,
+        })),
+      });
+    },
+  });
+}
+
+interface StatusRenderContext extends StatusRoute {
+  readonly sight: Redactor | undefined;
+}
+
+function renderHost(fleet: FleetReader, host: StoredHost, { evacuators, explain, sight }: StatusRenderContext): object {
+  const { id, doc } = host;
+  const left = evacuators.map(({ name, inventory }) => [name, inventory(fleet, id).length] as const);
+  const { leaving } = doc;
+  return {
+    host: id,
+    site: doc.site,
+    state: doc.state,
+    connection: doc.connection.state,
+    drain: leaving?.drain ?? false,
+    ...(leaving !== undefined && { by: leaving.by, sinceMs: leaving.atMs }),
+    ...(leaving?.why !== undefined && { why: sight?.redactTextBy(leaving.why, leaving.by) ?? leaving.why }),
+    ...(leaving?.forced !== undefined && {
+      forced: sight?.redactTextBy(leaving.forced.reason, leaving.forced.by) ?? leaving.forced.reason,
+    }),
+    left: Object.fromEntries(left),
+    ...redactStrays(doc.strays, sight),
+    underWay: evacuators.reduce((sum, one) => sum + one.countLeaving(fleet, id), 0),
+    ...renderProgress(currentItemOf(fleet, host), { explain, sight }),
+  };
+}
+
+/** What is under way for the host, or how the last work ended that did not come to its end. */
+function currentItemOf(fleet: FleetReader, { id, doc }: StoredHost): StoredItem | undefined {
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, id))];
+  // The latest, when one verb has overtaken another.
+  const [latest] = open.sort((one, other) => other.revision - one.revision);
+  return latest ?? fleet.get(ITEM, idOf(ITEM, `${doc.leaving?.operation}.${id}`));
+}
+
+function renderProgress(
+  item: StoredItem | undefined,
+  { explain, sight }: { readonly explain: Explain; readonly sight: Redactor | undefined },
+): object {
+  if (item === undefined) return {};
+  const { operation, step, state } = item.doc;
+  const reason = state === 'waiting' || state === 'failed' ? item.doc.reason : undefined;
+  if (reason === undefined) return { operation, step };
+  const told = sight?.redactReason(reason) ?? reason;
+  return { operation, step, reason: told, sentence: explain(told) };
+}
