@@ -1,8 +1,8 @@
 // The usual answers: one resource, a resource that a write has left, what is not there.
 import type { AnyDoc, Fleet, Id, Refusal } from '../fleet/index.ts';
 import type { CommittedState, Answer, HandlerResult, Call, RefusalAnswer } from './route.ts';
-import type { Redactor } from './sight.ts';
-import { findVisible, type StoredDocument, type Representation } from './view.ts';
+import type { Redactor } from './redactor.ts';
+import { findVisible, type StoredDocument, type Representation } from './representation.ts';
 
 export function answer(body: object, status = 200): Answer {
   return { kind: 'answer', status, body };

@@ -19,8 +19,8 @@ export {
   tokensOfHost,
 } from './decide.ts';
 export type { NewToken } from './decide.ts';
-export { guardWrite, usualLocation } from './idempotency.ts';
-export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './idempotency.ts';
+export { guardWrite, usualLocation } from './write-guard.ts';
+export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts';
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
@@ -31,8 +31,8 @@ export { denyOtherProject, requestedProject } from './project.ts';
 export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
 export type { Resource } from './resource.ts';
 export { isBound, ANONYMOUS, permits, canSeeProject, canSeeSite } from './role.ts';
-export { redactorFactory } from './sight.ts';
-export type { Redactor, RedactorFor } from './sight.ts';
+export { redactorFactory } from './redactor.ts';
+export type { Redactor, RedactorFor } from './redactor.ts';
 export type { Caller } from './role.ts';
 export { inTurns } from './in-turns.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
@@ -53,6 +53,6 @@ export {
 export type * from './route.ts';
 export { createAuthorizedSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
-export { TOKEN_REPRESENTATION } from './token-view.ts';
-export { findVisible, defineRepresentation } from './view.ts';
-export type { ProjectOf, SiteOf, Representation } from './view.ts';
+export { TOKEN_REPRESENTATION } from './token-representation.ts';
+export { findVisible, defineRepresentation } from './representation.ts';
+export type { ProjectOf, SiteOf, Representation } from './representation.ts';

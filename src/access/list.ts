@@ -5,8 +5,8 @@ import type { AnyDoc, Fleet, FleetReader, Id, Index, Refusal, Stored } from '../
 import { refusalAnswer } from './answer.ts';
 import { strictObject, type HandlerResult, type Call } from './route.ts';
 import { isBound, permits, type Caller } from './role.ts';
-import type { Redactor } from './sight.ts';
-import { isVisibleTo, type Representation } from './view.ts';
+import type { Redactor } from './redactor.ts';
+import { isVisibleTo, type Representation } from './representation.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;

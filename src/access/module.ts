@@ -2,7 +2,7 @@ import { extensionPoint, hideKind, type Module } from '../composition/index.ts';
 import type { Kind } from '../fleet/index.ts';
 import { accessModel, IDEMPOTENCY } from './model.ts';
 import { tokenRoutes } from './routes.ts';
-import { TOKEN_REPRESENTATION } from './token-view.ts';
+import { TOKEN_REPRESENTATION } from './token-representation.ts';
 
 /** The kinds of documents that a token can be bound to. Access knows neither sites nor hosts: their modules say which they are. */
 export const TOKEN_SITE_KIND = extensionPoint<Kind<string, never>>('token-site-kind');

@@ -2,7 +2,7 @@
 // that it cannot have it: not by what, not where, not in which state. Every route that makes something by a name asks here.
 import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
-import { isVisibleTo, type Representation } from './view.ts';
+import { isVisibleTo, type Representation } from './representation.ts';
 
 /** The names that a request wants for what it makes. */
 export interface NewNames {

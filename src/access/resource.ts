@@ -7,7 +7,7 @@ import { readResource, renderCommitted, documentRef } from './answer.ts';
 import { listAnswer, listQuery, listResources, scansFleet, type Listing } from './list.ts';
 import { permits, type Access } from './role.ts';
 import { BY_ID, read, write, type Call, type Route, type RouteFields, type RouteContext } from './route.ts';
-import type { StoredDocument, Representation } from './view.ts';
+import type { StoredDocument, Representation } from './representation.ts';
 
 export interface Resource<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly path: string;

@@ -6,8 +6,8 @@ import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal
 import type { Authority } from './authority.ts';
 import type { NewNames } from './new-names.ts';
 import type { Access, Caller } from './role.ts';
-import type { Redactor, RedactorFor } from './sight.ts';
-import type { Representation } from './view.ts';
+import type { Redactor, RedactorFor } from './redactor.ts';
+import type { Representation } from './representation.ts';
 
 /** The journal as handlers see it. Nothing is submitted to it directly: whoever asks is authorised in the commit. */
 export type ReadableJournal = Omit<Journal, 'submit' | 'lead' | 'stepDown' | 'open' | 'follow'>;

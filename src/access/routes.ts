@@ -9,7 +9,7 @@ import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.t
 import { listRoute, showRoute, type Resource } from './resource.ts';
 import { BY_ID, strictObject, HOST_REF, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
-import { TOKEN_REPRESENTATION } from './token-view.ts';
+import { TOKEN_REPRESENTATION } from './token-representation.ts';
 
 const LISTING: Listing<'token', Token> = {
   representation: TOKEN_REPRESENTATION,

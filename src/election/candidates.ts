@@ -6,7 +6,7 @@ import { ROUTER, externalReachPredicate } from '../network/index.ts';
 import type { IsBfdDownByMajority } from './health.ts';
 import { weightedHostOf, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
-import { hasPresence, hostListsWithPresence, type Subject } from './wanted.ts';
+import { hasPresence, hostListsWithPresence, type Subject } from './desired-services.ts';
 
 export interface Candidate {
   readonly host: string;

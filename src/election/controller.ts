@@ -3,11 +3,11 @@
 import { idOf, type AppliedChange } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
 import { OPERATION, type Log } from '../operations/index.ts';
-import { affectedServices, servicesInvolvingHost } from './affected.ts';
+import { affectedServices, servicesInvolvingHost } from './affected-services.ts';
 import { reconcileServices, type ReconcileSummary } from './decide.ts';
 import { memoizePerHost, type MaybePartitioned, type FailureDetector } from './health.ts';
 import type { ServiceId } from './model.ts';
-import { allServices } from './wanted.ts';
+import { allServices } from './desired-services.ts';
 
 export interface ElectionOptions {
   readonly journal: Journal;

@@ -6,7 +6,7 @@ import { operationsModel, type OperationId } from '../operations/index.ts';
 import { reconcileServices, type ReconcileSummary } from './decide.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed, service } from './election-fixture.ts';
 import type { Service } from './model.ts';
-import { allServices } from './wanted.ts';
+import { allServices } from './desired-services.ts';
 import { whySentences } from './why.ts';
 
 function fleetWith(...changes: readonly (Change | readonly Change[])[]): Fleet {

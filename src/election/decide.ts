@@ -5,7 +5,7 @@ import { runAllSteps } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
-import { handoverBudget } from './hand-over-room.ts';
+import { handoverBudget } from './handover/budget.ts';
 import { SERVICE, type Service, type ServiceId, type StoredService } from './model.ts';
 import {
   designate,
@@ -17,11 +17,11 @@ import {
   clearHandover,
   type PlannedHandover,
   type Authorship,
-} from './passing.ts';
+} from './designation.ts';
 import { ELECTION } from './settings.ts';
 import { assignStandby } from './standby.ts';
 import { assessService, type ElectionInput, type ElectionVerdict } from './verdict.ts';
-import { isDesired, subjectOf } from './wanted.ts';
+import { isDesired, subjectOf } from './desired-services.ts';
 
 export interface ReconcileServices extends ElectionInput {
   /** In any order; decided in the order of ids. */

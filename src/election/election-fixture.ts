@@ -19,7 +19,7 @@ import { OperationsController } from '../operations/runtime.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { ElectionController } from './controller.ts';
 import { electionModel } from './election-model.ts';
-import { handoverKind } from './hand-over.ts';
+import { handoverKind } from './handover/operation.ts';
 import { findSteadyStateProblems } from './invariants.ts';
 import { SERVICE, type Service } from './model.ts';
 import { editService, type EditService } from './move.ts';

@@ -1,7 +1,7 @@
 // What this room brings to the fleet.
 import type { Model } from '../fleet/index.ts';
 import { ELECTION_INVARIANTS } from './invariants.ts';
-import { HANDOVERS_BLOCKED } from './hand-over-room.ts';
+import { HANDOVERS_BLOCKED } from './handover/budget.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,

@@ -30,10 +30,10 @@ import {
 } from './model.ts';
 import type { FailureDetector } from './health.ts';
 import { failBack } from './move.ts';
-import { isHandoverActive, withdrawDesignation, clearHandover } from './passing.ts';
+import { isHandoverActive, withdrawDesignation, clearHandover } from './designation.ts';
 import { ELECTION } from './settings.ts';
 import { assessService, type ElectionVerdict } from './verdict.ts';
-import { hasPresenceElsewhere } from './wanted.ts';
+import { hasPresenceElsewhere } from './desired-services.ts';
 
 /** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
 const ABOUT_MS = 3000;

@@ -9,9 +9,9 @@ export {
   serviceId,
 } from './model.ts';
 export type { Handover, Service, ServiceType, StoredService } from './model.ts';
-export { bfdDetectorOf } from './majority.ts';
-export type { PeerBfdStatus } from './majority.ts';
+export { bfdDetectorOf } from './bfd-majority.ts';
+export type { PeerBfdStatus } from './bfd-majority.ts';
 export { rebalanceServices } from './rebalance.ts';
 export { ELECTION, bfdSettingsOf } from './settings.ts';
-export { bfdPeers, bfdObservedHostsOf, bfdObserverHostsOf } from './watchers.ts';
+export { bfdPeers, bfdObservedHostsOf, bfdObserverHostsOf } from './bfd-peers.ts';
 export { BFD_REPORTS, ELECTION_CONTROLLER } from './service-keys.ts';

@@ -5,9 +5,9 @@ import { findHost, HOST, isOutOfControl, isTombstoned, type Host } from '../host
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
 import { isBeforeSwitch, SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
-import { isHandoverActive } from './passing.ts';
+import { isHandoverActive } from './designation.ts';
 import { hasStandby } from './standby.ts';
-import { allServices, isDesired, subjectOf } from './wanted.ts';
+import { allServices, isDesired, subjectOf } from './desired-services.ts';
 
 interface ServiceChange {
   readonly id: string;

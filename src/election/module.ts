@@ -4,16 +4,16 @@ import { EVACUATORS, LIVENESS_CONTROLLER, REBALANCE, UNREADY_SERVICES, type Reba
 import { ElectionController } from './controller.ts';
 import { electionModel } from './election-model.ts';
 import { designationEvacuator } from './evacuator.ts';
-import { handoverKind } from './hand-over.ts';
-import { bfdDetectorOf } from './majority.ts';
+import { handoverKind } from './handover/operation.ts';
+import { bfdDetectorOf } from './bfd-majority.ts';
 import { SERVICE, type Service } from './model.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { serviceRoutes } from './routes.ts';
 import { electionSentences } from './sentences.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER } from './service-keys.ts';
 import { ELECTION } from './settings.ts';
-import { findUnreadyServices } from './unready.ts';
-import { SERVICE_REPRESENTATION } from './views.ts';
+import { findUnreadyServices } from './handover/unready-services.ts';
+import { SERVICE_REPRESENTATION } from './service-representation.ts';
 
 const rebalance: Rebalance = (fleet, how) => {
   const decision = rebalanceServices(fleet, how);

@@ -7,11 +7,11 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
 import { chooseHost } from './choose.ts';
-import { handoverBudget } from './hand-over-room.ts';
+import { handoverBudget } from './handover/budget.ts';
 import { SERVICE, type Cause, type Service, type StoredService } from './model.ts';
-import { setFailBackPending, beginHandovers, isHandoverActive, type BeginHandovers } from './passing.ts';
+import { setFailBackPending, beginHandovers, isHandoverActive, type BeginHandovers } from './designation.ts';
 import { ELECTION } from './settings.ts';
-import { hasPresence } from './wanted.ts';
+import { hasPresence } from './desired-services.ts';
 import { REJECTION_SENTENCES, whyOf, type Choice } from './why.ts';
 
 export interface EditService {

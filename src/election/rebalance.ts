@@ -4,10 +4,10 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { ElectionContext, type Candidate } from './candidates.ts';
 import { healthOf } from './health.ts';
-import { handoverBudget } from './hand-over-room.ts';
+import { handoverBudget } from './handover/budget.ts';
 import { SERVICE, type StoredService } from './model.ts';
 import { electionsHeld } from './move.ts';
-import { beginHandovers, isHandoverActive, type BeginHandovers, type PlannedHandover } from './passing.ts';
+import { beginHandovers, isHandoverActive, type BeginHandovers, type PlannedHandover } from './designation.ts';
 import { ELECTION } from './settings.ts';
 import { whyOf } from './why.ts';
 

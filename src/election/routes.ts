@@ -37,7 +37,7 @@ import { editService, moveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { electionSentences } from './sentences.ts';
 import { ELECTION } from './settings.ts';
-import { SERVICE_REPRESENTATION } from './views.ts';
+import { SERVICE_REPRESENTATION } from './service-representation.ts';
 import { summarizeCandidates, candidateSentences, whySentences } from './why.ts';
 
 const LISTING: Listing<'service', Service> = {

@@ -1,7 +1,7 @@
 // Running parts of elections that others ask for, and those that others provide to it.
 import { serviceKey } from '../composition/index.ts';
 import type { ElectionController } from './controller.ts';
-import type { BfdStatusSource } from './majority.ts';
+import type { BfdStatusSource } from './bfd-majority.ts';
 
 export const ELECTION_CONTROLLER = serviceKey<ElectionController>('election');
 

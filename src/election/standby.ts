@@ -2,7 +2,7 @@
 // designated one any more; it stays while it is fit, because whoever watches it would have to follow every change.
 import type { ElectionContext } from './candidates.ts';
 import type { Service, ServiceType } from './model.ts';
-import type { Authorship } from './passing.ts';
+import type { Authorship } from './designation.ts';
 
 /** A moment without DHCP harms nobody: whoever has an address keeps it. */
 export function hasStandby(type: ServiceType): boolean {

@@ -6,7 +6,7 @@ import type { ElectionContext } from './candidates.ts';
 import { chooseHost, type ChoiceRequest } from './choose.ts';
 import { healthOf, type Health, type FailureDetector } from './health.ts';
 import { isBeforeSwitch, type Cause, type Loss, type Service, type StoredService } from './model.ts';
-import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
+import { hasPresence, hasPresenceElsewhere } from './desired-services.ts';
 import { whyOf, type Choice } from './why.ts';
 
 export type ElectionVerdict =

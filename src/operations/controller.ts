@@ -3,7 +3,7 @@
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import { DriverConcurrency } from './action-room.ts';
+import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
   ActionOutcome,

@@ -1,11 +1,11 @@
 // A hand-over before its switch that goes to another host than it began with, or ends where it is: its target cannot take the service
 // any more, or the old host stays.
-import { idOf, mark, put, type FleetReader } from '../fleet/index.ts';
-import { record, type RecordStep, type StoredItem } from '../operations/index.ts';
-import { isBeforeSwitch, SERVICE, type Handover, type Rejection, type Service } from './model.ts';
-import { clearHandover } from './passing.ts';
+import { idOf, mark, put, type FleetReader } from '../../fleet/index.ts';
+import { record, type RecordStep, type StoredItem } from '../../operations/index.ts';
+import { isBeforeSwitch, SERVICE, type Handover, type Rejection, type Service } from '../model.ts';
+import { clearHandover } from '../designation.ts';
 import { findActiveHandover, assessTarget, type TargetQuery, type ActiveHandover } from './target.ts';
-import type { Choice } from './why.ts';
+import type { Choice } from '../why.ts';
 
 export const HANDOVER_AUTHOR = 'operation:hand-over';
 

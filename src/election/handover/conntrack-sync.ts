@@ -1,9 +1,9 @@
 // Whether the connections of a service are copied while it is handed over, how long that is waited for, and what is told when
 // they were not. Only translations have connections that the next host must know.
-import type { FleetReader } from '../fleet/index.ts';
-import { findHost, CONNTRACK_SYNC_VERSION } from '../hosts/index.ts';
-import type { Progress, StoredItem } from '../operations/index.ts';
-import { canTakePartInHandover } from './health.ts';
+import type { FleetReader } from '../../fleet/index.ts';
+import { findHost, CONNTRACK_SYNC_VERSION } from '../../hosts/index.ts';
+import type { Progress, StoredItem } from '../../operations/index.ts';
+import { canTakePartInHandover } from '../health.ts';
 import type { ActiveHandover } from './target.ts';
 
 /** What the driver `views` answers when a host has converged and cannot provide the service yet. */

@@ -1,13 +1,13 @@
 // A hand-over whose next host most of its peers do not hear. Whoever began it may not have known: that is in the memory of the server
 // that decides, and no document says it. So the driver is asked before each step towards the switch, and names another that is heard.
 // Switched all the same, elections would take the service away at once, and whoever empties the old host would begin anew, without end.
-import { idOf, mark, type FleetReader, type Reason } from '../fleet/index.ts';
-import type { RecordStep, StoredItem } from '../operations/index.ts';
-import { ElectionContext } from './candidates.ts';
-import { isBeforeSwitch, SERVICE } from './model.ts';
+import { idOf, mark, type FleetReader, type Reason } from '../../fleet/index.ts';
+import type { RecordStep, StoredItem } from '../../operations/index.ts';
+import { ElectionContext } from '../candidates.ts';
+import { isBeforeSwitch, SERVICE } from '../model.ts';
 import { failHandover, restartWithTarget } from './retarget.ts';
 import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.ts';
-import { whyOf } from './why.ts';
+import { whyOf } from '../why.ts';
 
 /** What the driver `views` answers when the next host is unheard and one of the others is not. */
 const TARGET_BFD_DOWN = 'target-unheard';

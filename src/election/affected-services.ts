@@ -17,7 +17,7 @@ import {
 } from '../network/index.ts';
 import { SERVICE, SERVICES_TOUCHING_HOST, serviceId, type ServiceId } from './model.ts';
 import { ELECTION } from './settings.ts';
-import { servicesOfRouter, servicesOfSubnet } from './wanted.ts';
+import { servicesOfRouter, servicesOfSubnet } from './desired-services.ts';
 
 /** `all`: too many to name. */
 export type Affected = 'all' | readonly ServiceId[];

@@ -4,7 +4,7 @@ import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index
 import { TRANSPORT_ZONE } from '../network/index.ts';
 import { network, segment } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
-import { affectedServices } from './affected.ts';
+import { affectedServices } from './affected-services.ts';
 import { fitHost, fleetOf, MODELS, plainSubnet, portOn, routed } from './election-fixture.ts';
 
 const BOUND = portOn('a', 's1');

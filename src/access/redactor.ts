@@ -2,7 +2,7 @@
 // instances and ports elsewhere, as the end of a move or as what is in the way; such names are taken out of what it is shown.
 import type { FleetReader, Id, Reason, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
-import { isVisibleTo, type Representation } from './view.ts';
+import { isVisibleTo, type Representation } from './representation.ts';
 
 /** In place of a name that is not the caller's to know. */
 const HIDDEN = '(hidden)';

@@ -3,7 +3,7 @@
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
 import { canSeeProject, canSeeSite, type Caller } from './role.ts';
-import type { Redactor } from './sight.ts';
+import type { Redactor } from './redactor.ts';
 
 export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
 

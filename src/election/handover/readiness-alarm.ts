@@ -1,10 +1,10 @@
 // The alarm of a service that its next host cannot prepare. It stands while the hand-over says so, from the moment that it has lasted
 // longer than hosts take to find their next hops; every step of the hand-over goes through here, so that none leaves it behind.
-import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../alarms/index.ts';
-import { idOf, type Change, type FleetReader } from '../fleet/index.ts';
-import type { PlannedStep, RecordStep, StoredItem } from '../operations/index.ts';
-import { SERVICE } from './model.ts';
-import { SERVICE_NOT_READY } from './seeding.ts';
+import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
+import { idOf, type Change, type FleetReader } from '../../fleet/index.ts';
+import type { PlannedStep, RecordStep, StoredItem } from '../../operations/index.ts';
+import { SERVICE } from '../model.ts';
+import { SERVICE_NOT_READY } from './conntrack-sync.ts';
 
 const RAISED_AFTER_MS = 10_000;
 const OPEN_STATES: readonly string[] = ['pending', 'running', 'waiting'];

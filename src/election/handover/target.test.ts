@@ -1,6 +1,6 @@
 // Who a service is handed to, when that host is away or does not get ready and there is nobody else: how long it is waited for.
 import { expect, test } from 'vitest';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
 
 /** Only x can take it, and x does not get ready. */
 async function leavingToX(): Promise<World> {

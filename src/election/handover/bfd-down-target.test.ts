@@ -1,9 +1,9 @@
 // Hand-overs that were begun by somebody who does not know that the next host is unheard.
 import { describe, expect, test } from 'vitest';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { designationEvacuator as evacuator } from './evacuator.ts';
-import { accept } from '../journal/index.ts';
-import { moveService } from './move.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { designationEvacuator as evacuator } from '../evacuator.ts';
+import { accept } from '../../journal/index.ts';
+import { moveService } from '../move.ts';
 
 const NAT = 'nat:r1';
 const NAMES = ['b', 'c'];

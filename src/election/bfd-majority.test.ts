@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Host } from '../hosts/index.ts';
 import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
-import { isDownByMajority, bfdDetectorOf, type PeerBfdStatus } from './majority.ts';
-import { bfdPeers, BFD_OBSERVERS_MAX } from './watchers.ts';
+import { isDownByMajority, bfdDetectorOf, type PeerBfdStatus } from './bfd-majority.ts';
+import { bfdPeers, BFD_OBSERVERS_MAX } from './bfd-peers.ts';
 
 const NAT = 'nat:r1';
 

@@ -1,6 +1,6 @@
 // How tokens are shown: without the hash, to whoever administers the whole fleet.
 import { TOKEN, TokenDoc, type Token } from './model.ts';
-import { defineRepresentation } from './view.ts';
+import { defineRepresentation } from './representation.ts';
 
 const { hash: _hidden, ...shownFields } = TokenDoc.properties;
 

@@ -1,14 +1,14 @@
 // Whether the host that a service is being handed to will still do, and who would do in its place. A move that somebody asked
 // for goes there or nowhere; one that has to be goes to whoever can take it.
-import type { FleetReader } from '../fleet/index.ts';
-import { findHost, isTombstoned } from '../hosts/index.ts';
-import { ElectionContext } from './candidates.ts';
-import { chooseHost } from './choose.ts';
-import type { StoredItem } from '../operations/index.ts';
-import type { Cause, Handover, Rejection, StoredService } from './model.ts';
-import { fallbackFor } from './verdict.ts';
-import { hasPresence } from './wanted.ts';
-import type { Choice } from './why.ts';
+import type { FleetReader } from '../../fleet/index.ts';
+import { findHost, isTombstoned } from '../../hosts/index.ts';
+import { ElectionContext } from '../candidates.ts';
+import { chooseHost } from '../choose.ts';
+import type { StoredItem } from '../../operations/index.ts';
+import type { Cause, Handover, Rejection, StoredService } from '../model.ts';
+import { fallbackFor } from '../verdict.ts';
+import { hasPresence } from '../desired-services.ts';
+import type { Choice } from '../why.ts';
 
 /** Nothing is wrong where it is: without the host that was asked for, it stays. */
 const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];

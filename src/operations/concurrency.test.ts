@@ -1,6 +1,6 @@
 // Room for actions: each driver has its own, and who waits has its turn in order.
 import { expect, test } from 'vitest';
-import { DriverConcurrency } from './action-room.ts';
+import { DriverConcurrency } from './concurrency.ts';
 import type { OperationId } from './model.ts';
 
 const operation = 'op-1' as OperationId;

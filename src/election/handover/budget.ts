@@ -1,10 +1,10 @@
 // How many more hand-overs may be begun: so many at once as the setting says. One whose next host cannot provide the service yet does
 // nothing but wait, for as long as that lasts: it takes no room, or a few sick services would hold up all the healthy ones.
-import { valueOf, type FleetReader, type Index } from '../fleet/index.ts';
-import { ITEM, type Item } from '../operations/index.ts';
-import { SERVICE, SERVICES_IN_HANDOVER } from './model.ts';
-import { SERVICE_NOT_READY } from './seeding.ts';
-import { ELECTION } from './settings.ts';
+import { valueOf, type FleetReader, type Index } from '../../fleet/index.ts';
+import { ITEM, type Item } from '../../operations/index.ts';
+import { SERVICE, SERVICES_IN_HANDOVER } from '../model.ts';
+import { SERVICE_NOT_READY } from './conntrack-sync.ts';
+import { ELECTION } from '../settings.ts';
 
 const BLOCKED = 'blocked';
 

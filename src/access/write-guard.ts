@@ -16,8 +16,8 @@ import { IDEMPOTENCY, keptUntilHour, type FormerKeptAnswer, type KeptAnswer } fr
 import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
 import type { CommittedState, Answer, Write } from './route.ts';
-import type { RedactorFor } from './sight.ts';
-import { findVisible } from './view.ts';
+import type { RedactorFor } from './redactor.ts';
+import { findVisible } from './representation.ts';
 
 const CREATED = 201;
 const ACCEPTED = 202;

@@ -1,9 +1,9 @@
 // The target of a hand-over dies after the switch: when the service does not go back to the host that it left.
 import { describe, expect, test } from 'vitest';
-import { idOf, put } from '../fleet/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { leaving, NAT } from './hand-over-fixture.ts';
-import { SERVICE } from './model.ts';
+import { idOf, put } from '../../fleet/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { leaving, NAT } from './handover-fixture.ts';
+import { SERVICE } from '../model.ts';
 
 describe('the target after the switch: the old host is not gone back to', () => {
   test('where-hosts-that-leave-may-not-do-the-service', async () => {

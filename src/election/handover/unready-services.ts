@@ -1,9 +1,9 @@
 // What hand-overs wait for at a host: services that its agent cannot provide yet, in the agent's words. As the operations say it, so
 // that every server answers the same.
-import type { FleetReader } from '../fleet/index.ts';
-import { OPEN_ITEMS_BY_TARGET, targetKey } from '../operations/index.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST } from './model.ts';
-import { SERVICE_NOT_READY } from './seeding.ts';
+import type { FleetReader } from '../../fleet/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../operations/index.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST } from '../model.ts';
+import { SERVICE_NOT_READY } from './conntrack-sync.ts';
 
 interface Unready {
   readonly service: string;

@@ -1,8 +1,8 @@
 // A small rack whose NAT is about to be handed over, for tests of hand-overs.
 import { expect } from 'vitest';
-import { cancelOperation, type OperationId } from '../operations/index.ts';
-import { fitHost, LEAVING, servedBy, type World } from './election-fixture.ts';
-import { handoverKind } from './hand-over.ts';
+import { cancelOperation, type OperationId } from '../../operations/index.ts';
+import { fitHost, LEAVING, servedBy, type World } from '../election-fixture.ts';
+import { handoverKind } from './operation.ts';
 
 export const NAT = 'nat:r1';
 

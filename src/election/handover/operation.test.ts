@@ -1,12 +1,12 @@
 // Hand-overs over time: make before break, and what happens when somebody dies, goes, or is late on the way.
 import { describe, expect, test } from 'vitest';
-import { idOf, remove } from '../fleet/index.ts';
-import { ROUTER } from '../network/index.ts';
-import { explainer } from '../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './hand-over-fixture.ts';
-import { moveService } from './move.ts';
-import { electionSentences } from './sentences.ts';
+import { idOf, remove } from '../../fleet/index.ts';
+import { ROUTER } from '../../network/index.ts';
+import { explainer } from '../../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
+import { moveService } from '../move.ts';
+import { electionSentences } from '../sentences.ts';
 
 test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
   const world = await leaving();

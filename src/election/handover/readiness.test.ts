@@ -1,11 +1,11 @@
 // One service that its next host cannot prepare: it waits alone, says why, and ends when its host comes back.
 import { expect, test } from 'vitest';
-import { ALARM } from '../alarms/index.ts';
-import { explainer } from '../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { serviceRoutes } from './routes.ts';
-import { electionSentences } from './sentences.ts';
-import { findUnreadyServices } from './unready.ts';
+import { ALARM } from '../../alarms/index.ts';
+import { explainer } from '../../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { serviceRoutes } from '../routes.ts';
+import { electionSentences } from '../sentences.ts';
+import { findUnreadyServices } from './unready-services.ts';
 
 const SICK = 'nat:r1';
 const SILENT = 'next hop 203.0.113.1 does not answer';

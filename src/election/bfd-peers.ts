@@ -5,7 +5,7 @@ import { presenceOf } from '../network/index.ts';
 import { SERVICE, SERVICES_BY_STANDBY, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
 import { bfdSettingsOf } from './settings.ts';
 import { hasStandby } from './standby.ts';
-import { firstHostsWithPresence, servicesOfSubnet } from './wanted.ts';
+import { firstHostsWithPresence, servicesOfSubnet } from './desired-services.ts';
 
 /** A majority of so many is as sure as one of more, and each costs the designated host a port. */
 export const BFD_OBSERVERS_MAX = 64;

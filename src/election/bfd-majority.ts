@@ -4,7 +4,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import { findHost, transportZoneOf } from '../hosts/index.ts';
 import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
 import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './health.ts';
-import { bfdPeers } from './watchers.ts';
+import { bfdPeers } from './bfd-peers.ts';
 
 /** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
 export type PeerBfdStatus = 'heard' | 'unheard' | undefined;

@@ -2,8 +2,8 @@
 // are pointed to the new one, the old one last, and only then does the old one let go. Connections that the old one translates are
 // copied before the switch, and those that came meanwhile after it. What hosts do lies in their views: each step changes the
 // service, and waits until those concerned are in line with their views.
-import { idOf, mark, put, valueOf, type FleetReader, type Reason } from '../fleet/index.ts';
-import { findHost, HOST, isOutOfControl, type Host } from '../hosts/index.ts';
+import { idOf, mark, put, valueOf, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { findHost, HOST, isOutOfControl, type Host } from '../../hosts/index.ts';
 import {
   decideLater,
   expectUnchanged,
@@ -16,8 +16,8 @@ import {
   type OperationKind,
   type RecordStep,
   type StoredItem,
-} from '../operations/index.ts';
-import { canTakePartInHandover } from './health.ts';
+} from '../../operations/index.ts';
+import { canTakePartInHandover } from '../health.ts';
 import {
   isBeforeSwitch,
   SERVICE,
@@ -25,8 +25,8 @@ import {
   type Handover,
   type Service,
   type StoredService,
-} from './model.ts';
-import { designate, clearHandover } from './passing.ts';
+} from '../model.ts';
+import { designate, clearHandover } from '../designation.ts';
 import {
   canSyncConntrack,
   collectUnsyncedHosts,
@@ -36,13 +36,13 @@ import {
   unsyncedReason,
   unsyncedHostsIn,
   type UnsyncedHosts,
-} from './seeding.ts';
+} from './conntrack-sync.ts';
 import { clearReadinessAlarm, addReadinessAlarmToNext, addReadinessAlarm } from './readiness-alarm.ts';
-import { ELECTION } from './settings.ts';
+import { ELECTION } from '../settings.ts';
 import { HANDOVER_AUTHOR, retargetHandover } from './retarget.ts';
 import { TARGET_TIMEOUT_MS, findActiveHandover, assessTarget, type ActiveHandover } from './target.ts';
-import { handleBfdDownTarget, targetCheckFor, type TargetCheck } from './unheard-target.ts';
-import { hostsWithPresence } from './wanted.ts';
+import { handleBfdDownTarget, targetCheckFor, type TargetCheck } from './bfd-down-target.ts';
+import { hostsWithPresence } from '../desired-services.ts';
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 8000;

@@ -1,13 +1,13 @@
 // The connections of a service are copied while it is handed over, before its switch and after it; whoever cannot do that, or
 // does not get on with it, does not keep the service where it is.
 import { describe, expect, test } from 'vitest';
-import { explainer } from '../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './hand-over-fixture.ts';
-import type { Service } from './model.ts';
-import { moveService } from './move.ts';
-import { electionSentences } from './sentences.ts';
-import { whySentences } from './why.ts';
+import { explainer } from '../../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
+import type { Service } from '../model.ts';
+import { moveService } from '../move.ts';
+import { electionSentences } from '../sentences.ts';
+import { whySentences } from '../why.ts';
 
 const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handOver?.phase;
 

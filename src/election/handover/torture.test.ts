@@ -1,15 +1,15 @@
 // Hand-overs on the rack: every step twice, a failure and a crash at every write and at every look at hosts, a cancel at every
 // step. Whatever happens, one host has the service, its epoch has grown once for each switch, and nothing is left half done.
-import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { HOST, type Host } from '../hosts/index.ts';
-import { accept, type Decision, type Journal } from '../journal/index.ts';
-import type { OperationId } from '../operations/index.ts';
-import { torture } from '../operations/torture.ts';
-import type { TortureSubject } from '../operations/torture-world.ts';
-import { fitHost, fleetOf, LEAVING, MODELS, FakeViewsDriver, portOn, routed, service } from './election-fixture.ts';
-import { reconcileServices } from './decide.ts';
-import { handoverKind } from './hand-over.ts';
-import { SERVICE, type Service } from './model.ts';
+import { idOf, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { HOST, type Host } from '../../hosts/index.ts';
+import { accept, type Decision, type Journal } from '../../journal/index.ts';
+import type { OperationId } from '../../operations/index.ts';
+import { torture } from '../../operations/torture.ts';
+import type { TortureSubject } from '../../operations/torture-world.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, FakeViewsDriver, portOn, routed, service } from '../election-fixture.ts';
+import { reconcileServices } from '../decide.ts';
+import { handoverKind } from './operation.ts';
+import { SERVICE, type Service } from '../model.ts';
 
 const EPOCH = 7;
 const IDS = ['nat:r1', 'subnet-route:s1'];
