@@ -9,7 +9,7 @@ import { put, type Fleet } from '../src/fleet/index.ts';
 import { VIEW_PARTS } from '../src/hosts/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { PORT, PORTS_BY_HOST, ROUTER, unbindPort } from '../src/network/index.ts';
-import { allocateMissingTunnelKeys } from '../src/network/tunnel-key.ts';
+import { allocateMissingTunnelKeys } from '../src/network/tunnels/keys.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { quantile } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';

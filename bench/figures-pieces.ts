@@ -8,7 +8,7 @@ import { VIEW_PARTS } from '../src/hosts/index.ts';
 import type { Journal } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
-import { allocateMissingTunnelKeys } from '../src/network/tunnel-key.ts';
+import { allocateMissingTunnelKeys } from '../src/network/tunnels/keys.ts';
 import { below, type Benchmark, type Figure } from './benchmark.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { loadedScaleInFleet } from './scale-in-fleet.ts';

@@ -8,7 +8,7 @@ import type { TextChange } from '../src/journal/index.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { INSTANCE, type Instance } from '../src/instances/index.ts';
 import { DEFAULT_PROJECT, NETWORK, PORT, ROUTER, SUBNET, TRANSPORT_ZONE, type Router } from '../src/network/index.ts';
-import { encodeMac } from '../src/network/mac.ts';
+import { encodeMac } from '../src/network/addresses/mac.ts';
 import { placementFleet, subnetOfHost } from './placements/fleet.ts';
 import { runningInstances } from './placements/instances.ts';
 import { sampleHostId } from './sample-hosts.ts';

@@ -1,7 +1,7 @@
 // Instances that run, with their ports and claims, as a fleet has them whose builds are long done: their operations are gone.
 import { CLAIM, DEFAULT_PROJECT, PORT, type Claim, type Port } from '../../src/network/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { encodeMac } from '../../src/network/mac.ts';
+import { encodeMac } from '../../src/network/addresses/mac.ts';
 import type { TextChange } from '../../src/journal/index.ts';
 import { sampleHostId, SAMPLE_SITE } from '../sample-hosts.ts';
 import { FLAVOR_DOC, FLAVOR_NAME, NETWORK_NAME, SEGMENTS, segmentOfHost, subnetOfHost } from './fleet.ts';

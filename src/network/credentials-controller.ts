@@ -2,7 +2,7 @@
 // stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
 import { ALARM } from '../alarms/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
-import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './credentials.ts';
+import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './back-ends/credentials.ts';
 
 export interface CredentialsControllerOptions {
   readonly journal: Journal;

@@ -1,7 +1,7 @@
 // The decisions of this room, for tests of several rooms together. The product reaches them by routes only.
-export { createNetwork, type CreateNetwork } from './decide-network.ts';
-export { createPort, type CreatePort } from './decide-port.ts';
-export { deleteRouter, type CreateRouter } from './decide-router.ts';
-export { createSegment, type CreateSegment } from './decide-segment.ts';
-export { createSubnet, editSubnet, type CreateSubnet } from './decide-subnet.ts';
-export { deletePort } from './port-delete.ts';
+export { createNetwork, type CreateNetwork } from './networks/decide.ts';
+export { createPort, type CreatePort } from './ports/decide.ts';
+export { deleteRouter, type CreateRouter } from './routers/decide.ts';
+export { createSegment, type CreateSegment } from './networks/decide-segment.ts';
+export { createSubnet, editSubnet, type CreateSubnet } from './networks/decide-subnet.ts';
+export { deletePort } from './ports/delete.ts';

@@ -1,10 +1,10 @@
-export { canonicalizeAddresses } from './addresses.ts';
-export { nicRequirementsOf, attachNicPort } from './attach.ts';
-export { capabilitiesOf, CAPABILITIES, NetworkUnavailable } from './back-end.ts';
-export type * from './back-end.ts';
-export { backEndSentences } from './back-end-sentences.ts';
-export { bindPorts, bindAllPossible, recordPortBound, releasePort, recordPortCreated, unbindPort } from './bind.ts';
-export type { BindRequest, BindFault } from './bind.ts';
+export { canonicalizeAddresses } from './addresses/allocation.ts';
+export { nicRequirementsOf, attachNicPort } from './ports/attach.ts';
+export { capabilitiesOf, CAPABILITIES, NetworkUnavailable } from './back-ends/back-end.ts';
+export type * from './back-ends/back-end.ts';
+export { backEndSentences } from './back-ends/sentences.ts';
+export { bindPorts, bindAllPossible, recordPortBound, releasePort, recordPortCreated, unbindPort } from './ports/bind.ts';
+export type { BindRequest, BindFault } from './ports/bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim } from './claim.ts';
 export {
@@ -13,13 +13,13 @@ export {
   hasCredentials,
   updateCredentialsAlarm,
   parseCredentials,
-} from './credentials.ts';
-export type { Credentials } from './credentials.ts';
-export { isPlugged, NETWORK_EVENT, networkEventsModel, latestPlugEvent, recordNetworkEvents } from './event.ts';
-export type { NetworkEvent, NetworkEventReport } from './event.ts';
-export { createRouter } from './decide-router.ts';
-export { createTransportZone, zoneOfHost } from './decide-transport-zone.ts';
-export { revokeReassignedAddresses } from './given-away.ts';
+} from './back-ends/credentials.ts';
+export type { Credentials } from './back-ends/credentials.ts';
+export { isPlugged, NETWORK_EVENT, networkEventsModel, latestPlugEvent, recordNetworkEvents } from './ports/event.ts';
+export type { NetworkEvent, NetworkEventReport } from './ports/event.ts';
+export { createRouter } from './routers/decide.ts';
+export { createTransportZone, zoneOfHost } from './tunnels/decide-transport-zone.ts';
+export { revokeReassignedAddresses } from './addresses/reassigned-addresses.ts';
 export {
   DEFAULT_PROJECT,
   NETWORK,
@@ -34,18 +34,18 @@ export {
   SUBNETS_BY_NETWORK,
 } from './model.ts';
 export type { BackEndName, Network, Port, PortId, Segment, Subnet } from './model.ts';
-export { bandwidthClass, pciClass } from './need.ts';
-export type { NicRequirements, PoolChoice, PoolKey } from './need.ts';
-export { networkModel } from './network-model.ts';
-export { canonicalIp, contains, parseCidr, parseIp } from './ip.ts';
-export { composeOrderPools } from './order-pools.ts';
-export { externalReachPredicate } from './outside.ts';
-export { portEvacuator } from './port-evacuator.ts';
-export { presenceOf } from './presence.ts';
-export { QUOTA, quotaProblem } from './quota.ts';
-export type { Quota } from './quota.ts';
-export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
-export type { RequestedNetworks, ResolvedNic } from './resolve.ts';
+export { bandwidthClass, pciClass } from './ports/nic-requirements.ts';
+export type { NicRequirements, PoolChoice, PoolKey } from './ports/nic-requirements.ts';
+export { networkModel } from './fleet-model.ts';
+export { canonicalIp, contains, parseCidr, parseIp } from './addresses/ip.ts';
+export { composeOrderPools } from './back-ends/order-pools.ts';
+export { externalReachPredicate } from './routers/external-address.ts';
+export { portEvacuator } from './ports/evacuator.ts';
+export { presenceOf } from './ports/presence.ts';
+export { QUOTA, quotaProblem } from './quotas/quota.ts';
+export type { Quota } from './quotas/quota.ts';
+export { REQUESTED_NETWORKS, resolveNetworks } from './networks/resolve.ts';
+export type { RequestedNetworks, ResolvedNic } from './networks/resolve.ts';
 export {
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
@@ -54,21 +54,21 @@ export {
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
   TRANSPORT_ZONE,
-} from './router-model.ts';
-export type { FloatingAddress, ExternalAddress, Router, TransportZone } from './router-model.ts';
-export { stockOf } from './stock.ts';
-export type { PoolCounters, Stock } from './stock.ts';
-export { addressKey } from './subnet-stock.ts';
-export { hostReaches, segmentOfPool } from './topology.ts';
-export type { StoredPort } from './topology.ts';
-export { TUNNEL_KEY, tunnelKeyOf } from './tunnel-key.ts';
-export { undeliveredReason } from './unasked.ts';
-export { PORT_REPRESENTATION } from './views.ts';
+} from './routers/model.ts';
+export type { FloatingAddress, ExternalAddress, Router, TransportZone } from './routers/model.ts';
+export { stockOf } from './addresses/stock.ts';
+export type { PoolCounters, Stock } from './addresses/stock.ts';
+export { addressKey } from './addresses/subnet-stock.ts';
+export { hostReaches, segmentOfPool } from './networks/topology.ts';
+export type { StoredPort } from './networks/topology.ts';
+export { TUNNEL_KEY, tunnelKeyOf } from './tunnels/keys.ts';
+export { undeliveredReason } from './back-ends/undelivered-reason.ts';
+export { PORT_REPRESENTATION } from './representations.ts';
 export {
   canHaveTunnels,
   HOSTS_BY_LEFT_ZONE,
   HOSTS_BY_TRANSPORT_ZONE,
   TUNNEL_ENDPOINTS_BY_ZONE,
-} from './tunnel-ends.ts';
-export type { TunnelEndpoint } from './tunnel-ends.ts';
+} from './tunnels/endpoints.ts';
+export type { TunnelEndpoint } from './tunnels/endpoints.ts';
 export { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS, SIMULATED_NETWORK } from './service-keys.ts';

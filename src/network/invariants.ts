@@ -1,15 +1,15 @@
 // What must never be untrue of networks, ports and addresses. Checked after every commit in tests and in the simulation, on
 // what the commit changed.
 import { idOf, type AppliedChange, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
-import { cidrOf } from './addresses.ts';
-import { CAPABILITIES } from './back-end.ts';
+import { cidrOf } from './addresses/allocation.ts';
+import { CAPABILITIES } from './back-ends/back-end.ts';
 import { CLAIM, type Claim } from './claim.ts';
-import { contains, parseIp } from './ip.ts';
-import { portsWithMac } from './mac.ts';
+import { contains, parseIp } from './addresses/ip.ts';
+import { portsWithMac } from './addresses/mac.ts';
 import { PORT, PORTS_BY_INSTANCE, SEGMENT, SUBNET, type Port, type Subnet } from './model.ts';
-import type { PoolKey } from './need.ts';
-import { stockOf } from './stock.ts';
-import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
+import type { PoolKey } from './ports/nic-requirements.ts';
+import { stockOf } from './addresses/stock.ts';
+import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './networks/topology.ts';
 
 /** The ports that a commit made or changed, as they are now. */
 function changedPorts(changed: readonly AppliedChange[]): StoredPort[] {

@@ -1,25 +1,25 @@
 // Everything that networks bring to the program.
 import { contribute, hideKind, provide, provideController, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
-import { backEndSentences } from './back-end-sentences.ts';
+import { backEndSentences } from './back-ends/sentences.ts';
 import { CLAIM } from './claim.ts';
 import { CredentialsController } from './credentials-controller.ts';
-import { NetworkEventsController } from './event-controller.ts';
-import { NETWORK_EVENT_REPRESENTATION, networkEventRoutes } from './event-routes.ts';
-import { networkEventsModel } from './event.ts';
-import { NetworkDriver } from './network-driver.ts';
-import { networkModel } from './network-model.ts';
-import { composeOrderPools } from './order-pools.ts';
-import { portDelete, portSentences } from './port-delete.ts';
-import { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
+import { NetworkEventsController } from './ports/event-controller.ts';
+import { NETWORK_EVENT_REPRESENTATION, networkEventRoutes } from './ports/event-routes.ts';
+import { networkEventsModel } from './ports/event.ts';
+import { NetworkDriver } from './back-ends/driver.ts';
+import { networkModel } from './fleet-model.ts';
+import { composeOrderPools } from './back-ends/order-pools.ts';
+import { portDelete, portSentences } from './ports/delete.ts';
+import { portEvacuator, portEvacuatorSentences } from './ports/evacuator.ts';
 import { networkRoutes } from './routes.ts';
 import { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS, SIMULATED_NETWORK } from './service-keys.ts';
-import { createAdoptingDriver } from './simulated-adoption-driver.ts';
-import { simulatedBackEnds } from './simulated-back-ends.ts';
-import { SimulatedNetwork } from './simulated-network-driver.ts';
-import { simulatedNetworkRoutes } from './simulated-routes.ts';
-import { TunnelKeyController } from './tunnel-key-controller.ts';
-import { TUNNEL_KEY } from './tunnel-key.ts';
+import { createAdoptingDriver } from './back-ends/simulated/adopting-driver.ts';
+import { simulatedBackEnds } from './back-ends/simulated/back-ends.ts';
+import { SimulatedNetwork } from './back-ends/simulated/network.ts';
+import { simulatedNetworkRoutes } from './back-ends/simulated/routes.ts';
+import { TunnelKeyController } from './tunnels/key-controller.ts';
+import { TUNNEL_KEY } from './tunnels/keys.ts';
 import {
   FLOATING_ADDRESS_REPRESENTATION,
   NETWORK_REPRESENTATION,
@@ -29,7 +29,7 @@ import {
   SEGMENT_REPRESENTATION,
   SUBNET_REPRESENTATION,
   TRANSPORT_ZONE_REPRESENTATION,
-} from './views.ts';
+} from './representations.ts';
 
 export const networkModule: Module = {
   name: 'network',

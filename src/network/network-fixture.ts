@@ -6,10 +6,10 @@ import { HOST, hostsModel, type Host } from '../hosts/index.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { CLAIM, claimId, type Claim } from './claim.ts';
-import { parseCidr, parseIp, type Cidr } from './ip.ts';
+import { parseCidr, parseIp, type Cidr } from './addresses/ip.ts';
 import { NETWORK, PORT, SEGMENT, SUBNET, type Network, type Port, type Segment, type Subnet } from './model.ts';
-import { networkModel } from './network-model.ts';
-import { defaultGateway, defaultPools } from './subnet-form.ts';
+import { networkModel } from './fleet-model.ts';
+import { defaultGateway, defaultPools } from './networks/subnet-form.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 export const WHO = { by: 'ann', nowMs: 7 };

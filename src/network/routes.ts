@@ -1,13 +1,13 @@
 // The HTTP surface of this room, without what belongs to its back ends.
 import type { Route } from '../access/index.ts';
-import { floatingAddressRoutes } from './floating-address-routes.ts';
-import { networkOnlyRoutes } from './network-routes.ts';
-import { portRoutes } from './port-routes.ts';
-import { quotaRoutes } from './quota-routes.ts';
-import { routerRoutes } from './router-routes.ts';
-import { segmentRoutes } from './segment-routes.ts';
-import { subnetRoutes } from './subnet-routes.ts';
-import { transportZoneRoutes } from './transport-zone-routes.ts';
+import { floatingAddressRoutes } from './routers/floating-address-routes.ts';
+import { networkOnlyRoutes } from './networks/routes.ts';
+import { portRoutes } from './ports/routes.ts';
+import { quotaRoutes } from './quotas/routes.ts';
+import { routerRoutes } from './routers/routes.ts';
+import { segmentRoutes } from './networks/segment-routes.ts';
+import { subnetRoutes } from './networks/subnet-routes.ts';
+import { transportZoneRoutes } from './tunnels/transport-zone-routes.ts';
 
 export const networkRoutes: readonly Route[] = [
   ...networkOnlyRoutes,

@@ -1,4 +1,4 @@
-export { NetworkEventsController } from './event-controller.ts';
-export { NetworkDriver } from './network-driver.ts';
-export { simulatedBackEnds } from './simulated-back-ends.ts';
-export { SimulatedNetwork } from './simulated-network-driver.ts';
+export { NetworkEventsController } from './ports/event-controller.ts';
+export { NetworkDriver } from './back-ends/driver.ts';
+export { simulatedBackEnds } from './back-ends/simulated/back-ends.ts';
+export { SimulatedNetwork } from './back-ends/simulated/network.ts';

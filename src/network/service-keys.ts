@@ -1,9 +1,9 @@
 // Running parts of networks that others ask for, and those that a server provides to it.
 import { serviceKey } from '../composition/index.ts';
 import type { Driver } from '../operations/index.ts';
-import type { NetworkEventsController } from './event-controller.ts';
+import type { NetworkEventsController } from './ports/event-controller.ts';
 import type { BackEndName } from './model.ts';
-import type { SimulatedNetwork } from './simulated-network-driver.ts';
+import type { SimulatedNetwork } from './back-ends/simulated/network.ts';
 
 export const NETWORK_EVENTS = serviceKey<NetworkEventsController>('network-events');
 export const SIMULATED_NETWORK = serviceKey<SimulatedNetwork>('simulated-network');

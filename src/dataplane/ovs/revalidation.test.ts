@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../network/clock-fixture.ts';
+import { ManualClock } from '../../network/back-ends/clock-fixture.ts';
 import { compile } from '../compile/compile.ts';
 import { view } from '../compile/dataplane-view-fixture.ts';
 import type { Flow, SwitchChange } from '../switch/switch.ts';

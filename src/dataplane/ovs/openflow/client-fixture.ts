@@ -1,6 +1,6 @@
 // A client and a switch that does what the test says, on a clock that the test moves.
 import { onTestFinished } from 'vitest';
-import { ManualClock } from '../../../network/clock-fixture.ts';
+import { ManualClock } from '../../../network/back-ends/clock-fixture.ts';
 import type { Flow } from '../../switch/switch.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { FakeSwitch } from './fake-switch-fixture.ts';

@@ -1,6 +1,6 @@
 // A client of the database and a server that does what the test says, on a clock that the test moves.
 import { onTestFinished } from 'vitest';
-import { ManualClock } from '../../../network/clock-fixture.ts';
+import { ManualClock } from '../../../network/back-ends/clock-fixture.ts';
 import { type Answers, FakeDaemon } from '../transport/fake-daemon-fixture.ts';
 import type { ReconnectState } from '../transport/reconnecting-connection-driver.ts';
 import { OvsdbClient, type OvsdbClientOptions } from './client-driver.ts';

@@ -1,7 +1,7 @@
 // The client of the database against a server that does what the test says: it answers late, never, wrongly, or goes away.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../network/clock-fixture.ts';
+import { ManualClock } from '../../../network/back-ends/clock-fixture.ts';
 import { COMMENT, failureOf, start, TABLES, usual } from './client-fixture.ts';
 import { ClientClosed, DaemonFailure, MessageTooLarge, RequestRefused } from '../transport/failures.ts';
 import { FakeDaemon } from '../transport/fake-daemon-fixture.ts';

@@ -1,7 +1,7 @@
 // The client of the control socket against a daemon that does what the test says.
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ManualClock } from '../../../network/clock-fixture.ts';
+import { ManualClock } from '../../../network/back-ends/clock-fixture.ts';
 import { ClientClosed, DaemonFailure } from '../transport/failures.ts';
 import { type Answers, FakeDaemon } from '../transport/fake-daemon-fixture.ts';
 import { CommandRefused, UnixctlClient } from './client-driver.ts';

@@ -1,0 +1,33 @@
+// A back end outside the journal may give an address to a port before the journal has heard that another one lost it: its
+// word counts. Whoever writes down its answer takes the address from whoever still shows it, in the same commit.
+import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { expectUnchanged, type ExpectedRevision } from '../../operations/index.ts';
+import { PORT, type Port, type PortId } from '../model.ts';
+import { stockOf } from './stock.ts';
+
+export interface AddressRevocation {
+  readonly changes: readonly Change[];
+  /** The other ports as they were read: one that is gone by then must not come back. */
+  readonly expects: readonly ExpectedRevision[];
+}
+
+/** What others lose to these ports, as a back end has answered for them. Nothing, in nearly all cases. */
+export function revokeReassignedAddresses(
+  fleet: FleetReader,
+  ports: readonly { readonly id: PortId; readonly doc: Port }[],
+): AddressRevocation {
+  const stock = stockOf(fleet);
+  const own = new Set<string>(ports.map(({ id }) => id));
+  const given = ports.flatMap(({ doc }) => doc.addresses);
+  const losers = new Set(given.flatMap(({ subnet, ip }) => stock.holdersOf(subnet, ip).filter((id) => !own.has(id))));
+  const isGiven = (one: Port['addresses'][number]): boolean =>
+    given.some(({ subnet, ip }) => one.subnet === subnet && one.ip === ip);
+  const stored = [...losers].flatMap((id) => fleet.get(PORT, idOf(PORT, id)) ?? []);
+  if (stored.length > 0) mark('address-given-away');
+  return {
+    changes: stored.map(({ id, doc }) =>
+      put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isGiven(one)) }),
+    ),
+    expects: stored.map((port) => expectUnchanged(PORT, port)),
+  };
+}

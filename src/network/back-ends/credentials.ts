@@ -1,0 +1,133 @@
+// The credentials that a server was given for network back ends. What is secret in them is never shown, logged or told in a
+// complaint about the file.
+import { Type } from 'typebox';
+import { parseDocument } from 'yaml';
+import { ALARM, alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
+import { compileChecker, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { CAPABILITIES } from './back-end.ts';
+import { BACK_ENDS, type BackEndName } from '../model.ts';
+
+/** A text that prints as nothing. Whoever needs it says so. */
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+}
+
+export interface Credential {
+  readonly user: string;
+  readonly secret: Secret;
+  /** Where the back end is, for one that is elsewhere. */
+  readonly url?: string;
+}
+
+export type Credentials = ReadonlyMap<BackEndName, Credential>;
+
+const SHORT = { minLength: 1, maxLength: 500 };
+
+const FILE = Type.Object(
+  Object.fromEntries(
+    backEndsNeedingCredentials().map((name) => [
+      name,
+      Type.Optional(
+        Type.Object(
+          { user: Type.String(SHORT), secret: Type.String(SHORT), url: Type.Optional(Type.String(SHORT)) },
+          { additionalProperties: false },
+        ),
+      ),
+    ]),
+  ),
+  { additionalProperties: false },
+);
+
+const problemsOf = compileChecker(FILE);
+
+function backEndsNeedingCredentials(): BackEndName[] {
+  return BACK_ENDS.filter((name) => CAPABILITIES[name].needsCredentials);
+}
+
+/**
+ * What a credentials file (YAML or JSON) says: per back end `user`, `secret` and, if it is elsewhere, `url`. Or what is wrong
+ * with it, without a word of what it says.
+ */
+export function parseCredentials(text: string): Credentials | { readonly problems: readonly string[] } {
+  const file = parseDocument(text, { prettyErrors: false });
+  if (file.errors.length > 0)
+    return { problems: file.errors.map(({ code, pos }) => syntaxProblem(text, code, pos[0])) };
+  const read = parseContent(file);
+  if (typeof read !== 'object' || read === null || Array.isArray(read) || Object.keys(read).length === 0) {
+    const example = `${backEndsNeedingCredentials()[0]}: { user: …, secret: … }`;
+    return { problems: [`the file must name at least one back end with its credentials, as in "${example}"`] };
+  }
+  const problems = problemsOf(read).map(({ field, message }) => `${field}: ${message}`);
+  if (problems.length > 0) return { problems };
+  const said = Object.entries(read as Readonly<Record<BackEndName, { user: string; secret: string; url?: string }>>);
+  return new Map(said.map(([name, one]) => [name as BackEndName, { ...one, secret: new Secret(one.secret) }]));
+}
+
+/** Nothing when an alias in it leads nowhere or multiplies without end. */
+function parseContent(file: { readonly toJS: () => unknown }): unknown {
+  try {
+    return file.toJS();
+  } catch (error) {
+    if (error instanceof ReferenceError) return undefined;
+    throw error;
+  }
+}
+
+/** The parser's own message quotes the line, and the line may hold the secret. */
+function syntaxProblem(text: string, code: string, at: number): string {
+  const line = text.slice(0, at).split('\n').length;
+  return `line ${line} is neither YAML nor JSON (${code.toLowerCase().replaceAll('_', '-')})`;
+}
+
+/** Whatever knows which back ends it has the credentials of. */
+interface CredentialSource {
+  has(backEnd: BackEndName): boolean;
+}
+
+/** The back ends that need credentials and have none. */
+export function missingCredentials(backEnds: Iterable<BackEndName>, given: CredentialSource): BackEndName[] {
+  return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
+}
+
+/** Whether something cannot be done for these back ends here. `present`: the server has the credentials of all there are. */
+export function isMissingCredentials(backEnds: Iterable<BackEndName>, present: boolean): boolean {
+  if (present) return false;
+  for (const name of backEnds) if (CAPABILITIES[name].needsCredentials) return true;
+  return false;
+}
+
+/** Whether a server has the credentials of every back end that needs some. */
+export function hasCredentials(given: CredentialSource): boolean {
+  return missingCredentials(BACK_ENDS, given).length === 0;
+}
+
+const ALARM_CODE = 'network-credentials-missing';
+const ALARM_ID = alarmId(ALARM_CODE, 'fleet');
+
+/** One warning, however many builds took the old path because of it; it goes when the credentials are there. */
+export function updateCredentialsAlarm(fleet: FleetReader, missing: boolean, nowMs: number): Change[] {
+  if (!missing) return clearAlarm(fleet, ALARM_ID);
+  const reason: Reason = { code: ALARM_CODE, backEnds: backEndsNeedingCredentials() };
+  return raiseAlarm(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
+}
+
+/** Whether the last build that asked for them found none. */
+export function hasMissingCredentialsAlarm(fleet: FleetReader): boolean {
+  return fleet.get(ALARM, ALARM_ID) !== undefined;
+}

@@ -1,0 +1,144 @@
+// The driver `network`: takes an order to the back end of its ports and brings the answer back. It decides nothing.
+import { mark } from '../../fleet/index.ts';
+import type { Clock } from '../../journal/index.ts';
+import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
+import {
+  CAPABILITIES,
+  NetworkUnavailable,
+  type BackEndFence,
+  type OrderResult,
+  type NetworkBackEnd,
+  type NetworkOrder,
+  type PortAnswer,
+} from './back-end.ts';
+import type { BackEndName } from '../model.ts';
+
+export interface NetworkDriverOptions {
+  readonly clock: Clock;
+  /** Those outside the journal, by name. */
+  readonly backEnds: ReadonlyMap<BackEndName, NetworkBackEnd>;
+  /** Whether this server has the credentials of a back end that needs some. */
+  readonly hasCredentials: (backEnd: BackEndName) => boolean;
+  readonly callTimeoutMs?: number;
+}
+
+/** Longer than any back end takes that still works. */
+const CALL_TIMEOUT_MS = 30_000;
+
+/** Beyond its own deadline a back end gets this long to say so. */
+const GRACE_MS = 100;
+
+export class NetworkDriver implements Driver {
+  readonly #options: NetworkDriverOptions;
+
+  constructor(options: NetworkDriverOptions) {
+    this.#options = options;
+  }
+
+  /** All of the back ends that an order is for are asked at once. It counts as one: asking those again that did it is safe. */
+  async carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome> {
+    const orders = splitByBackEnd(action.args as unknown as NetworkOrder);
+    return joinOutcomes(await Promise.all(orders.map((order) => this.#carryOut(order, fence))));
+  }
+
+  async #carryOut(order: NetworkOrder, fence: ActionFence): Promise<ActionOutcome> {
+    const { backEnd: name } = order;
+    const { backEnds, hasCredentials, clock, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
+    const backEnd = backEnds.get(name);
+    if (backEnd === undefined) return failed(false, { code: 'back-end-not-configured', backEnd: name });
+    if (CAPABILITIES[name].needsCredentials && !hasCredentials(name)) {
+      mark('network-order-without-credentials');
+      return failed(true, { code: 'network-credentials-missing', backEnds: [name] });
+    }
+    const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
+    try {
+      const { leaseEpoch } = fence;
+      return toActionOutcome(
+        order,
+        await this.#withDeadline(callBackEnd(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs),
+      );
+    } catch (error) {
+      if (!(error instanceof NetworkUnavailable)) throw error;
+      mark('network-order-unanswered');
+      return unavailable(order, error.message);
+    }
+  }
+
+  /** Nobody waits for a back end that is silent, also about its deadline. */
+  async #withDeadline(answer: Promise<OrderResult>, deadlineAtMs: number): Promise<OrderResult> {
+    const { clock } = this.#options;
+    const answered = new AbortController();
+    const silence = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + GRACE_MS, answered.signal).then(() => {
+      throw new NetworkUnavailable('the back end did not answer in time');
+    });
+    try {
+      return await Promise.race([answer, silence]);
+    } finally {
+      answered.abort();
+      // Whichever came second is nobody's concern any more.
+      silence.catch(() => undefined);
+      answer.catch(() => undefined);
+    }
+  }
+}
+
+/** An order for each back end that looks after some of its ports. */
+function splitByBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
+  const { backEnd: first } = order;
+  const names = new Set(order.ports.map(({ backEnd = first }) => backEnd));
+  if (names.size <= 1) return [{ ...order, backEnd: [...names][0] ?? first }];
+  return [...names].map((backEnd) => {
+    const ports = order.ports.filter((port) => (port.backEnd ?? first) === backEnd);
+    return { ...order, backEnd, ports } as NetworkOrder;
+  });
+}
+
+/** What is not known of one back end is not known of the order. */
+function joinOutcomes(outcomes: readonly ActionOutcome[]): ActionOutcome {
+  const [only] = outcomes;
+  if (only !== undefined && outcomes.length === 1) return only;
+  const undone = outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind === 'stale');
+  if (undone !== undefined) return undone;
+  const ports = outcomes.flatMap((one) =>
+    'facts' in one ? ((one.facts?.['ports'] ?? []) as readonly PortAnswer[]) : [],
+  );
+  return { kind: outcomes.every(({ kind }) => kind === 'already') ? 'already' : 'applied', facts: { ports } };
+}
+
+function callBackEnd(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence): Promise<OrderResult> {
+  switch (order.op) {
+    case 'create':
+      return backEnd.create(order, fence);
+    case 'bind':
+      return backEnd.bind(order, fence);
+    case 'add-binding':
+      return backEnd.addBinding(order, fence);
+    case 'activate-binding':
+      return backEnd.activateBinding(order, fence);
+    case 'delete-binding':
+      return backEnd.deleteBinding(order, fence);
+    case 'unbind':
+      return backEnd.unbind(order, fence);
+    case 'release':
+      return backEnd.release(order, fence);
+  }
+}
+
+/** Where a back end answered for no port at all, nothing is known and the same order is given again. */
+function toActionOutcome(order: NetworkOrder, carried: OrderResult): ActionOutcome {
+  if (carried.kind === 'stale') {
+    mark('network-order-stale');
+    return carried;
+  }
+  const { kind, ports } = carried;
+  const silent = ports.length > 0 && ports.every(({ outcome }) => outcome === 'unavailable');
+  return silent ? unavailable(order, ports[0]?.text) : { kind, facts: { ports } };
+}
+
+function unavailable({ backEnd, op }: NetworkOrder, text: string | undefined): ActionOutcome {
+  return failed(true, { code: 'network-unavailable', backEnd, op, ...(text !== undefined && { text }) });
+}
+
+function failed(retryable: boolean, reason: Extract<ActionOutcome, { kind: 'failed' }>['reason']): ActionOutcome {
+  return { kind: 'failed', reason, retryable };
+}

@@ -1,0 +1,82 @@
+// The simulated back end as a host sees it that still makes or binds ports by itself: it knows its task and no more, so what
+// the task does not say is looked up.
+import type { Clock } from '../../../journal/index.ts';
+import type {
+  PortToBind,
+  PortToCreate,
+  HostNetworkRequest,
+  HostNetwork,
+  HostNic,
+  OrderPool,
+  PortAnswer,
+} from '../back-end.ts';
+import { DEFAULT_PROJECT } from '../../model.ts';
+import type { PoolKey } from '../../ports/nic-requirements.ts';
+import { subnetOf } from './addresses.ts';
+import type { OrderOrigin, SimulatedNetwork } from './network.ts';
+
+interface HostNetworkOptions {
+  readonly network: Pick<SimulatedNetwork, 'createFor' | 'bindFor' | 'releaseFor' | 'learnPort' | 'port'>;
+  readonly clock: Clock;
+  readonly poolsOf: (pool: PoolKey) => readonly OrderPool[];
+}
+
+/** How long a host waits for an answer. */
+const HOST_TIMEOUT_MS = 30_000;
+
+export function createHostNetwork({ network, clock, poolsOf }: HostNetworkOptions): HostNetwork {
+  const caller = (): OrderOrigin => ({ by: 'host', deadlineAtMs: clock.nowMs() + HOST_TIMEOUT_MS });
+  const poolsFor = ({ pool }: HostNic): readonly OrderPool[] => (pool === undefined ? [] : poolsOf(pool));
+  return {
+    create: async (ask) => {
+      const ports = ask.nics.map((nic) => composeCreate(nic, poolsFor(nic)));
+      return portAnswersOf(
+        ask,
+        await network.createFor({ ...orderHeader(ask), op: 'create', ports }, caller(), ask.host),
+      );
+    },
+    bind: async (ask) => {
+      // A user's port was made by its user, at the back end: this one hears of it only now.
+      const users = ask.nics.filter(({ createdBy }) => createdBy === 'user');
+      for (const nic of users) network.learnPort(composeCreate(nic, poolsFor(nic)), ask.instance);
+      const ports = ask.nics.map((nic) => composeBind(nic, poolsFor(nic)));
+      const order = { ...orderHeader(ask), op: 'bind', host: ask.host, ports } as const;
+      return portAnswersOf(ask, await network.bindFor(order, caller()));
+    },
+    release: async (ask) => {
+      // A host is told what to destroy, not under which serial: the instance is fence enough.
+      const serialOf = ({ port, serial }: HostNic): number => Math.max(serial, network.port(port)?.serial ?? 0);
+      const ports = ask.nics.map((nic) => ({ ...nic, serial: serialOf(nic), keeps: nic.addresses }));
+      const order = { ...orderHeader(ask), op: 'release', ports } as const;
+      return portAnswersOf(ask, await network.releaseFor(order, caller()));
+    },
+  };
+}
+
+function orderHeader({ instance }: HostNetworkRequest) {
+  return { backEnd: 'simulated', instance } as const;
+}
+
+function composeCreate(nic: HostNic, pools: readonly OrderPool[]): PortToCreate {
+  const { port, network, mac, serial, createdBy } = nic;
+  const fixedIps = nic.addresses.flatMap((ip) => {
+    const subnet = subnetOf(ip, pools);
+    return subnet === undefined ? [] : [{ ip, subnet }];
+  });
+  const made = { port, network, mac, serial, nic: nic.nic, project: DEFAULT_PROJECT, createdBy };
+  return { ...made, fixedIps, pick: false, pools };
+}
+
+function composeBind(nic: HostNic, pools: readonly OrderPool[]): PortToBind {
+  const versions = nic.addresses.length === 0 ? [...new Set(pools.map(({ version }) => version))] : [];
+  const pool = nic.pool ?? (`network:${nic.network}` as const);
+  return { ...nic, pool, pools, takes: nic.takes ?? versions, drops: [], keeps: nic.addresses };
+}
+
+function portAnswersOf(
+  ask: HostNetworkRequest,
+  carried: Awaited<ReturnType<SimulatedNetwork['bindFor']>>,
+): readonly PortAnswer[] {
+  if (carried.kind !== 'stale') return carried.ports;
+  return ask.nics.map(({ port }) => ({ port, outcome: 'taken', text: 'a newer binding of the port is known' }));
+}

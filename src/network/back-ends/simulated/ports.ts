@@ -1,0 +1,270 @@
+// The ports that the simulated back end has, and what orders do to them. Every order may come twice, late, or after a newer
+// one: serials only grow, and what was deleted stays deleted.
+import type { PortToBind, PortToCreate, PortToRelease, InactiveBinding, SubnetAddress } from '../back-end.ts';
+import type { BackEndReply } from '../reply.ts';
+import type { Stored } from '../../../fleet/index.ts';
+import type { Address, Port } from '../../model.ts';
+import { SimulatedAddresses } from './addresses.ts';
+
+/** `given`: by whoever ordered the port. */
+interface HeldAddress extends SubnetAddress {
+  readonly origin: 'given' | 'create' | 'bind';
+}
+
+interface SimulatedBinding {
+  readonly host: string;
+  readonly serial: number;
+  readonly type: string;
+}
+
+interface SimulatedPort {
+  readonly mac: string;
+  readonly instance: string | undefined;
+  readonly addresses: readonly HeldAddress[];
+  readonly binding: SimulatedBinding | undefined;
+  /** A second binding, at a host that the port is not connected at. */
+  readonly inactive?: SimulatedBinding | undefined;
+  /** The highest serial that was seen; a bind with it is over when no binding has it. */
+  readonly serial: number;
+}
+
+/** What an order did, and what the back end replies. */
+export type OrderEffect =
+  | { readonly kind: 'applied' | 'already'; readonly reply: BackEndReply; readonly port?: SimulatedPort }
+  | { readonly kind: 'stale' };
+
+/** Ports that are gone and remembered, so that a late create does not bring one back. */
+const TOMBSTONES_MAX = 10_000;
+
+function dropOldest(gone: Set<string> | Map<string, number>): void {
+  const [oldest] = gone.keys();
+  if (gone.size > TOMBSTONES_MAX && oldest !== undefined) gone.delete(oldest);
+}
+
+export interface BindDestination {
+  readonly instance: string;
+  readonly host: string;
+  readonly type: string;
+}
+
+const OK: BackEndReply = { status: 200 };
+const UNBOUND = { binding: undefined, inactive: undefined };
+
+export class SimulatedPorts {
+  readonly addresses = new SimulatedAddresses();
+  readonly #ports = new Map<string, SimulatedPort>();
+  readonly #tombstones = new Set<string>();
+  /** Serials under which ports were let go of that are not there: what was ordered before comes too late. */
+  readonly #releasedSerials = new Map<string, number>();
+
+  get(port: string): SimulatedPort | undefined {
+    return this.#ports.get(port);
+  }
+
+  all(): Iterable<readonly [id: string, port: SimulatedPort]> {
+    return this.#ports;
+  }
+
+  /** Takes a journal's word for what there is: whatever else it had is gone, but for what strangers have. */
+  adopt(ports: Iterable<Stored<'port', Port>>): void {
+    for (const { addresses } of this.#ports.values()) for (const one of addresses) this.addresses.give(one);
+    this.#ports.clear();
+    for (const { id, doc } of ports) {
+      if (doc.state === 'wanted') continue;
+      const held = doc.addresses.map((one) => ({
+        ip: one.ip,
+        subnet: one.subnet,
+        origin: ORIGIN_BY_CHOICE[one.chosenBy],
+      }));
+      const addresses = held.filter((one) => this.addresses.take(one, id));
+      const { mac, instance, binding } = doc;
+      // Without a binding the highest serial may be that of a bind which is still to come.
+      const serial = binding?.serial ?? Math.max(0, doc.serial - 1);
+      this.#ports.set(id, { mac, instance, addresses, binding, serial });
+    }
+  }
+
+  create(order: PortToCreate, instance: string): OrderEffect {
+    const { port, mac, serial } = order;
+    const known = this.#ports.get(port);
+    const letGo = known === undefined ? (this.#releasedSerials.get(port) ?? 0) : known.serial;
+    const picks = order.pick && (known?.addresses.length ?? 0) === 0;
+    if (known?.instance === instance && !picks) return { kind: 'already', reply: OK, port: known };
+    if (this.#tombstones.has(port)) return refusedReply(404);
+    if (known?.instance !== instance && serial < letGo) return { kind: 'stale' };
+    if (known?.instance !== undefined && known.instance !== instance) return refusedReply(409, 'PortInUse');
+    const taken = this.#takeAddresses(order, { given: known === undefined, picks });
+    if ('code' in taken) return refusedReply(409, taken.code);
+    const made = known ?? { mac, addresses: [], binding: undefined, serial: letGo };
+    return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
+  }
+
+  /** The addresses that a port gets as it is made; nothing has changed when there is a code. */
+  #takeAddresses(
+    { port, fixedIps, pools }: PortToCreate,
+    what: { readonly given: boolean; readonly picks: boolean },
+  ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
+    const taken: HeldAddress[] = [];
+    const giveUp = (code: string): { readonly code: string } => {
+      for (const address of taken) this.addresses.give(address);
+      return { code };
+    };
+    for (const { ip, subnet } of what.given ? fixedIps : []) {
+      if (!this.addresses.take({ ip, subnet }, port)) return giveUp('IpAddressInUse');
+      taken.push({ ip, subnet, origin: 'given' });
+    }
+    for (const version of what.picks ? new Set(pools.map((pool) => pool.version)) : []) {
+      const address = this.addresses.pick(pools, version, port);
+      if (address === undefined) return giveUp('IpAddressGenerationFailure');
+      taken.push({ ...address, origin: 'create' });
+    }
+    return { addresses: taken };
+  }
+
+  bind(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
+    const port = this.#ports.get(order.port);
+    if (port === undefined) return refusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
+    const same = port.binding?.serial === order.serial && port.binding.host === host;
+    if (same && port.binding?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (!same && order.serial <= port.serial) return { kind: 'stale' };
+    const placed = this.#placeAddresses(order, port.addresses);
+    if ('code' in placed) return refusedReply(409, placed.code);
+    const { serial } = order;
+    const binding = { host, serial, type };
+    const bound = { ...port, instance, addresses: placed.addresses, serial, binding, inactive: undefined };
+    return { ...this.#put(order.port, bound), reply: { ...OK, type } };
+  }
+
+  /** The port stays where it is, and is bound at another host as well. */
+  addBinding(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
+    const port = this.#ports.get(order.port);
+    if (port === undefined) return refusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
+    const { serial } = order;
+    const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
+    if (same?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (same === undefined && serial <= port.serial) return { kind: 'stale' };
+    const placed = this.#placeAddresses(order, port.addresses);
+    if ('code' in placed) return refusedReply(409, placed.code);
+    const bound = { ...port, instance, addresses: placed.addresses, serial, inactive: { host, serial, type } };
+    return { ...this.#put(order.port, bound), reply: { ...OK, type } };
+  }
+
+  /** The other way round: the binding that was active is the second one now. */
+  activateBinding(order: PortToBind, to: BindDestination): OrderEffect {
+    const port = this.#ports.get(order.port);
+    const { inactive } = port ?? {};
+    const isThere = inactive?.serial === order.serial && inactive.host === to.host;
+    if (port === undefined || !isThere) return this.bind(order, to);
+    const turned = { ...port, binding: { ...inactive, type: to.type }, inactive: port.binding };
+    return { ...this.#put(order.port, turned), reply: { ...OK, type: to.type } };
+  }
+
+  deleteBinding({ port: id, serial }: InactiveBinding, host: string): OrderEffect {
+    const port = this.#ports.get(id);
+    const isThere = port?.inactive?.host === host && port.inactive.serial <= serial;
+    if (port === undefined || !isThere) return { kind: 'already', reply: OK, ...(port !== undefined && { port }) };
+    return this.#put(id, { ...port, inactive: undefined });
+  }
+
+  /** The addresses that a port has after a bind; nothing has changed when there is a code. */
+  #placeAddresses(
+    { port, takes, drops, keeps, pools }: PortToBind,
+    held: readonly HeldAddress[],
+  ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
+    const subnets = new Set(pools.map((pool) => pool.subnet));
+    const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
+    // An address of an earlier bind whose answer was lost: nobody knows of it, so nobody misses it.
+    const orphaned = (one: HeldAddress): boolean => one.origin === 'bind' && !keeps.includes(one.ip) && !carried(one);
+    const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
+    const stays = held.filter((one) => !goes(one));
+    if (!stays.every(carried)) return { code: 'HostNotCompatibleWithFixedIps' };
+    const has = new Set(stays.map(({ subnet }) => pools.find((pool) => pool.subnet === subnet)?.version));
+    const picked: HeldAddress[] = [];
+    for (const version of takes) {
+      if (has.has(version)) continue;
+      const address = this.addresses.pick(pools, version, port);
+      if (address === undefined) {
+        for (const one of picked) this.addresses.give(one);
+        return { code: 'IpAddressGenerationFailure' };
+      }
+      picked.push({ ...address, origin: 'bind' });
+    }
+    for (const one of held.filter(goes)) this.addresses.give(one);
+    return { addresses: [...stays, ...picked] };
+  }
+
+  unbind(order: PortToRelease, instance: string): OrderEffect {
+    const { port: id, serial } = order;
+    const port = this.#ports.get(id);
+    if (port === undefined) return this.#recordAbsent(order);
+    if (isStaleOrder(port, serial, instance)) return { kind: 'stale' };
+    return this.#putDetached(id, { ...this.#dropAddresses(port, order), ...UNBOUND, serial });
+  }
+
+  release(order: PortToRelease, instance: string): OrderEffect {
+    const { port: id, serial, createdBy, end = createdBy === 'user' ? 'keep' : 'delete' } = order;
+    const port = this.#ports.get(id);
+    if (port === undefined) {
+      if (end === 'delete') this.#addTombstone(id);
+      return this.#recordAbsent(order);
+    }
+    if (isStaleOrder(port, serial, instance)) return { kind: 'stale' };
+    if (end === 'keep') {
+      return this.#putDetached(id, { ...this.#dropAddresses(port, order), ...UNBOUND, instance: undefined, serial });
+    }
+    this.remove(id);
+    return { kind: 'applied', reply: OK };
+  }
+
+  #recordAbsent({ port, serial }: PortToRelease): OrderEffect {
+    this.#releasedSerials.set(port, Math.max(serial, this.#releasedSerials.get(port) ?? 0));
+    dropOldest(this.#releasedSerials);
+    return { kind: 'already', reply: { status: 404 } };
+  }
+
+  #putDetached(id: string, port: SimulatedPort): OrderEffect {
+    const same = JSON.stringify(this.#ports.get(id)) === JSON.stringify(port);
+    return { ...this.#put(id, port), kind: same ? 'already' : 'applied' };
+  }
+
+  /** The port and its addresses are gone, whoever did it. */
+  remove(id: string): void {
+    for (const address of this.#ports.get(id)?.addresses ?? []) this.addresses.give(address);
+    this.#ports.delete(id);
+    this.#addTombstone(id);
+  }
+
+  #addTombstone(id: string): void {
+    this.#tombstones.add(id);
+    dropOldest(this.#tombstones);
+  }
+
+  #dropAddresses(port: SimulatedPort, { drops = [], keeps }: PortToRelease): SimulatedPort {
+    const orphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
+    const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
+    for (const address of goes) this.addresses.give(address);
+    return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
+  }
+
+  #put(id: string, port: SimulatedPort): OrderEffect & { readonly kind: 'applied' } {
+    this.#ports.set(id, port);
+    return { kind: 'applied', reply: OK, port };
+  }
+}
+
+const ORIGIN_BY_CHOICE: Readonly<Record<Address['chosenBy'], HeldAddress['origin']>> = {
+  user: 'given',
+  create: 'create',
+  bind: 'bind',
+};
+
+/** An order of an earlier time: the port was bound again since, or is another instance's by now. */
+function isStaleOrder(port: SimulatedPort, serial: number, instance: string): boolean {
+  return serial < port.serial || (port.instance !== undefined && port.instance !== instance);
+}
+
+function refusedReply(status: number, code?: string): OrderEffect {
+  return { kind: 'applied', reply: { status, ...(code !== undefined && { code }) } };
+}

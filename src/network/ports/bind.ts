@@ -1,0 +1,230 @@
+// Binding ports to a host, where the journal is the back end: the mapping is looked at again, late addresses are given,
+// all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
+import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
+import { findHost, type Host } from '../../hosts/index.ts';
+import { canonicalizeAddresses, type AllocatedAddress } from '../addresses/allocation.ts';
+import { isReleasable } from './attach.ts';
+import { disassociatePort } from '../routers/floating-target.ts';
+import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } from '../model.ts';
+import type { PoolKey } from './nic-requirements.ts';
+import { stockOf } from '../addresses/stock.ts';
+import { addressKey } from '../addresses/subnet-stock.ts';
+import { findNetwork, hostReaches, networkPool, segmentOfPool, topologyOf, type StoredPort } from '../networks/topology.ts';
+
+export interface BindRequest {
+  readonly port: StoredPort;
+  readonly pool: PoolKey;
+}
+
+export type BindFault =
+  | { readonly code: 'pool-empty'; readonly pool: PoolKey }
+  | { readonly code: 'mapping-gone'; readonly pool: PoolKey }
+  | { readonly code: 'address-not-carried'; readonly ip: string };
+
+export interface BindTarget {
+  readonly host: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export type BindResult =
+  | { readonly kind: 'bound'; readonly ports: readonly BoundPort[] }
+  | { readonly kind: 'fault'; readonly nic: number; readonly fault: BindFault };
+
+/** How a host connects a port, by who looks after its network. */
+const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
+  embedded: 'ovs',
+  'host-local': 'bridge',
+  simulated: 'simulated',
+  'simulated-single': 'simulated',
+};
+
+interface BoundPort {
+  readonly id: PortId;
+  readonly doc: Port;
+}
+
+/** Binds all ports to a host, or none. Ports of one call never get the same address. */
+export function bindPorts(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): BindResult {
+  const ports: BoundPort[] = [];
+  for (const { nic, outcome, id } of attemptBinds(fleet, asks, at)) {
+    if ('code' in outcome) return { kind: 'fault', nic, fault: outcome };
+    ports.push({ id, doc: outcome });
+  }
+  return { kind: 'bound', ports };
+}
+
+/** Those of the ports that can be bound to a host: one that cannot be does not cost the others their binding. */
+export function bindAllPossible(
+  fleet: FleetReader,
+  asks: readonly BindRequest[],
+  at: BindTarget,
+): readonly BoundPort[] {
+  const ports: BoundPort[] = [];
+  for (const { outcome, id } of attemptBinds(fleet, asks, at))
+    if (!('code' in outcome)) ports.push({ id, doc: outcome });
+  return ports;
+}
+
+interface BindAttempt {
+  readonly id: PortId;
+  readonly nic: number;
+  readonly outcome: Port | BindFault;
+}
+
+function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): Iterable<BindAttempt> {
+  const host = findHost(fleet, at.host)?.doc;
+  let taken = NONE_TAKEN;
+  // What a later one of them holds is not picked for an earlier one.
+  for (const { port } of asks) taken = addAddressKeys(taken, port.doc.addresses);
+  for (let nth = 0; nth < asks.length; nth += 1) {
+    const { port, pool } = asks[nth] as BindRequest;
+    const outcome = bindPort(fleet, { port: port.doc, pool, host, at, taken });
+    yield { id: port.id, nic: port.doc.nic ?? nth, outcome };
+    if (nth < asks.length - 1 && !('code' in outcome)) taken = addAddressKeys(taken, outcome.addresses);
+  }
+}
+
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+/** Most ports are alone and hold nothing yet: then no set is made. */
+function addAddressKeys(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
+  if (addresses.length === 0) return taken;
+  return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
+}
+
+interface PortBindInput {
+  readonly port: Port;
+  readonly pool: PoolKey;
+  readonly host: Host | undefined;
+  readonly at: BindTarget;
+  readonly taken: ReadonlySet<string>;
+}
+
+function bindPort(fleet: FleetReader, asked: PortBindInput): Port | BindFault {
+  const { port, pool, host, at } = asked;
+  const network = findNetwork(fleet, port.network);
+  if (network === undefined || host === undefined || !isMapped(fleet, asked)) {
+    mark('bind-mapping-gone');
+    return { code: 'mapping-gone', pool };
+  }
+  const addresses = resolveBoundAddresses(fleet, asked);
+  if (!Array.isArray(addresses)) return addresses;
+  const segment = segmentOfPool(pool);
+  const serial = port.serial + 1;
+  const binding: Port['binding'] = { host: at.host, serial, type: BINDING_TYPES[network.doc.backEnd] };
+  if (segment !== undefined) binding.segment = segment;
+  return { ...port, state: 'made', addresses, binding, serial, changedBy: at.by, changedAtMs: at.nowMs };
+}
+
+/** The mapping may have changed since the host was chosen: hosts report, and networks become routed. */
+function isMapped(fleet: FleetReader, { port, pool, host }: PortBindInput): boolean {
+  const topology = topologyOf(fleet);
+  const id = segmentOfPool(pool);
+  if (id === undefined) return pool === networkPool(port.network) && !topology.isRouted(port.network);
+  const segment = topology.segment(port.network, id);
+  return segment !== undefined && host !== undefined && hostReaches(host, segment.doc);
+}
+
+/** The addresses that a port has on a pool: what it holds if it lies there, else new ones where it needs them. */
+function resolveBoundAddresses(fleet: FleetReader, { port, pool, taken }: PortBindInput): Address[] | BindFault {
+  if (port.addresses.length > 0) {
+    const segment = segmentOfPool(pool);
+    const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);
+    if (elsewhere === undefined) return port.addresses;
+    if (!isReleasable(port)) return { code: 'address-not-carried', ip: elsewhere.ip };
+  }
+  if (port.ipAllocation !== 'deferred') return [];
+  const stock = stockOf(fleet);
+  const picked = stock.versionsOf(pool).map((version) => stock.pick(pool, version, taken));
+  if (picked.length === 0 || picked.includes(undefined)) return { code: 'pool-empty', pool };
+  return picked.map((address): Address => {
+    const { ip, subnet } = address as AllocatedAddress;
+    return { ip, subnet, chosenBy: 'bind' };
+  });
+}
+
+function segmentOf(fleet: FleetReader, { subnet }: Address): string | undefined {
+  return fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment;
+}
+
+export interface ReportedBinding {
+  readonly host: string;
+  readonly serial: number;
+  readonly segment?: string;
+  readonly type: string;
+  readonly addresses: readonly AllocatedAddress[];
+  readonly mac?: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** A port as a back end outside the journal, or a host, says that it bound it. */
+export function recordPortBound(port: Port, answer: ReportedBinding): Port {
+  const { host, serial, segment, type, addresses, mac = port.mac, by, nowMs } = answer;
+  return {
+    ...port,
+    state: 'made',
+    mac,
+    addresses: keepOrigins(port, addresses, 'bind'),
+    binding: { host, serial, ...(segment !== undefined && { segment }), type },
+    serial: Math.max(port.serial, serial),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}
+
+/** A port as a back end outside the journal says that it made it. */
+export function recordPortCreated(
+  port: Port,
+  answer: { readonly addresses: readonly AllocatedAddress[]; mac?: string; by: string; nowMs: number },
+): Port {
+  const { addresses, mac = port.mac, by, nowMs } = answer;
+  return {
+    ...port,
+    state: 'made',
+    mac,
+    addresses: keepOrigins(port, addresses, 'create'),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}
+
+/**
+ * What the port had already keeps its origin. Each address has one spelling, or it would have two owners. Whoever takes the
+ * answer asks `canonicalizeAddresses` first whether all of them are addresses: a document with one that is not is refused.
+ */
+function keepOrigins(port: Port, told: readonly AllocatedAddress[], chosenBy: Address['chosenBy']): Address[] {
+  return (canonicalizeAddresses(told) ?? told).map(({ ip, subnet }) => {
+    const had = port.addresses.find((one) => one.ip === ip && one.subnet === subnet);
+    return had ?? { ip, subnet, chosenBy };
+  });
+}
+
+/** The binding is gone, the addresses stay; answers and events of the old binding count no more. */
+export function unbindPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
+  const { binding: _, ...rest } = port;
+  return { ...rest, serial: port.serial + 1, changedBy: at.by, changedAtMs: at.nowMs };
+}
+
+export interface PortRelease {
+  readonly wasActive: boolean;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/**
+ * The end of an instance for one of its ports. What Muster made goes. A user's port is handed back: after a build that was
+ * given up as it came, after an instance that ran with the addresses it has and without the instance's name. A floating
+ * address leads on to a port that stays, and nowhere when it goes.
+ */
+export function releasePort(fleet: FleetReader, { id, doc }: StoredPort, how: PortRelease): Change[] {
+  if (doc.createdBy === 'muster') return [remove(PORT, id), ...disassociatePort(fleet, id, how)];
+  const { instance: _instance, nic: _nic, tag: _tag, dnsName, ...rest } = unbindPort(doc, how);
+  const addresses = how.wasActive
+    ? doc.addresses.map((address): Address =>
+        address.chosenBy === 'bind' ? { ...address, chosenBy: 'user' } : address,
+      )
+    : doc.addresses.filter(({ chosenBy }) => chosenBy !== 'bind');
+  return [put(PORT, id, { ...rest, addresses, ...(dnsName !== undefined && !how.wasActive && { dnsName }) })];
+}

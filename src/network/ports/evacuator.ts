@@ -1,0 +1,41 @@
+// Ports that are bound to a host and that no instance there has: nobody moves them, so they keep the host until somebody looks
+// after them. Ports of instances go with their instances and are not told of here.
+import { put, type FleetReader } from '../../fleet/index.ts';
+import type { PlannedEvacuation, Evacuator } from '../../hosts/index.ts';
+import { formatFact, type ReasonSentences } from '../../operations/index.ts';
+import { unbindPort } from './bind.ts';
+import { CLAIM, claimId } from '../claim.ts';
+import { PORT, PORTS_BY_HOST } from '../model.ts';
+import type { StoredPort } from '../networks/topology.ts';
+
+function unclaimedPorts(fleet: FleetReader, host: string): StoredPort[] {
+  return [...fleet.find(PORTS_BY_HOST, host)].filter((port) => !isClaimedAt(fleet, port, host));
+}
+
+/** An instance is where its claims are, at both ends while it moves. */
+function isClaimedAt(fleet: FleetReader, { doc: { instance } }: StoredPort, host: string): boolean {
+  if (instance === undefined) return false;
+  return (['home', 'move'] as const).some((role) => fleet.get(CLAIM, claimId(instance, role))?.doc.host === host);
+}
+
+export const portEvacuator: Evacuator = {
+  name: 'ports',
+  inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
+  dependsOn: [PORTS_BY_HOST],
+  countLeaving: () => 0,
+  plan: (_fleet, leavers) =>
+    leavers.flatMap(({ host, tenants }) =>
+      tenants.map((tenant): PlannedEvacuation => {
+        const reason = { code: 'port-bound', port: tenant.id, host };
+        return { host, tenant, evacuation: { kind: 'wait', reason } };
+      }),
+    ),
+  begin: () => ({ changes: [], operations: [] }),
+  // A back end outside may still have it bound there: the next bind carries a higher serial and takes its place.
+  abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
+};
+
+export const portEvacuatorSentences: ReasonSentences = {
+  'port-bound': ({ port, host }) =>
+    `Port ${formatFact(port)} is bound to host ${formatFact(host)}, and no instance there has it. See whose it is with "muster ports show ${formatFact(port)}" and delete it, or what it is attached to.`,
+};

@@ -1,0 +1,87 @@
+// The HTTP surface of network events: back ends say what happened to ports, people read what was said.
+import { Type } from 'typebox';
+import {
+  answer,
+  strictObject,
+  ID,
+  listRoute,
+  defineRepresentation,
+  write,
+  type Listing,
+  type Route,
+} from '../../access/index.ts';
+import {
+  EVENT_NAMES,
+  EVENT_SCHEMA,
+  EVENTS_BY_PORT,
+  NETWORK_EVENT,
+  recordNetworkEvents,
+  type NetworkEvent,
+} from './event.ts';
+
+/** A back end that has more to say says it in several requests. */
+const BATCH_MAX = 100;
+
+const EVENT_REPORT = strictObject({
+  port: ID,
+  name: Type.Enum(EVENT_NAMES),
+  serial: Type.Integer({ minimum: 1, description: 'of the binding that it is about' }),
+  instance: Type.Optional(ID),
+});
+
+const EVENT_ANSWER = Type.Object({
+  port: Type.String(),
+  name: Type.Enum(EVENT_NAMES),
+  serial: Type.Integer(),
+  result: Type.Enum(['recorded', 'already', 'late', 'refused'], {
+    description: '`late`: about an earlier binding, and so not kept; `refused`: not taken, the others are',
+  }),
+  status: Type.Optional(Type.Integer({ description: 'what the answer would have been if the event had come alone' })),
+  code: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+});
+
+export const NETWORK_EVENT_REPRESENTATION = defineRepresentation<'network-event', NetworkEvent>({
+  kind: NETWORK_EVENT,
+  fields: EVENT_SCHEMA.properties,
+});
+
+const LISTING: Listing<'network-event', NetworkEvent> = {
+  representation: NETWORK_EVENT_REPRESENTATION,
+  filters: {
+    port: { schema: ID, valuesOf: (doc) => [doc.port], index: EVENTS_BY_PORT },
+    instance: { schema: ID, valuesOf: (doc) => [doc.instance] },
+    name: { schema: Type.Enum(EVENT_NAMES), valuesOf: (doc) => [doc.name] },
+  },
+  sorts: { atMs: (doc) => doc.atMs, serial: (doc) => doc.serial },
+};
+
+const EVENTS = { path: '/api/v1/network-events', plural: 'events', tag: 'network events' };
+
+export const networkEventRoutes: readonly Route[] = [
+  listRoute(EVENTS, { listing: LISTING, about: 'List what network back ends said of ports' }),
+  write({
+    method: 'POST',
+    path: EVENTS.path,
+    tag: EVENTS.tag,
+    about:
+      'Tell what happened to ports. Events may come early, twice and in any order. ' +
+      'One of a port that is not known is refused in the answer while the others are taken; when none can be taken, the request is refused',
+    access: 'operator',
+    body: strictObject({ events: Type.Array(EVENT_REPORT, { minItems: 1, maxItems: BATCH_MAX }) }),
+    answers: {
+      200: {
+        about: 'what became of each event, in their order',
+        schema: Type.Object({ events: Type.Array(EVENT_ANSWER) }),
+      },
+    },
+    handle: ({ body }, { clock }) => {
+      const command = { events: body.events, nowMs: clock.nowMs() };
+      return {
+        why: 'network events',
+        decide: (fleet) => recordNetworkEvents(fleet, command),
+        answer: (events) => answer({ events }),
+      };
+    },
+  }),
+];

@@ -1,0 +1,102 @@
+// Quotas: what a project may have at most, and what it has. Usage is counted as documents change, never by listing them.
+import { Type, type Static } from 'typebox';
+import {
+  schemaKind,
+  type AppliedChange,
+  type FleetReader,
+  type Id,
+  type ProjectionState,
+  type Projection,
+  type Refusal,
+} from '../../fleet/index.ts';
+import { PORT, PROJECT } from '../model.ts';
+import { conflict } from '../refusal.ts';
+
+const LIMIT = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
+
+/** What is limited; what is absent is not. */
+export const QUOTA_LIMITS = { instances: LIMIT, vcpus: LIMIT, memoryMiB: LIMIT, ports: LIMIT };
+
+export const QUOTA_SCHEMA = Type.Object(
+  { project: PROJECT, ...QUOTA_LIMITS, changedBy: Type.String(), changedAtMs: Type.Integer() },
+  { additionalProperties: false },
+);
+export type Quota = Static<typeof QUOTA_SCHEMA>;
+export type QuotaId = Id<'quota'>;
+/** Its id is the project. */
+export const QUOTA = schemaKind('quota', QUOTA_SCHEMA);
+
+export type QuotaResource = keyof typeof QUOTA_LIMITS;
+export type Limits = Pick<Quota, QuotaResource>;
+export type QuotaUsage = Readonly<Record<QuotaResource, number>>;
+
+const QUOTA_RESOURCES: readonly QuotaResource[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
+const NO_USAGE: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
+
+/** The room of instances lies above this one: only these fields of their documents are read. */
+const INSTANCE_KIND = 'instance';
+interface CountedDocument {
+  readonly project: string;
+  readonly amounts: { readonly vcpus: number; readonly memoryMiB: number };
+}
+
+/** What each project has, counted as ports and instances come and go. */
+class QuotaUsageProjection implements ProjectionState {
+  readonly #projects = new Map<string, Record<QuotaResource, number>>();
+
+  apply({ kind, before, after }: AppliedChange): void {
+    const was = before?.doc as CountedDocument | undefined;
+    const is = after?.doc as CountedDocument | undefined;
+    // Ports change often, and hardly ever their project.
+    if (kind === PORT.name && was?.project === is?.project) return;
+    if (was !== undefined) this.#add(kind, was, -1);
+    if (is !== undefined) this.#add(kind, is, 1);
+  }
+
+  #add(kind: string, { project, amounts }: CountedDocument, sign: 1 | -1): void {
+    let usage = this.#projects.get(project);
+    if (usage === undefined) this.#projects.set(project, (usage = { ...NO_USAGE }));
+    if (kind === PORT.name) usage.ports += sign;
+    else {
+      usage.instances += sign;
+      usage.vcpus += sign * amounts.vcpus;
+      usage.memoryMiB += sign * amounts.memoryMiB;
+    }
+    if (usage.instances === 0 && usage.ports === 0) this.#projects.delete(project);
+  }
+
+  usageOf(project: string): QuotaUsage {
+    return { ...(this.#projects.get(project) ?? NO_USAGE) };
+  }
+}
+
+export const QUOTA_USAGE: Projection<QuotaUsageProjection> = {
+  name: 'quota-usage',
+  kinds: [PORT.name, INSTANCE_KIND],
+  create: () => new QuotaUsageProjection(),
+};
+
+export function usageOf(fleet: FleetReader, project: string): QuotaUsage {
+  return fleet.projection(QUOTA_USAGE).usageOf(project);
+}
+
+/** Why a project may not have this much more; undefined when it may. */
+export function quotaProblem(fleet: FleetReader, project: string, more: Partial<QuotaUsage>): Refusal | undefined {
+  const quota = fleet.get(QUOTA, project as QuotaId)?.doc;
+  if (quota === undefined) return undefined;
+  const usage = usageOf(fleet, project);
+  for (const what of QUOTA_RESOURCES) {
+    const [limit, used, asked = 0] = [quota[what], usage[what], more[what]];
+    // What is over a quota that was lowered stays; only more of it is refused.
+    if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
+    const message =
+      `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + asked}. ` +
+      `Delete some, or raise the quota with "muster quotas set ${project}".`;
+    return conflict('quota-exceeded', message, { facts: { project, what, limit, used, asked } });
+  }
+  return undefined;
+}
+
+export function portQuotaProblem(fleet: FleetReader, project: string, more: number): Refusal | undefined {
+  return quotaProblem(fleet, project, { ports: more });
+}

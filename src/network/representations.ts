@@ -1,0 +1,112 @@
+// How networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones are shown. Ports are shown as they are: nothing of them is a secret.
+import { Type } from 'typebox';
+import { defineRepresentation, type Redactor } from '../access/index.ts';
+import { findHost } from '../hosts/index.ts';
+import {
+  NETWORK,
+  NETWORK_SCHEMA,
+  PORT,
+  PORT_SCHEMA,
+  SEGMENT,
+  SEGMENT_SCHEMA,
+  SUBNET,
+  SUBNET_SCHEMA,
+  type Network,
+  type Port,
+  type Segment,
+  type Subnet,
+} from './model.ts';
+import { findNetwork } from './networks/topology.ts';
+import { QUOTA, QUOTA_SCHEMA, type Quota } from './quotas/quota.ts';
+import {
+  FLOATING_ADDRESS,
+  FLOATING_ADDRESS_SCHEMA,
+  ROUTER,
+  ROUTER_SCHEMA,
+  TRANSPORT_ZONE,
+  TRANSPORT_ZONE_SCHEMA,
+  type FloatingAddress,
+  type Router,
+  type TransportZone,
+} from './routers/model.ts';
+
+/** These belong to the whole fleet: no site-bound caller sees them. */
+export const NETWORK_REPRESENTATION = defineRepresentation<'network', Network>({
+  kind: NETWORK,
+  projectOf: ({ shared, project }) => (shared ? true : project),
+  fields: NETWORK_SCHEMA.properties,
+});
+export const SEGMENT_REPRESENTATION = defineRepresentation<'segment', Segment>({
+  kind: SEGMENT,
+  fields: SEGMENT_SCHEMA.properties,
+});
+export const SUBNET_REPRESENTATION = defineRepresentation<'subnet', Subnet>({
+  kind: SUBNET,
+  projectOf: (doc, _, fleet) => {
+    const network = findNetwork(fleet, doc.network)?.doc;
+    return network?.shared === true ? true : network?.project;
+  },
+  fields: SUBNET_SCHEMA.properties,
+});
+export const QUOTA_REPRESENTATION = defineRepresentation<'quota', Quota>({
+  kind: QUOTA,
+  projectOf: (doc) => doc.project,
+  fields: QUOTA_SCHEMA.properties,
+});
+
+/** An administrator may have put what is another project's behind a router, or before it. */
+function redactRouter(doc: Router, sight: Redactor): Router {
+  const { subnets, externalNetwork } = doc;
+  return {
+    ...doc,
+    subnets: subnets.map((subnet) => sight.redactText(subnet)),
+    ...(externalNetwork !== undefined && { externalNetwork: sight.redactText(externalNetwork) }),
+  };
+}
+
+export const ROUTER_REPRESENTATION = defineRepresentation<'router', Router>({
+  kind: ROUTER,
+  projectOf: (doc) => doc.project,
+  redact: redactRouter,
+  fields: ROUTER_SCHEMA.properties,
+});
+
+/** The router that it leads through may be another project's, on a network that is shared. */
+function redactFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAddress {
+  const { inside } = doc;
+  return {
+    ...doc,
+    network: sight.redactText(doc.network),
+    ...(inside !== undefined && { inside: { ...inside, router: sight.redactText(inside.router) } }),
+  };
+}
+
+export const FLOATING_ADDRESS_REPRESENTATION = defineRepresentation<'floating-address', FloatingAddress>({
+  kind: FLOATING_ADDRESS,
+  projectOf: (doc) => doc.project,
+  redact: redactFloatingAddress,
+  fields: FLOATING_ADDRESS_SCHEMA.properties,
+});
+export const TRANSPORT_ZONE_REPRESENTATION = defineRepresentation<'transport-zone', TransportZone>({
+  kind: TRANSPORT_ZONE,
+  fields: TRANSPORT_ZONE_SCHEMA.properties,
+});
+
+/** Where a port is bound is for those to know who see the host. */
+function redactPort(doc: Port, sight: Redactor): Port {
+  const { binding } = doc;
+  return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.redactText(binding.host) } };
+}
+
+/** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
+export const PORT_REPRESENTATION = defineRepresentation<'port', Port>({
+  kind: PORT,
+  siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
+  projectOf: (doc) => doc.project,
+  redact: redactPort,
+  toJson: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
+  fields: {
+    ...PORT_SCHEMA.properties,
+    attached: Type.Boolean({ description: 'an instance has it' }),
+  },
+});

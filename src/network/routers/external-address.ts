@@ -1,0 +1,130 @@
+// An address outside, for a router or a floating address: a port of its own on an external network, made and deleted in the
+// same commit as what uses it. Only our own address management gives one out: it is decided here, for good.
+import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import type { Host } from '../../hosts/index.ts';
+import { resolveRequestedAddress, addressesExhausted, type AllocatedAddress } from '../addresses/allocation.ts';
+import { portDefaultsOf, allocateMac } from '../ports/attach.ts';
+import type { IpVersion } from '../addresses/ip.ts';
+import { PORT, SUBNET, type Port } from '../model.ts';
+import { portQuotaProblem } from '../quotas/quota.ts';
+import { conflict, forbidden, invalid, isRefusal, unknownResource } from '../refusal.ts';
+import type { ExternalAddress, Router } from './model.ts';
+import { stockOf } from '../addresses/stock.ts';
+import { findNetwork, hostReaches, topologyOf, type StoredNetwork } from '../networks/topology.ts';
+
+export interface ExternalAddressRequest {
+  readonly network: string;
+  /** This address; else the lowest that is free. */
+  readonly ip?: string | undefined;
+  readonly usedBy: NonNullable<Port['usedBy']>;
+  /** The port that is made for it. */
+  readonly portId: string;
+  /** It takes the place of one that the project has. */
+  readonly replaces?: boolean;
+  readonly project: string;
+  readonly admin: boolean;
+  /** What other projects have is not there for whoever asks. */
+  readonly isBound?: boolean;
+  readonly by: string;
+  readonly nowMs: number;
+  /** Where the network and the address stand in the request. */
+  readonly fields: { readonly network: string; readonly ip: string };
+}
+
+export interface AllocatedExternalAddress {
+  readonly address: ExternalAddress;
+  readonly change: Change;
+}
+
+export function allocateExternalAddress(
+  fleet: FleetReader,
+  ask: ExternalAddressRequest,
+): AllocatedExternalAddress | Refusal {
+  const network = findNetwork(fleet, ask.network);
+  if (network === undefined) return unknownResource('network', ask.network, ask.fields.network);
+  const problem = networkProblem(network, ask) ?? portQuotaProblem(fleet, ask.project, ask.replaces === true ? 0 : 1);
+  if (problem !== undefined) return problem;
+  const given =
+    ask.ip === undefined
+      ? pickLowestExternal(fleet, network, ask.fields.network)
+      : resolveRequestedAddress(fleet, { network: network.id, ip: ask.ip, field: ask.fields.ip });
+  if (isRefusal(given)) return given;
+  const change = put(PORT, idOf(PORT, ask.portId), composeExternalPort(fleet, network, ask, given));
+  return { address: { port: ask.portId, ip: given.ip }, change };
+}
+
+function networkProblem(
+  { id, doc }: StoredNetwork,
+  { project, admin, isBound = false, fields }: ExternalAddressRequest,
+): Refusal | undefined {
+  const field = fields.network;
+  const facts = { network: id };
+  if (isBound && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
+  if (!doc.external) {
+    const message = `Network "${id}" does not lead outside. Name an external network; "muster networks list --external true" lists them.`;
+    return invalid('network-not-external', message, { field, facts });
+  }
+  if (!admin && !doc.shared && doc.project !== project) {
+    const message = `Network "${id}" belongs to project "${doc.project}" and is not shared. Use another network, or ask an administrator.`;
+    return forbidden('network-not-allowed', message, { field, facts });
+  }
+  if (doc.backEnd === 'embedded') return undefined;
+  const message = `Network "${id}" is looked after by the back end "${doc.backEnd}". Addresses outside are given out on networks of the back end "embedded" only; use one of those.`;
+  return invalid('external-back-end-not-supported', message, { field, facts: { ...facts, backEnd: doc.backEnd } });
+}
+
+/** IPv4 where the network has any, because that is what is translated; else IPv6. The lowest of the first pool with some. */
+function pickLowestExternal(fleet: FleetReader, { id }: StoredNetwork, field: string): AllocatedAddress | Refusal {
+  const stock = stockOf(fleet);
+  const pools = topologyOf(fleet)
+    .placementChoicesOf(id)
+    .map(({ pool }) => pool);
+  const has = (version: IpVersion) => pools.filter((pool) => stock.versionsOf(pool).includes(version));
+  const version: IpVersion = has(4).length > 0 ? 4 : 6;
+  const [first] = has(version);
+  if (first === undefined) {
+    const message = `Network "${id}" has no addresses to give out. Create a subnet on it first.`;
+    return conflict('network-without-subnet', message, { field, facts: { network: id } });
+  }
+  const pool = has(version).find((one) => stock.free(one, version) > 0n);
+  const picked = pool === undefined ? undefined : stock.pick(pool, version, new Set());
+  return picked ?? addressesExhausted(id, first, field, version);
+}
+
+function composeExternalPort(
+  fleet: FleetReader,
+  { id, doc }: StoredNetwork,
+  ask: ExternalAddressRequest,
+  given: AllocatedAddress,
+): Port {
+  return {
+    network: id,
+    project: ask.project,
+    createdBy: 'muster',
+    state: 'made',
+    mac: allocateMac(fleet, 0),
+    usedBy: ask.usedBy,
+    ipAllocation: 'immediate',
+    addresses: [{ ...given, chosenBy: ask.ip === undefined ? 'create' : 'user' }],
+    serial: 0,
+    ...portDefaultsOf(doc),
+    securityGroups: [],
+    changedBy: ask.by,
+    changedAtMs: ask.nowMs,
+  };
+}
+
+/**
+ * Which hosts can do the work of a router's way out: those that reach the segment of its address outside. On a network that is
+ * not routed, or while it has no address, any of the network's segments will do, and every host where it has none.
+ */
+export function externalReachPredicate(fleet: FleetReader, { externalNetwork, nat }: Router): (host: Host) => boolean {
+  if (externalNetwork === undefined) return () => false;
+  const segments = topologyOf(fleet)
+    .segmentsOf(externalNetwork)
+    .filter(({ doc }) => !doc.dynamic);
+  const [address] = nat === undefined ? [] : (fleet.get(PORT, idOf(PORT, nat.port))?.doc.addresses ?? []);
+  const own = address === undefined ? undefined : fleet.get(SUBNET, idOf(SUBNET, address.subnet))?.doc.segment;
+  const wanted = own === undefined ? segments : segments.filter(({ id }) => id === own);
+  return (host) => wanted.length === 0 || wanted.some(({ doc }) => hostReaches(host, doc));
+}
