@@ -114,7 +114,7 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
   'connections-not-yet': 'seldom: whoever brings connections is mostly faster. src/agent/node/switch/conntrack-sync.test.ts',
   'move-arrives-unplugged':
-    'needs a back end that refuses to plug after the switch-over: src/instances/degraded.test.ts',
+    'needs a back end that refuses to plug after the switch-over: src/instances/degraded/degraded.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/preview/plan-slices.test.ts',
   'start-leaves-services-to-drains': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',
   'start-planned-anew': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',

@@ -1,6 +1,6 @@
 // Placements under load: a number of callers in one process, each asking for one instance after the other, as the API would
 // on behalf of its clients. What the journal made of it, every row of it, is the script for the bare store.
-import { toCreateCommand } from '../../src/instances/instance-request.ts';
+import { toCreateCommand } from '../../src/instances/build/create-command.ts';
 import { createInstances } from '../../src/instances/index.ts';
 import type { Caller } from '../../src/access/index.ts';
 import type { Journal, Position, StoredCommit, Store } from '../../src/journal/index.ts';

@@ -4,7 +4,7 @@ import { editService, moveService } from '../../src/election/move.ts';
 import { idOf, type Kind } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { GROUP } from '../../src/instances/index.ts';
-import { editGroup } from '../../src/instances/groups.ts';
+import { editGroup } from '../../src/instances/catalog/groups.ts';
 import { createFloatingAddress, deleteFloatingAddress } from '../../src/network/routers/decide-floating-address.ts';
 import { createRouter, deleteRouter, editRouter } from '../../src/network/routers/decide.ts';
 import { editSubnet } from '../../src/network/decisions-fixture.ts';

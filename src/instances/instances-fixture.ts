@@ -16,9 +16,9 @@ import {
 import { NetworkDriver, simulatedBackEnds, SimulatedNetwork } from '../network/runtime.ts';
 import type { Driver, Item, OperationId } from '../operations/index.ts';
 import { OperationsController } from '../operations/runtime.ts';
-import { createInstances, type CreateInstances } from './create.ts';
-import { degradedPorts, openReplugItem } from './degraded.ts';
-import { DegradedController } from './degraded-controller.ts';
+import { createInstances, type CreateInstances } from './build/create.ts';
+import { degradedPorts, openReplugItem } from './degraded/degraded.ts';
+import { DegradedController } from './degraded/controller.ts';
 import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { createCommand, fixtureF, KINDS, MODELS } from './reference-fixture.ts';

@@ -7,19 +7,19 @@ import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
 import { ITEM, OPERATION, type Driver, type OperationId, type OperationKind } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
 import type { TortureSubject } from '../operations/torture-world.ts';
-import { instanceBuild } from './build.ts';
-import { createInstances } from './create.ts';
-import { deleteInstances, instanceDelete } from './delete.ts';
+import { instanceBuild } from './build/operation.ts';
+import { createInstances } from './build/create.ts';
+import { deleteInstances, instanceDelete } from './delete/delete.ts';
 import { World } from './instances-fixture.ts';
 import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { moveInstances } from './move.ts';
-import { instanceMove } from './move-operation.ts';
-import { isFencedOrRemoved } from './place.ts';
-import { instanceRebuild, rebuildInstances } from './rebuild.ts';
+import { moveInstances } from './move/move.ts';
+import { instanceMove } from './move/operation.ts';
+import { isFencedOrRemoved } from './build/placement.ts';
+import { instanceRebuild, rebuildInstances } from './shelve-rebuild/rebuild.ts';
 import { createCommand, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
-import { shelveInstance, unshelveInstance } from './shelve.ts';
-import { instanceShelve } from './shelve-steps.ts';
+import { shelveInstance, unshelveInstance } from './shelve-rebuild/shelve.ts';
+import { instanceShelve } from './shelve-rebuild/shelve-operation.ts';
 
 type BackEnd = Parameters<typeof fixtureF>[0];
 

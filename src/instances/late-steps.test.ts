@@ -12,11 +12,11 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { deleteInstances } from './delete.ts';
+import { deleteInstances } from './delete/delete.ts';
 import { World } from './instances-fixture.ts';
-import { moveInstances } from './move.ts';
+import { moveInstances } from './move/move.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
-import { shelveInstance } from './shelve.ts';
+import { shelveInstance } from './shelve-rebuild/shelve.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -2,25 +2,25 @@
 import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS, evacuatorsOf, VIEW_PARTS } from '../hosts/index.ts';
 import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
-import { instanceBuild } from './build.ts';
-import { instanceClean } from './clean.ts';
-import { DegradedController } from './degraded-controller.ts';
-import { instanceDelete } from './delete.ts';
-import { instanceEvacuator } from './evacuator.ts';
-import { flavorRoutes } from './flavor-routes.ts';
-import { groupRoutes } from './group-routes.ts';
-import { instanceRoutes } from './instance-routes.ts';
-import { instancesModel } from './instances-model.ts';
+import { instanceBuild } from './build/operation.ts';
+import { instanceClean } from './delete/clean.ts';
+import { DegradedController } from './degraded/controller.ts';
+import { instanceDelete } from './delete/delete.ts';
+import { instanceEvacuator } from './evacuation/evacuator.ts';
+import { flavorRoutes } from './catalog/flavor-routes.ts';
+import { groupRoutes } from './catalog/group-routes.ts';
+import { instanceRoutes } from './routes.ts';
+import { instancesModel } from './fleet-model.ts';
 import { INSTANCE, type Instance } from './model.ts';
-import { instanceMove } from './move-operation.ts';
-import { instanceRebuild } from './rebuild.ts';
-import { instanceRelease } from './release.ts';
-import { instanceReplug } from './replug.ts';
+import { instanceMove } from './move/operation.ts';
+import { instanceRebuild } from './shelve-rebuild/rebuild.ts';
+import { instanceRelease } from './delete/release.ts';
+import { instanceReplug } from './degraded/replug.ts';
 import { instanceSentences } from './sentences.ts';
-import { instanceShelve } from './shelve-steps.ts';
-import { tenantRoutes } from './tenant-routes.ts';
-import { instancesPart } from './view.ts';
-import { FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION } from './views.ts';
+import { instanceShelve } from './shelve-rebuild/shelve-operation.ts';
+import { tenantRoutes } from './evacuation/tenant-routes.ts';
+import { instancesPart } from './view-part.ts';
+import { FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION } from './representations.ts';
 
 const INSTANCES_METRIC: DocumentMetric<Instance> = {
   name: 'muster_instances',

@@ -1,1 +1,1 @@
-export { tenantRoutes } from './tenant-routes.ts';
+export { tenantRoutes } from './evacuation/tenant-routes.ts';

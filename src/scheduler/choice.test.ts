@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../fleet/index.ts';
 import { CLAIM } from '../network/index.ts';
-import { prepareRequest } from './ask.ts';
-import { BLOCK } from './bits.ts';
+import { prepareRequest } from './search/prepared-request.ts';
+import { BLOCK } from './host-index/bits.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { schedule, composeClaim } from './schedule.ts';
 import { choice, claim, commit, host, newFleet, nic, request, segment, settings } from './scheduler-fixture.ts';
-import { findBest } from './search.ts';
+import { findBest } from './search/search.ts';
 import { PACKING } from './settings.ts';
 import type { ScheduleRequest } from './request.ts';
 

@@ -1,8 +1,8 @@
 export { BUILD_FAILURES, recordBuildFailure, clearBuildFailures } from './build-failures.ts';
-export { groupTallyOf } from './host-index.ts';
+export { groupTallyOf } from './host-index/host-index.ts';
 export { antiAffinityInvariant, schedulerModel } from './model.ts';
-export { reportText, stageSentence } from './report-sentences.ts';
-export { reportSteps, scopeReportToSite } from './report.ts';
+export { reportText, stageSentence } from './report/sentences.ts';
+export { reportSteps, scopeReportToSite } from './report/report.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
 export { schedule, composeClaim } from './schedule.ts';

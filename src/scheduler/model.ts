@@ -3,8 +3,8 @@ import { idOf, type AppliedChange, type FleetReader, type Invariant, type Model 
 import { findExclusion, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
-import { HOST_INDEX, hostIndexOf } from './host-index.ts';
-import { allocatable } from './host-table.ts';
+import { HOST_INDEX, hostIndexOf } from './host-index/host-index.ts';
+import { allocatable } from './host-index/host-table.ts';
 import type { GroupPolicy } from './request.ts';
 
 type Amount = 'vcpus' | 'memoryMiB' | 'diskGiB';

@@ -1,8 +1,8 @@
 // What a request needs beside amounts and words: bandwidth where no physical network has it, devices, and a host's version.
 import { describe, expect, test } from 'vitest';
 import type { NicRequirements } from '../network/index.ts';
-import { prepareRequest } from './ask.ts';
-import { reportSentences } from './report-sentences.ts';
+import { prepareRequest } from './search/prepared-request.ts';
+import { reportSentences } from './report/sentences.ts';
 import { schedule, composeClaim } from './schedule.ts';
 import { choice, claim, commit, host, newFleet, nic, request, segment } from './scheduler-fixture.ts';
 import type { ScheduleRequest } from './request.ts';

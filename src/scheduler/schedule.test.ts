@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runTrial, Stage, type FleetReader } from '../fleet/index.ts';
-import { prepareRequest } from './ask.ts';
+import { prepareRequest } from './search/prepared-request.ts';
 import { naiveBest } from './naive-fixture.ts';
 import { Dice, randomChange, randomFleet, randomRequest, type Variety } from './random-fixture.ts';
 import type { ScheduleRequest } from './request.ts';
 import { choice, claim, newFleet, request, settings } from './scheduler-fixture.ts';
-import { findBest } from './search.ts';
+import { findBest } from './search/search.ts';
 
 function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
   const found = findBest(prepareRequest(fleet, asked));

@@ -2,11 +2,11 @@
 import type { FleetReader } from '../fleet/index.ts';
 import { bandwidthClass, type Claim, type PoolChoice } from '../network/index.ts';
 import { amountsOf } from './amounts.ts';
-import { prepareRequest, NO_AVOIDANCE, type Avoidance } from './ask.ts';
-import { hostIndexOf } from './host-index.ts';
-import { composeReport } from './report.ts';
+import { prepareRequest, NO_AVOIDANCE, type Avoidance } from './search/prepared-request.ts';
+import { hostIndexOf } from './host-index/host-index.ts';
+import { composeReport } from './report/report.ts';
 import type { HostChoice, ScheduleResult, ScheduleRequest } from './request.ts';
-import { findBest, type BestHost } from './search.ts';
+import { findBest, type BestHost } from './search/search.ts';
 
 export function schedule(fleet: FleetReader, request: ScheduleRequest): ScheduleResult {
   const found = findWithAvoidance(fleet, request);

@@ -1,0 +1,140 @@
+// What is done to an instance that is there: move it, shelve it and bring it back, build it anew when its host is gone.
+import { Type, type Static, type TProperties } from 'typebox';
+import { BY_ID, strictObject, HOST_REF, write, type Caller, type Route } from '../access/index.ts';
+import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { refuse, type Decision } from '../journal/index.ts';
+import { OPERATION, type OperationId } from '../operations/index.ts';
+import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './build/create-command.ts';
+import { moveInstances } from './move/move.ts';
+import { rebuildInstances } from './shelve-rebuild/rebuild.ts';
+import { shelveInstance, unshelveInstance } from './shelve-rebuild/shelve.ts';
+import { INSTANCE_REPRESENTATION } from './representations.ts';
+
+export interface ActionRouteOptions {
+  /** Whether this server has the credentials of the network back ends that need some. */
+  readonly hasCredentials: () => boolean;
+}
+
+const ACTION_DEADLINE_MS = 3600 * 1000;
+
+const MOVE = {
+  kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live unless said: it runs on while it moves' })),
+  host: Type.Optional(Type.String({ ...HOST_REF, description: 'where to, by any id of it; else one is found' })),
+};
+
+export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
+  return [
+    actionRoute(options, {
+      verb: 'move',
+      about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
+      fields: MOVE,
+      decide: (fleet, { id, caller, body: { kind = 'live', host }, operation }) => {
+        const barred = host === undefined ? undefined : siteLimitProblem(fleet, { caller, id, host });
+        if (barred !== undefined) return refuse(barred);
+        const target = host === undefined ? {} : { target: host };
+        return moveInstances(fleet, { ids: [id], kind, ...target, ...operation, within: caller.site });
+      },
+    }),
+    actionRoute(options, {
+      verb: 'shelve',
+      forProjects: true,
+      about: 'Take an instance off its host and keep it, with its ports and addresses',
+      fields: {},
+      decide: (fleet, { id, operation, hasCredentials }) => shelveInstance(fleet, { id, ...operation, hasCredentials }),
+    }),
+    actionRoute(options, {
+      verb: 'unshelve',
+      forProjects: true,
+      about: 'Find a shelved instance a host and build it there',
+      fields: {},
+      decide: (fleet, { id, operation, hasCredentials }) =>
+        unshelveInstance(fleet, { id, ...operation, hasCredentials }),
+    }),
+    actionRoute(options, {
+      verb: 'rebuild',
+      about: 'Build an instance elsewhere with the same ports, when its host is forced down',
+      fields: {},
+      decide: (fleet, { id, caller, operation }) =>
+        rebuildInstances(fleet, { ids: [id], ...operation, within: caller.site }),
+    }),
+  ];
+}
+
+interface RequestedOperation {
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+interface ActionRequest<B> {
+  readonly id: string;
+  readonly caller: Caller;
+  readonly body: B;
+  readonly operation: RequestedOperation;
+  /** Whether the credentials are there. */
+  readonly hasCredentials: boolean;
+}
+
+interface Action<F extends TProperties> {
+  readonly verb: string;
+  readonly about: string;
+  readonly forProjects?: true;
+  /** What may be said beside a reason and a deadline. */
+  readonly fields: F;
+  readonly decide: (
+    fleet: FleetReader,
+    ask: ActionRequest<Static<ReturnType<typeof Type.Object<F>>>>,
+  ) => Decision<{ readonly operation: OperationId }>;
+}
+
+function actionRoute<F extends TProperties>(
+  options: ActionRouteOptions,
+  { verb, about, forProjects, fields, decide }: Action<F>,
+): Route {
+  return write({
+    method: 'POST',
+    path: `/api/v1/instances/:id/${verb}`,
+    tag: 'instances',
+    about,
+    access: 'operator',
+    scope: 'site',
+    ...(forProjects && { forProjects }),
+    params: BY_ID,
+    body: strictObject({ ...fields, ...OPERATION_FIELDS }),
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
+    handle: ({ params: { id }, body, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof OPERATION_FIELDS_SCHEMA>;
+      const said = why === undefined ? {} : { why };
+      const hasCredentials = options.hasCredentials();
+      const asked: RequestedOperation = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
+      return {
+        target: { view: INSTANCE_REPRESENTATION, id },
+        why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
+        operation,
+        decide: (fleet) =>
+          decide(fleet, { id, caller, body: body as ActionRequest<never>['body'], operation: asked, hasCredentials }),
+        answer: (begun) => startedAnswer(begun),
+      };
+    },
+  });
+}
+
+const OPERATION_FIELDS_SCHEMA = Type.Object(OPERATION_FIELDS);
+
+interface MoveTarget {
+  readonly caller: Caller;
+  readonly id: string;
+  /** Where it is to go. */
+  readonly host: string;
+}
+
+/** A site-bound caller sends nothing out of its site. Where no host is named, the operation keeps to the site by itself. */
+function siteLimitProblem(fleet: FleetReader, { caller, id, host }: MoveTarget): Refusal | undefined {
+  if (caller.site === undefined || findHost(fleet, host)?.doc.site === caller.site) return undefined;
+  const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
+  return { kind: 'forbidden', code: 'other-site', message, field: '/host', facts: { instance: id } };
+}

@@ -1,0 +1,127 @@
+// The end of a build that found no place: its own ports are deleted, users' ports go back as they came, the claim is
+// dropped, and the instance says why. Back ends outside the journal have been told before.
+import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
+import { CLAIM, claimId, releasePort, PORT, unbindPort } from '../../network/index.ts';
+import { reportText, type ScheduleReport } from '../../scheduler/index.ts';
+import { FAULTS, toFaultCode } from '../faults.ts';
+import { INSTANCE, isAwaitingRebuildHost, type Instance, type InstanceFault } from '../model.ts';
+import { isInline, portsOf } from './placement.ts';
+
+export interface ChangeStamp {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export const GIVEN_UP_MESSAGE = 'The build was given up.';
+
+/** Why a build was given up, from its last look and its last try. */
+export function composeFault(instance: Instance, report: ScheduleReport | undefined, nowMs: number): InstanceFault {
+  const last = instance.attempts.at(-1);
+  if (report !== undefined) {
+    const exhausted = report.stages.some((stage) => stage.cause === 'addresses-exhausted' && stage.after === 0);
+    const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
+    // What went wrong where it was tried says more than that no host is left after it.
+    const tried =
+      last?.fault === undefined ? 'No host fits.' : `${toSentence(last.text ?? last.fault)} No other host fits.`;
+    const message = `${tried} ${reportText(report)}`.slice(0, 1000);
+    const stages = report.stages
+      .slice(0, 40)
+      .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
+    return { code, message, atMs: nowMs, report: { hosts: report.hosts, stages } };
+  }
+  if (last?.fault === undefined) return { code: 'given-up', message: GIVEN_UP_MESSAGE, atMs: nowMs };
+  const aborted = FAULTS[toFaultCode(last.fault)].next === 'abort';
+  const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
+  const message = aborted
+    ? (last.text ?? last.fault)
+    : `Given up after ${tries}. The last one: ${last.text ?? last.fault}`;
+  return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
+}
+
+export function toSentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
+/** The instance in error, holding nothing. One that was asked for together with others goes altogether. */
+export function releaseFailedBuild(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance & { fault: InstanceFault },
+  end: ChangeStamp,
+): Change[] {
+  const { host: _, ...rest } = instance;
+  const doc: Instance = { ...rest, state: 'error', nics: [], changedBy: end.by, changedAtMs: end.nowMs };
+  const own =
+    instance.together === undefined ? put(INSTANCE, idOf(INSTANCE, id), doc) : remove(INSTANCE, idOf(INSTANCE, id));
+  return [own, ...releaseHoldings(fleet, id, instance, end)];
+}
+
+/**
+ * An instance that ran is not given up with what it has: it keeps its ports and their addresses, and can be tried again. One
+ * that is to be rebuilt and found no other host stays at its own, as it was: its copy there may be the only one, and the host
+ * may come back. From the shelf it goes back there. A back end outside the journal may still have a port bound where it last was; the
+ * next bind there carries a higher serial and takes its place.
+ */
+export function keepWithoutHost(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance & { fault: InstanceFault },
+  end: ChangeStamp,
+): Change[] {
+  const { rebuiltFrom = 'error', ...kept } = instance;
+  if (isAwaitingRebuildHost(instance)) return [keepAtHost(id, { ...kept, state: rebuiltFrom }, end)];
+  mark('kept-without-host');
+  const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
+  return detachFromHost(fleet, id, { ...kept, state }, end);
+}
+
+function keepAtHost(id: string, instance: Instance & { fault: InstanceFault }, { by, nowMs }: ChangeStamp): Change {
+  mark('rebuild-found-no-place');
+  const { fault, host } = instance;
+  const message = `It stays on host ${host}, and what is there is kept. ${fault.message}`.slice(0, 1000);
+  return put(INSTANCE, idOf(INSTANCE, id), {
+    ...instance,
+    fault: { ...fault, message },
+    changedBy: by,
+    changedAtMs: nowMs,
+  });
+}
+
+/** The instance with no host, no room kept for it there, and its ports connected nowhere. They are still its own. */
+export function detachFromHost(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance,
+  { by, nowMs }: ChangeStamp,
+): Change[] {
+  const { host: _, ...rest } = instance;
+  const doc: Instance = { ...rest, changedBy: by, changedAtMs: nowMs };
+  // What a back end has unbound was unbound under a higher serial: that one is used up as well.
+  const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
+  return [
+    put(INSTANCE, idOf(INSTANCE, id), doc),
+    ...dropClaim(fleet, id),
+    ...bound.map((port) => put(PORT, port.id, unbindPort(port.doc, { by, nowMs }))),
+  ];
+}
+
+/** The claim at its host, dropped. */
+export function dropClaim(fleet: FleetReader, instance: string): Change[] {
+  const id = claimId(instance, 'home');
+  return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
+}
+
+/** What an instance held: its claims gone, its ports deleted or handed back. */
+export function releaseHoldings(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance,
+  { by, nowMs }: ChangeStamp,
+): Change[] {
+  const claims = [claimId(id, 'home'), claimId(id, 'move')].filter((claim) => fleet.get(CLAIM, claim) !== undefined);
+  const { wasActive } = instance;
+  return [
+    ...claims.map((claim) => remove(CLAIM, claim)),
+    ...portsOf(fleet, instance).flatMap((port) => releasePort(fleet, port, { wasActive, by, nowMs })),
+  ];
+}

@@ -1,0 +1,175 @@
+// Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
+// it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
+import { idOf, put, type Change, type FleetReader, type Stored } from '../../fleet/index.ts';
+import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../../hosts/index.ts';
+import {
+  capabilitiesOf,
+  bindPorts,
+  CLAIM,
+  claimId,
+  hostReaches,
+  nicRequirementsOf,
+  PORT,
+  SEGMENT,
+  segmentOfPool,
+  type BindRequest,
+  type BindFault,
+  type Claim,
+  type PoolKey,
+  type Port,
+  type PortId,
+  type StoredPort,
+} from '../../network/index.ts';
+import { schedule, composeClaim, type ScheduleReport, type ScheduleRequest } from '../../scheduler/index.ts';
+import { exclusionsOf } from './exclusions.ts';
+import { excludedPools } from '../faults.ts';
+import { GROUP, type Instance } from '../model.ts';
+
+export type StoredInstance = Stored<'instance', Instance>;
+
+/** Who binds the ports of an instance on a host, and what is left to the host itself. */
+export type BindMode = 'ready' | 'bind' | 'allocate' | 'driver';
+
+export interface PlacementRequest {
+  readonly id: string;
+  readonly instance: Instance;
+  /** In NIC order. */
+  readonly ports: readonly StoredPort[];
+  readonly role: Claim['role'];
+  readonly by: string;
+  readonly nowMs: number;
+  /** Instead of the host that the instance itself asks for. */
+  readonly onlyHost?: string;
+  /** Hosts that it is to leave. */
+  readonly excludedHosts?: readonly string[];
+  /** Only hosts of this site, whatever the instance itself asks for. */
+  readonly within?: string | undefined;
+  /** Without the report when nothing fits: it costs a look at the whole fleet. */
+  readonly brief?: true;
+}
+
+export type Placement =
+  | {
+      readonly kind: 'placed';
+      readonly host: string;
+      readonly site: string;
+      readonly pools: readonly PoolKey[];
+      readonly mode: BindMode;
+      readonly claim: Change;
+      /** The ports that are bound by this decision. */
+      readonly bound: readonly { readonly id: PortId; readonly doc: Port }[];
+    }
+  | { readonly kind: 'none'; readonly report: ScheduleReport }
+  | {
+      readonly kind: 'fault';
+      readonly host: string;
+      readonly site: string;
+      readonly pools: readonly PoolKey[];
+      readonly fault: BindFault;
+    };
+
+export function portsOf(fleet: FleetReader, instance: Instance): StoredPort[] {
+  return instance.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
+}
+
+/** Whether a port's back end is decided in the journal. */
+export function isInline(fleet: FleetReader, port: Port): boolean {
+  return capabilitiesOf(fleet, port.network).inline;
+}
+
+export function placeInstance(fleet: FleetReader, ask: PlacementRequest): Placement {
+  const request = composeScheduleRequest(fleet, ask);
+  const chosen = schedule(fleet, request);
+  if (chosen.kind === 'none') return chosen;
+  const { host, pools } = chosen;
+  const at = findHost(fleet, host)?.doc as Host;
+  const mode = bindModeOn(at, ask.instance);
+  // A move binds its ports when it switches over, not while the instance still runs where it was.
+  const now = mode === 'ready' && ask.role === 'home';
+  const inline = ask.ports.map((port) => now && isInline(fleet, port.doc));
+  const asks: BindRequest[] = [];
+  ask.ports.forEach((port, nic) => {
+    if (inline[nic] === true) asks.push({ port, pool: pools[nic] as PoolKey });
+  });
+  const bound = bindPorts(fleet, asks, { host, by: ask.by, nowMs: ask.nowMs });
+  if (bound.kind === 'fault') return { kind: 'fault', host, site: at.site, pools, fault: bound.fault };
+  const claim: Claim = {
+    instance: ask.id,
+    role: ask.role,
+    sinceMs: ask.nowMs,
+    // The addresses of ports that are bound in this decision are theirs, and promised to nobody.
+    ...composeClaim(request, chosen, inline),
+  };
+  const change = put(CLAIM, claimId(ask.id, ask.role), claim);
+  return { kind: 'placed', host, site: at.site, pools, mode, claim: change, bound: bound.ports };
+}
+
+export function bindModeOn(host: Host, { path }: Instance): BindMode {
+  if (host.bindsAt === 'driver') return 'driver';
+  if (path.create === 'host') return 'allocate';
+  return path.bind === 'host' ? 'bind' : 'ready';
+}
+
+/** What an instance asks of the scheduler. */
+export function composeScheduleRequest(fleet: FleetReader, ask: PlacementRequest): ScheduleRequest {
+  const { instance } = ask;
+  const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
+  const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
+  return {
+    amounts: instance.amounts,
+    site: ask.within ?? site,
+    zone,
+    aggregates,
+    requiredTraits,
+    forbiddenTraits,
+    group: group === undefined ? undefined : { id: group.id, policy: group.doc.policy },
+    onlyHost: ask.onlyHost ?? onlyHost,
+    nics: ask.ports.map((port) => nicRequirementsOf(fleet, port.doc, instance)),
+    serviceVersion: requiredServiceVersion(instance),
+    ...exclusionsOf(fleet, {
+      id: ask.id,
+      attempts: instance.attempts,
+      role: ask.role,
+      leavingHosts: ask.excludedHosts ?? NONE,
+    }),
+    excludedPools: excludedPools(instance.attempts),
+    tried: triedPlaces(instance),
+    brief: ask.brief,
+  };
+}
+
+/** The build keeps to its path, also when older hosts have come (back) since: those are not asked for what they do not know. */
+function requiredServiceVersion({ path, nics }: Instance): number | undefined {
+  if (nics.length === 0 || path.create === 'host') return undefined;
+  return path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION;
+}
+
+function triedPlaces({ attempts }: Instance): ScheduleRequest['tried'] {
+  if (attempts.length === 0) return undefined;
+  return attempts.flatMap(({ fault, site, pools }) =>
+    fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],
+  );
+}
+
+const NONE: readonly string[] = [];
+
+/** Whether a host still reaches the pools that were chosen for it: what it reports can change at any moment. */
+export function canReachPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {
+  const doc = findHost(fleet, host)?.doc;
+  return pools.every((pool) => {
+    const id = segmentOfPool(pool as PoolKey);
+    const segment = id === undefined ? undefined : fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
+    return id === undefined || (doc !== undefined && segment !== undefined && hostReaches(doc, segment));
+  });
+}
+
+/** A host that will not come back by itself: somebody vouches for it being off, or it is gone from the fleet. */
+export function isFencedOrRemoved(fleet: FleetReader, host: string): boolean {
+  const stored = fleet.get(HOST, idOf(HOST, host));
+  return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
+}
+
+/** A host that does nothing now, for certain or by all appearances. One that is only suspected may answer yet. */
+export function isUnavailable(fleet: FleetReader, host: string): boolean {
+  return isFencedOrRemoved(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
+}

@@ -1,0 +1,57 @@
+// The HTTP surface of flavors. Everybody who sees the fleet reads them; they are made by operators of the whole fleet.
+import { Type } from 'typebox';
+import {
+  strictObject,
+  createRoute,
+  deleteRoute,
+  readRoutes,
+  type Listing,
+  type Resource,
+  type Route,
+} from '../../access/index.ts';
+import { createFlavor, deleteFlavor } from './flavors.ts';
+import { FLAVOR_SCHEMA, type Flavor } from '../model.ts';
+import { FLAVOR_REPRESENTATION } from '../representations.ts';
+
+const LISTING: Listing<'flavor', Flavor> = {
+  representation: FLAVOR_REPRESENTATION,
+  filters: {},
+  nameIsId: true,
+  sorts: {
+    name: (doc) => doc.name,
+    vcpus: (doc) => doc.vcpus,
+    memoryMiB: (doc) => doc.memoryMiB,
+    diskGiB: (doc) => doc.diskGiB,
+  },
+};
+
+const FLAVORS: Resource<'flavor', Flavor> = {
+  path: '/api/v1/flavors',
+  plural: 'flavors',
+  singular: 'flavor',
+  representation: FLAVOR_REPRESENTATION,
+};
+const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
+
+export const flavorRoutes: readonly Route[] = [
+  ...readRoutes(FLAVORS, { listing: LISTING, forProjects: true }),
+  createRoute(FLAVORS, {
+    about: 'Create a flavor: what one instance of it takes of a host, and what that host must have',
+    access: 'operator',
+    body: strictObject({
+      name,
+      vcpus,
+      memoryMiB,
+      diskGiB,
+      resources,
+      requiredTraits: Type.Optional(requiredTraits),
+      forbiddenTraits: Type.Optional(forbiddenTraits),
+    }),
+    decide: (fleet, body, { by, nowMs }) => createFlavor(fleet, { ...body, by, nowMs }),
+  }),
+  deleteRoute(FLAVORS, {
+    about: 'Delete a flavor that no instance uses any more',
+    access: 'operator',
+    decide: (fleet, { id }) => deleteFlavor(fleet, id),
+  }),
+];

@@ -1,0 +1,60 @@
+// Deciding on server groups: instances that are to be together or apart. The policy of a group never changes: it was true of
+// the places that its members have.
+import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { GROUP, INSTANCES_BY_GROUP, type Group } from '../model.ts';
+
+export interface CreateGroup extends Pick<Group, 'name' | 'project' | 'policy' | 'movesAtOnce'> {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGroup): Decision<Group> {
+  const id = idOf(GROUP, said.name);
+  if (fleet.get(GROUP, id) !== undefined) return refuse(groupExists(said.name));
+  const group: Group = { ...said, changedBy: by, changedAtMs: nowMs };
+  return accept([put(GROUP, id, group)], group);
+}
+
+export interface EditGroup {
+  readonly name: string;
+  /** Null takes the limit away. */
+  readonly movesAtOnce: number | null;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** Only the limit: the policy was true of the places that its members have. */
+export function editGroup(fleet: FleetReader, { name, movesAtOnce, by, nowMs }: EditGroup): Decision<Group> {
+  const stored = fleet.get(GROUP, idOf(GROUP, name));
+  if (stored === undefined) return refuse(unknownGroup(name));
+  const { movesAtOnce: before, ...rest } = stored.doc;
+  if ((before ?? null) === movesAtOnce) return accept([], stored.doc);
+  const limit = movesAtOnce === null ? {} : { movesAtOnce };
+  const group: Group = { ...rest, ...limit, changedBy: by, changedAtMs: nowMs };
+  return accept([put(GROUP, stored.id, group)], group);
+}
+
+export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'group', Group>> {
+  const stored = fleet.get(GROUP, idOf(GROUP, name));
+  if (stored === undefined) return refuse(unknownGroup(name));
+  const instances = fleet.countOf(INSTANCES_BY_GROUP, name);
+  return instances > 0 ? refuse(groupInUse(name, instances)) : accept([remove(GROUP, stored.id)], stored);
+}
+
+export function unknownGroup(name: string, field?: string): Refusal {
+  const message = `There is no server group "${name}". List them with "muster groups list".`;
+  const at = field === undefined ? {} : { field };
+  const kind = field === undefined ? 'not-found' : 'invalid';
+  return { kind, code: 'unknown-group', message, ...at, facts: { group: name } };
+}
+
+function groupExists(group: string): Refusal {
+  const message = `There is a server group "${group}" already. Choose another name, or delete that one first.`;
+  return { kind: 'conflict', code: 'group-exists', message, field: '/name', facts: { group } };
+}
+
+function groupInUse(group: string, instances: number): Refusal {
+  const message = `Server group "${group}" has ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete what is in it first; see "muster instances list --group ${group}".`;
+  return { kind: 'conflict', code: 'group-in-use', message, facts: { group, instances } };
+}

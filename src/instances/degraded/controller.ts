@@ -1,0 +1,136 @@
+// Looks after instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events make it
+// look at those they are about; whoever gets the lease looks once through all instances and alarms, a page at a time.
+import { ALARM } from '../../alarms/index.ts';
+import { idOf, type AppliedChange } from '../../fleet/index.ts';
+import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
+import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
+import type { Log } from '../../operations/index.ts';
+import { decideDegraded } from './alarm.ts';
+import { DEGRADED } from './degraded.ts';
+import { INSTANCE } from '../model.ts';
+
+export interface DegradedControllerOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Instances that are looked through at once: small enough that nothing else waits for long. */
+const PAGE = 500;
+const BY = 'instances';
+/** What could not be written is tried again after this long. */
+const RETRY_MS = 1000;
+/** Nobody waits this long: it only bounds a sleep that changes end. */
+const IDLE_MS = 60_000;
+
+export class DegradedController {
+  readonly #options: DegradedControllerOptions;
+  /** Instances that something happened to. Lost in a crash, found again by the look through all of them. */
+  readonly #woken = new Set<string>();
+  /** Instances to be looked at because of time alone. */
+  readonly #scheduled = new Map<string, number>();
+  /** The lease under which all instances are being, or were, looked through, and how far. */
+  #scan: { readonly epoch: number; after: string | undefined } | undefined;
+  #sleep = new AbortController();
+
+  constructor(options: DegradedControllerOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal, clock } = this.#options;
+    const stopListening = journal.onCommit((_commit, applied) => this.wake(applied));
+    const stop = (): void => this.#sleep.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    while (!signal.aborted) {
+      const sleepMs = await this.reconcile();
+      if (signal.aborted) break;
+      await clock.sleep(sleepMs, this.#sleep.signal);
+      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    }
+    signal.removeEventListener('abort', stop);
+    stopListening();
+  }
+
+  wake(applied: readonly AppliedChange[]): void {
+    // Whoever gets the lease looks through all of them anyway.
+    if (this.#options.journal.fence === undefined) return;
+    for (const change of applied) {
+      for (const id of instancesOf(change)) this.#woken.add(id);
+    }
+    if (this.#woken.size > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
+  }
+
+  /** Looks at all that is due, and answers how long nothing else will be. */
+  async reconcile(): Promise<number> {
+    const { journal, clock } = this.#options;
+    const epoch = journal.fence?.epoch;
+    if (epoch === undefined) {
+      this.#woken.clear();
+      this.#scheduled.clear();
+      this.#scan = undefined;
+      return RETRY_MS;
+    }
+    const nowMs = clock.nowMs();
+    const due = this.#takeDue(epoch, nowMs);
+    for (const id of due) {
+      if (!(await this.#reconcileInstance(id, nowMs))) this.#scheduled.set(id, nowMs + RETRY_MS);
+    }
+    if (this.#scan?.after !== undefined || this.#woken.size > 0) return 0;
+    return Math.max(0, Math.min(IDLE_MS, ...[...this.#scheduled.values()].map((atMs) => atMs - nowMs)));
+  }
+
+  #takeDue(epoch: number, nowMs: number): readonly string[] {
+    if (this.#scan?.epoch !== epoch) {
+      this.#scan = { epoch, after: '' };
+      for (const { id } of this.#options.journal.fleet.all(ALARM)) {
+        if (id.startsWith(`${DEGRADED}:`)) this.#woken.add(id.slice(DEGRADED.length + 1));
+      }
+    }
+    const due = new Set(this.#woken);
+    this.#woken.clear();
+    for (const [id, atMs] of this.#scheduled) if (atMs <= nowMs) due.add(id);
+    for (const id of due) this.#scheduled.delete(id);
+    if (this.#scan.after !== undefined) {
+      const page = this.#options.journal.fleet.page(INSTANCE, idOf(INSTANCE, this.#scan.after), PAGE);
+      for (const { id } of page) due.add(id);
+      this.#scan.after = page.length < PAGE ? undefined : page.at(-1)?.id;
+    }
+    return [...due].sort();
+  }
+
+  /** False when it could not be written down. Most looks find nothing: they cost the decider nothing then. */
+  async #reconcileInstance(id: string, nowMs: number): Promise<boolean> {
+    const { journal, log } = this.#options;
+    const planned = decideDegraded(journal.fleet, id, nowMs);
+    if (planned.recheckAtMs !== undefined) this.#scheduled.set(id, planned.recheckAtMs);
+    if (planned.changes.length === 0) return true;
+    try {
+      await journal.submit({
+        by: BY,
+        why: `ports of instance ${id}`,
+        decide: (fleet) => accept(decideDegraded(fleet, id, nowMs).changes, null),
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      log.warn({ instance: id, code: error.code }, 'instance not looked after yet');
+      return false;
+    }
+  }
+}
+
+/** The instances whose ports a change may have connected or cut off. */
+function instancesOf({ kind, before, after }: AppliedChange): readonly string[] {
+  switch (kind) {
+    case INSTANCE.name:
+      return [(after ?? before)?.id ?? ''];
+    case PORT.name:
+    case NETWORK_EVENT.name: {
+      const docs = [before?.doc, after?.doc] as (Port | NetworkEvent | undefined)[];
+      return docs.flatMap((doc) => doc?.instance ?? []);
+    }
+    default:
+      return [];
+  }
+}

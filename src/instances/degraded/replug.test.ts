@@ -1,0 +1,89 @@
+// Connecting ports again: only those that are not connected, only where the control plane binds, and only while the host reaches their
+// segment, also at the commit that takes the back end's answer.
+import { expect, test } from 'vitest';
+import { idOf, put } from '../../fleet/index.ts';
+import { PORT, recordNetworkEvents, unbindPort, type Port } from '../../network/index.ts';
+import type { RecordStep } from '../../operations/index.ts';
+import { openReplugItem } from './degraded.ts';
+import { World } from '../instances-fixture.ts';
+import { startActive } from '../move/moves-fixture.ts';
+import { fixtureF } from '../reference-fixture.ts';
+import { instanceReplug } from './replug.ts';
+
+async function unplug(world: World, port = 'web-p0'): Promise<void> {
+  const serial = world.port(port)?.binding?.serial ?? 0;
+  const events = [{ port, name: 'unplugged' as const, serial }];
+  await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: world.nowMs }));
+}
+
+async function ticks(world: World, count: number): Promise<void> {
+  for (let tick = 0; tick < count; tick += 1) await world.tick();
+}
+
+const binds = (world: World): number => world.network.calls.list().filter(({ op }) => op === 'bind').length;
+
+test('never: a port that is connected is bound again beside one that is not', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  await world.create({ networks: [{ network: 'n' }, { network: 'n' }] });
+  await world.settle();
+  const before = world.ports('web').map(({ serial }) => serial);
+  await unplug(world, 'web-p1');
+  await world.settle();
+  expect(world.degraded('web')).toEqual([]);
+  expect(world.ports('web').map(({ serial }) => serial)).toEqual([before[0], (before[1] ?? 0) + 1]);
+});
+
+test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the-wait-for-one-that-nobody-speaks-of', async () => {
+  const world = await startActive('simulated');
+  world.network.faults.arm({ op: 'plug', outcome: 'plug-failed', times: 999 });
+  await unplug(world);
+  // Of one that nobody speaks of it is said after a minute.
+  const said = new Set<unknown>();
+  for (let tick = 0; tick < 10; tick += 1) {
+    await world.tick();
+    said.add(world.replug('web')?.reason?.['message']);
+  }
+  expect([...said]).toContain('The network reported that the host could not plug the port.');
+});
+
+test('a-host-that-is-silent-is-waited-for, and-nothing-is-ordered-for-it', async () => {
+  const world = await startActive('simulated');
+  await world.disconnectHost('h2');
+  const before = binds(world);
+  await unplug(world);
+  await ticks(world, 10);
+  expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-silent', host: 'h2' } });
+  expect(binds(world)).toBe(before);
+  await world.reconnectHost('h2');
+  await ticks(world, 20);
+  expect(world.degraded('web')).toEqual([]);
+});
+
+test('a-host-whose-driver-binds-is-left-to-do-it', async () => {
+  const world = await startActive();
+  await world.edit('h2', { bindsAt: 'driver' });
+  const port = world.port('web-p0') as Port;
+  await world.put(put(PORT, idOf(PORT, 'web-p0'), unbindPort(port, { by: 'test', nowMs: world.nowMs })));
+  await ticks(world, 10);
+  expect(world.degraded('web')).toEqual(['web-p0: unbound']);
+  expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
+});
+
+test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and an answer to what was ordered is not taken', async () => {
+  const world = await startActive('simulated');
+  world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
+  await unplug(world);
+  while (world.replug('web')?.reason?.code !== 'not-connected') await world.tick();
+  await world.edit('h2', { physicalNetworks: [] });
+  const before = binds(world);
+  await ticks(world, 10);
+  expect(binds(world)).toBe(before);
+  expect(world.replug('web')?.reason).toMatchObject({ code: 'not-connected', fault: 'mapping-gone' });
+  const waiting = openReplugItem(world.fleet, 'web')!;
+  const reason = { code: 'ports-bound-again', orders: [`web-p0:${world.port('web-p0')?.serial}`] };
+  const item = { ...waiting, doc: { ...waiting.doc, step: 'bind', state: 'running' as const, reason } };
+  const ports = [{ port: 'web-p0', outcome: 'ok', type: 'simulated', addresses: [] }];
+  const outcome = { kind: 'applied', facts: { ports } } as const;
+  const step = instanceReplug.observe?.(world.fleet, item, outcome, world.nowMs) as RecordStep;
+  expect(step).toMatchObject({ progress: { step: 'rebind', reason: { fault: 'mapping-gone' } }, changes: [] });
+});

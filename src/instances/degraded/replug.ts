@@ -1,0 +1,242 @@
+// The operation `instance-replug`: the ports of an instance that is degraded are bound to its host again, and it is waited for
+// until they are plugged. It is tried for as long as it takes, less and less often, and ends when the instance is connected or
+// somebody else works on it. It never touches a port that is connected.
+import { idOf, mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { findHost } from '../../hosts/index.ts';
+import {
+  bindPorts,
+  nicRequirementsOf,
+  PORT,
+  undeliveredReason,
+  type PoolKey,
+  type StoredPort,
+} from '../../network/index.ts';
+import {
+  backoffMs,
+  decideLater,
+  expectUnchanged,
+  newOperation,
+  record,
+  wait,
+  type ActionOutcome,
+  type PlannedStep,
+  type OperationId,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
+import { recordBoundPorts } from '../build/back-end-answers.ts';
+import { itemsOfEvent, NO_DEADLINE_MS } from '../delete/clean.ts';
+import { degradedPorts, REPLUG_PREFIX, type DisconnectedPort } from './degraded.ts';
+import { FAULTS, toFaultCode } from '../faults.ts';
+import { gatesOf, currentPathOf } from '../gates.ts';
+import { commonSiteOf } from '../scope.ts';
+import { INSTANCE, type Instance } from '../model.ts';
+import { readAnswer, isUnanswered } from '../move/binding.ts';
+import { composeBindOrder } from '../back-end-orders.ts';
+import { isUnavailable, isFencedOrRemoved, isInline, bindModeOn, canReachPools, type StoredInstance } from '../build/placement.ts';
+
+const REPLUGGER = 'operation:instance-replug';
+/** How long the network may take to report a port as plugged that was bound again. */
+const REPLUG_TIMEOUT_MS = 60_000;
+
+export function beginReplugOperation(fleet: FleetReader, instance: StoredInstance, nowMs: number): readonly Change[] {
+  const { id } = instance;
+  return newOperation({
+    id: `${REPLUG_PREFIX}${fleet.revision}.${id}` as OperationId,
+    kind: instanceReplug.name,
+    title: `connect the ports of instance ${id} again`,
+    by: 'muster',
+    ...commonSiteOf(fleet, [instance]),
+    nowMs,
+    deadlineMs: NO_DEADLINE_MS,
+    items: [{ key: id, target: { kind: INSTANCE.name, id }, step: 'rebind' }],
+  });
+}
+
+export const instanceReplug: OperationKind = {
+  name: 'instance-replug',
+  steps: ['rebind', 'bind', 'plug'],
+  cancel: { kind: 'none', because: 'it would begin anew while the instance is degraded; move or delete the instance' },
+  retry: { kind: 'does', what: 'the ports are bound again' },
+  rollback: { kind: 'none', because: 'nothing is taken away that was there' },
+
+  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
+  observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),
+
+  itemsToWake: (fleet, change) => itemsOfEvent(fleet, change),
+};
+
+interface ReplugContext {
+  readonly fleet: FleetReader;
+  readonly item: StoredItem;
+  readonly instance: StoredInstance;
+  readonly disconnected: readonly DisconnectedPort[];
+  readonly nowMs: number;
+}
+
+/** What is to be connected; undefined when nothing is, or when it is somebody else's to do so. */
+function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): ReplugContext | undefined {
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+  if (instance === undefined) return undefined;
+  const disconnected = degradedPorts(fleet, instance);
+  return disconnected.length === 0 ? undefined : { fleet, item, instance, disconnected, nowMs };
+}
+
+function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
+  const look = loadContext(fleet, item, nowMs);
+  if (look === undefined) return [record(item, { state: 'done', step: item.doc.step })];
+  const isEarly = nowMs < (item.doc.retryAtMs ?? 0);
+  switch (item.doc.step) {
+    case 'rebind':
+      return isEarly ? [] : [decideLater(item, (at, atMs) => [rebindPorts(at, item, atMs)])];
+    case 'bind':
+      return isEarly ? [] : planBind(look);
+    case 'plug':
+      return [waitForPlug(look)];
+    default:
+      throw new Error(`instance-replug has no step "${item.doc.step}"`);
+  }
+}
+
+/** Nobody waits for the answer to an order that is not the last one any more. */
+function retryLater({ item, instance, nowMs }: ReplugContext, why: Reason): RecordStep {
+  const { attempt } = item.doc;
+  const reason = { ...why, instance: instance.id, host: instance.doc.host };
+  const retryAtMs = nowMs + backoffMs(attempt);
+  return record(item, { state: 'waiting', step: 'rebind', reason, retryAtMs, attempt: attempt + 1 });
+}
+
+function retryNotConnected(look: ReplugContext, fault: string, text?: string): RecordStep {
+  const message = text ?? FAULTS[toFaultCode(fault)].sentence;
+  return retryLater(look, { code: 'not-connected', fault, message: message.slice(0, 300) });
+}
+
+/** Binds what the journal binds, and gives out the serials under which back ends bind the others. */
+function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const look = loadContext(fleet, item, nowMs);
+  if (look === undefined) return record(item, { state: 'done', step: item.doc.step });
+  const { instance, disconnected } = look;
+  const { host = '' } = instance.doc;
+  if (isFencedOrRemoved(fleet, host)) return retryLater(look, { code: 'host-forced-down' });
+  if (isUnavailable(fleet, host)) return retryLater(look, { code: 'host-silent' });
+  const binder = hostBindingReason(fleet, instance.doc);
+  if (binder !== undefined) return retryLater(look, binder);
+  const ports = disconnected.map(({ port }) => port);
+  const pools = ports.map((port) => reachablePoolOf(fleet, port, instance.doc));
+  if (pools.includes(undefined)) return retryNotConnected(look, 'mapping-gone');
+  const asks = ports.map((port, nth) => ({ port, pool: pools[nth] as PoolKey }));
+  const inline = asks.filter(({ port }) => isInline(fleet, port.doc));
+  const bound = bindPorts(fleet, inline, { host, by: REPLUGGER, nowMs });
+  if (bound.kind === 'fault') return retryNotConnected(look, bound.fault.code);
+  mark('instance-replugged');
+  const outside = ports.filter((port) => !isInline(fleet, port.doc));
+  const changes = [
+    ...bound.ports.map(({ id, doc }) => put(PORT, id, doc)),
+    ...outside.map(({ id, doc }) => put(PORT, id, { ...doc, serial: doc.serial + 1 })),
+  ];
+  const expects = [expectUnchanged(INSTANCE, instance)];
+  if (outside.length === 0) return record(item, { ...runningProgress(item), step: 'plug' }, { changes, expects });
+  const orders = outside.map(({ id, doc }) => `${id}:${doc.serial + 1}`);
+  const reason = { code: 'ports-bound-again', instance: instance.id, host, orders };
+  return record(item, { ...runningProgress(item), step: 'bind', reason }, { changes, expects });
+}
+
+/** Steps of one try count as one attempt: the next is due after as long a pause as there were tries. */
+function runningProgress({ doc: { attempt } }: StoredItem): { readonly state: 'running'; readonly attempt: number } {
+  return { state: 'running', attempt };
+}
+
+/**
+ * Why nobody binds for a host that binds ports by itself: undefined when it does not, or when the gates have opened since. It ends
+ * with what is named: a driver that reports the port as plugged, agents that are upgraded, credentials that are there.
+ */
+function hostBindingReason(fleet: FleetReader, instance: Instance): Reason | undefined {
+  const host = findHost(fleet, instance.host ?? '')?.doc;
+  if (host?.bindsAt === 'driver') return { code: 'host-binds', because: 'driver' };
+  const path = currentPathOf(fleet, instance);
+  if (host !== undefined && bindModeOn(host, { ...instance, path }) === 'ready') return undefined;
+  const { open, needs, below } = gatesOf(fleet).bind;
+  return open
+    ? { code: 'host-binds', because: 'credentials' }
+    : { code: 'host-binds', because: 'agents', needs, below };
+}
+
+/** Where the port has its addresses, if its host reaches that. */
+function reachablePoolOf(fleet: FleetReader, { doc }: StoredPort, instance: Instance): PoolKey | undefined {
+  const { choices } = nicRequirementsOf(fleet, doc, { wasActive: true });
+  return choices.find(({ pool }) => canReachPools(fleet, instance.host ?? '', [pool]))?.pool;
+}
+
+/** The ports that were given out serials, as long as these are the last. */
+function orderedPorts({ fleet, item }: ReplugContext): StoredPort[] | undefined {
+  const orders = item.doc.reason?.['orders'];
+  const all = Array.isArray(orders) ? orders.map(String) : [];
+  const ports = all.flatMap((order) => {
+    const at = order.lastIndexOf(':');
+    const port = fleet.get(PORT, idOf(PORT, order.slice(0, at)));
+    return port?.doc.serial === Number(order.slice(at + 1)) ? [port] : [];
+  });
+  return ports.length === all.length && all.length > 0 ? ports : undefined;
+}
+
+/** The instance as it would read if it were being built where it is. */
+function composePlacedInstance({
+  fleet,
+  instance,
+}: ReplugContext): StoredInstance & { readonly pools: readonly string[] } {
+  const { doc } = instance;
+  const pools = doc.nics.map(({ port: id, network }) => {
+    const port = fleet.get(PORT, idOf(PORT, id));
+    return (port === undefined ? undefined : reachablePoolOf(fleet, port, doc)) ?? `network:${network}`;
+  });
+  return { ...instance, pools, doc: { ...doc, attempts: [{ nth: 1, pools, atMs: 0 }] } };
+}
+
+function planBind(look: ReplugContext): readonly PlannedStep[] {
+  const { fleet, item, instance } = look;
+  const ports = orderedPorts(look);
+  if (ports === undefined) return [retryLater(look, { code: 'not-connected', fault: 'superseded' })];
+  const built = composePlacedInstance(look);
+  const order = composeBindOrder(fleet, { instance: built, host: instance.doc.host ?? '', pools: built.pools }, ports);
+  const { step, attempt } = item.doc;
+  const args = order as unknown as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step, attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+function handleBindOutcome(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  const look = loadContext(fleet, item, nowMs);
+  if (look === undefined) return record(item, { state: 'done', step: item.doc.step });
+  const answered = readAnswer(outcome);
+  const { worst, answers = [] } = answered;
+  if (isUnanswered(answered)) {
+    const why = undeliveredReason(outcome);
+    return why === undefined ? retryNotConnected(look, 'back-end-unavailable', worst?.text) : retryLater(look, why);
+  }
+  if (worst !== undefined) return retryNotConnected(look, toFaultCode(worst.outcome), worst.text);
+  const ports = orderedPorts(look);
+  if (ports === undefined) return retryLater(look, { code: 'not-connected', fault: 'superseded' });
+  if (ports.some((port) => reachablePoolOf(fleet, port, look.instance.doc) === undefined))
+    return retryNotConnected(look, 'mapping-gone');
+  const changes = recordBoundPorts(fleet, composePlacedInstance(look), answers, nowMs);
+  const expects = [expectUnchanged(INSTANCE, look.instance), ...ports.map((port) => expectUnchanged(PORT, port))];
+  return record(item, { ...runningProgress(item), step: 'plug' }, { changes, expects });
+}
+
+function waitForPlug(look: ReplugContext): RecordStep {
+  const { item, instance, disconnected, nowMs } = look;
+  // What is not bound any more, or could not be plugged, has to be bound anew.
+  const worse = disconnected.find(({ trouble }) => trouble !== 'not-plugged');
+  if (worse !== undefined) return retryNotConnected(look, 'not-plugged', PLUG_TEXTS[worse.trouble]);
+  const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
+  if (nowMs >= sinceMs + REPLUG_TIMEOUT_MS) return retryNotConnected(look, 'not-plugged');
+  return wait(item, { code: 'ports-not-plugged', instance: instance.id }, sinceMs + REPLUG_TIMEOUT_MS);
+}
+
+const PLUG_TEXTS: Readonly<Record<DisconnectedPort['trouble'], string | undefined>> = {
+  unbound: undefined,
+  'not-plugged': undefined,
+  unplugged: 'The network reported the port as unplugged.',
+  'plug-failed': 'The network reported that the host could not plug the port.',
+};

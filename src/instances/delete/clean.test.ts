@@ -1,0 +1,70 @@
+// Which copy of an instance may be the only one: a table of what is known of the instance and of the host that it is said to be on.
+import { describe, expect, test } from 'vitest';
+import { idOf, put, type Change } from '../../fleet/index.ts';
+import { HOST, type Host } from '../../hosts/index.ts';
+import { instancesHeldOn, beginHold, roleOfCopy, type Copy, type CopyRole } from './clean.ts';
+import type { World } from '../instances-fixture.ts';
+import { INSTANCE, type Instance } from '../model.ts';
+import { startActive } from '../move/moves-fixture.ts';
+
+function instanceWith(world: World, facts: Partial<Instance>): Change {
+  return put(INSTANCE, idOf(INSTANCE, 'web'), { ...(world.instance('web') as Instance), ...facts });
+}
+
+function hostWith(world: World, name: string, facts: Partial<Host>): Change {
+  return put(HOST, idOf(HOST, name), { ...(world.host(name) as Host), ...facts });
+}
+
+const FORCED = { forcedDown: { reason: 'off', by: 'ann', atMs: 1 } };
+
+/** A copy on h4; the instance is said to be on h2. */
+const CASES: readonly (readonly [
+  name: string,
+  known: { readonly instance?: Partial<Instance>; readonly home?: Partial<Host>; readonly copy?: Partial<Copy> },
+  role: CopyRole,
+])[] = [
+  ['it-runs-elsewhere', {}, 'superseded'],
+  ['it-is-here', { copy: { host: 'h2' } }, 'current'],
+  ['it-is-here-and-in-error', { copy: { host: 'h2' }, instance: { state: 'error' } }, 'current'],
+  ['it-is-being-rebuilt', { instance: { state: 'rebuilding' } }, 'possibly-last'],
+  ['it-is-being-rebuilt-from-here', { instance: { state: 'rebuilding' }, copy: { host: 'h2' } }, 'possibly-last'],
+  ['it-moves', { instance: { state: 'moving' } }, 'possibly-last'],
+  ['it-is-in-error-elsewhere', { instance: { state: 'error' } }, 'possibly-last'],
+  ['its-host-is-forced-down', { home: FORCED }, 'possibly-last'],
+  ['its-host-is-only-silent', { home: { connection: { state: 'down', sinceMs: 1 } } }, 'superseded'],
+  ['nobody-knew-whether-it-runs-there', { copy: { home: 'h2' } }, 'possibly-last'],
+  ['nobody-knew-of-another-host', { copy: { home: 'h5' } }, 'superseded'],
+  ['it-never-ran', { instance: { wasActive: false, state: 'error' } }, 'superseded'],
+  ['it-is-being-built-anew', { instance: { state: 'building' } }, 'superseded'],
+  ['it-is-deleted', { instance: { state: 'deleting' } }, 'superseded'],
+  ['it-is-on-the-shelf', { instance: { state: 'shelved' } }, 'superseded'],
+];
+
+describe('a copy of an instance', () => {
+  test.each(CASES)('%s', async (_name, { instance = {}, home = {}, copy = {} }, role) => {
+    const world = await startActive();
+    await world.put(instanceWith(world, instance), hostWith(world, 'h2', home));
+    expect(roleOfCopy(world.fleet, { instance: 'web', host: 'h4', ...copy })).toBe(role);
+  });
+
+  test('that-is-held-lives-on-its-host-while-it-may-be-the-only-one', async () => {
+    const world = await startActive();
+    await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+    expect([...instancesHeldOn(world.fleet, 'h4')]).toEqual([]);
+    await world.put(hostWith(world, 'h2', FORCED));
+    expect([...instancesHeldOn(world.fleet, 'h4')]).toEqual(['web']);
+  });
+});
+
+test('a-copy-is-held-while-the-host-of-its-successor-is-forced-down, and-goes-as-soon-as-that-is-taken-back', async () => {
+  const world = await startActive();
+  world.machines.copies.set('h4/web', 'running');
+  await world.put(hostWith(world, 'h2', FORCED));
+  await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+  await world.settle();
+  expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
+  await world.reconnectHost('h2');
+  await world.settle();
+  expect(world.machines.hostsWith('web')).toEqual(['h2']);
+  expect(world.open()).toEqual([]);
+});

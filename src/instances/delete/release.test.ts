@@ -1,0 +1,99 @@
+// A build whose deadline has passed gives back everything that it held, whichever step it was at.
+import { describe, expect, test } from 'vitest';
+import { deleteInstances } from './delete.ts';
+import { World } from '../instances-fixture.ts';
+import { createPort } from '../../network/decisions-fixture.ts';
+import { PORTS_BY_HOST } from '../../network/index.ts';
+import { instanceEvacuator } from '../evacuation/evacuator.ts';
+import { fixtureF } from '../reference-fixture.ts';
+
+const DEADLINE_MS = 600_000;
+
+async function passDeadlineAt(world: World, operation: string, step: string): Promise<void> {
+  await world.runUntilStep(operation, 'web', step);
+  world.clock.now += DEADLINE_MS + 1;
+}
+
+function expectGivenBack(world: World, ...ports: readonly string[]): void {
+  expect(world.instance('web')).toMatchObject({ state: 'error', nics: [], fault: { code: 'deadline-passed' } });
+  expect(world.instance('web')?.host).toBeUndefined();
+  expect(world.claim('web')).toBeUndefined();
+  expect(ports.map((port) => world.port(port))).toEqual(ports.map(() => undefined));
+  expect(ports.map((port) => world.network.port(port))).toEqual(ports.map(() => undefined));
+  expect(world.machines.hostsWith('web')).toEqual([]);
+  expect(world.open()).toEqual([]);
+  expect(world.violations).toEqual([]);
+}
+
+describe('deadline-gives-back', () => {
+  test.each([
+    ['embedded', 'build'],
+    ['host-local', 'build'],
+    ['simulated', 'ports'],
+    ['simulated', 'schedule'],
+    ['simulated', 'bind'],
+    ['simulated', 'build'],
+    ['simulated', 'plug'],
+  ] as const)('%s-at-%s: claim, port and copy are gone', async (backEnd, step) => {
+    const world = await World.of(fixtureF(backEnd));
+    await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), step);
+    await world.settle();
+    expectGivenBack(world, 'web-p0');
+  });
+
+  test('the-host-has-a-copy: it is destroyed there before the addresses are free', async () => {
+    const world = await World.of();
+    const operation = await world.create({ deadlineMs: DEADLINE_MS });
+    await world.runUntilStep(operation, 'web', 'build');
+    world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
+    await world.disconnectHost('h2');
+    world.clock.now += DEADLINE_MS + 1;
+    await world.settle();
+    // It may run there, with its address.
+    expect(world.port('web-p0')?.addresses).toHaveLength(1);
+    expect(world.open()).toEqual([expect.stringContaining('host-silent')]);
+    await world.reconnectHost('h2');
+    await world.settle();
+    expectGivenBack(world, 'web-p0');
+  });
+
+  test.each(['embedded', 'simulated'] as const)('a-users-port-is-free-again: on %s', async (backEnd) => {
+    const world = await World.of(fixtureF(backEnd));
+    const port = { id: 'mine', network: 'n', admin: true, by: 'ann', nowMs: world.nowMs };
+    await world.commit((fleet) => createPort(fleet, port));
+    const asked = { networks: [{ port: 'mine' }], portIds: [], deadlineMs: DEADLINE_MS };
+    await passDeadlineAt(world, await world.create(asked), 'build');
+    await world.settle();
+    expect(world.port('mine')).toMatchObject({ createdBy: 'user', addresses: [] });
+    expect(world.port('mine')).not.toHaveProperty('instance');
+    expect(world.port('mine')).not.toHaveProperty('binding');
+    expectGivenBack(world);
+  });
+
+  test('the-host-is-not-blocked: nothing of the build is left to be evacuated', async () => {
+    const world = await World.of(fixtureF('simulated'));
+    await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
+    await world.settle();
+    expect(instanceEvacuator.inventory(world.fleet, 'h2')).toEqual([]);
+    expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
+  });
+
+  test('a-delete-meanwhile: the instance is gone, and nothing is left of it', async () => {
+    const world = await World.of();
+    const operation = await world.create({ deadlineMs: DEADLINE_MS });
+    await world.runUntilStep(operation, 'web', 'build');
+    world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
+    await world.disconnectHost('h2');
+    world.clock.now += DEADLINE_MS + 1;
+    await world.settle();
+    const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    await world.reconnectHost('h2');
+    await world.settle();
+    expect(world.instance('web')).toBeUndefined();
+    expect([world.claim('web'), world.port('web-p0')]).toEqual([undefined, undefined]);
+    expect(world.machines.hostsWith('web')).toEqual([]);
+    expect(world.open()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+});

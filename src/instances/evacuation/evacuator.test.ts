@@ -1,0 +1,165 @@
+// What an evacuation of a host would do now for each instance there, and that it does just that.
+import { describe, expect, test } from 'vitest';
+import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../../fleet/index.ts';
+import type { PlannedEvacuation } from '../../hosts/index.ts';
+import { accept } from '../../journal/index.ts';
+import { deleteInstances } from '../delete/delete.ts';
+import { instanceEvacuator } from './evacuator.ts';
+import { World } from '../instances-fixture.ts';
+import { GROUP } from '../model.ts';
+import { moveInstances } from '../move/move.ts';
+import { flavor, fixtureF, hostF } from '../reference-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+
+function planEvacuations(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
+  const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
+  return instanceEvacuator.plan(fleet, leavers, nowMs);
+}
+
+/** A line for each tenant of these hosts. */
+function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
+  return planEvacuations(fleet, hosts, nowMs).map((one) => {
+    const { evacuation } = one;
+    const to = 'to' in evacuation ? ` to ${evacuation.to}` : '';
+    const what = evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind}${to}`;
+    return `${one.tenant.kind} ${one.tenant.id}: ${what}`;
+  });
+}
+
+async function startTwo(): Promise<World> {
+  const world = await World.of();
+  await world.create({ count: 2 });
+  await world.settle();
+  return world;
+}
+
+async function evacuate(world: World, host: string): Promise<readonly string[]> {
+  const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+  return world.commit((fleet) => {
+    const begun = instanceEvacuator.begin(fleet, planEvacuations(fleet, [host], world.nowMs), how);
+    if ('code' in begun) return { kind: 'refuse', refusal: begun };
+    return accept(begun.changes, begun.operations);
+  });
+}
+
+describe('an evacuation plans', () => {
+  test('live-moves-from-a-host-that-is-up', async () => {
+    const world = await startTwo();
+    expect(tenants(world, 'h2')).toEqual(['instance web-1: move to h4', 'instance web-2: move to h4']);
+    expect(tenants(world, 'h1')).toEqual([]);
+  });
+
+  test('nothing-for-a-host-that-is-only-down', async () => {
+    const world = await startTwo();
+    await world.disconnectHost('h2');
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: wait for host-silent',
+      'instance web-2: wait for host-silent',
+    ]);
+  });
+
+  test('rebuilds-from-a-host-that-is-forced-down', async () => {
+    const world = await startTwo();
+    await world.disconnectHost('h2');
+    await world.forceDown('h2');
+    expect(tenants(world, 'h2')).toEqual(['instance web-1: rebuild to h4', 'instance web-2: rebuild to h4']);
+  });
+
+  test('what-one-would-take-the-next-does-not-find', async () => {
+    const large = flavor('small', { memoryMiB: 60 * 1024 });
+    const world = await World.of(
+      mergeChanges([...fixtureF(), large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]),
+    );
+    await world.create({ count: 3 });
+    await world.settle();
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: move to h4',
+      'instance web-2: move to h5',
+      'instance web-3: wait for no-valid-host',
+    ]);
+  });
+
+  test('looks-at-no-host-for-the-sake-of-a-reason, and says where it is told', async () => {
+    const world = await World.of(mergeChanges([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
+    await world.create();
+    await world.settle();
+    const { fleet, nowMs } = world;
+    const [web] = planEvacuations(fleet, ['h2'], nowMs);
+    const message = expect.stringContaining('"muster hosts tenants h2" says what the hosts lack') as string;
+    expect(web?.evacuation).toEqual({ kind: 'wait', reason: { code: 'no-valid-host', instance: 'web', message } });
+  });
+
+  test.each([
+    ['forced down', true],
+    ['up', false],
+  ])(
+    'one-that-stays-is-still-a-neighbour-of-those-after-it: an affinity group on a host that is %s',
+    async (_how, dead) => {
+      const world = await World.of();
+      const group = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
+      await world.commit(() => accept([put(GROUP, idOf(GROUP, 'kin'), group)], null));
+      await world.create({ count: 3, place: { group: 'kin' } });
+      await world.settle();
+      if (dead) await world.forceDown('h2');
+      // Each is held by the two others. The last one is not free to go because those before it were looked at.
+      expect(tenants(world, 'h2')).toEqual([
+        'instance web-1: wait for held-together',
+        'instance web-2: wait for held-together',
+        'instance web-3: wait for held-together',
+      ]);
+    },
+  );
+
+  test('waits-for-what-is-under-way, and for what is on its way there', async () => {
+    const world = await startTwo();
+    const by = { by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    const move = { ids: ['web-1'], kind: 'live' as const, operation: world.operation(), ...by };
+    await world.commit((fleet) => moveInstances(fleet, move));
+    await world.runUntilStep(move.operation, 'web-1', 'prepare');
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web-2'], operation: world.operation(), ...by }));
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: wait for other-work-ends-first',
+      'instance web-2: wait for other-work-ends-first',
+    ]);
+    expect(tenants(world, 'h4')).toEqual(['instance web-1: wait for other-work-ends-first']);
+  });
+
+  test('changes-nothing-by-planning', async () => {
+    const world = await startTwo();
+    const before = JSON.stringify([world.claim('web-1'), world.claim('web-2')]);
+    tenants(world, 'h2');
+    expect(JSON.stringify([world.claim('web-1'), world.claim('web-2')])).toBe(before);
+    // What was tried out is gone from the figures as well: the same plan comes out again.
+    expect(tenants(world, 'h2')).toEqual(runTrial(world.fleet, () => tenants(world, 'h2')));
+  });
+});
+
+describe('an evacuation begins', () => {
+  test('moves', async () => {
+    const world = await startTwo();
+    const operations = await evacuate(world, 'h2');
+    await world.settle();
+    expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded']);
+    expect(tenants(world, 'h2')).toEqual([]);
+    expect(tenants(world, 'h4')).toHaveLength(2);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('rebuilds', async () => {
+    const world = await startTwo();
+    await world.disconnectHost('h2');
+    await world.forceDown('h2');
+    const operations = await evacuate(world, 'h2');
+    await world.settle();
+    expect(operations.map((id) => world.operationDoc(id)?.kind)).toEqual(['instance-rebuild']);
+    expect(tenants(world, 'h2')).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('nothing-when-all-wait', async () => {
+    const world = await startTwo();
+    await world.disconnectHost('h2');
+    expect(await evacuate(world, 'h2')).toEqual([]);
+  });
+});

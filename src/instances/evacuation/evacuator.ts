@@ -1,0 +1,198 @@
+// How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
+// it is only silent nothing is done: it may still run them.
+import {
+  idOf,
+  mergeChanges,
+  runTrial,
+  put,
+  remove,
+  type FleetReader,
+  type Reason,
+  type Trial,
+} from '../../fleet/index.ts';
+import {
+  runAllSteps,
+  findHost,
+  type BeginEvacuation,
+  type PlannedEvacuation,
+  type Evacuation,
+  type Evacuator,
+  type LeavingTenants,
+  type PlanOptions,
+  type Tenant,
+} from '../../hosts/index.ts';
+import type { Decision } from '../../journal/index.ts';
+import { CLAIM, claimId, CLAIMS_BY_HOST } from '../../network/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId } from '../../operations/index.ts';
+import { abandonInstances } from '../delete/abandon.ts';
+import { instancesHeldOn } from '../delete/clean.ts';
+import { degradedReason, disconnectedPorts } from '../degraded/degraded.ts';
+import { backoffAfterFailure, affectedHosts, limitByGroup } from './pacing.ts';
+import {
+  INSTANCE,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_LEAVING_HOST,
+  INSTANCES_BY_VACATED_HOST,
+  isRelocating,
+} from '../model.ts';
+import { moveInstances } from '../move/move.ts';
+import { explainNoValidHost, affinityBlockReason, noValidHostReason } from './no-valid-host.ts';
+import { isUnavailable, isFencedOrRemoved, placeInstance, portsOf, type StoredInstance } from '../build/placement.ts';
+import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
+import { resetPlacement } from '../shelve-rebuild/shelve.ts';
+
+const MOVE_KIND = 'live';
+
+export const instanceEvacuator: Evacuator = {
+  name: 'instances',
+  moveKinds: ['instance-move', 'instance-rebuild'],
+
+  inventory: (fleet, host) => {
+    const here = [...fleet.find(INSTANCES_BY_HOST, host)].map(({ id }): string => id);
+    const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
+      doc.role === 'move' ? [doc.instance] : [],
+    );
+    const going = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
+    return [...new Set([...here, ...coming, ...going, ...instancesHeldOn(fleet, host)])]
+      .sort()
+      .map((id) => ({ kind: INSTANCE.name, id }));
+  },
+
+  dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_BY_LEAVING_HOST, OPEN_ITEMS_BY_HOST],
+
+  countLeaving: (fleet, host) => fleet.countOf(INSTANCES_BY_LEAVING_HOST, host),
+  findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
+  remainingTenants: (fleet, host) => remainingTenants(fleet, host),
+  limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
+  hostsAffectedBy: (fleet, change) => affectedHosts(fleet, change),
+
+  plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => runAllSteps(planSteps(trial, leavers, { nowMs }))),
+  planInSteps: planSteps,
+  trialKinds: [CLAIM.name],
+
+  begin: (fleet, planned, how) => {
+    const moved = beginOfKind(planned, 'move', (ids) =>
+      moveInstances(fleet, { ids, kind: MOVE_KIND, ...nameOperation(how, 'instance-moves') }),
+    );
+    if ('code' in moved) return moved;
+    const rebuilt = beginOfKind(planned, 'rebuild', (ids) =>
+      rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }),
+    );
+    if ('code' in rebuilt) return rebuilt;
+    const operations = [...moved.operations, ...rebuilt.operations];
+    return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]), operations };
+  },
+
+  abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
+};
+
+/** A move that ended this long before its host began to leave is no part of that, whatever the clocks of servers say. */
+const LONG_BEFORE_MS = 3600 * 1000;
+
+/** Those that run elsewhere by now without being connected there. One that is still moved on from there says so too. */
+function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
+  const sinceMs = (findHost(fleet, host)?.doc.leaving?.atMs ?? 0) - LONG_BEFORE_MS;
+  for (const instance of fleet.find(INSTANCES_BY_VACATED_HOST, host)) {
+    if (instance.doc.changedAtMs < sinceMs) continue;
+    const troubled = disconnectedPorts(fleet, instance);
+    if (troubled.length > 0) yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
+  }
+}
+
+function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
+  for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {
+    if (!isRelocating(doc.state)) yield { kind: INSTANCE.name, id };
+  }
+  for (const id of instancesHeldOn(fleet, host)) {
+    if (fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.host !== host) yield { kind: INSTANCE.name, id };
+  }
+}
+
+type BegunEvacuation = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
+
+function beginOfKind(
+  planned: readonly PlannedEvacuation[],
+  kind: Evacuation['kind'],
+  begin: (ids: readonly string[]) => Decision<{ readonly operation: OperationId }>,
+): ReturnType<Evacuator['begin']> {
+  const ids = planned.filter(({ evacuation }) => evacuation.kind === kind).map(({ tenant }) => tenant.id);
+  if (ids.length === 0) return { changes: [], operations: [] } satisfies BegunEvacuation;
+  const decision = begin(ids);
+  if (decision.kind === 'refuse') return decision.refusal;
+  return { changes: decision.changes, operations: [decision.answer.operation] };
+}
+
+function nameOperation({ operation, ...how }: BeginEvacuation, what: string): BeginEvacuation {
+  return { ...how, operation: `${operation}.${what}` as OperationId };
+}
+
+/** One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves. */
+function* planSteps(
+  trial: Trial,
+  leavers: readonly LeavingTenants[],
+  { nowMs, explained = 0 }: PlanOptions,
+): Generator<undefined, readonly PlannedEvacuation[]> {
+  const planned: PlannedEvacuation[] = [];
+  for (const leaver of leavers) {
+    for (const tenant of leaver.tenants) {
+      planned.push({ host: leaver.host, tenant, evacuation: planInstanceEvacuation(trial, leaver, tenant, nowMs) });
+      yield;
+    }
+  }
+  const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
+  return yield* explainNoValidHost(trial, planned, { most: explained, within });
+}
+
+function planInstanceEvacuation(
+  trial: Trial,
+  { host, within }: LeavingTenants,
+  { id }: Tenant,
+  nowMs: number,
+): Evacuation {
+  const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
+  if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
+  const { state, wasActive, host: home } = instance.doc;
+  const dead = isFencedOrRemoved(trial, host);
+  if (home !== host && (state === 'error' || state === 'active')) {
+    // Only a copy of it is here. It is built anew without one if it can be; where the copy can be reached, its owner decides.
+    if (!dead || home !== undefined) return wait({ code: 'only-copy', instance: id, host });
+  } else if (state === 'error') {
+    if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
+  } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
+  if (!dead && isUnavailable(trial, host)) return wait({ code: 'host-silent', host, instance: id });
+  const pause = backoffAfterFailure(trial, instance, host, nowMs);
+  if (pause !== undefined) return wait(pause);
+  const found = placeLeaving(trial, instance, { host, within }, nowMs);
+  if (found === undefined)
+    return wait(affinityBlockReason(trial, instance, host) ?? noValidHostReason(id, { host, within }));
+  return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: MOVE_KIND, to: found };
+}
+
+function wait(reason: Reason): Evacuation {
+  return { kind: 'wait', reason };
+}
+
+/**
+ * The host that it would go to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim:
+ * without it those of its group would be planned to places where the rule of the group does not let them go.
+ */
+function placeLeaving(
+  trial: Trial,
+  instance: StoredInstance,
+  { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
+  nowMs: number,
+): string | undefined {
+  const { id } = instance;
+  const doc = resetPlacement(instance.doc);
+  const home = trial.get(CLAIM, claimId(id, 'home'));
+  if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
+  const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
+  const ask = { id, instance: doc, ports: portsOf(trial, doc), ...how, within, excludedHosts: [host] };
+  const placement = placeInstance(trial, ask);
+  if (placement.kind !== 'placed') {
+    if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
+    return undefined;
+  }
+  trial.add([placement.claim]);
+  return placement.host;
+}

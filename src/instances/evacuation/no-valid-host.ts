@@ -1,0 +1,135 @@
+// Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
+// addresses. A look at every host is shared by all that need the same, and made in steps.
+import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '../../fleet/index.ts';
+import type { PlannedEvacuation, LeavingTenants } from '../../hosts/index.ts';
+import { CLAIM, claimId, segmentOfPool } from '../../network/index.ts';
+import {
+  groupTallyOf,
+  reportSteps,
+  reportText,
+  type ReportStage,
+  type ScheduleReport,
+  type ScheduleRequest,
+} from '../../scheduler/index.ts';
+import { GROUP, INSTANCE } from '../model.ts';
+import { portsOf, composeScheduleRequest, type StoredInstance } from '../build/placement.ts';
+import { resetPlacement } from '../shelve-rebuild/shelve.ts';
+
+const NO_VALID_HOST = 'no-valid-host';
+
+const MESSAGE_MAX = 1000;
+
+/** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
+export function noValidHostReason(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
+  const where = within === undefined ? '' : ` of site ${within}`;
+  const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
+  return { code: NO_VALID_HOST, instance: id, message };
+}
+
+/**
+ * Members of a group that must be together, and are all on this host: none of them may go first. Said without a look at the hosts,
+ * whatever else they lack.
+ */
+export function affinityBlockReason(fleet: FleetReader, { id, doc }: StoredInstance, host: string): Reason | undefined {
+  const { group = '' } = doc.place;
+  if (fleet.get(GROUP, idOf(GROUP, group))?.doc.policy !== 'affinity') return undefined;
+  const members = groupTallyOf(fleet, group);
+  const others = (members?.countOn(host) ?? 0) - 1;
+  return members?.size === 1 && others > 0 ? { code: 'held-together', instance: id, host, group, others } : undefined;
+}
+
+/** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */
+function composeLeavingRequest(
+  fleet: FleetReader,
+  { id, doc }: StoredInstance,
+  { host, within }: Pick<LeavingTenants, 'host' | 'within'>,
+): ScheduleRequest {
+  const instance = resetPlacement(doc);
+  const how = { role: 'move', by: 'evacuator', nowMs: 0 } as const;
+  return composeScheduleRequest(fleet, {
+    id,
+    instance,
+    ports: portsOf(fleet, instance),
+    ...how,
+    within,
+    excludedHosts: [host],
+  });
+}
+
+interface ExplainLimits {
+  /** So many of them. */
+  readonly most: number;
+  /** The site that instances of a host must stay in, if any. */
+  readonly within: ReadonlyMap<string, string | undefined>;
+}
+
+/** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
+export function* explainNoValidHost(
+  trial: Trial,
+  planned: readonly PlannedEvacuation[],
+  { most, within }: ExplainLimits,
+): Generator<undefined, readonly PlannedEvacuation[]> {
+  const reports = new Map<string, ScheduleReport>();
+  const explained = [...planned];
+  let left = most;
+  for (let at = 0; at < planned.length && left > 0; at += 1) {
+    const one = planned[at] as PlannedEvacuation;
+    if (one.evacuation.kind !== 'wait' || one.evacuation.reason.code !== NO_VALID_HOST) continue;
+    const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
+    if (instance === undefined) continue;
+    left -= 1;
+    const request = composeLeavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
+    const key = requestKey(request);
+    const known = reports.get(key) ?? (yield* reportWithoutClaim(trial, instance.id, request));
+    reports.set(key, known);
+    const reason = {
+      code: NO_VALID_HOST,
+      instance: instance.id,
+      message: composeMessage(instance.id, replaceAddresses(known, request)),
+    };
+    explained[at] = { ...one, evacuation: { kind: 'wait', reason } };
+    yield;
+  }
+  return explained;
+}
+
+/** What it has at its host is no neighbour of its own: a group that it is alone in keeps it from nowhere. */
+function* reportWithoutClaim(trial: Trial, id: string, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+  const home = trial.get(CLAIM, claimId(id, 'home'));
+  if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
+  const report = yield* reportSteps(trial, request);
+  if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
+  return report;
+}
+
+/** Requests with the same key differ in nothing that a report tells of, but for the addresses that they keep. */
+function requestKey({ nics, excludedHosts: _, exclusionReasons, tried: __, ...rest }: ScheduleRequest): string {
+  const swept = [...(exclusionReasons ?? [])]
+    .filter(([, { because }]) => because !== 'to-be-left')
+    .map(([host]) => host);
+  return JSON.stringify([rest, swept, nics.map(({ address, ...need }) => [need, address !== undefined])]);
+}
+
+/** A report that was made for another instance with the same needs, with this one's addresses. */
+function replaceAddresses({ hosts, stages }: ScheduleReport, { nics }: ScheduleRequest): ScheduleReport {
+  return { hosts, stages: stages.map((stage) => replaceAddress(stage, nics)) };
+}
+
+function replaceAddress(stage: ReportStage, nics: ScheduleRequest['nics']): ReportStage {
+  const { facts } = stage;
+  if (facts?.['address'] === undefined) return stage;
+  const isMeant = ({ network, address, choices }: ScheduleRequest['nics'][number]): boolean =>
+    address !== undefined && network === facts['network'] && segmentIn(choices) === facts['segment'];
+  return { ...stage, facts: { ...facts, address: nics.find(isMeant)?.address ?? facts['address'] } };
+}
+
+function segmentIn([first]: ScheduleRequest['nics'][number]['choices']): string | undefined {
+  return first === undefined ? undefined : segmentOfPool(first.pool);
+}
+
+function composeMessage(id: string, report: ScheduleReport): string {
+  const fitting = report.stages.at(-1)?.after ?? report.hosts;
+  // It was this one's turn before others of the plan made room for it.
+  const later = fitting === 0 ? '' : ` ${fitting} would fit once the others of the plan have moved.`;
+  return `No host fits instance ${id} now. ${reportText(report)}${later}`.slice(0, MESSAGE_MAX);
+}

@@ -1,0 +1,105 @@
+// How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
+// hosts are looked at again when something of theirs has gone.
+import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { findHost, type PlannedEvacuation } from '../../hosts/index.ts';
+import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
+import { ITEM, type Item } from '../../operations/index.ts';
+import { CLEAN_ITEMS_BY_INSTANCE, isHold } from '../delete/clean.ts';
+import {
+  GROUP,
+  vacatedHosts,
+  INSTANCE,
+  INSTANCES_BY_GROUP,
+  RELOCATING_INSTANCES_BY_GROUP,
+  isRelocating,
+  type Instance,
+} from '../model.ts';
+import type { StoredInstance } from '../build/placement.ts';
+
+const BACKOFF_MIN_MS = 10_000;
+const BACKOFF_MAX_MS = 10 * 60_000;
+
+/**
+ * A move or rebuild off a leaving host that failed is tried again after a pause as long as the host was leaving by then: each pause
+ * is about twice the one before, and nothing has to be remembered for it. A rebuild has its own pauses, from when somebody vouched
+ * for the host being off: it does not wait because a move failed before.
+ */
+export function backoffAfterFailure(
+  fleet: FleetReader,
+  { id, doc }: StoredInstance,
+  host: string,
+  nowMs: number,
+): Reason | undefined {
+  const { leaving, forcedDown } = findHost(fleet, host)?.doc ?? {};
+  const { fault, move } = doc;
+  const ofMove = forcedDown === undefined;
+  if (leaving === undefined || fault === undefined || (move !== undefined) !== ofMove) return undefined;
+  const sinceMs = Math.max(leaving.atMs, forcedDown?.atMs ?? 0);
+  if (fault.atMs < sinceMs) return undefined;
+  const pauseMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, fault.atMs - sinceMs));
+  const untilMs = fault.atMs + pauseMs;
+  if (nowMs >= untilMs) return undefined;
+  if (!ofMove) mark('rebuild-paused');
+  const code = ofMove ? 'move-failed' : 'rebuild-failed';
+  return { code, instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
+}
+
+/** Those beyond what their group bears wait. What is under way of a group counts, whoever began it. */
+export function limitByGroup(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
+  const begun = new Map<string, number>();
+  return planned.map((one) => {
+    if (one.evacuation.kind !== 'move' && one.evacuation.kind !== 'rebuild') return one;
+    const group = fleet.get(INSTANCE, idOf(INSTANCE, one.tenant.id))?.doc.place.group;
+    const limit = group === undefined ? undefined : limitOf(fleet, group);
+    if (group === undefined || limit === undefined) return one;
+    const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group) + (begun.get(group) ?? 0);
+    if (moving < limit) {
+      begun.set(group, (begun.get(group) ?? 0) + 1);
+      return one;
+    }
+    const reason = { code: 'group-limit', instance: one.tenant.id, group, limit };
+    return { ...one, evacuation: { kind: 'wait', reason } };
+  });
+}
+
+function limitOf(fleet: FleetReader, group: string): number | undefined {
+  return fleet.get(GROUP, idOf(GROUP, group))?.doc.movesAtOnce;
+}
+
+/**
+ * The host that it left, or that it has come to rest on, and those that hold a copy of it; those of its group, where others waited
+ * for it; and a host that need not hold a copy any more.
+ */
+export function affectedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
+  if (kind === PORT.name || kind === NETWORK_EVENT.name) {
+    return hostsWaitingForPort(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
+  }
+  if (before === undefined) return [];
+  if (kind === ITEM.name) return releasedHolds(before.doc as Item, after?.doc as Item | undefined);
+  if (kind !== INSTANCE.name) return [];
+  const [was, is] = [before.doc as Instance, after?.doc as Instance | undefined];
+  const settled = isRelocating(was.state) && !(is !== undefined && isRelocating(is.state));
+  if (!settled && was.host === is?.host && was.state === is?.state) return [];
+  const hosts = [was.host, was.move?.from, ...vacatedHosts(was), is?.host].filter((host) => host !== undefined);
+  if (!settled) return hosts;
+  const holding = [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
+  return [...hosts, ...holding, ...hostsOfGroup(fleet, was.place.group)];
+}
+
+function releasedHolds(was: Item, is: Item | undefined): readonly string[] {
+  return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
+}
+
+/** The hosts whose drains wait for the instance of a port to be connected where it is by now. */
+function hostsWaitingForPort(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
+  if (doc?.instance === undefined) return [];
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, doc.instance))?.doc;
+  return instance === undefined ? [] : vacatedHosts(instance);
+}
+
+/** Only where a limit made somebody wait: it costs a look at the whole group. */
+function hostsOfGroup(fleet: FleetReader, group: string | undefined): string[] {
+  if (group === undefined || limitOf(fleet, group) === undefined) return [];
+  const hosts = [...fleet.find(INSTANCES_BY_GROUP, group)].flatMap(({ doc }) => doc.host ?? []);
+  return [...new Set(hosts)];
+}

@@ -1,0 +1,33 @@
+// What this room registers with the fleet.
+import type { Model } from '../fleet/index.ts';
+import { CLEAN_ITEMS_BY_INSTANCE } from './delete/clean.ts';
+import { INSTANCE_INVARIANTS } from './invariants.ts';
+import {
+  FLAVOR,
+  GROUP,
+  INSTANCE,
+  INSTANCES_BY_FLAVOR,
+  INSTANCES_BY_GROUP,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_PROJECT,
+  INSTANCES_BY_STATE,
+  INSTANCES_BY_LEAVING_HOST,
+  RELOCATING_INSTANCES_BY_GROUP,
+  INSTANCES_BY_VACATED_HOST,
+} from './model.ts';
+
+export const instancesModel: Model = {
+  kinds: [FLAVOR, GROUP, INSTANCE],
+  indexes: [
+    CLEAN_ITEMS_BY_INSTANCE,
+    INSTANCES_BY_FLAVOR,
+    INSTANCES_BY_GROUP,
+    INSTANCES_BY_HOST,
+    INSTANCES_BY_PROJECT,
+    INSTANCES_BY_STATE,
+    INSTANCES_BY_LEAVING_HOST,
+    RELOCATING_INSTANCES_BY_GROUP,
+    INSTANCES_BY_VACATED_HOST,
+  ],
+  invariants: INSTANCE_INVARIANTS,
+};

@@ -1,0 +1,69 @@
+// Moving instances, live or cold, with their ports and all their addresses. The instance keeps its host until the source has
+// handed it over; from then on there is no way back, only forward. A delete wins over a move.
+import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { findHost, unknownHost } from '../../hosts/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import type { OperationId } from '../../operations/index.ts';
+import { disconnectedPorts } from '../degraded/degraded.ts';
+import { currentPathOf } from '../gates.ts';
+import { vacatedHosts, INSTANCE, type Move } from '../model.ts';
+import { isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
+import { notActive } from '../shelve-rebuild/shelve.ts';
+import { beginInstanceOperation, resolveInstances, type OperationRequest } from '../instance-operation.ts';
+
+export interface MoveInstances extends OperationRequest {
+  readonly ids: readonly string[];
+  readonly kind: Move['kind'];
+  /** Only this host will do; without it the scheduler finds one for each. */
+  readonly target?: string;
+}
+
+/** All of them begin to move, or none. */
+export function moveInstances(
+  fleet: FleetReader,
+  command: MoveInstances,
+): Decision<{ readonly operation: OperationId }> {
+  const { ids, kind, target, operation, by, nowMs } = command;
+  const instances = resolveInstances(fleet, ids);
+  if ('code' in instances) return refuse(instances);
+  const problem =
+    targetProblem(fleet, target) ?? instances.map((one) => moveProblem(fleet, one, target)).find((one) => one);
+  if (problem !== undefined) return refuse(problem);
+  const moving = instances.map(({ id, doc }) => {
+    const asked = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
+    // Whoever waits until it is connected goes on waiting, whatever becomes of this move.
+    const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
+    const move: Move = movedOff.length === 0 ? asked : { ...asked, movedOff };
+    const path = currentPathOf(fleet, doc);
+    return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
+  });
+  const began = beginInstanceOperation(fleet, instances, command, {
+    kind: 'instance-move',
+    title: (what) => `${kind} move of ${what}`,
+    step: 'schedule',
+  });
+  return accept([...moving, ...began], { operation });
+}
+
+function targetProblem(fleet: FleetReader, target: string | undefined): Refusal | undefined {
+  if (target === undefined) return undefined;
+  const host = findHost(fleet, target);
+  return host === undefined || host.doc.state === 'removed' ? { ...unknownHost(target), field: '/host' } : undefined;
+}
+
+function moveProblem(fleet: FleetReader, instance: StoredInstance, target: string | undefined): Refusal | undefined {
+  const { host = '', state } = instance.doc;
+  if (state !== 'active') return notActive(instance, 'moved');
+  if (host === target) return sameHost(instance.id, host);
+  return isFencedOrRemoved(fleet, host) ? sourceLost(instance.id, host) : undefined;
+}
+
+function sameHost(id: string, host: string): Refusal {
+  const message = `Instance "${id}" is on host "${host}" already. Name another host, or none.`;
+  return { kind: 'conflict', code: 'same-host', message, field: '/host', facts: { instance: id, host } };
+}
+
+function sourceLost(id: string, host: string): Refusal {
+  const message = `Host "${host}" is forced down or removed: instance "${id}" cannot be moved from there. Build it elsewhere with "muster instances rebuild ${id}".`;
+  return { kind: 'conflict', code: 'source-lost', message, facts: { instance: id, host } };
+}

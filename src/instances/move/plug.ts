@@ -1,0 +1,63 @@
+// The step of a move after the target runs the instance: the network says that its ports are plugged there, and only then does the
+// source lose what it has. What a server that died has not heard is said again when the bind is repeated. A target that does not
+// get them plugged is left for another.
+import { mark } from '../../fleet/index.ts';
+import { wait, type PlannedStep, type RecordStep } from '../../operations/index.ts';
+import { recordBuildFailure } from '../../scheduler/index.ts';
+import { reportsPlugEvents, disconnectedPorts, type DisconnectedPort } from '../degraded/degraded.ts';
+import { recordFault, type AttemptFailure } from '../faults.ts';
+import { moveOn } from './arrival.ts';
+import { composeTargetInstance, type MoveContext } from './context.ts';
+import { composeBindOrder } from '../back-end-orders.ts';
+
+/** A port that nothing was said of is bound once more after this time, which changes nothing but that it is said again. */
+const REBIND_AFTER_MS = 30_000;
+
+/** The ports of which the network has not said that they are plugged where the instance is now. */
+export function unpluggedPorts({ fleet, instance }: Pick<MoveContext, 'fleet' | 'instance'>): DisconnectedPort[] {
+  return disconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
+}
+
+/** Since when it is waited for; the wait itself may have been written down anew. */
+export function pluggingSinceMs({ item, nowMs }: MoveContext): number {
+  const { reason } = item.doc;
+  const sinceMs = reason?.code === 'ports-not-plugged' ? reason['sinceMs'] : undefined;
+  return typeof sinceMs === 'number' ? sinceMs : nowMs;
+}
+
+export function waitForPlugs(look: MoveContext, calls: number): RecordStep {
+  const { item, instance, nowMs } = look;
+  const reason = { code: 'ports-not-plugged', instance: instance.id, sinceMs: pluggingSinceMs(look), calls };
+  return wait(item, reason, nowMs + REBIND_AFTER_MS);
+}
+
+export function rebindPorts(
+  { fleet, item, instance, nowMs }: MoveContext,
+  waiting: readonly DisconnectedPort[],
+): readonly PlannedStep[] {
+  const bound = waiting.flatMap(({ port, trouble }) => (trouble === 'not-plugged' ? [port] : []));
+  if (nowMs < (item.doc.retryAtMs ?? 0) || bound.length === 0) return [];
+  const targetInstance = composeTargetInstance(instance);
+  const pools = targetInstance.doc.attempts.at(-1)?.pools ?? [];
+  const order = composeBindOrder(fleet, { instance: targetInstance, host: instance.doc.host ?? '', pools }, bound);
+  const { step, attempt } = item.doc;
+  const args = order as unknown as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step, attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+/** Whatever the back end answers: what counts is what it says of the plugs. */
+export function handleRebound(look: MoveContext): RecordStep {
+  return waitForPlugs(look, Number(look.item.doc.reason?.['calls'] ?? 0) + 1);
+}
+
+/** Its ports are bound where it is now, and were not plugged: it runs there, and is moved on. */
+export function moveOnUnplugged(look: MoveContext, failed: AttemptFailure): RecordStep {
+  const { fleet, instance, nowMs } = look;
+  mark('move-arrives-unplugged');
+  const { host = '', move } = instance.doc;
+  const tries = recordFault(composeTargetInstance(instance).doc, failed).attempts;
+  const moved: MoveContext = { ...look, instance: { ...instance, doc: { ...instance.doc, move: { ...move, tries } } } };
+  const step = moveOn(moved);
+  return { ...step, changes: [...step.changes, ...recordBuildFailure(fleet, host, nowMs)] };
+}

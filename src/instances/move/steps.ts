@@ -1,0 +1,150 @@
+// The steps of a move until the source hands the instance over: a second claim at another host, and what follows when a try
+// comes to nothing. Until then the instance has its host, its ports and its claim as before.
+import { mark, runTrial, put, type Change } from '../../fleet/index.ts';
+import { PORT } from '../../network/index.ts';
+import { siteLimitOf, type RecordStep } from '../../operations/index.ts';
+import { recordBuildFailure } from '../../scheduler/index.ts';
+import { disconnectedPorts, troublesText } from '../degraded/degraded.ts';
+import { FAULTS, canRetry, recordFault, type AttemptFailure } from '../faults.ts';
+import { toSentence, dropClaim, composeFault } from '../build/failure.ts';
+import { vacatedHosts, type Attempt, type InstanceFault, type Move } from '../model.ts';
+import {
+  failMove,
+  holdEnd,
+  dropMoveClaim,
+  MOVER,
+  advanceMove,
+  putMoving,
+  putEnded,
+  sweepEnd,
+  targetOf,
+  composeTargetInstance,
+  type MoveContext,
+  type MovingInstance,
+} from './context.ts';
+import { nonInlinePorts } from '../back-end-orders.ts';
+import { isFencedOrRemoved, placeInstance, portsOf, type Placement } from '../build/placement.ts';
+import { undoFailedTry, firstStep, unbindIfUncertain } from './switch-mode.ts';
+
+/** Takes a second claim, or ends the move. What is excluded is in the move's tries, and so outlives a crash. */
+export function scheduleMove(asked: MoveContext): RecordStep {
+  const look = asked.instance.doc.state === 'active' ? restartMove(asked) : asked;
+  const { fleet, instance, nowMs } = look;
+  if (isFencedOrRemoved(fleet, instance.doc.move.from)) return failSourceLost(look);
+  const targetInstance = composeTargetInstance(instance).doc;
+  if (!canRetry(targetInstance)) return endMoveInPlace(look, composeFault(targetInstance, undefined, nowMs));
+  const placement = placeElsewhere(look);
+  if (placement.kind === 'none') return endMoveInPlace(look, composeFault(targetInstance, placement.report, nowMs));
+  if (placement.kind === 'fault')
+    throw new Error(`a move binds nothing before it switches, but ${placement.fault.code}`);
+  const { host, site, pools, claim, mode } = placement;
+  const { move } = instance.doc;
+  const tried: Attempt = { nth: move.tries.length + 1, host, site, pools: [...pools], atMs: nowMs };
+  // A back end outside the journal binds under a serial of this try: what comes late from another does not count.
+  const reserved = mode === 'ready' ? nonInlinePorts(fleet, portsOf(fleet, instance.doc)) : [];
+  const changes = [
+    putMoving(look, { move: { ...move, tries: [...move.tries, tried] } }),
+    claim,
+    ...reserved.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
+  ];
+  const chosen: MovingInstance = {
+    ...instance,
+    doc: { ...instance.doc, move: { ...move, tries: [...move.tries, tried] } },
+  };
+  const step = firstStep(fleet, chosen);
+  return advanceMove(look, { step, host: step === 'prepare' ? host : null, changes });
+}
+
+/** The operation is tried again: from where the instance is now, with everything allowed that was not asked to be otherwise. */
+function restartMove(look: MoveContext): MoveContext {
+  const { instance } = look;
+  const { doc } = instance;
+  const { origin: _, ...asked } = doc.move;
+  const movedOff = vacatedHosts(doc);
+  const move: Move = { ...asked, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
+  return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
+}
+
+function placeElsewhere({ fleet, item, instance, nowMs }: MoveContext): Placement {
+  const { id, doc } = composeTargetInstance(instance);
+  const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
+  const { from, origin = from } = instance.doc.move;
+  return runTrial(fleet, (trial) => {
+    // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
+    trial.add(dropClaim(trial, id));
+    return placeInstance(trial, { ...ask, within: siteLimitOf(fleet, item.doc), excludedHosts: [from, origin] });
+  });
+}
+
+/** A try came to nothing before the instance was handed over: the target is swept, and another host is looked for. */
+export function continueAfterMoveFault(
+  look: MoveContext,
+  failed: AttemptFailure,
+  sweep: typeof sweepEnd = sweepEnd,
+): RecordStep {
+  const { fleet, instance, nowMs } = look;
+  mark('move-goes-on-elsewhere');
+  const target = targetOf(instance.doc);
+  const tries = recordFault(composeTargetInstance(instance).doc, failed).attempts;
+  const blamed = target !== undefined && FAULTS[failed.fault].excludes === 'host';
+  const { step, changes: unbinding } = undoFailedTry(look);
+  const changes = [
+    putMoving(look, { move: { ...instance.doc.move, tries } }),
+    ...dropMoveClaim(fleet, instance.id),
+    ...sweep(look, target),
+    ...(blamed ? recordBuildFailure(fleet, target, nowMs) : []),
+    ...unbinding,
+  ];
+  return advanceMove(look, { step, host: null, changes });
+}
+
+/**
+ * The move is over and the instance is where it was, active as before; it says why it did not move. That its ports are not
+ * connected is said by the move alone: of the instance it is derived, and may be over soon.
+ */
+function endMoveInPlace(look: MoveContext, why: InstanceFault): RecordStep {
+  return failMove(look, composeInPlaceFault(look, why), restoreInPlace(look, why));
+}
+
+/** Of an instance whose ports are not connected where it is, that is what has to be known first. */
+function composeInPlaceFault({ fleet, instance }: MoveContext, why: InstanceFault): InstanceFault {
+  const { id, doc } = instance;
+  const troubled = disconnectedPorts(fleet, instance);
+  if (troubled.length === 0) return why;
+  const { host = '', move } = doc;
+  const here = move.tries.find((one) => one.host === host && one.fault !== undefined);
+  const cause = here === undefined ? '' : ` Why it is not connected: ${toSentence(here.text ?? here.fault ?? '')}`;
+  const message = `The instance runs on host ${host}, but is not fully connected there: ${troublesText(troubled)}. Move it again with "muster instances move ${id}", or delete it.${cause} Why it was not moved on: ${why.message}`;
+  return { ...why, code: here?.fault ?? why.code, message: message.slice(0, 1000) };
+}
+
+export function restoreInPlace(look: MoveContext, fault: InstanceFault, sweep: typeof sweepEnd = sweepEnd): Change[] {
+  const { fleet, instance } = look;
+  return [
+    putMoving(look, { state: 'active', fault }),
+    ...dropMoveClaim(fleet, instance.id),
+    ...unbindIfUncertain(look),
+    ...sweep(look, targetOf(instance.doc)),
+  ];
+}
+
+/** The source is off for certain and has not handed it over. Whether it is built elsewhere is for others to decide. */
+export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweepEnd): RecordStep {
+  mark('move-source-lost');
+  const { instance, nowMs } = look;
+  const message = `Host ${instance.doc.move.from} was forced down or removed before it handed the instance over. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
+  const fault: InstanceFault = { code: 'source-lost', message, atMs: nowMs };
+  return failMove(look, fault, restoreInPlace(look, fault, sweep));
+}
+
+/** The source says that it neither has the instance nor sent it: it is nowhere that anybody knows of. */
+export function failInstanceLost(look: MoveContext, text: string): RecordStep {
+  const { fleet, instance, nowMs } = look;
+  const message = `Host ${instance.doc.move.from} neither has the instance nor handed it over: ${text}`.slice(0, 1000);
+  const fault: InstanceFault = { code: 'instance-lost', message, atMs: nowMs };
+  return failMove(look, fault, [
+    putEnded(look, { state: 'error', fault }),
+    ...dropMoveClaim(fleet, instance.id),
+    ...holdEnd(look, targetOf(instance.doc)),
+  ]);
+}

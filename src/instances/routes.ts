@@ -1,0 +1,274 @@
+// The HTTP surface of instances: look at them, ask for some, ask what would become of asking, delete them. What is done to
+// one that runs is in the file beside this one.
+import { Type } from 'typebox';
+import {
+  answer,
+  BY_ID,
+  denyForeignNames,
+  HOST_REF,
+  ID,
+  listRoute,
+  noSuch,
+  permits,
+  read,
+  refusalAnswer,
+  findVisible,
+  write,
+  type Answer,
+  type Call,
+  type Caller,
+  type Listing,
+  type NewNames,
+  type Route,
+  type RouteContext,
+} from '../access/index.ts';
+import { idOf, type Refusal } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
+import { scopeReportToSite } from '../scheduler/index.ts';
+import { instanceNames } from './build/request.ts';
+import { createInstances, previewInstances, type CreateInstances, type Preview } from './build/create.ts';
+import { degradedPorts } from './degraded/degraded.ts';
+import { DELETE_DEADLINE_MS, deleteInstances } from './delete/delete.ts';
+import { gateRoutes } from './gate-routes.ts';
+import { instanceActionRoutes } from './action-routes.ts';
+import {
+  toCreateCommand,
+  NEW_INSTANCES,
+  STARTED_FIELDS,
+  startedAnswer,
+  type NewInstances,
+} from './build/create-command.ts';
+import { siteOfInstance } from './scope.ts';
+import {
+  INSTANCE_SCHEMA,
+  INSTANCES_BY_FLAVOR,
+  INSTANCES_BY_GROUP,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_PROJECT,
+  INSTANCES_BY_STATE,
+  type Instance,
+} from './model.ts';
+import {
+  explainReport,
+  INSTANCE_REPRESENTATION,
+  instanceToJsonText,
+  PORTS_SCHEMA,
+  ReportSchema,
+  INSTANCE_READ_SCHEMA,
+  instanceWithPortsToJsonText,
+} from './representations.ts';
+
+export interface InstanceRouteOptions {
+  /** Whether this server has the credentials of the network back ends that need some. */
+  readonly hasCredentials: () => boolean;
+}
+
+const INSTANCES = '/api/v1/instances';
+
+export function instanceRoutes(options: InstanceRouteOptions): Route[] {
+  return [
+    listInstances(),
+    getInstance(),
+    createRoute(options),
+    previewRoute(options),
+    deleteRoute(),
+    ...instanceActionRoutes(options),
+    ...gateRoutes(options),
+  ];
+}
+
+function listInstances(): Route {
+  const { state, project } = INSTANCE_SCHEMA.properties;
+  const listing: Listing<'instance', Instance> = {
+    representation: INSTANCE_REPRESENTATION,
+    text: instanceToJsonText,
+    filters: {
+      degraded: {
+        schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
+        valuesOf: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
+      },
+      state: { schema: state, valuesOf: (doc) => [doc.state], index: INSTANCES_BY_STATE },
+      host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },
+      project: { schema: project, valuesOf: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
+      flavor: { schema: ID, valuesOf: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
+      group: { schema: ID, valuesOf: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
+      site: { schema: ID, valuesOf: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
+    },
+    nameIsId: true,
+    sorts: {
+      name: (doc) => doc.name,
+      state: (doc) => doc.state,
+      project: (doc) => doc.project,
+      createdAtMs: (doc) => doc.createdAtMs,
+      changedAtMs: (doc) => doc.changedAtMs,
+    },
+  };
+  return listRoute(
+    { path: INSTANCES, plural: 'instances' },
+    { listing, scope: 'site', forProjects: true, schema: INSTANCE_READ_SCHEMA },
+  );
+}
+
+function getInstance(): Route {
+  const schema = Type.Object({ ...INSTANCE_READ_SCHEMA.properties, ports: PORTS_SCHEMA });
+  return read({
+    method: 'GET',
+    path: `${INSTANCES}/:id`,
+    tag: 'instances',
+    about: 'Show an instance with its ports, what was tried for it, and on a fault why',
+    access: 'viewer',
+    scope: 'site',
+    forProjects: true,
+    params: BY_ID,
+    answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
+    handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
+      const stored = findVisible(fleet, INSTANCE_REPRESENTATION, { caller, id: params.id });
+      if (stored === undefined) return refusalAnswer(noSuch('instance', params.id));
+      // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
+      const headers = { etag: `"${stored.revision}"` };
+      return {
+        kind: 'answer',
+        status: 200,
+        text: instanceWithPortsToJsonText(stored, fleet, redactorFor(caller, fleet)),
+        headers,
+      };
+    },
+  });
+}
+
+function createRoute({ hasCredentials }: InstanceRouteOptions): Route {
+  return write({
+    method: 'POST',
+    path: INSTANCES,
+    tag: 'instances',
+    about: 'Create instances: take or make their ports, find each a host, and start the operation that builds them',
+    access: 'operator',
+    scope: 'site',
+    forProjects: true,
+    asksForNames: true,
+    body: NEW_INSTANCES,
+    answers: {
+      202: {
+        about: 'the operation to follow, and what the instances are called',
+        schema: Type.Object({ ...STARTED_FIELDS, instances: Type.Array(Type.String()) }),
+      },
+    },
+    handle: (call, world) => {
+      const command = commandOf(call, world, hasCredentials());
+      if ('code' in command) return refusalAnswer(command);
+      return {
+        why: command.why ?? whyOf(command),
+        operation: command.operation,
+        creates: namesOf(command),
+        decide: (fleet) => createInstances(fleet, command),
+        answer: (created) => startedAnswer(created),
+      };
+    },
+  });
+}
+
+type CreateCall = Call<unknown, unknown, NewInstances>;
+
+function commandOf(
+  { body, caller }: CreateCall,
+  { clock, ids }: RouteContext,
+  hasCredentials: boolean,
+): CreateInstances | Refusal {
+  const operation = idOf(OPERATION, ids.next('op'));
+  const newId = (prefix: string): string => ids.next(prefix);
+  return toCreateCommand(body, { caller, nowMs: clock.nowMs(), hasCredentials, operation, newId });
+}
+
+function namesOf(command: CreateInstances): NewNames {
+  return { representation: INSTANCE_REPRESENTATION, names: instanceNames(command), fieldOf: () => '/name' };
+}
+
+function whyOf({ name, count }: CreateInstances): string {
+  return count === 1 ? `create instance ${name}` : `create ${count} instances ${name}`;
+}
+
+const PreviewSchema = Type.Object({
+  count: Type.Integer(),
+  placed: Type.Integer({ description: 'how many would find a host' }),
+  places: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), host: Type.String(), pools: Type.Array(Type.String()) }), {
+      description: 'which hosts, and the pool of each NIC; for operators',
+    }),
+  ),
+  report: Type.Optional(ReportSchema),
+});
+
+/** Decided where a real request would be, on what is true there, and not committed. */
+function previewRoute({ hasCredentials }: InstanceRouteOptions): Route {
+  return read({
+    method: 'POST',
+    path: `${INSTANCES}/preview`,
+    tag: 'instances',
+    about: 'Ask where instances would go, or why they would not; nothing is made',
+    plansOnFleet: true,
+    access: 'viewer',
+    scope: 'site',
+    forProjects: true,
+    asksForNames: true,
+    onFollower: 'forward',
+    body: NEW_INSTANCES,
+    answers: { 200: { about: 'how many would find a host, and why the others would not', schema: PreviewSchema } },
+    handle: async (call, world) => {
+      const command = commandOf(call, world, hasCredentials());
+      if ('code' in command) return refusalAnswer(command);
+      const outcome = await world.submit(call.authority, {
+        decide: (fleet): Decision<Preview> => {
+          const denied = denyForeignNames(fleet, call.caller, namesOf(command));
+          if (denied !== undefined) return { kind: 'refuse', refusal: denied };
+          const preview = previewInstances(fleet, command);
+          return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);
+        },
+      });
+      return outcome.kind === 'refused'
+        ? refusalAnswer(outcome.refusal)
+        : previewToJson(outcome.answer, { count: command.count, caller: call.caller });
+    },
+  });
+}
+
+interface PreviewOptions {
+  readonly count: number;
+  readonly caller: Caller;
+}
+
+function previewToJson({ placed, report }: Preview, { count, caller }: PreviewOptions): Answer {
+  return answer({
+    count,
+    placed: placed.length,
+    ...(permits(caller, 'operator') && caller.project === undefined && { places: placed }),
+    ...(report !== undefined && {
+      report: explainReport(caller.site === undefined ? report : scopeReportToSite(report)),
+    }),
+  });
+}
+
+function deleteRoute(): Route {
+  return write({
+    method: 'DELETE',
+    path: `${INSTANCES}/:id`,
+    tag: 'instances',
+    about: 'Delete an instance: the ports made for it go with it, ports of users are handed back',
+    access: 'operator',
+    scope: 'site',
+    forProjects: true,
+    params: BY_ID,
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
+    handle: ({ params, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
+      return {
+        target: { view: INSTANCE_REPRESENTATION, id: params.id },
+        why: `delete instance ${params.id}`,
+        operation,
+        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...asked }),
+        answer: (deleted) => startedAnswer(deleted),
+      };
+    },
+  });
+}

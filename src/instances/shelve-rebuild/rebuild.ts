@@ -1,0 +1,123 @@
+// Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. What the old
+// host has is held from the start: should it come back, nothing of that name is placed there, and its copy is destroyed only
+// once the successor runs. A rebuild that finds no place leaves the instance as it was.
+import { put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { markUntrustedAfterRebuild, findHost } from '../../hosts/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { CLAIM, claimId } from '../../network/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../../operations/index.ts';
+import { instanceBuild, planInState } from '../build/operation.ts';
+import { beginSweep, beginHold } from '../delete/clean.ts';
+import { currentPathOf } from '../gates.ts';
+import { INSTANCE, type InstanceState } from '../model.ts';
+import { isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
+import { resetPlacement } from './shelve.ts';
+import { beginInstanceOperation, resolveInstances, type OperationRequest } from '../instance-operation.ts';
+
+export interface RebuildInstances extends OperationRequest {
+  readonly ids: readonly string[];
+}
+
+/** `error`: a rebuild that found no host may be tried again. */
+const REBUILDABLE_STATES: readonly InstanceState[] = ['active', 'error'];
+
+/** All of them, or none. */
+export function rebuildInstances(
+  fleet: FleetReader,
+  command: RebuildInstances,
+): Decision<{ readonly operation: OperationId }> {
+  const { ids, operation } = command;
+  const instances = resolveInstances(fleet, ids);
+  if ('code' in instances) return refuse(instances);
+  const problem = instances.map((one) => rebuildProblem(fleet, one)).find((one) => one !== undefined);
+  if (problem !== undefined) return refuse(problem);
+  const began = beginInstanceOperation(fleet, instances, command, {
+    kind: instanceRebuild.name,
+    title: (what) => `rebuild ${what} elsewhere`,
+    step: 'schedule',
+  });
+  const marks = hostsOf(instances).flatMap((host) => markUntrustedAfterRebuild(fleet, host, command));
+  return accept([...instances.flatMap((one) => beginRebuild(fleet, one, command)), ...marks, ...began], { operation });
+}
+
+function hostsOf(instances: readonly StoredInstance[]): string[] {
+  return [...new Set(instances.flatMap(({ doc }) => doc.host ?? []))];
+}
+
+function beginRebuild(
+  fleet: FleetReader,
+  { id, doc }: StoredInstance,
+  { operation, by, nowMs }: RebuildInstances,
+): Change[] {
+  const { host } = doc;
+  const path = currentPathOf(fleet, doc);
+  const rebuiltFrom = doc.state === 'active' ? 'active' : 'error';
+  const swept = host !== undefined && findHost(fleet, host) !== undefined;
+  return [
+    put(INSTANCE, id, {
+      ...resetPlacement(doc),
+      state: 'rebuilding',
+      rebuiltFrom,
+      path,
+      changedBy: by,
+      changedAtMs: nowMs,
+    }),
+    ...(swept ? beginHold({ instance: id, host, key: `${operation}.${id}`, nowMs }) : []),
+    ...(doc.state === 'moving' ? cleanMoveEnds(fleet, { id, doc }, `${operation}.${id}.move`, nowMs) : []),
+  ];
+}
+
+/** What a move that was cut short has at its other end: where it was going, or where it came from. */
+function cleanMoveEnds(
+  fleet: FleetReader,
+  { id, doc }: Pick<StoredInstance, 'id' | 'doc'>,
+  key: string,
+  nowMs: number,
+): Change[] {
+  const claim = fleet.get(CLAIM, claimId(id, 'move'));
+  const other = claim?.doc.host ?? doc.move?.from;
+  const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
+  // Where it was going may have the only copy. Where it came from has handed it over.
+  return [
+    ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
+    ...(swept && claim === undefined ? beginSweep(id, other, key, nowMs) : []),
+    ...(swept && claim !== undefined ? beginHold({ instance: id, host: other, key, nowMs, home: doc.host }) : []),
+  ];
+}
+
+/** A move that its deadline cut short between two hosts can be retried, and leaves nothing to be done if it is not. */
+function isMoveStalled(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
+  if (doc.state !== 'moving') return false;
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  return !open.some((item) => item.doc.operation === doc.move?.operation);
+}
+
+function rebuildProblem(fleet: FleetReader, instance: StoredInstance): Refusal | undefined {
+  const { state, wasActive, host } = instance.doc;
+  const rebuildable = REBUILDABLE_STATES.includes(state) || isMoveStalled(fleet, instance);
+  if (!rebuildable || !wasActive) return notRebuildable(instance);
+  return host === undefined || isFencedOrRemoved(fleet, host) ? undefined : notConfirmedDown(instance.id, host);
+}
+
+function notRebuildable({ id, doc }: StoredInstance): Refusal {
+  const { state, wasActive } = doc;
+  const why = wasActive ? `it is ${state}` : 'it never ran';
+  const message = `Instance "${id}" cannot be rebuilt: ${why}. Only instances that ran, and are active or in error, can.`;
+  return { kind: 'conflict', code: 'not-rebuildable', message, facts: { instance: id, state, wasActive } };
+}
+
+function notConfirmedDown(id: string, host: string): Refusal {
+  const message = `Host "${host}" may still run instance "${id}": nobody has confirmed that it is down. If it is off, say so with "muster hosts force-down ${host}"; if it is not, move the instance with "muster instances move ${id}".`;
+  return { kind: 'conflict', code: 'host-not-confirmed-down', message, facts: { instance: id, host } };
+}
+
+/** The steps of a build, from finding a host on. What it has at the dead host is replaced when it gets a new one. */
+export const instanceRebuild: OperationKind = {
+  ...instanceBuild,
+  name: 'instance-rebuild',
+  steps: ['schedule', 'bind', 'build', 'plug', 'unbind'],
+  cancel: { kind: 'none', because: 'the instance has no host meanwhile; a rebuild that finds none ends by itself' },
+  retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
+  rollback: { kind: 'none', because: 'its host is dead' },
+  plan: planInState('rebuilding'),
+};

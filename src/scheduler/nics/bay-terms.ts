@@ -1,0 +1,70 @@
+// What the one NIC of a request adds to the scores of hosts, by bay: those of one bay reach the same pools. A placement
+// changes what is left in one pool, so for the next request only the bays that reach it are looked at.
+import type { Cluster, Clusters, Reach } from '../host-index/clusters.ts';
+
+/** What is asked about bays. */
+export interface BayTermSource {
+  /** -Infinity where hosts with this reach have no place for the NIC. */
+  termOn(reach: Reach): number;
+  /** No place adds more. */
+  readonly termMax: number;
+  /** The choices of the NIC that hosts with this reach have. */
+  choicesOn(reach: Reach): readonly number[];
+}
+
+/** With so many changes all is worked out anew. */
+const CHANGES_MAX = 256;
+
+export class BayTerms {
+  #terms = new Float64Array(0);
+  #layout: number | undefined;
+  /** By choice: the clusters whose hosts reach it. */
+  #reaching: Cluster[][] = [];
+  /** The choices with another stock since this was last asked. */
+  readonly #changed: number[] = [];
+  #isAllChanged = true;
+
+  markChoiceChanged(choice: number): void {
+    if (this.#changed.length < CHANGES_MAX) this.#changed.push(choice);
+    else this.#isAllChanged = true;
+  }
+
+  markAllChanged(): void {
+    this.#isAllChanged = true;
+  }
+
+  /** By bay; -Infinity where no host has a place for the NIC, or no cluster has the bay. Good until the next change. */
+  compute(clusters: Clusters, ask: BayTermSource): Float64Array {
+    if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, ask);
+    if (this.#isAllChanged) for (const cluster of clusters.all()) this.#set(cluster, ask);
+    else {
+      for (const choice of this.#changed) {
+        for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, ask);
+      }
+    }
+    this.#isAllChanged = false;
+    this.#changed.length = 0;
+    return this.#terms;
+  }
+
+  #rebuildLayout(clusters: Clusters, ask: BayTermSource): void {
+    this.#layout = clusters.layout;
+    this.#isAllChanged = true;
+    this.#terms = new Float64Array(clusters.bays).fill(-Infinity);
+    this.#reaching = [];
+    for (const cluster of clusters.all()) {
+      if (cluster.reach === undefined) continue;
+      for (const choice of ask.choicesOn(cluster.reach)) {
+        while (this.#reaching.length <= choice) this.#reaching.push([]);
+        (this.#reaching[choice] as Cluster[]).push(cluster);
+      }
+    }
+  }
+
+  #set({ reach, bays }: Cluster, ask: BayTermSource): void {
+    const term = reach === undefined ? ask.termMax : ask.termOn(reach);
+    for (let at = 0; at < bays.length; at += 1) this.#terms[bays[at] as number] = term;
+  }
+}
+
+const NO_CLUSTERS: readonly Cluster[] = [];

@@ -1,0 +1,136 @@
+// Why the NICs of a request find no place on hosts of a certain reach: a network that is not reached, segments that were
+// excluded, or pools without enough addresses.
+import { segmentOfPool } from '../../network/index.ts';
+import type { PreparedRequest } from '../search/prepared-request.ts';
+import type { Reach } from '../host-index/clusters.ts';
+import type { NicOptions } from '../nics/nic-options.ts';
+import type { NicPlacements } from '../nics/nic-placements.ts';
+import type { Rejection } from './report.ts';
+
+export class NicRejections {
+  readonly #places: NicPlacements;
+  readonly #byReach = new Map<Reach, Rejection | undefined>();
+
+  constructor(places: NicPlacements) {
+    this.#places = places;
+  }
+
+  rejectionFor(reach: Reach): Rejection | undefined {
+    if (!this.#byReach.has(reach)) this.#byReach.set(reach, this.#find(reach));
+    return this.#byReach.get(reach);
+  }
+
+  #find(reach: Reach): Rejection | undefined {
+    if (this.#places.placementFor(reach) !== undefined) return undefined;
+    const { nics } = this.#places;
+    const cut = nics.find((nic) => !nic.isReachable(reach));
+    if (cut !== undefined) return composeRejection('segments', 'segment-unreachable', cut, addressFacts(cut));
+    const shut = nics.find((nic) => nic.preferredChoices(reach).length === 0);
+    if (shut !== undefined) return composeRejection('excluded-segments', 'segment-excluded', shut);
+    return this.#exhausted(reach);
+  }
+
+  /**
+   * The pools within reach do not have what all NICs together take of them: each pool and version that is short is named, the
+   * one that lacks most first. What none is short of is not: then it is how NICs contend that keeps them from all being placed.
+   */
+  #exhausted(reach: Reach): Rejection | undefined {
+    const wants = this.#demands(reach);
+    const all = wants.flatMap(shortagesOf);
+    const short = all.filter(({ free, asked }) => free < asked);
+    const ranked = (short.length > 0 ? short : all).sort(byMissing);
+    const [worst] = ranked;
+    if (worst === undefined) return undefined;
+    const { nic, ...facts } = worst;
+    const others = short.length > 1 ? { short: shortagesText(ranked) } : {};
+    return composeRejection('addresses', 'addresses-exhausted', nic, { ...facts, ...others });
+  }
+
+  /** How many NICs would take of each pool within reach. */
+  #demands(reach: Reach): PoolDemand[] {
+    const wanted = new Map<string, PoolDemand>();
+    for (const nic of this.#places.nics) {
+      for (const at of nic.preferredChoices(reach)) {
+        const { pool, takes } = nic.choice(at);
+        if (takes.length === 0) continue;
+        const want = wanted.get(pool) ?? { nic, at, asked: 0 };
+        want.asked += 1;
+        wanted.set(pool, want);
+      }
+    }
+    return [...wanted.values()];
+  }
+}
+
+/** Where a NIC that keeps its address has to go: that segment alone is out of reach, others of the network may not be. */
+function addressFacts({ requirements: { address, choices } }: NicOptions): Readonly<Record<string, string>> {
+  if (address === undefined) return {};
+  const pool = choices[0]?.pool;
+  const segment = pool === undefined ? undefined : segmentOfPool(pool);
+  return { address, ...(segment !== undefined && { segment }) };
+}
+
+interface PoolDemand {
+  readonly nic: NicOptions;
+  readonly at: number;
+  asked: number;
+}
+
+/** What is asked of a pool in one version, and what it has. */
+interface PoolShortage {
+  readonly nic: NicOptions;
+  readonly segment?: string;
+  readonly version: number;
+  readonly free: number;
+  readonly asked: number;
+}
+
+function shortagesOf({ nic, at, asked }: PoolDemand): PoolShortage[] {
+  const { pool, takes } = nic.choice(at);
+  const segment = segmentOfPool(pool);
+  return takes.map((version, nth) => ({
+    nic,
+    ...(segment !== undefined && { segment }),
+    version,
+    free: Math.max(0, nic.leftOf(at, nth)),
+    asked,
+  }));
+}
+
+/** More are not named in one sentence: a host reaches a few segments of a network. */
+const NAMED_MAX = 40;
+
+function shortagesText(stocks: readonly PoolShortage[]): string {
+  const more = stocks.length - NAMED_MAX;
+  return `${stocks.slice(0, NAMED_MAX).map(shortageText).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+function byMissing(one: PoolShortage, other: PoolShortage): number {
+  return other.asked - other.free - (one.asked - one.free) || (shortageText(one) < shortageText(other) ? -1 : 1);
+}
+
+/** `IPv4 in segment s0 of network n: 3 asked, 1 free`. */
+function shortageText({ nic, segment, version, asked, free }: PoolShortage): string {
+  const { network } = nic.requirements;
+  const where = segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
+  return `IPv${version} ${where}: ${asked} asked, ${free} free`;
+}
+
+/** For a host on which everything else fits. */
+export function bandwidthRejection({ places, index: { table } }: PreparedRequest, slot: number): Rejection | undefined {
+  if (!places.needsBandwidth) return undefined;
+  const place = places.placementOn(table.reaches[slot] as Reach, (resource) => table.leftOf(resource, slot));
+  if (place !== undefined) return undefined;
+  const [first, ...more] = places.nics.filter(({ requirements }) => requirements.minBandwidthKbps !== undefined);
+  const asked = [first, ...more].reduce((sum, nic) => sum + (nic?.requirements.minBandwidthKbps ?? 0), 0);
+  return composeRejection('bandwidth', 'bandwidth-short', first as NicOptions, { asked });
+}
+
+function composeRejection(
+  filter: Rejection['filter'],
+  cause: string,
+  { requirements }: NicOptions,
+  facts: Readonly<Record<string, string | number>> = {},
+): Rejection {
+  return { filter, cause, facts: { network: requirements.network, ...facts } };
+}

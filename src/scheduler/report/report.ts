@@ -1,0 +1,236 @@
+// Why nothing fits: one pass over all hosts, each of them counted at the first filter that stops it. The only thing here that
+// costs as much as the fleet is large, and only a request that failed pays it. It tells counts; the only hosts that it names are those
+// that the request itself rules out.
+import type { FleetReader } from '../../fleet/index.ts';
+import { prepareRequest, type PreparedRequest } from '../search/prepared-request.ts';
+import type { Reach } from '../host-index/clusters.ts';
+import { DISK, FIGURES, INSTANCES, MEMORY, AVAILABILITIES, VCPUS } from '../host-index/host-table.ts';
+import { bandwidthRejection, NicRejections } from './nic-rejections.ts';
+import { lossFacts, Losses, type Loss } from './losses.ts';
+import type { ReportStage, ScheduleReport, ScheduleRequest } from '../request.ts';
+
+/** A filter that a host did not pass, and why. */
+export interface Rejection {
+  readonly filter: Filter;
+  readonly cause: string;
+  readonly facts?: Readonly<Record<string, string | number>>;
+  /** What the host had left of what was asked: the report tells the most that any had. */
+  readonly left?: number;
+  /** The host, where the request rules it out by name. */
+  readonly host?: string;
+}
+
+/** In the order in which they are applied. */
+const FILTERS = [
+  // First, so that everything after it is said of the hosts of the site that was asked for, and of no others.
+  'site',
+  'up-and-enabled',
+  'in-service',
+  'version',
+  'only-host',
+  'excluded-hosts',
+  'zone',
+  'aggregates',
+  'required-traits',
+  'forbidden-traits',
+  'vcpus',
+  'memory',
+  'disk',
+  'resources',
+  'group',
+  'segments',
+  'excluded-segments',
+  'addresses',
+  'bandwidth',
+  'instance-cap',
+] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** So many stages are kept with an instance. */
+const STAGES_MAX = 40;
+
+/** Looked at between two yields: well below a millisecond. */
+const HOSTS_PER_STEP = 512;
+
+export function composeReport(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
+  const steps = reportSteps(fleet, request);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * The same in steps. Others may use the scheduler between two of them, so nothing that belongs to one request is kept: hosts that
+ * come or go meanwhile are counted or not.
+ */
+export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+  const losses = new Losses();
+  let ask = prepareRequest(fleet, request);
+  let faults = new NicRejections(ask.places);
+  let hosts = 0;
+  for (const slot of ask.index.slots()) {
+    hosts += 1;
+    const fault = firstRejection(ask, faults, slot);
+    if (fault !== undefined) losses.count(fault);
+    if (hosts % HOSTS_PER_STEP !== 0) continue;
+    yield;
+    ask = prepareRequest(fleet, request);
+    faults = new NicRejections(ask.places);
+  }
+  return { hosts, stages: composeStages(ask, hosts, losses.rank()) };
+}
+
+/** The report for whoever sees the site alone that was asked for: how many hosts others have is not in it. */
+export function scopeReportToSite<S extends ReportStage>(report: {
+  readonly hosts: number;
+  readonly stages: readonly S[];
+}): { hosts: number; stages: S[] } {
+  const outside = report.stages.find(({ filter }) => filter === 'site');
+  if (outside === undefined) return { hosts: report.hosts, stages: [...report.stages] };
+  return { hosts: outside.after, stages: report.stages.filter((stage) => stage !== outside) };
+}
+
+/** One stage after the other, each with the hosts that the one before left. */
+function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
+  const stages: ReportStage[] = [];
+  let before = hosts;
+  for (const filter of FILTERS.filter((one) => isApplied(one, ask))) {
+    const own = losses.filter(({ rejection }) => rejection.filter === filter);
+    if (own.length === 0) stages.push({ filter, before, after: before });
+    for (const loss of own) {
+      const facts = lossFacts(loss);
+      const told = Object.keys(facts).length > 0 ? { facts } : {};
+      stages.push({ filter, before, after: before - loss.lost, cause: loss.rejection.cause, ...told });
+      before -= loss.lost;
+    }
+  }
+  return limitStages(stages);
+}
+
+/** Stages that lost nothing go first; if there are still too many, the last ones are told as one. */
+function limitStages(stages: readonly ReportStage[]): ReportStage[] {
+  if (stages.length <= STAGES_MAX) return [...stages];
+  const telling = stages.filter(({ cause }) => cause !== undefined);
+  const rest = telling.slice(STAGES_MAX - 1);
+  const [first, last] = [rest[0], rest.at(-1)];
+  if (first === undefined || last === undefined || rest.length === 1) return telling;
+  const further = { filter: 'further', before: first.before, after: last.after, cause: 'several-causes' };
+  return [...telling.slice(0, STAGES_MAX - 1), further];
+}
+
+function isApplied(filter: Filter, { request, amounts, settings, group }: PreparedRequest): boolean {
+  const asked: Partial<Record<Filter, boolean>> = {
+    version: request.serviceVersion !== undefined,
+    'only-host': request.onlyHost !== undefined,
+    'excluded-hosts': (request.excludedHosts?.length ?? 0) > 0,
+    site: request.site !== undefined,
+    zone: request.zone !== undefined,
+    aggregates: (request.aggregates?.length ?? 0) > 0,
+    'required-traits': (request.requiredTraits?.length ?? 0) > 0,
+    'forbidden-traits': (request.forbiddenTraits?.length ?? 0) > 0,
+    resources: amounts.resources !== undefined,
+    group: group !== undefined,
+    segments: request.nics.length > 0,
+    'excluded-segments': (request.excludedPools?.length ?? 0) > 0,
+    addresses: request.nics.some(({ choices }) => choices.some(({ takes }) => takes.length > 0)),
+    bandwidth: request.nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined),
+    'instance-cap': settings.instancesPerHostMax > 0,
+  };
+  return asked[filter] ?? true;
+}
+
+/** The first filter that a host does not pass. */
+function firstRejection(ask: PreparedRequest, faults: NicRejections, slot: number): Rejection | undefined {
+  return (
+    siteRejection(ask, slot) ??
+    availabilityRejection(ask, slot) ??
+    versionRejection(ask, slot) ??
+    nameRejection(ask, slot) ??
+    tagRejection(ask, slot) ??
+    amountRejection(ask, slot) ??
+    groupRejection(ask, slot) ??
+    faults.rejectionFor(ask.index.table.reaches[slot] as Reach) ??
+    bandwidthRejection(ask, slot) ??
+    capRejection(ask, slot)
+  );
+}
+
+function availabilityRejection({ index: { table } }: PreparedRequest, slot: number): Rejection | undefined {
+  const standing = AVAILABILITIES[table.availabilities[slot] as number] as (typeof AVAILABILITIES)[number];
+  if (standing === 'schedulable') return undefined;
+  const down =
+    standing === 'forced-down' || standing === 'disabled' || standing === 'not-up' || standing === 'degraded';
+  return { filter: down ? 'up-and-enabled' : 'in-service', cause: 'host-not-available', facts: { standing } };
+}
+
+function versionRejection(
+  { index: { table }, request: { serviceVersion: needs = 0 } }: PreparedRequest,
+  slot: number,
+): Rejection | undefined {
+  const has = table.hosts[slot]?.serviceVersion ?? 0;
+  return has < needs ? { filter: 'version', cause: 'host-too-old', facts: { needs } } : undefined;
+}
+
+function nameRejection(
+  { index: { table }, request, excludedHosts }: PreparedRequest,
+  slot: number,
+): Rejection | undefined {
+  const host = table.ids[slot] as string;
+  if (request.onlyHost !== undefined && request.onlyHost !== host) {
+    return { filter: 'only-host', cause: 'host-excluded' };
+  }
+  if (!excludedHosts.has(host)) return undefined;
+  const why = request.exclusionReasons?.get(host);
+  const excluded = { filter: 'excluded-hosts', cause: 'host-excluded' } as const;
+  return why === undefined ? excluded : { ...excluded, facts: { ...why }, host };
+}
+
+function siteRejection({ index, request: { site } }: PreparedRequest, slot: number): Rejection | undefined {
+  if (site === undefined || index.sites.get(site)?.has(slot) === true) return undefined;
+  return { filter: 'site', cause: 'wrong-site', facts: { site } };
+}
+
+function tagRejection({ index, request }: PreparedRequest, slot: number): Rejection | undefined {
+  const { zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
+  const has = (bits: { has: (slot: number) => boolean } | undefined): boolean => bits?.has(slot) === true;
+  if (zone !== undefined && !has(index.zones.get(zone)))
+    return { filter: 'zone', cause: 'wrong-zone', facts: { zone } };
+  const aggregate = aggregates.find((name) => !has(index.aggregates.get(name)));
+  if (aggregate !== undefined) return { filter: 'aggregates', cause: 'not-in-aggregate', facts: { aggregate } };
+  const missing = requiredTraits.find((name) => !has(index.traits.get(name)));
+  if (missing !== undefined) return { filter: 'required-traits', cause: 'trait-missing', facts: { trait: missing } };
+  const forbidden = forbiddenTraits.find((name) => has(index.traits.get(name)));
+  if (forbidden === undefined) return undefined;
+  return { filter: 'forbidden-traits', cause: 'trait-forbidden', facts: { trait: forbidden } };
+}
+
+function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: number): Rejection | undefined {
+  const { vcpus, memoryMiB, diskGiB, resources = {} } = amounts;
+  const left = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
+  const fault =
+    shortageRejection('vcpus', vcpus, left(VCPUS)) ??
+    shortageRejection('memory', memoryMiB, left(MEMORY)) ??
+    shortageRejection('disk', diskGiB, left(DISK));
+  if (fault !== undefined) return fault;
+  for (const [resource, asked] of Object.entries(resources)) {
+    const has = table.leftOf(resource, slot);
+    if (has < asked) return { filter: 'resources', cause: 'resource-short', facts: { resource, asked }, left: has };
+  }
+  return undefined;
+}
+
+function shortageRejection(filter: Filter, asked: number, has: number): Rejection | undefined {
+  return has < asked ? { filter, cause: `${filter}-short`, facts: { asked }, left: has } : undefined;
+}
+
+function groupRejection({ index: { table }, request, group }: PreparedRequest, slot: number): Rejection | undefined {
+  if (group?.isForbidden(table.ids[slot] as string) !== true) return undefined;
+  return { filter: 'group', cause: `${group.policy}-broken`, facts: { group: request.group?.id ?? '' } };
+}
+
+function capRejection({ index: { table }, settings }: PreparedRequest, slot: number): Rejection | undefined {
+  const most = settings.instancesPerHostMax;
+  if (most === 0 || (table.figures[slot * FIGURES + INSTANCES] as number) < most) return undefined;
+  return { filter: 'instance-cap', cause: 'instance-cap', facts: { instancesPerHostMax: most } };
+}

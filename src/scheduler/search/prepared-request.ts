@@ -1,0 +1,132 @@
+// A request made ready for the search: names looked up, figures worked out, everything that is the same for all hosts done
+// once.
+import { valueOf, type FleetReader } from '../../fleet/index.ts';
+import { stockOf, type PoolKey } from '../../network/index.ts';
+import { amountsOf } from '../amounts.ts';
+import { hostIndexOf, type HostIndex } from '../host-index/host-index.ts';
+import type { GroupTally } from '../host-index/usage-ledger.ts';
+import { NicPlacements } from '../nics/nic-placements.ts';
+import type { AmountsProfile } from '../host-index/profiles.ts';
+import type { Amounts, ScheduleRequest } from '../request.ts';
+import { SCHEDULER, type SchedulerSettings } from '../settings.ts';
+import { HostFilter } from './host-filter.ts';
+import { SCORE_UNIT, type Weighing } from '../host-index/weighing.ts';
+
+/** What is kept clear of, if that is possible. */
+export interface Avoidance {
+  readonly sites: ReadonlySet<string>;
+  readonly pools: ReadonlySet<PoolKey>;
+}
+
+export const NO_AVOIDANCE: Avoidance = { sites: new Set(), pools: new Set() };
+
+export interface PreparedRequest {
+  readonly index: HostIndex;
+  readonly request: ScheduleRequest;
+  /** With what its NICs take. */
+  readonly amounts: Amounts;
+  readonly settings: SchedulerSettings;
+  readonly weighing: Weighing;
+  readonly profile: AmountsProfile;
+  readonly filter: HostFilter;
+  readonly places: NicPlacements;
+  readonly excludedHosts: ReadonlySet<string>;
+  readonly avoidedSites: ReadonlySet<string>;
+  readonly group: GroupConstraint | undefined;
+}
+
+export function prepareRequest(
+  fleet: FleetReader,
+  request: ScheduleRequest,
+  avoided: Avoidance = NO_AVOIDANCE,
+): PreparedRequest {
+  const index = hostIndexOf(fleet);
+  const settings = valueOf(fleet, SCHEDULER);
+  const amounts = amountsOf(request);
+  const excluded =
+    avoided.pools.size === 0
+      ? setOf(request.excludedPools)
+      : new Set([...(request.excludedPools ?? []), ...avoided.pools]);
+  return {
+    index,
+    request,
+    amounts,
+    settings,
+    weighing: index.profiles.weighing(settings.weights),
+    profile: index.profiles.profileFor(amounts, settings),
+    filter: new HostFilter(index, request),
+    places: new NicPlacements(request.nics, {
+      stock: stockOf(fleet),
+      sorted: index.poolIndexCache,
+      excluded,
+      weight: settings.weights.stock,
+    }),
+    excludedHosts: setOf(request.excludedHosts),
+    avoidedSites: avoided.sites,
+    group: groupOf(index, request, settings.weights.softAffinity),
+  };
+}
+
+const EMPTY_SET: ReadonlySet<never> = new Set();
+
+function setOf<T>(list: readonly T[] | undefined): ReadonlySet<T> {
+  return list === undefined || list.length === 0 ? EMPTY_SET : new Set(list);
+}
+
+function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): GroupConstraint | undefined {
+  const tally = group === undefined ? undefined : index.group(group.id);
+  return group === undefined || tally === undefined ? undefined : new GroupConstraint(group, tally, weight);
+}
+
+/** The members of the request's group, as far as there are any. */
+export class GroupConstraint {
+  readonly #tally: GroupTally;
+  readonly #ownHost: string | undefined;
+  readonly policy: NonNullable<ScheduleRequest['group']>['policy'];
+  /** Whether it is only among the hosts of other members that one may choose. */
+  readonly confines: boolean;
+  /** What the host with the most members gets beside one with none, in score units. */
+  readonly #span: number;
+
+  constructor(group: NonNullable<ScheduleRequest['group']>, tally: GroupTally, weight: number) {
+    this.#tally = tally;
+    this.#ownHost = group.ownHost;
+    this.policy = group.policy;
+    const soft = { 'soft-affinity': weight, 'soft-anti-affinity': -weight, affinity: 0, 'anti-affinity': 0 };
+    this.#span = soft[group.policy] / SCORE_UNIT;
+    const alone = tally.size === 1 && group.ownHost !== undefined && tally.countOn(group.ownHost) === 1;
+    this.confines = group.policy === 'affinity' && tally.size > 0 && !alone;
+  }
+
+  /** Other members on a host. */
+  otherMembersOn(host: string): number {
+    const members = this.#tally.countOn(host);
+    return members > 0 && host === this.#ownHost ? members - 1 : members;
+  }
+
+  /** Hosts with other members. */
+  hosts(): string[] {
+    return [...this.#tally.hosts()].filter((host) => this.otherMembersOn(host) > 0);
+  }
+
+  /** Whether a host with members is worth more than it would be without. */
+  get attracts(): boolean {
+    return this.#span > 0;
+  }
+
+  /** No host gets more for its members. */
+  get termMax(): number {
+    return Math.max(0, Math.ceil(this.#span));
+  }
+
+  /** Whether a host is out of the question. */
+  isForbidden(host: string): boolean {
+    if (this.policy === 'anti-affinity') return this.otherMembersOn(host) > 0;
+    return this.confines && this.otherMembersOn(host) === 0;
+  }
+
+  /** What the members on a host add to its score. */
+  term(host: string): number {
+    return this.#span === 0 ? 0 : Math.floor((this.#span * this.otherMembersOn(host)) / this.#tally.most + 0.5);
+  }
+}
