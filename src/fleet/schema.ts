@@ -2,7 +2,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { AnyDoc, Kind } from './document.ts';
-import { optimizeSchema } from './quick-form.ts';
+import { optimizeSchema } from './fast-schema.ts';
 
 /** One thing that is wrong: where (a JSON pointer) and what to do about it. */
 export interface Problem {

@@ -18,11 +18,11 @@ import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
-import { createOvsNode } from './ovs-machine.ts';
+import { createOvsNode } from './ovs-node.ts';
 import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure } from './start-failure.ts';
-import { listenForStop, runUntilStopped } from './until-stopped.ts';
+import { listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** As the command line hands them in. */
 export interface AgentProgramOptions {

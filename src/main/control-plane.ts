@@ -23,7 +23,7 @@ import { AUDIT_FOLDER } from './data-folder.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import type { KeyRing } from './key-ring.ts';
-import { openKeyRing, createProofHooks, createStatementIssuer } from './vouching.ts';
+import { openKeyRing, createProofHooks, createStatementIssuer } from './statement-signing.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';

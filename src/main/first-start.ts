@@ -7,7 +7,7 @@ import { DEFAULT_TRANSPORT_ZONE } from '../hosts/index.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
 import { createTransportZone } from '../network/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
-import { endFirstStart } from './begun-before.ts';
+import { endFirstStart } from './earlier-fleet.ts';
 import { StartFailure } from './start-failure.ts';
 
 export interface FirstStartOptions {

@@ -15,7 +15,7 @@ import {
   EMPTY_COMPILE_RESULT,
 } from '../dataplane/index.ts';
 import type { OvsSwitch } from '../dataplane/runtime.ts';
-import { SwitchNotRunning, openSwitch } from './ovs-machine.ts';
+import { SwitchNotRunning, openSwitch } from './ovs-node.ts';
 import { StartFailure } from './start-failure.ts';
 
 interface DesiredSwitch {

@@ -12,7 +12,7 @@ import {
 } from '../journal/runtime.ts';
 import { DECIDING_LEASE } from '../operations/runtime.ts';
 import { lockFolder, prepareFolder } from './data-folder.ts';
-import { requireFleet, requireDatabase, findTraces } from './begun-before.ts';
+import { requireFleet, requireDatabase, findTraces } from './earlier-fleet.ts';
 import { StartFailure, cannotOpenStore } from './start-failure.ts';
 
 export interface OpenStore {

@@ -7,7 +7,7 @@ import { parseListenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure, diskFullFailure } from './start-failure.ts';
-import { isOnTerminal, listenForStop, runUntilStopped } from './until-stopped.ts';
+import { isOnTerminal, listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** As the command line hands them in. */
 export interface ServeOptions {

@@ -2,7 +2,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { SwitchNotRunning, openSwitch } from '../../src/main/ovs-machine.ts';
+import { SwitchNotRunning, openSwitch } from '../../src/main/ovs-node.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';
 

@@ -1,0 +1,286 @@
+// The ground that tests of promises stand on: one control plane in one process. A real server on a memory disk, real agents over
+// the link inside the process with simulated machines, and a simulated network that outlives them all. Time is virtual and moves
+// only when a test lets it; every invariant of every room is checked after every commit.
+import { createToken, newSecret } from '../../src/access/index.ts';
+import { InProcessLink, SimulatedAgents, spawnFaults, type NodeDriverOptions } from '../../src/agent/runtime.ts';
+import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
+import { VirtualClock } from '../../src/journal/virtual-clock-fixture.ts';
+import type { SwitchChange } from '../../src/dataplane/index.ts';
+import { idOf, type AppliedChange, type Fleet, type FleetReader, type Kind, type Refusal } from '../../src/fleet/index.ts';
+import { HOST, isTombstoned } from '../../src/hosts/index.ts';
+import type { Decision, Ids } from '../../src/journal/index.ts';
+import { MemoryDisk } from '../../src/journal/runtime.ts';
+import { composeOrderPools } from '../../src/network/index.ts';
+import { SimulatedNetwork } from '../../src/network/runtime.ts';
+import { isOpen, ITEM, type Log } from '../../src/operations/index.ts';
+import { WatchedDriver, WatchedSwitch, type PerformedTask } from './nodes-fixture.ts';
+import { ADDRESS, Server, sha256 } from './server-fixture.ts';
+
+export interface ControlPlaneHarnessOptions {
+  /** What all machines have in common beside what the ground gives them. */
+  readonly machine?: Omit<NodeDriverOptions, 'clock'>;
+}
+
+/** A document as a commit left it; without `doc` it was deleted. */
+export interface DocumentVersion {
+  readonly revision: number;
+  readonly kind: string;
+  readonly id: string;
+  readonly doc: object | undefined;
+}
+
+const BY = 'ann';
+const TOKEN_LIVES_MS = 3_600_000;
+/** Longer than anything takes that is to end by itself. */
+const PATIENCE_MS = 3_600_000;
+/** Within this time everything is looked at that no event told of. */
+const SCAN_MS = 6000;
+
+export class ControlPlaneHarness {
+  readonly clock = new VirtualClock();
+  readonly network = new SimulatedNetwork({
+    clock: this.clock,
+    emit: (news) => this.#servers.findLast(({ isAlive }) => isAlive)?.tell(news),
+    poolsOf: (pool) => composeOrderPools(this.fleet, pool),
+  });
+  readonly agents: SimulatedAgents;
+  /** What went wrong that must never go wrong, or that a program called a fault of its own. */
+  readonly violations: string[] = [];
+  readonly warnings: string[] = [];
+  /** What hosts were asked to do, in that order. */
+  readonly performedTasks: PerformedTask[] = [];
+  readonly documentVersions: DocumentVersion[] = [];
+  /** Whether the server has those of the network back ends. */
+  credentials = true;
+  /** Whether hosts have some of their own, as older ones must. */
+  hostsHaveCredentials = true;
+  readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
+  readonly #servers: Server[] = [];
+  readonly #onCommit = new Set<(applied: readonly AppliedChange[]) => void>();
+  readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
+  readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
+  readonly #switches = new Map<string, WatchedSwitch>();
+  /** Hosts whose data path is dead: their peers do not hear their tunnels. */
+  readonly bfdDown = new Set<string>();
+  #count = 0;
+  #lastRevision = 0;
+  #openItems: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
+
+  constructor({ machine }: ControlPlaneHarnessOptions = {}) {
+    const { clock, ids, log } = this;
+    const shared = {
+      network: this.network.hostNetwork,
+      faultFor: spawnFaults(this.network),
+      peer: (host: string) => this.agents.runtimeOf(host),
+      ...machine,
+      clock,
+    };
+    this.agents = new SimulatedAgents({
+      verify: verifyFake,
+      link: new InProcessLink(() => (this.server.isAlive ? this.server.gateway : undefined)),
+      servers: [ADDRESS],
+      joinToken: (host) => this.#joinToken(host),
+      clock,
+      ids,
+      log,
+      random: () => 0.5,
+      driverOf: (host) =>
+        new WatchedDriver(
+          { ...shared, switch: this.switchOf(host) },
+          { note: (asked) => this.performedTasks.push(asked), hasCredentials: () => this.hostsHaveCredentials },
+        ),
+    });
+  }
+
+  get log(): Log {
+    return {
+      info: () => undefined,
+      warn: (_facts, text) => this.warnings.push(text),
+      error: (facts, text) => this.violations.push(`${text}: ${describeFacts(facts)}`),
+    };
+  }
+
+  get ids(): Ids {
+    const next = (prefix: string): string => `${prefix}-${String((this.#count += 1)).padStart(6, '0')}`;
+    return { next, secret: () => `${'x'.repeat(40)}-${next('secret')}` };
+  }
+
+  /** The switch of a host, whether its agent runs or not. */
+  switchOf(host: string): WatchedSwitch {
+    let found = this.#switches.get(host);
+    if (found === undefined) {
+      const onChanged = (changes: readonly SwitchChange[]): void => {
+        for (const listener of [...this.#onSwitched]) listener(host, changes);
+      };
+      found = new WatchedSwitch(host, { clock: this.clock, isBfdUp: (peer) => !this.bfdDown.has(peer), onChanged });
+      this.#switches.set(host, found);
+    }
+    return found;
+  }
+
+  /** Told of every change of a switch, once it is in force. */
+  onSwitchChange(listener: (host: string, changes: readonly SwitchChange[]) => void): () => void {
+    this.#onSwitched.add(listener);
+    return () => this.#onSwitched.delete(listener);
+  }
+
+  /** A server begins on the disk as it is. It decides as soon as no other does. */
+  async startServer(): Promise<Server> {
+    const { clock, ids, log, network } = this;
+    const server = new Server({
+      name: this.ids.next('server'),
+      disk: this.#disk,
+      clock,
+      ids,
+      log,
+      network,
+      hasCredentials: () => this.credentials,
+      onCommit: (at, revision, applied) => this.#committed(at, revision, applied),
+      onOrder: (when) => {
+        for (const listener of [...this.#onOrder]) listener(when);
+      },
+    });
+    this.#servers.push(server);
+    await server.start();
+    return server;
+  }
+
+  get server(): Server {
+    const found = this.#servers.find(({ isDeciding }) => isDeciding) ?? this.#servers.at(-1);
+    if (found === undefined) throw new Error('there is no server');
+    return found;
+  }
+
+  get fleet(): Fleet {
+    return this.server.journal.fleet;
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** The server ends here, and another takes its place when its lease has run out. Machines and networks go on. */
+  async restart(): Promise<void> {
+    for (const server of this.#servers) server.die();
+    await this.startServer();
+    await this.clock.until('the next server decides', () => this.server.isDeciding);
+  }
+
+  /** The server dies at the first commit of which this is true, before anybody acts on it; then another takes its place. */
+  async restartWhen(isTrue: (applied: readonly AppliedChange[]) => boolean): Promise<void> {
+    let died = false;
+    const stop = this.onCommit((applied) => {
+      if (died || !isTrue(applied)) return;
+      died = true;
+      this.server.die();
+    });
+    await this.until('the server died', () => died);
+    stop();
+    await this.restart();
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.die();
+    void this.agents.stopAll();
+  }
+
+  #committed(server: Server, revision: number, applied: readonly AppliedChange[]): void {
+    const { fleet } = server.journal;
+    for (const invariant of fleet.registry.invariants) {
+      for (const broken of invariant.check(fleet, applied))
+        this.violations.push(`${revision}: ${invariant.name}: ${broken}`);
+    }
+    // Another server, which only follows, has told of it.
+    if (revision <= this.#lastRevision) return;
+    this.#lastRevision = revision;
+    for (const { kind, before, after } of applied) {
+      const id = (after ?? before)?.id ?? '';
+      this.documentVersions.push({ revision, kind, id, doc: after?.doc });
+    }
+    for (const listener of [...this.#onCommit]) listener(applied);
+  }
+
+  /** Told of every commit, at the moment in which it is durable and nobody has acted on it. */
+  onCommit(listener: (applied: readonly AppliedChange[]) => void): () => void {
+    this.#onCommit.add(listener);
+    return () => this.#onCommit.delete(listener);
+  }
+
+  /** Told of every order to a network back end, before it is given and when it was carried out. */
+  onOrder(listener: (when: 'before' | 'after') => void): () => void {
+    this.#onOrder.add(listener);
+    return () => this.#onOrder.delete(listener);
+  }
+
+  async commit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A> {
+    const outcome = await this.server.journal.submit({ by: BY, decide });
+    if (outcome.kind === 'refused') throw new Error(`${outcome.refusal.code}: ${outcome.refusal.message}`);
+    return outcome.answer;
+  }
+
+  /** The answer to a request that is not carried out. Nothing may have changed by it. */
+  async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {
+    const before = this.fleet.revision;
+    const outcome = await this.server.journal.submit({ by: BY, decide });
+    if (outcome.kind === 'accepted') throw new Error('it was not refused');
+    if (this.fleet.revision !== before) throw new Error('a refused request changed something');
+    return outcome.refusal;
+  }
+
+  all<K extends string, D extends object>(kind: Kind<K, D>): { readonly id: string; readonly doc: D }[] {
+    return [...this.fleet.all(kind)];
+  }
+
+  /** A document as it was after each commit that changed it; undefined where it was deleted. */
+  versionsOf(kind: string, id: string): (Readonly<Record<string, unknown>> | undefined)[] {
+    const own = this.documentVersions.filter((one) => one.kind === kind && one.id === id);
+    return own.map(({ doc }) => doc as Readonly<Record<string, unknown>> | undefined);
+  }
+
+  /**
+   * Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. A server
+   * that dies meanwhile is followed by another.
+   */
+  async settle(): Promise<void> {
+    for (let before = -1; before !== this.fleet.revision;) {
+      const isDone = (): boolean => this.server.isDeciding && this.openItems().length === 0;
+      await this.until('all is at rest', () => !this.server.isAlive || isDone());
+      if (this.server.isAlive) {
+        before = this.fleet.revision;
+        await this.clock.pass(SCAN_MS);
+      } else await this.restart();
+    }
+  }
+
+  /** Open items that time brings further, in words. They are other ones only after a commit. */
+  openItems(): readonly string[] {
+    const { fleet } = this;
+    if (this.#openItems?.fleet === fleet && this.#openItems.revision === fleet.revision) return this.#openItems.items;
+    const items = this.all(ITEM)
+      .filter(({ doc }) => isOpen(doc) && (doc.state !== 'waiting' || doc.retryAtMs !== undefined))
+      .map(({ id, doc }) => `${id}: ${doc.step} ${doc.state}${doc.host === undefined ? '' : ` at ${doc.host}`}`);
+    this.#openItems = { fleet, revision: fleet.revision, items };
+    return items;
+  }
+
+  until(what: string, isTrue: () => boolean): Promise<void> {
+    return this.clock.until(what, isTrue, PATIENCE_MS);
+  }
+
+  /** Nobody gives one to a host that is on its way out or gone, nor while nobody decides. */
+  async #joinToken(host: string): Promise<string | undefined> {
+    const { nowMs } = this;
+    const doc = this.fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (!this.server.isDeciding || doc === undefined || doc.state === 'removed' || isTombstoned(doc)) return undefined;
+    const made = newSecret({ ids: this.ids, hash: sha256 });
+    const face = { id: made.id, hash: made.hash, name: `join/${host}`, role: 'join' as const, host };
+    const life = { createdAtMs: nowMs, createdBy: BY, expiresAtMs: nowMs + TOKEN_LIVES_MS };
+    await this.commit((fleet): Decision<unknown> => createToken(fleet, { ...face, ...life }));
+    return made.secret;
+  }
+}
+
+function describeFacts(facts: object): string {
+  const { err, ...rest } = facts as { readonly err?: unknown };
+  return `${JSON.stringify(rest)} ${err instanceof Error ? (err.stack ?? err.message) : ''}`;
+}

@@ -1,0 +1,59 @@
+// The machines and switches of a test's hosts, with a note of everything that they were asked to do.
+import { NodeDriver, type TaskFence, type LocalDriver, type NodeDriverOptions } from '../../src/agent/runtime.ts';
+import type { SwitchChange } from '../../src/dataplane/index.ts';
+import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
+import type { Clock } from '../../src/journal/index.ts';
+import type { Task } from '../../src/operations/index.ts';
+
+export interface PerformedTask {
+  readonly host: string;
+  readonly task: string;
+  readonly instance: string;
+  readonly args: Task['args'];
+}
+
+export interface Watch {
+  readonly note: (asked: PerformedTask) => void;
+  /** Whether the host has credentials of its own for networks. */
+  readonly hasCredentials: () => boolean;
+}
+
+export class WatchedDriver extends NodeDriver {
+  readonly #watch: Watch;
+  readonly #withoutNetwork: NodeDriver;
+
+  constructor(machine: NodeDriverOptions, watch: Watch) {
+    super(machine);
+    this.#watch = watch;
+    const { network: _, switch: __, ...mute } = machine;
+    this.#withoutNetwork = new NodeDriver({ ...mute, runtime: this.runtime });
+  }
+
+  override perform(task: Task, fence: TaskFence): ReturnType<LocalDriver['perform']> {
+    const { instance } = task.args;
+    if (typeof instance !== 'string') return super.perform(task, fence);
+    this.#watch.note({ host: fence.host, task: task.kind, instance, args: task.args });
+    return this.#watch.hasCredentials() ? super.perform(task, fence) : this.#withoutNetwork.perform(task, fence);
+  }
+}
+
+interface WatchedSwitchOptions {
+  readonly clock: Clock;
+  readonly isBfdUp: (peer: string) => boolean;
+  /** Told of every change, once it is in force. */
+  readonly onChanged: (changes: readonly SwitchChange[]) => void;
+}
+
+export class WatchedSwitch extends SimulatedSwitch {
+  readonly #changed: WatchedSwitchOptions['onChanged'];
+
+  constructor(host: string, { clock, isBfdUp, onChanged }: WatchedSwitchOptions) {
+    super({ host, clock, isBfdUp });
+    this.#changed = onChanged;
+  }
+
+  override async apply(changes: readonly SwitchChange[]): Promise<void> {
+    await super.apply(changes);
+    this.#changed(changes);
+  }
+}

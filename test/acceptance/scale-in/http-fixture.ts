@@ -1,0 +1,83 @@
+// The HTTP surface of the server that decides in a test: the real routes, called inside the process.
+import { pino } from 'pino';
+import { createToken, newSecret } from '../../../src/access/index.ts';
+import { AGENT_GATEWAY } from '../../../src/agent/module.ts';
+import { createServer, hashSecret, type Server } from '../../../src/api/runtime.ts';
+import { provide, Runtime } from '../../../src/composition/index.ts';
+import type { Journal } from '../../../src/journal/index.ts';
+import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../../../src/network/index.ts';
+import { PROGRAM } from '../../../src/main/modules.ts';
+import { surfaceOf } from '../../../src/main/surface.ts';
+import type { ScaleInWorld } from './world-fixture.ts';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface Open {
+  readonly server: Server;
+  readonly journal: Journal;
+}
+
+/** Asks as an administrator, whichever server decides. */
+export class HttpApi {
+  readonly #world: ScaleInWorld;
+  readonly #secret: string;
+  #open: Open | undefined;
+
+  private constructor(world: ScaleInWorld, secret: string) {
+    this.#world = world;
+    this.#secret = secret;
+  }
+
+  static async start(world: ScaleInWorld): Promise<HttpApi> {
+    const { ids, nowMs } = world;
+    const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
+    const face = { id, hash, name: 'admin', role: 'admin' as const, createdAtMs: nowMs, createdBy: 'ann' };
+    await world.commit((fleet) => createToken(fleet, face));
+    return new HttpApi(world, secret);
+  }
+
+  get(url: string): Promise<HttpAnswer> {
+    return this.#ask('GET', url);
+  }
+
+  post(url: string, body: object): Promise<HttpAnswer> {
+    return this.#ask('POST', url, body);
+  }
+
+  patch(url: string, body: object): Promise<HttpAnswer> {
+    return this.#ask('PATCH', url, body);
+  }
+
+  /** One of the three remote procedures, with the names of nodes as it takes them. */
+  rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<HttpAnswer> {
+    const leaf = verb === 'recover' ? 'recover-node-ids' : 'scalein-node-ids';
+    const input = nodes === undefined ? {} : { [leaf]: nodes };
+    return this.post(`/restconf/operations/scalein-api:scalein-computes-${verb}`, { 'scalein-api:input': input });
+  }
+
+  async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<HttpAnswer> {
+    const headers = { authorization: `Bearer ${this.#secret}` };
+    const asked = { method, url, headers, ...(body !== undefined && { payload: body }) };
+    const answer = await this.#server().app.inject(asked);
+    return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() };
+  }
+
+  #server(): Server {
+    const { server: life, clock, ids, network } = this.#world;
+    const { journal, gateway } = life;
+    if (this.#open?.journal !== journal) {
+      const log = pino({ level: 'silent' });
+      const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+        provide(AGENT_GATEWAY, () => gateway),
+        provide(SIMULATED_NETWORK, () => network),
+        provide(BACK_END_CREDENTIALS, () => ({ has: () => true })),
+      ]);
+      const server = createServer({ ...surfaceOf(runtime), journal, clock, ids, log });
+      this.#open = { server, journal };
+    }
+    return this.#open.server;
+  }
+}

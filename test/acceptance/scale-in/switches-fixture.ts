@@ -1,0 +1,143 @@
+// What is really on the switches of a test's hosts, read from the switches themselves: tunnels, what is sent to whom, who
+// answers for which service. It knows nothing of views and compilers, only the words that a switch speaks.
+import { expect } from 'vitest';
+import { idOf } from '../../../src/fleet/index.ts';
+import { ROUTER, SUBNET } from '../../../src/network/index.ts';
+import { HOST } from '../../../src/hosts/index.ts';
+import { HOSTS, tunnelAddress, type ScaleInWorld } from './world-fixture.ts';
+
+const SENT_TO = /set_field:([0-9a-f.:]+)->tun_(?:ipv6_)?dst/g;
+
+/** The hosts that a host's switch has tunnels to, in order. */
+export function tunnels(world: ScaleInWorld, host: string): string[] {
+  return world.switchOf(host).contents.tunnels.map(({ peer }) => peer);
+}
+
+/** Everything on a switch that could name a host: flows, groups and tunnels in words. */
+function words(world: ScaleInWorld, host: string): string[] {
+  const { flows, groups, tunnels: all } = world.switchOf(host).contents;
+  return [
+    ...flows.map(({ match, actions }) => `flow ${match} ${actions}`),
+    ...groups.map(({ type, buckets }) => `group ${type} ${buckets.join(' or ')}`),
+    ...all.map(({ peer, address }) => `tunnel ${peer} ${address}`),
+  ];
+}
+
+/** What on the switch of a host names another one by its tunnel address. */
+export function traces(world: ScaleInWorld, host: string, of: string): string[] {
+  const address = new RegExp(`(?<![0-9.])${tunnelAddress(of).replaceAll('.', '\\.')}(?![0-9.])`);
+  return words(world, host).filter((line) => address.test(line));
+}
+
+export function isMarked(world: ScaleInWorld, host: string): boolean {
+  return world.switchOf(host).contents.externalIds['tombstoned'] === 'true';
+}
+
+/** Nothing of ours is on it. */
+export function isWiped(world: ScaleInWorld, host: string): boolean {
+  const { externalIds } = world.switchOf(host).contents;
+  return words(world, host).length === 0 && externalIds['tombstoned'] === undefined;
+}
+
+/** Whose switch answers for a service: outside for the address of a router, or for a subnet, or to DHCP requests. */
+export function servers(world: ScaleInWorld, service: string): string[] {
+  const wanted = flowWordsOf(world, service);
+  return HOSTS.filter((host) => hasFlow(world, host, wanted));
+}
+
+/** The zone in which a host's switch tracks what it translates to the address of a router. */
+export function zoneOf(world: ScaleInWorld, host: string, router: string): number {
+  const translation = new RegExp(`zone=(\\d+),nat\\(src=${natAddress(world, router).replaceAll('.', '\\.')}\\)`);
+  for (const { actions } of world.switchOf(host).contents.flows) {
+    const zone = translation.exec(actions)?.[1];
+    if (zone !== undefined) return Number(zone);
+  }
+  throw new Error(`${host} does not translate for ${router}`);
+}
+
+/** Those that do it, but for hosts that are cut off. What a standby, or a host that prepares, would do does not count. */
+function connectedHostsServing(world: ScaleInWorld, service: string): string[] {
+  return servers(world, service).filter((host) => world.agents.hosts.includes(host));
+}
+
+/** The words of the flow by which the one host that does a service is known. */
+function flowWordsOf(world: ScaleInWorld, service: string): string[] {
+  const [type, subject = ''] = service.split(':');
+  switch (type) {
+    case 'nat':
+      return ['muster-ext', `arp_tpa=${natAddress(world, subject)},`];
+    case 'subnet-route':
+      return ['muster-ext', `nw_dst=${world.fleet.get(SUBNET, idOf(SUBNET, subject))?.doc.cidr} `];
+    default:
+      return ['tp_dst=67 ', 'CONTROLLER'];
+  }
+}
+
+function hasFlow(world: ScaleInWorld, host: string, wanted: readonly string[]): boolean {
+  const { flows } = world.switchOf(host).contents;
+  return flows.some(({ match, actions }) => wanted.every((word) => `${match} ${actions}`.includes(word)));
+}
+
+function natAddress(world: ScaleInWorld, router: string): string {
+  return world.fleet.get(ROUTER, idOf(ROUTER, router))?.doc.nat?.ip ?? 'nowhere';
+}
+
+/** The hosts that a host's groups send what is to be done elsewhere. */
+export function sendsTo(world: ScaleInWorld, host: string): string[] {
+  const { groups } = world.switchOf(host).contents;
+  const away = groups.filter(({ type }) => type !== 'all');
+  // The first one, as long as nobody is lost.
+  const addresses = away.flatMap(({ buckets }) => buckets.slice(0, 1).flatMap(addressesIn));
+  return [...new Set(addresses.map(hostAt))].sort();
+}
+
+function addressesIn(text: string): string[] {
+  return [...text.matchAll(SENT_TO)].map(([, address]) => address ?? '');
+}
+
+function hostAt(address: string): string {
+  return HOSTS.find((host) => tunnelAddress(host) === address) ?? address;
+}
+
+/** Two hosts have tunnels to each other. */
+export function areJoined(world: ScaleInWorld, one: string, other: string): boolean {
+  return tunnels(world, one).includes(other) && tunnels(world, other).includes(one);
+}
+
+/** A switch sends to nobody that it has no tunnel to, and its flows use no group that is not there. */
+function danglingReferencesOf(world: ScaleInWorld, host: string): string[] {
+  const { flows, groups, tunnels: all } = world.switchOf(host).contents;
+  const known = new Set(all.map(({ address }) => address));
+  const ids = new Set(groups.map(({ id }) => String(id)));
+  const texts = [...flows.map(({ actions }) => actions), ...groups.flatMap(({ buckets }) => buckets)];
+  return texts.flatMap((text) => [
+    ...addressesIn(text).filter((address) => !known.has(address)),
+    ...[...text.matchAll(/group:(\d+)/g)].flatMap(([, id = '']) => (ids.has(id) ? [] : [`group ${id}`])),
+  ]);
+}
+
+/**
+ * Watches all switches at each of their changes: never does one send to where it has no tunnel, and from now on these services
+ * are done by somebody at every moment.
+ */
+export function watchSwitches(world: ScaleInWorld, ...services: readonly string[]): { readonly stop: () => void } {
+  const stop = world.onSwitchChange((host) => {
+    for (const what of danglingReferencesOf(world, host))
+      world.violations.push(`the switch of ${host} points at nothing: ${what}`);
+    for (const service of services) {
+      if (connectedHostsServing(world, service).length === 0) world.violations.push(`nobody does ${service}`);
+    }
+  });
+  return { stop };
+}
+
+/** At rest: the switches of hosts in the fleet say what the journal says, and nobody names a host that is gone. */
+export function expectSound(world: ScaleInWorld): void {
+  const all = world.all(HOST).filter(({ doc }) => doc.connection.state === 'up' && doc.quarantined === undefined);
+  const gone = world.all(HOST).filter(({ doc }) => doc.state === 'removed');
+  for (const { id, doc } of all) {
+    expect(danglingReferencesOf(world, id)).toEqual([]);
+    expect(isMarked(world, id)).toBe(['draining', 'drained', 'finalizing'].includes(doc.state));
+    for (const removed of gone) expect(traces(world, id, removed.id)).toEqual([]);
+  }
+}

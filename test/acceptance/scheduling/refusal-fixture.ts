@@ -1,0 +1,23 @@
+// What requests are refused on: networks of several forms, and what a refusal must look like.
+import { expect } from 'vitest';
+import type { Refusal } from '../../../src/fleet/index.ts';
+import { World } from '../world-fixture.ts';
+
+/** A routed network `n`, a plain one `p`, and what others have. */
+export async function startConnectedWorld(): Promise<World> {
+  const world = await World.empty();
+  await world.net('n');
+  await world.segment('seg0', 'n');
+  await world.segment('seg2', 'n');
+  await world.subnet('sub0', 'n', '10.0.0.0/24', { segment: 'seg0' });
+  await world.subnet('sub2', 'n', '10.2.0.0/24', { segment: 'seg2' });
+  await world.net('p');
+  await world.subnet('subp', 'p', '10.1.0.0/29', { pools: [{ first: '10.1.0.2', last: '10.1.0.3' }] });
+  await world.userPort('mine', 'n');
+  return world;
+}
+
+/** A sentence for a person. */
+export function expectSentence({ message }: Refusal): void {
+  expect(message).toMatch(/^[A-Z0-9"].{20,}\.$/);
+}

@@ -1,0 +1,189 @@
+// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and desk, put together from the modules as the
+// program does it. It can die between any two of its effects: what it asked for after that is never carried out, and what was
+// under way is never heard of.
+import { hash } from 'node:crypto';
+import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../src/agent/module.ts';
+import { StatementIssuer, type AgentGateway } from '../../src/agent/runtime.ts';
+import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
+import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../src/composition/index.ts';
+import type { AppliedChange } from '../../src/fleet/index.ts';
+import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../src/hosts/index.ts';
+import type { LivenessController } from '../../src/hosts/runtime.ts';
+import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../src/journal/index.ts';
+import { TRUSTED_TIME } from '../../src/journal/module.ts';
+import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
+import type { OwnKeys } from '../../src/keys/index.ts';
+import { OWN_KEYS } from '../../src/keys/module.ts';
+import { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS } from '../../src/network/index.ts';
+import {
+  NetworkDriver,
+  simulatedBackEnds,
+  type NetworkEventsController,
+  type SimulatedNetwork,
+} from '../../src/network/runtime.ts';
+import type { Driver, Log } from '../../src/operations/index.ts';
+import { LeaseController } from '../../src/operations/runtime.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
+
+/** Longer than in production: fewer ticks of the clock that tests move. */
+const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
+
+/** They look often where there are many thousands of agents; here they need not. */
+const LOOK_MS = 2000;
+/** All servers have one address: agents find whoever decides there. */
+export const ADDRESS = 'server';
+const SIGNER = fakeSigner();
+/** Of a control plane whose keys never change. */
+const KEYS: OwnKeys = { serial: 1, signing: ['signing-1'], authorities: ['authority-1'] };
+const NEVER: Promise<never> = Promise.withResolvers<never>().promise;
+
+export function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+/** Whether somebody is still there to ask for something and to hear of it. */
+class ServerLife {
+  hasEnded = false;
+  /** The store does not answer, for as long as nothing says otherwise: the server is there and cut off. */
+  cutOff = false;
+
+  storeEffect<T>(carryOut: () => Promise<T>): Promise<T> {
+    return this.cutOff ? NEVER : this.effect(carryOut);
+  }
+
+  async effect<T>(carryOut: () => Promise<T>): Promise<T> {
+    if (this.hasEnded) return NEVER;
+    const done = await carryOut();
+    return this.hasEnded ? NEVER : done;
+  }
+}
+
+class MortalStore extends MemoryStore {
+  readonly #life: ServerLife;
+
+  constructor(disk: MemoryDisk, life: ServerLife) {
+    super(disk);
+    this.#life = life;
+  }
+
+  override write(group: Group): ReturnType<MemoryStore['write']> {
+    return this.#life.storeEffect(() => super.write(group));
+  }
+
+  override acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
+    return this.#life.storeEffect(() => super.acquireLease(request));
+  }
+
+  override renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+    return this.#life.storeEffect(() => super.renewLease(request));
+  }
+
+  override releaseLease(name: string, epoch: number): Promise<void> {
+    return this.#life.storeEffect(() => super.releaseLease(name, epoch));
+  }
+}
+
+export interface ServerParts {
+  readonly name: string;
+  readonly disk: MemoryDisk;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly network: SimulatedNetwork;
+  readonly hasCredentials: () => boolean;
+  /** Told of every commit before anybody else on this server is. */
+  readonly onCommit: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
+  /** Told of every order to a back end, before it is given and after it was carried out. */
+  readonly onOrder: (when: 'before' | 'after') => void;
+}
+
+export class Server {
+  readonly name: string;
+  readonly journal: Journal;
+  readonly gateway: AgentGateway;
+  readonly liveness: LivenessController;
+  /** Takes what a back end says of ports. */
+  readonly tell: NetworkEventsController['enqueue'];
+  readonly #life = new ServerLife();
+  readonly #stopping = new AbortController();
+  readonly #runners: readonly Controller[];
+
+  constructor(parts: ServerParts) {
+    const { name, disk, clock, ids, log } = parts;
+    this.name = name;
+    const journal = new Journal({
+      store: new MortalStore(disk, this.#life),
+      registry: PROGRAM.newRegistry(),
+      clock,
+      ids,
+    });
+    this.journal = journal;
+    journal.onCommit(({ revision }, applied) => parts.onCommit(this, revision, applied));
+    const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
+    const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+      provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),
+      provide(GATEWAY_OPTIONS, () => ({
+        hash: sha256,
+        holder: () => lease.holder(),
+        statements: new StatementIssuer({
+          journalId: () => journal.journalId,
+          signer: () => SIGNER,
+          servers: () => [ADDRESS],
+        }),
+        intervalMs: LOOK_MS,
+      })),
+      provide(TRUSTED_TIME, () => () => clock.nowMs()),
+      provide(OWN_KEYS, () => ({ ids: () => KEYS })),
+      provide(BACK_END_CREDENTIALS, () => ({ has: parts.hasCredentials })),
+      provide(NETWORK_DRIVER, () => this.#networkDriver(parts)),
+      provide(DRIVER_WRAPPER, () => (_name, driver) => this.#mortal(driver)),
+    ]);
+    this.liveness = runtime.get(LIVENESS_CONTROLLER);
+    this.gateway = runtime.get(AGENT_GATEWAY);
+    this.tell = runtime.get(NETWORK_EVENTS).enqueue;
+    this.#runners = [lease, ...runtime.controllers()];
+  }
+
+  #mortal(driver: Driver): Driver {
+    return { carryOut: (action, fence) => this.#life.effect(() => driver.carryOut(action, fence)) };
+  }
+
+  /** Told of around each order. */
+  #networkDriver({ clock, network, hasCredentials, onOrder }: ServerParts): Driver {
+    const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
+    return {
+      carryOut: async (action, fence) => {
+        onOrder('before');
+        const outcome = await this.#life.effect(() => driver.carryOut(action, fence));
+        onOrder('after');
+        return outcome;
+      },
+    };
+  }
+
+  get isDeciding(): boolean {
+    return !this.#life.hasEnded && this.journal.fence !== undefined;
+  }
+
+  get isAlive(): boolean {
+    return !this.#life.hasEnded;
+  }
+
+  async start(): Promise<void> {
+    await this.journal.open();
+    const { signal } = this.#stopping;
+    for (const runner of this.#runners) void runner.run(signal);
+    void this.journal.follow(signal);
+  }
+
+  /** It goes on and hears nothing of its store any more: its lease runs out. */
+  cutOff(): void {
+    this.#life.cutOff = true;
+  }
+
+  /** Here it ends, without a word to anybody. */
+  die(): void {
+    this.#life.hasEnded = true;
+    this.#stopping.abort();
+  }
+}
