@@ -1,10 +1,10 @@
 // `npm run lab:prove`: runs every scenario several times, and prints the table for the documents.
 import { parseArgs } from 'node:util';
-import { checkLabRequirements } from './needs.ts';
+import { checkLabRequirements } from './requirements.ts';
 import { SCENARIOS } from './scenarios/catalogue.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { tableOf, type ScenarioRuns } from './scenarios/table.ts';
-import { Interrupted, listenForInterrupt } from './stop.ts';
+import { Interrupted, listenForInterrupt } from './interrupt.ts';
 import type { Outcome } from './trial.ts';
 
 const HELP = `npm run lab:prove -- [options] [SCENARIO ...]

@@ -1,10 +1,10 @@
 // `npm run lab`: brings a lab up, says how to look at it, waits for Ctrl-C, takes it away.
-import { startStaticFlows } from './by-hand.ts';
-import { checkLabRequirements } from './needs.ts';
+import { startStaticFlows } from './static-flows.ts';
+import { checkLabRequirements } from './requirements.ts';
 import { HELP, readOptions, type Options } from './options.ts';
 import { Muster } from './serve/muster.ts';
-import { summarizeLab, renderSummary } from './shown.ts';
-import { waitForAbort, Interrupted, listenForInterrupt } from './stop.ts';
+import { summarizeLab, renderSummary } from './lab-summary.ts';
+import { waitForAbort, Interrupted, listenForInterrupt } from './interrupt.ts';
 import { cleanDeadLabs } from './underlay/clean.ts';
 import { Underlay } from './underlay/underlay.ts';
 

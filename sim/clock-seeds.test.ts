@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { findMutant } from './mutants/hunt.ts';
+import { findMutant } from './mutants/find-mutant.ts';
 import { CLOCK_MUTANTS } from './mutants/mutants.ts';
-import { SeedSuite } from './playing.ts';
+import { SeedSuite } from './seed-suite.ts';
 import { CLOCKS } from './scenarios.ts';
 
 const playing = new SeedSuite(CLOCKS);

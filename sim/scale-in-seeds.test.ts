@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SeedSuite } from './playing.ts';
+import { SeedSuite } from './seed-suite.ts';
 import { SCALE_IN } from './scenarios.ts';
 
 const playing = new SeedSuite(SCALE_IN);

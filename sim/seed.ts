@@ -1,7 +1,7 @@
 // One seed from beginning to end: trouble, then everything heals, then everything must be as it should.
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenToMarks } from '../src/fleet/index.ts';
-import { CompoundFaults } from './incidents.ts';
+import { CompoundFaults } from './compound-faults.ts';
 import { CHECKERS } from './checkers/checkers.ts';
 import { CORE, type Scenario } from './scenarios.ts';
 import { ANSWERED, AT_REST, NO_LEFTOVERS } from './seed-properties.ts';

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, MARKS_ELSEWHERE, SCALE_IN_MARKS } from './marks.ts';
-import { SeedSuite } from './playing.ts';
+import { SeedSuite } from './seed-suite.ts';
 import { CORE } from './scenarios.ts';
 
 const playing = new SeedSuite(CORE);

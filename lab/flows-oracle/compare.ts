@@ -1,7 +1,7 @@
 // Compares what should be on a switch with what ovs-ofctl finds there. Flows of others count only when they are asked about.
 import type { Flow, Group } from '../../src/dataplane/index.ts';
 import { normalizeBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
-import { normalizeActions, normalizeMatch } from './words.ts';
+import { normalizeActions, normalizeMatch } from './normalize.ts';
 
 export interface Contents {
   readonly flows: readonly DumpedFlow[];

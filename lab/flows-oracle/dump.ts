@@ -1,5 +1,5 @@
 // Reads what ovs-ofctl prints of a bridge: a second pair of eyes on what the product says that it wrote.
-import { normalizeActions, normalizeMatch } from './words.ts';
+import { normalizeActions, normalizeMatch } from './normalize.ts';
 
 export interface DumpedFlow {
   readonly table: number;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
 import { run } from '../command.ts';
-import type { LabSummary } from '../shown.ts';
+import type { LabSummary } from '../lab-summary.ts';
 import { labNames } from '../underlay/names.ts';
 import { processesOf } from '../underlay/processes.ts';
 import { Underlay } from '../underlay/underlay.ts';

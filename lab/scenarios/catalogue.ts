@@ -1,6 +1,6 @@
 // Every scenario that the lab proves, in the order in which they are run.
-import { oneOfFifty } from './fifty.ts';
-import { handover, handoverRepeated, handoverOnePort, handoverToNewcomer, handoverWithLateHost } from './hand-over.ts';
+import { oneOfFifty } from './one-of-fifty.ts';
+import { handover, handoverRepeated, handoverOnePort, handoverToNewcomer, handoverWithLateHost } from './handover.ts';
 import { lossOfHost, lossOfSwitch } from './loss.ts';
 import { manyFlows } from './many-flows.ts';
 import { nothingHappens } from './nothing-happens.ts';

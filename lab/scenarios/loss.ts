@@ -1,14 +1,14 @@
 // The designated host is lost without warning, under load from instances on the hosts that stay, and comes back; several times. How
 // long nothing leaves is measured, beside OVN in the same lab where it is installed, and how long it takes until the standby is
 // designated.
-import { checkOvnRequirements } from '../needs.ts';
+import { checkOvnRequirements } from '../requirements.ts';
 import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { LOAD_MS, usualFlows } from '../traffic/usual-load.ts';
 import { runTrial, type Outcome, type Trial } from '../trial.ts';
 import { Underlay } from '../underlay/underlay.ts';
 import { Fleet, USUAL } from './fleet.ts';
-import { BfdMonitor } from './hearing.ts';
+import { BfdMonitor } from './bfd-monitor.ts';
 import { Ovn } from './ovn.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 

@@ -1,6 +1,6 @@
 // The lab tries itself: flows by hand, the usual load with everything in it, and nothing happens. What is lost here is lost by the
 // lab or by the machine.
-import { startStaticFlows } from '../by-hand.ts';
+import { startStaticFlows } from '../static-flows.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { run, type Command } from '../command.ts';
-import { plug, type LabInstance, type LabInstanceSpec } from '../machine.ts';
+import { plug, type LabInstance, type LabInstanceSpec } from '../lab-instance.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { reach } from '../traffic/ping.ts';
 import type { LabHost } from '../underlay/host.ts';

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../test/free-port.ts';
-import { runConcurrently } from '../at-once.ts';
+import { runConcurrently } from '../run-concurrently.ts';
 import { run } from '../command.ts';
 import type { Daemon, LabHost } from '../underlay/host.ts';
 import { EXTERNAL_INTERFACE, type HostNames } from '../underlay/names.ts';

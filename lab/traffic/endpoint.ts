@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { endChild } from '../../test/end-child.ts';
-import { startInNamespace } from './inside.ts';
+import { startInNamespace } from './start-in-namespace.ts';
 import type { Answer, Call, ClientFlow, ClientResult, ServedFlow, Task } from './messages.ts';
 
 const PROGRAM = join(import.meta.dirname, 'program.ts');

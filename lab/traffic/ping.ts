@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { endChild } from '../../test/end-child.ts';
 import { run } from '../command.ts';
 import { inNamespace } from '../underlay/links-plan.ts';
-import { startInNamespace } from './inside.ts';
+import { startInNamespace } from './start-in-namespace.ts';
 
 /** Debian's own, which Open vSwitch needs too. */
 const PROGRAM = ['/usr/bin/python3', join(import.meta.dirname, 'ping.py')];

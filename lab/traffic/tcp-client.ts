@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Arrivals } from './arrivals.ts';
-import { runPaced } from './beat.ts';
+import { runPaced } from './paced-timer.ts';
 import type { ClientResult, TcpFlow } from './messages.ts';
 import type { RunningFlow } from './udp-client.ts';
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Arrivals, pairOf } from './arrivals.ts';
-import { runPaced } from './beat.ts';
+import { runPaced } from './paced-timer.ts';
 import type { ServedFlow, TcpFlow } from './messages.ts';
 
 interface ServedFlowState {

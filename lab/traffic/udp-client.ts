@@ -2,7 +2,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { Arrivals } from './arrivals.ts';
-import { runPaced } from './beat.ts';
+import { runPaced } from './paced-timer.ts';
 import type { BeginningFlows, ClientResult, EchoFlow, LostPacket, PushFlow } from './messages.ts';
 import { decodePacket, encodePacket, type Packet, type PacketKind } from './packet.ts';
 import { lookUpLiteral, RECEIVE_BYTES } from './udp-socket.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Arrivals, pairOf } from './arrivals.ts';
 import type { ServedFlow } from './messages.ts';
 import { decodePacket, encodePacket } from './packet.ts';
-import { runPaced } from './beat.ts';
+import { runPaced } from './paced-timer.ts';
 import { RECEIVE_BYTES, lookUpLiteral } from './udp-socket.ts';
 
 interface ServedFlowState {

@@ -1,6 +1,6 @@
 // The lab without Muster: hosts, the network between them, the network outside. It exists until it is closed; what a crash leaves
 // is cleared away by the next one that starts.
-import { runConcurrently } from '../at-once.ts';
+import { runConcurrently } from '../run-concurrently.ts';
 import { runAll } from '../command.ts';
 import { cleanDeadLabs, cleanLab } from './clean.ts';
 import { LabHost } from './host.ts';

@@ -14,7 +14,7 @@ import {
   portUnplugged,
   silentBackEnd,
 } from './network.ts';
-import { arrivesUnconnected, cutHostWanted, sickBesideHealthy, targetRefused } from './incidents.ts';
+import { arrivesUnconnected, cutHostWanted, sickBesideHealthy, targetRefused } from './compound.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
 import {
   agentVersionChanged,

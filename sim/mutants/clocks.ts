@@ -1,6 +1,6 @@
 // Bugs of whoever forgets: a clock is believed although it jumped.
 import { TRUSTED_TIME } from '../../src/journal/module.ts';
-import { retainedUntilExpiry } from '../checkers/forgotten.ts';
+import { retainedUntilExpiry } from '../checkers/retained.ts';
 import { CLOCKS } from '../scenarios.ts';
 import { TRUST_PARTS } from '../world/trusted-clock.ts';
 import type { Mutant } from './mutant.ts';

@@ -20,7 +20,7 @@ import {
   type OperationKind,
 } from '../../src/operations/index.ts';
 import { eventsGenuine, portsIntended } from '../checkers/back-end.ts';
-import { boundBeforeMigration } from '../checkers/bound-first.ts';
+import { boundBeforeMigration } from '../checkers/bound-before-migration.ts';
 import { onlyCopyKept } from '../checkers/copies-kept.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';

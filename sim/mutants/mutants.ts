@@ -10,7 +10,7 @@ import {
   seizedUnderTheSameEpoch,
 } from './database.ts';
 import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck, switchSaidToObey } from './conditions.ts';
-import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './incidents.ts';
+import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './compound-faults.ts';
 import {
   silentHostTakenForDead,
   claimKeptAfterFault,

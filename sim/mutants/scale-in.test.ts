@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findMutant } from './hunt.ts';
+import { findMutant } from './find-mutant.ts';
 import { SCALE_IN_MUTANTS } from './mutants.ts';
 
 describe('a planted bug is found by the fixed seeds of hosts that come and go', () => {

@@ -7,7 +7,7 @@ import type { Journal } from '../../src/journal/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { epochsGrow, makeBeforeBreak, designatedToEligible } from '../checkers/designations.ts';
 import { finalizedOnEvidence, presenceOf, operatorFencedDistrusted } from '../checkers/leaving.ts';
-import { commitRateBounded, failuresBackedOff } from '../checkers/pace.ts';
+import { commitRateBounded, failuresBackedOff } from '../checkers/commit-rate.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { AT_REST, NO_LEFTOVERS } from '../seed-properties.ts';

@@ -1,10 +1,10 @@
 // Instances that are asked for, built, moved, shelved and deleted, on hosts that fail and a network that does not answer.
 // In the end everything is deleted, and nothing may be left of it.
 import type { World } from '../world/world.ts';
-import { InstanceActions } from './instance-acts.ts';
-import { InstanceSetup } from './instance-ground.ts';
+import { InstanceActions } from './instance-actions.ts';
+import { InstanceSetup } from './instance-setup.ts';
 import { checkInstancesAtRest } from './instances-at-rest.ts';
-import { deleteEverything, leftoverInstances } from './instances-gone.ts';
+import { deleteEverything, leftoverInstances } from './instance-cleanup.ts';
 import type { Workload } from './workload.ts';
 
 const USERS_MAX = 4;

@@ -8,12 +8,12 @@ import { OPERATION } from '../../src/operations/index.ts';
 import type { Command, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { InstanceActions } from './instance-acts.ts';
-import { ScaleInActions } from './scale-in-acts.ts';
+import { InstanceActions } from './instance-actions.ts';
+import { ScaleInActions } from './scale-in-actions.ts';
 import { checkScaleInAtRest } from './scale-in-at-rest.ts';
-import { removeEverything, leftoverHosts } from './scale-in-gone.ts';
-import { ScaleInSetup, changeSettingTo } from './scale-in-ground.ts';
-import { ServiceActions } from './service-acts.ts';
+import { removeEverything, leftoverHosts } from './scale-in-cleanup.ts';
+import { ScaleInSetup, changeSettingTo } from './scale-in-setup.ts';
+import { ServiceActions } from './service-actions.ts';
 import type { Workload } from './workload.ts';
 
 /** Hosts that come in are not waited for any longer than this. */

@@ -11,7 +11,7 @@ import { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { Link } from './link.ts';
-import { NetworkPath } from './network-way.ts';
+import { NetworkPath } from './network-path.ts';
 import type { Operator } from './operator.ts';
 import type { Server } from './server.ts';
 import type { World } from './world.ts';

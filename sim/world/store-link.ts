@@ -1,6 +1,6 @@
 // The way from one server to the database: how long it takes and what goes wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
-import { FaultyPath } from './way.ts';
+import { FaultyPath } from './faulty-path.ts';
 
 /** What happens to one call. Times are from now. */
 export type Fate =

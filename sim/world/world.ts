@@ -9,7 +9,7 @@ import { Rng } from '../kernel/rng.ts';
 import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
 import type { Checker, Observer } from '../checkers/checker.ts';
-import { HeartbeatLog } from './hearing.ts';
+import { HeartbeatLog } from './heartbeat-log.ts';
 import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';

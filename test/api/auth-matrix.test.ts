@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { compileChecker } from '../../src/fleet/index.ts';
 import { CALLERS, idIn, keyOf, prepareServer, requestFor, TABLE, type CallerName } from './every-route.ts';
-import { startApiTestServer } from './world.ts';
+import { startApiTestServer } from './api-test-server.ts';
 
 const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {
   '+': (status) => status < 500 && ![401, 403, 404].includes(status),

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import { idIn } from './every-route.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 const HOSTS = 5000;
 const PATH = '/api/v1/hosts/many-7/dataplane';

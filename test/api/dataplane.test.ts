@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { SUBNET, TUNNEL_KEY } from '../../src/network/index.ts';
-import { sampleNetwork } from './networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { sampleNetwork } from './sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let viewer: string;

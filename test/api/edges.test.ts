@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
 import { selfSigned } from '../self-signed.ts';
-import { populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let admin: string;

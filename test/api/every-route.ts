@@ -6,8 +6,8 @@ import { tokenIdIn, type Route } from '../../src/access/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
-import { SAMPLE_NETWORK, sampleNetwork } from './networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 export const CALLERS = [
   'nobody',

@@ -6,8 +6,8 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
-import { SAMPLE_NETWORK, sampleNetwork } from './networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 import { seeded, wrongRequest } from './wrong-input.ts';
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);

@@ -1,6 +1,6 @@
 // A host is found by every id that scale-in takes, wherever the API takes one: in paths, filters and bodies, and by RESTCONF.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 const BRIDGE = '6f0f3a5e-7d0c-4c43-9f1e-2f8d5b7a1c11';
 const FORMS = [

@@ -4,8 +4,8 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
 import { PORT } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import { sampleNetwork } from './networked.ts';
-import { takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { sampleNetwork } from './sample-network.ts';
+import { takeLease, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let operator: string;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let viewer: string;

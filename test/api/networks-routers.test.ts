@@ -1,7 +1,7 @@
 // Routers, floating addresses, transport zones and DHCP over HTTP: what is answered, what is listed, what is refused and how.
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let [viewer, operator, admin]: string[] = [];

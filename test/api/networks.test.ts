@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InjectOptions } from 'fastify';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { PORT, type Port } from '../../src/network/index.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let [viewer, operator, admin, northerner]: string[] = [];

@@ -3,7 +3,7 @@ import { format } from 'prettier';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/api/runtime.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { startApiTestServer } from './world.ts';
+import { startApiTestServer } from './api-test-server.ts';
 
 test('docs/openapi.json is current', async () => {
   const world = await startApiTestServer();

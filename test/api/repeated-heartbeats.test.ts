@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tokenIdIn } from '../../src/access/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { idOf, remove } from '../../src/fleet/index.ts';
-import { hostChange, takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, takeLease, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 const HOST_ID = 'central-1';
 const BEAT = { serviceVersion: 1, asOf: 3 };

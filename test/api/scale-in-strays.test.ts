@@ -1,7 +1,7 @@
 // Strays in what is shown of scale-in: before it is begun and while it lasts, without names that are not the caller's to know.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { sampleNetwork } from './networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { sampleNetwork } from './sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 const STRAYS = { names: ['instance/vm-1', 'interface/tap-foreign'], count: 12, sinceMs: 5 };
 

@@ -5,8 +5,8 @@ import { HOST, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import { sampleNetwork } from './networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { sampleNetwork } from './sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let operator: string;

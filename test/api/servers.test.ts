@@ -8,7 +8,7 @@ import { SITE } from '../../src/sites/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../../src/journal/index.ts';
 import { selfSigned } from '../self-signed.ts';
-import { clockAhead, takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { clockAhead, takeLease, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 const open: ApiTestServer[] = [];
 

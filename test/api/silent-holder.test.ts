@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { clockAhead, takeLease, startApiTestServer } from './world.ts';
+import { clockAhead, takeLease, startApiTestServer } from './api-test-server.ts';
 
 test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () => {
   let arrived = (): void => undefined;

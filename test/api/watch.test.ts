@@ -4,7 +4,7 @@ import { tokenIdIn } from '../../src/access/index.ts';
 import { idOf, remove } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { openStream, type Reader } from './sse.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let viewer: string;

@@ -5,7 +5,7 @@ import { hashSecret } from '../../src/api/runtime.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type HostId } from '../../src/hosts/index.ts';
 import { RetentionController } from '../../src/journal/runtime.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
 let admin: string;

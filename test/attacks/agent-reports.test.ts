@@ -5,7 +5,7 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { idIn, prepareServer, type PreparedServer } from '../api/every-route.ts';
-import { hostChange } from '../api/world.ts';
+import { hostChange } from '../api/api-test-server.ts';
 
 let asked: PreparedServer;
 

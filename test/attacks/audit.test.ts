@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tokenIdIn } from '../../src/access/index.ts';
 import { newFolder, startServer } from '../cli/muster.ts';
-import { clockAhead, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { clockAhead, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 interface Line {
   readonly type: 'commit' | 'refusal' | 'end';

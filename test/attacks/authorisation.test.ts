@@ -13,7 +13,7 @@ import {
   startApiTestServer,
   type ApiTestServer,
   type ApiTestServerOptions,
-} from '../api/world.ts';
+} from '../api/api-test-server.ts';
 import { holdWrites } from './hold-writes.ts';
 
 const open: ApiTestServer[] = [];

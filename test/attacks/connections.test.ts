@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
-import { startApiTestServer, type ApiTestServer, type ApiTestServerOptions } from '../api/world.ts';
+import { startApiTestServer, type ApiTestServer, type ApiTestServerOptions } from '../api/api-test-server.ts';
 import { selfSigned } from '../self-signed.ts';
 
 const open: ApiTestServer[] = [];

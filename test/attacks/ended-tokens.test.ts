@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
 import { openStream, type Reader } from '../api/sse.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 import { holdWrites } from './hold-writes.ts';
 
 /** Nothing may depend on the signs of life that are sent now and then. */

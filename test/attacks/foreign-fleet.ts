@@ -8,7 +8,7 @@ import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, claimId, PORT, TUNNEL_KEY } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
-import { hostChange, type ApiTestServer } from '../api/world.ts';
+import { hostChange, type ApiTestServer } from '../api/api-test-server.ts';
 
 /** In every name of the hidden site; its addresses have numbers that nothing else has. */
 export const MARKER = 'zq9';

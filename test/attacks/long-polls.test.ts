@@ -3,7 +3,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 import { DEFAULT_LIMITS } from '../../src/api/limits/limits.ts';
 
 const LIMITS = {

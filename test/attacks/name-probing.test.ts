@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { TABLE } from '../api/every-route.ts';
-import { sampleNetwork } from '../api/networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { sampleNetwork } from '../api/sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 let world: ApiTestServer;
 let admin: string;

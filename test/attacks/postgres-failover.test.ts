@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { TOKEN } from '../../src/access/index.ts';
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import type { Store } from '../../src/journal/store.ts';
-import { takeLease, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { takeLease, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 import { Proxy } from '../postgres/proxy.ts';
 import { freshDatabase, postgresSuite, sql } from '../postgres/suite.ts';
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { PORT, TUNNEL_KEY } from '../../src/network/index.ts';
-import { sampleNetwork } from '../api/networked.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { sampleNetwork } from '../api/sample-network.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 let world: ApiTestServer;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { check, GOOD } from './check.ts';
 import type { Load, Unavailability } from './load.ts';
 import { MACHINES, type MachineName } from './network.ts';
-import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './world.ts';
+import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './reference-setup.ts';
 
 /** Few: on a busy machine a write takes a second. */
 const AFTER_THE_FAULT = 60;

@@ -13,7 +13,7 @@ import { check, GOOD } from './check.ts';
 import { waitFor } from './database.ts';
 import { MACHINES, type MachineName } from './network.ts';
 import { makeCertificate } from './servers.ts';
-import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './world.ts';
+import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './reference-setup.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
 /** Beside the servers in use, on one of their machines. */

@@ -1,7 +1,7 @@
 // Answers of RESTCONF that are as large as the fleet: made and sent in pieces, with the text that they always had.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 const HOSTS = 3000;
 const TOPOLOGY = '/restconf/data/network-topology:network-topology';

@@ -1,6 +1,6 @@
 // The RESTCONF surface as a client sees it: discovery, the trees, the operations, and every way to be refused.
 import { expect, onTestFinished, test } from 'vitest';
-import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 const YANG = 'application/yang-data+json';
 const ANSWER_TYPE = `${YANG}; charset=utf-8`;

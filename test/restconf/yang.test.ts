@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostChange, populate, startApiTestServer } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer } from '../api/api-test-server.ts';
 import { REQUESTS, type RpcName } from './examples.ts';
 import { ensureYanglint } from './install.ts';
 

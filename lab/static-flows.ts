@@ -1,7 +1,7 @@
 // Hosts that work without Muster: flows written by hand, one instance on each host, source NAT at the first one. Shows that the lab
 // and its traffic tools lose nothing by themselves, whatever is made of Muster.
-import { runConcurrently } from './at-once.ts';
-import { plug, type LabInstance, type LabInstanceSpec } from './machine.ts';
+import { runConcurrently } from './run-concurrently.ts';
+import { plug, type LabInstance, type LabInstanceSpec } from './lab-instance.ts';
 import { reach } from './traffic/ping.ts';
 import type { LabHost } from './underlay/host.ts';
 import { EXTERNAL_INTERFACE, OUTSIDE } from './underlay/names.ts';

@@ -23,7 +23,7 @@ import type { Command } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-ground.ts';
+import { changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-setup.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 

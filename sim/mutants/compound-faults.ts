@@ -3,7 +3,7 @@ import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { ViewsDriver } from '../../src/agent/runtime.ts';
 import { bfdDetectorOf } from '../../src/election/index.ts';
 import type { NetworkOrder } from '../../src/network/index.ts';
-import { sourceStaysConnected } from '../checkers/bound-first.ts';
+import { sourceStaysConnected } from '../checkers/bound-before-migration.ts';
 import { settledBeforeDrained } from '../checkers/drained.ts';
 import { waitsForOwnServiceOnly } from '../checkers/readiness.ts';
 import { SCALE_IN } from '../scenarios.ts';

@@ -7,7 +7,7 @@ import { idOf } from '../../src/fleet/index.ts';
 import { hostFieldsOf } from '../../src/hosts/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { keyOf, prepareServer, type PreparedServer } from './every-route.ts';
-import { hostChange } from './world.ts';
+import { hostChange } from './api-test-server.ts';
 
 const NAME = 'central-0';
 const BRIDGE = '6f0f3a5e-7d0c-4c43-9f1e-2f8d5b7a1c11';

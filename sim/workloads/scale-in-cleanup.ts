@@ -14,8 +14,8 @@ import { tracesOn } from '../checkers/switches.ts';
 import type { Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain, type Decide } from './commands.ts';
-import { deleteEverything, leftoverInstances } from './instances-gone.ts';
-import { changeSettingTo } from './scale-in-ground.ts';
+import { deleteEverything, leftoverInstances } from './instance-cleanup.ts';
+import { changeSettingTo } from './scale-in-setup.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 

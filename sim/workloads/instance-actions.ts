@@ -34,7 +34,7 @@ import {
   PROJECT,
   type InstanceSetup,
   type NetworkPlan,
-} from './instance-ground.ts';
+} from './instance-setup.ts';
 
 type ActionMaker = (tag: string) => Command<unknown> | undefined;
 

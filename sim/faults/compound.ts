@@ -10,7 +10,7 @@ import { PROGRAM } from '../../src/main/modules.ts';
 import { capabilitiesOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { plain, type Decide } from '../workloads/commands.ts';
-import { PROJECT } from '../workloads/instance-ground.ts';
+import { PROJECT } from '../workloads/instance-setup.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 

@@ -1,7 +1,7 @@
 // The way to the network back end, for servers and for hosts that speak to it themselves: how long it takes and what goes
 // wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
-import { FaultyPath } from './way.ts';
+import { FaultyPath } from './faulty-path.ts';
 
 /** What happens to one call. Times are from now; without `afterMs` the caller hears nothing at all. */
 export type CallFate =

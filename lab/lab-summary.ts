@@ -1,5 +1,5 @@
 // A lab that is up, as it is shown to whoever started it.
-import type { LabInstance } from './machine.ts';
+import type { LabInstance } from './lab-instance.ts';
 import { OUTSIDE } from './underlay/names.ts';
 import type { Underlay } from './underlay/underlay.ts';
 

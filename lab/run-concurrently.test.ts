@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runConcurrently } from './at-once.ts';
+import { runConcurrently } from './run-concurrently.ts';
 
 test('results-are-in-the-order-of-the-items-and-no-more-than-asked-run', async () => {
   let running = 0;

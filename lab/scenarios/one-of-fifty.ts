@@ -1,7 +1,7 @@
 // One of fifty hosts leaves by plan: how soon nothing on the others names it any more. The load is light, since everything runs on
 // one machine; the instances that send are on hosts that stay.
 import { setTimeout } from 'node:timers/promises';
-import { runConcurrently } from '../at-once.ts';
+import { runConcurrently } from '../run-concurrently.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { Fleet, USUAL } from './fleet.ts';

@@ -15,7 +15,7 @@ import type { Rng } from '../kernel/rng.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { OUTSIDE, ROUTERS, changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-ground.ts';
+import { OUTSIDE, ROUTERS, changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-setup.ts';
 
 type MaybeCommand = Command<unknown> | undefined;
 

@@ -2,9 +2,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
-import { startStaticFlows } from '../by-hand.ts';
+import { startStaticFlows } from '../static-flows.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
-import { unplug, type LabInstance } from '../machine.ts';
+import { unplug, type LabInstance } from '../lab-instance.ts';
 import { judge } from '../oracle.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';

@@ -10,7 +10,7 @@ import { ROUTER, TRANSPORT_ZONE } from '../../src/network/index.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { World } from '../world/world.ts';
 import { once, plain, type Decide } from './commands.ts';
-import { InstanceSetup, type SetupPlan, type NetworkPlan } from './instance-ground.ts';
+import { InstanceSetup, type SetupPlan, type NetworkPlan } from './instance-setup.ts';
 
 export const OUTSIDE = 'outside';
 /** Few, so that they are made anew while something of the one before may be left. */
