@@ -9,6 +9,8 @@ const PACKETS = ['lab/real/packets.test.ts', 'lab/real/sick-router.test.ts'];
 const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 /** Takes minutes and fetches a Debian: by its own script. */
 const PACKAGES = 'test/packaging/built/**/*.test.ts';
+/** A whole control plane in one process, in simulated time: as fast as unit tests. */
+const ACCEPTANCE = 'test/acceptance/**/*.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
@@ -23,7 +25,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'lab/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'lab/**/*.test.ts', ACCEPTANCE],
           exclude: [...configDefaults.exclude, LAB_WITH_SWITCHES],
           testTimeout: 10_000,
         },
@@ -34,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES],
+          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, ACCEPTANCE],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],

@@ -112,16 +112,19 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
   'journal-dropped-behind-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
-  'connections-not-yet': 'seldom: whoever brings connections is mostly faster. src/agent/node/switch/conntrack-sync.test.ts',
+  'connections-not-yet':
+    'seldom: whoever brings connections is mostly faster. src/agent/node/switch/conntrack-sync.test.ts',
   'move-arrives-unplugged':
     'needs a back end that refuses to plug after the switch-over: src/instances/degraded/degraded.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/preview/plan-slices.test.ts',
   'start-leaves-services-to-drains': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',
   'start-planned-anew': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',
   'data-path-lost': 'seldom: peers mostly miss such a host by majority first. src/election/out-of-control.test.ts',
-  'deposit-cut': 'needs tens of thousands of connections: src/agent/server/conntrack-relay.test.ts, src/agent/node/switch/conntrack-sync.test.ts',
+  'deposit-cut':
+    'needs tens of thousands of connections: src/agent/server/conntrack-relay.test.ts, src/agent/node/switch/conntrack-sync.test.ts',
   'drained-host-drains-again': 'nothing is placed on a host that leaves: src/hosts/scale-in/drain.test.ts',
-  'failover-to-the-old-host': 'needs a target that dies in the seconds after a switch: src/election/handover/operation.test.ts',
+  'failover-to-the-old-host':
+    'needs a target that dies in the seconds after a switch: src/election/handover/operation.test.ts',
   'hand-over-orphan': 'needs an operation that ends without a word: src/election/handover/operation.test.ts',
   'leave-given-up': 'needs an agent that is heard and answers nothing for minutes: src/hosts/scale-in/leave.test.ts',
   'something-came-while-it-left': 'nothing is placed on a host that leaves: src/hosts/scale-in/end.test.ts',

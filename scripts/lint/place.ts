@@ -27,8 +27,13 @@ const EDGE_MODULES = new Set(['agent', 'api', 'cli', 'main']);
 const EFFECT_WORDS = new Set(['controller', 'driver', 'store', 'routes']);
 const TESTING_WORDS = new Set(['test', 'contract', 'torture', 'fixture', 'fixtures']);
 
-/** The store port carries the word, but is types and errors only: it is held to purity, and pure files may use it. */
-const PURE_PORTS = new Set(['src/journal/store.ts']);
+/** Folders in which every file is I/O, without a word in its name that says so. */
+const EFFECT_FOLDERS = ['src/journal/postgres/', 'src/journal/sqlite/'];
+/** The suite that every implementation of a port passes. */
+const CONTRACT_FOLDER = /\/contract\//;
+
+/** Beside effects, or named after one, and pure: the store port is types and errors only, the URL of a database is text. */
+const PURE_FILES = new Set(['src/journal/store.ts', 'src/journal/postgres/url.ts']);
 
 /** Undefined for a module that has no place in the order. */
 export function rankOf(module: string): number | undefined {
@@ -53,10 +58,11 @@ export function isModuleFile(path: string): boolean {
 function roleOf(file: Omit<Place, 'role'>): Role {
   if (file.area !== 'src') return 'outside';
   const words = file.name.split(/[.-]/);
-  if (words.some((word) => TESTING_WORDS.has(word))) return 'testing';
+  if (CONTRACT_FOLDER.test(file.path) || words.some((word) => TESTING_WORDS.has(word))) return 'testing';
   if (isModuleFile(file.path)) return 'runtime';
   if (EDGE_MODULES.has(file.module)) return 'edge';
-  if (PURE_PORTS.has(file.path)) return 'pure';
+  if (PURE_FILES.has(file.path)) return 'pure';
+  if (EFFECT_FOLDERS.some((folder) => file.path.startsWith(folder))) return 'effect';
   if (words.some((word) => EFFECT_WORDS.has(word))) return 'effect';
   return file.name === 'runtime' ? 'runtime' : 'pure';
 }

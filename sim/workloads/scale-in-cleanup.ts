@@ -6,7 +6,10 @@ import { evacuatorsOf, clearForceDown, endScaleIn, HOST, recoverHosts, startScal
 import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { reAdmitHost } from '../../src/hosts/join/re-admit.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
-import { deleteFloatingAddress, disassociateFloatingAddress } from '../../src/network/routers/decide-floating-address.ts';
+import {
+  deleteFloatingAddress,
+  disassociateFloatingAddress,
+} from '../../src/network/routers/decide-floating-address.ts';
 import { deleteRouter } from '../../src/network/routers/decide.ts';
 import { FLOATING_ADDRESS, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';

@@ -3,7 +3,14 @@ export { nicRequirementsOf, attachNicPort } from './ports/attach.ts';
 export { capabilitiesOf, CAPABILITIES, NetworkUnavailable } from './back-ends/back-end.ts';
 export type * from './back-ends/back-end.ts';
 export { backEndSentences } from './back-ends/sentences.ts';
-export { bindPorts, bindAllPossible, recordPortBound, releasePort, recordPortCreated, unbindPort } from './ports/bind.ts';
+export {
+  bindPorts,
+  bindAllPossible,
+  recordPortBound,
+  releasePort,
+  recordPortCreated,
+  unbindPort,
+} from './ports/bind.ts';
 export type { BindRequest, BindFault } from './ports/bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim } from './claim.ts';

@@ -6,7 +6,14 @@ import { InProcessLink, SimulatedAgents, spawnFaults, type NodeDriverOptions } f
 import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
 import { VirtualClock } from '../../src/journal/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
-import { idOf, type AppliedChange, type Fleet, type FleetReader, type Kind, type Refusal } from '../../src/fleet/index.ts';
+import {
+  idOf,
+  type AppliedChange,
+  type Fleet,
+  type FleetReader,
+  type Kind,
+  type Refusal,
+} from '../../src/fleet/index.ts';
 import { HOST, isTombstoned } from '../../src/hosts/index.ts';
 import type { Decision, Ids } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';

@@ -9,7 +9,14 @@ import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../src/com
 import type { AppliedChange } from '../../src/fleet/index.ts';
 import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../src/hosts/index.ts';
 import type { LivenessController } from '../../src/hosts/runtime.ts';
-import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../src/journal/index.ts';
+import {
+  Journal,
+  type Clock,
+  type Group,
+  type Ids,
+  type LeaseAnswer,
+  type LeaseRequest,
+} from '../../src/journal/index.ts';
 import { TRUSTED_TIME } from '../../src/journal/module.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import type { OwnKeys } from '../../src/keys/index.ts';

@@ -14,7 +14,12 @@ import {
   type CreateInstances,
   type Instance,
 } from '../../src/instances/index.ts';
-import { createFlavor, createGroup, type CreateFlavor, type CreateGroup } from '../../src/instances/decisions-fixture.ts';
+import {
+  createFlavor,
+  createGroup,
+  type CreateFlavor,
+  type CreateGroup,
+} from '../../src/instances/decisions-fixture.ts';
 import { createCommand } from '../../src/instances/reference-fixture.ts';
 import { accept } from '../../src/journal/index.ts';
 import { CLAIM, claimId, PORT, stockOf, type Claim, type PoolKey, type Port } from '../../src/network/index.ts';

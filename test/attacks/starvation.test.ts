@@ -12,7 +12,12 @@ import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { LeaseController } from '../../src/operations/runtime.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { openStream, type Reader } from '../api/sse.ts';
-import { hostChange, startApiTestServer, type ApiTestServer, type ApiTestServerOptions } from '../api/api-test-server.ts';
+import {
+  hostChange,
+  startApiTestServer,
+  type ApiTestServer,
+  type ApiTestServerOptions,
+} from '../api/api-test-server.ts';
 
 const open: ApiTestServer[] = [];
 

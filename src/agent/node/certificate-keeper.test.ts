@@ -1,7 +1,12 @@
 // The agent's certificate over months of virtual time: real keys and certificates, no sockets.
 import { X509Certificate } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { isKeyOf, newCertificateAuthority, readAgentCertificate, readAuthority } from '../protocol/agent-certificate.ts';
+import {
+  isKeyOf,
+  newCertificateAuthority,
+  readAgentCertificate,
+  readAuthority,
+} from '../protocol/agent-certificate.ts';
 import { CertificateIssuer, type IssuingKeys } from '../server/certificate-issuer.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { LeaderClient } from '../link/leader-client.ts';

@@ -2,7 +2,12 @@
 // never instead of it: whoever has only one of the two gets nowhere.
 import type { X509Certificate } from 'node:crypto';
 import type { Refusal } from '../../fleet/index.ts';
-import { AGENT_CERTIFICATE_MS, isValidAt, readAgentCertificate, type AgentCertificate } from '../protocol/agent-certificate.ts';
+import {
+  AGENT_CERTIFICATE_MS,
+  isValidAt,
+  readAgentCertificate,
+  type AgentCertificate,
+} from '../protocol/agent-certificate.ts';
 import { CERTIFICATE_REFUSALS } from '../protocol/certificate-refusals.ts';
 
 /** `optional`: one that is shown has to fit, none is fine. */

@@ -1,7 +1,14 @@
 // GET /api/v1/audit: who did what and who was refused, as JSON lines, oldest first. What was done is the journal's and the same at
 // every server; refusals are this server's own. A reader that is slow is waited for; a line at the end says that nothing is missing.
 import { Type, type Static } from 'typebox';
-import { strictObject, IDEMPOTENCY, stream, type StreamSink, type Route, type RouteContext } from '../../access/index.ts';
+import {
+  strictObject,
+  IDEMPOTENCY,
+  stream,
+  type StreamSink,
+  type Route,
+  type RouteContext,
+} from '../../access/index.ts';
 import type { StoredCommit, Store } from '../../journal/index.ts';
 import type { RefusalFiles, TimeRange } from './refusal-files.ts';
 import type { RefusalLine } from './refusal-log.ts';

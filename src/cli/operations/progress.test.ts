@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  renderBar,
-  countsText,
-  PlainProgress,
-  progressLines,
-  type Item,
-  type Operation,
-} from './progress.ts';
+import { renderBar, countsText, PlainProgress, progressLines, type Item, type Operation } from './progress.ts';
 import { painter } from '../output/paint.ts';
 
 const plain = painter(false);

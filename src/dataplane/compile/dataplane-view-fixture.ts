@@ -3,7 +3,13 @@ import type { CompileResult } from './compile.ts';
 export { macOf } from '../switch/derived-ids.ts';
 export { encodeArpFrame } from '../packets/arp.ts';
 export { encodeNdFrame } from '../packets/nd-frame.ts';
-import { domainOf, type DataplaneView, type DomainView, type RouterView, type ServiceView } from '../view/dataplane-view.ts';
+import {
+  domainOf,
+  type DataplaneView,
+  type DomainView,
+  type RouterView,
+  type ServiceView,
+} from '../view/dataplane-view.ts';
 
 export const C2 = { host: 'c2', tunnelAddress: '172.16.0.2' };
 export const C3 = { host: 'c3', tunnelAddress: '172.16.0.3' };

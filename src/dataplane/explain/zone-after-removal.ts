@@ -2,7 +2,13 @@
 // common is looked at once for all of them, and a network that everybody is in is counted once.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../../hosts/index.ts';
-import { canHaveTunnels, presenceOf, SUBNET, TUNNEL_ENDPOINTS_BY_ZONE, type TransportZone } from '../../network/index.ts';
+import {
+  canHaveTunnels,
+  presenceOf,
+  SUBNET,
+  TUNNEL_ENDPOINTS_BY_ZONE,
+  type TransportZone,
+} from '../../network/index.ts';
 import { meshOf } from '../view/peers-part.ts';
 import { relationsOf } from '../view/related-hosts.ts';
 

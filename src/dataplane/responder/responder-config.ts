@@ -5,7 +5,13 @@ import { isAddressResponder } from '../compile/nat.ts';
 import { advertisedNextHopOf } from '../compile/subnet-services.ts';
 import { subnetMatcher } from '../view/subnet-matcher.ts';
 import { macOf } from '../switch/derived-ids.ts';
-import { domainOf, type DataplaneView, type DomainView, type ServiceView, type SubnetView } from '../view/dataplane-view.ts';
+import {
+  domainOf,
+  type DataplaneView,
+  type DomainView,
+  type ServiceView,
+  type SubnetView,
+} from '../view/dataplane-view.ts';
 import { isIpv6 } from '../switch/flow-syntax.ts';
 import type { AnnouncedAddress } from './announcement.ts';
 import type { DhcpSubnet } from './dhcp-subnet.ts';

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { SERVICE, serviceId, type Service } from '../../election/index.ts';
 import { idOf, put, remove, type Change } from '../../fleet/index.ts';
 import type { Host } from '../../hosts/index.ts';
-import { FLOATING_ADDRESS, PORT, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type FloatingAddress } from '../../network/index.ts';
+import {
+  FLOATING_ADDRESS,
+  PORT,
+  ROUTER,
+  TRANSPORT_ZONE,
+  TUNNEL_KEY,
+  type FloatingAddress,
+} from '../../network/index.ts';
 import { subnet } from '../../network/network-fixture.ts';
 import { bfdPart } from './bfd-part.ts';
 import { networksPart } from './networks-part.ts';

@@ -1,6 +1,13 @@
 // Scale-out: hosts come into service, new ones and removed ones that are let in again, and when it is asked for, services are
 // spread anew once they are in. A host by itself takes nothing over: what is healthy stays where it is.
-import { idOf, type AppliedChange, type Change, type FleetReader, type Reason, type Refusal } from '../../fleet/index.ts';
+import {
+  idOf,
+  type AppliedChange,
+  type Change,
+  type FleetReader,
+  type Reason,
+  type Refusal,
+} from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
   decideLater,

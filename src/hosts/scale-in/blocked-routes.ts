@@ -1,6 +1,15 @@
 // GET /api/v1/scale-in/blocked: what of the hosts that are being emptied cannot go now, each with what it lacks.
 import { Type } from 'typebox';
-import { answer, strictObject, ID, read, refusalAnswer, canSeeSite, type Caller, type Route } from '../../access/index.ts';
+import {
+  answer,
+  strictObject,
+  ID,
+  read,
+  refusalAnswer,
+  canSeeSite,
+  type Caller,
+  type Route,
+} from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { siteLimitOf, type Explain } from '../../operations/index.ts';
 import type { StoredHost } from '../decide.ts';

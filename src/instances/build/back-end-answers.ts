@@ -14,7 +14,14 @@ import {
   type PortId,
   type StoredPort,
 } from '../../network/index.ts';
-import { backoffMs, record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../../operations/index.ts';
+import {
+  backoffMs,
+  record,
+  wait,
+  type ActionOutcome,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
 import {
   continueAfterFault,
   BUILDER,

@@ -34,7 +34,14 @@ import { commonSiteOf } from '../scope.ts';
 import { INSTANCE, type Instance } from '../model.ts';
 import { readAnswer, isUnanswered } from '../move/binding.ts';
 import { composeBindOrder } from '../back-end-orders.ts';
-import { isUnavailable, isFencedOrRemoved, isInline, bindModeOn, canReachPools, type StoredInstance } from '../build/placement.ts';
+import {
+  isUnavailable,
+  isFencedOrRemoved,
+  isInline,
+  bindModeOn,
+  canReachPools,
+  type StoredInstance,
+} from '../build/placement.ts';
 
 const REPLUGGER = 'operation:instance-replug';
 /** How long the network may take to report a port as plugged that was bound again. */

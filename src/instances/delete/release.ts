@@ -1,7 +1,13 @@
 // The operation `instance-release`: what a build held whose deadline has passed is given back. Its host destroys what it has, ports
 // that were made are deleted, users' ports are handed back, and the claim is dropped. The instance stays in error and says why.
 import type { Change, FleetReader } from '../../fleet/index.ts';
-import { newOperation, record, type PlannedStep, type OperationId, type OperationKind } from '../../operations/index.ts';
+import {
+  newOperation,
+  record,
+  type PlannedStep,
+  type OperationId,
+  type OperationKind,
+} from '../../operations/index.ts';
 import { itemsOfHost, NO_DEADLINE_MS } from './clean.ts';
 import {
   handleDestroyAnswer,

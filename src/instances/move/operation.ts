@@ -29,13 +29,7 @@ import {
 } from './context.ts';
 import { rebindPorts, moveOnUnplugged, pluggingSinceMs, unpluggedPorts, waitForPlugs } from './plug.ts';
 import { continueAfterMoveFault, scheduleMove, failSourceLost, restoreInPlace } from './steps.ts';
-import {
-  handleMoveAnswer,
-  handleSourceCleaned,
-  composeMoveTask,
-  handleMoveOutcome,
-  handlePlugged,
-} from './tasks.ts';
+import { handleMoveAnswer, handleSourceCleaned, composeMoveTask, handleMoveOutcome, handlePlugged } from './tasks.ts';
 import { isUnavailable, isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
 
 export const instanceMove: OperationKind = {

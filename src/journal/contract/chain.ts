@@ -4,17 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ChainWalk } from '../chain-walk.ts';
 import { sha256 } from '../sha256-store.ts';
-import {
-  batch,
-  drop,
-  type MakeWorld,
-  mustWrite,
-  positionOf,
-  put,
-  readAll,
-  snapshotOf,
-  worldOf,
-} from './world.ts';
+import { batch, drop, type MakeWorld, mustWrite, positionOf, put, readAll, snapshotOf, worldOf } from './world.ts';
 
 export function chainContract(make: MakeWorld): void {
   test('the hash of a commit is the same in every store', async () => {

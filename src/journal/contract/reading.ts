@@ -2,17 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Store, TextChange } from '../store.ts';
-import {
-  batch,
-  drop,
-  type MakeWorld,
-  mustWrite,
-  put,
-  readAll,
-  replay,
-  snapshotOf,
-  worldOf,
-} from './world.ts';
+import { batch, drop, type MakeWorld, mustWrite, put, readAll, replay, snapshotOf, worldOf } from './world.ts';
 
 export function readingContract(make: MakeWorld): void {
   positionContract(make);

@@ -1,6 +1,15 @@
 // What the contract suite needs of a store's surroundings, and short ways to write commits and to look at what is there.
 import { onTestFinished } from 'vitest';
-import type { Batch, Group, Position, Precondition, StoredCommit, StoredResource, Store, TextChange } from '../store.ts';
+import type {
+  Batch,
+  Group,
+  Position,
+  Precondition,
+  StoredCommit,
+  StoredResource,
+  Store,
+  TextChange,
+} from '../store.ts';
 
 export interface ContractWorld {
   readonly store: Store;

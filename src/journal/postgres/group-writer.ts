@@ -3,14 +3,15 @@
 // the head is locked and read first.
 import { type ClientBase, DatabaseError, type PoolClient } from 'pg';
 import { chainCommits, type ChainedCommit, type ChainPosition } from '../chain.ts';
-import { effectsOf, type GroupPrecondition, groupPreconditions, guardedChanges, totalsDelta } from '../group-effects.ts';
-import { writeChainedGroupCall } from './chained-group-function.ts';
 import {
-  DURABILITY_COLUMNS,
-  type DurabilitySettings,
-  demandDurability,
-  lastRow,
-} from './connections.ts';
+  effectsOf,
+  type GroupPrecondition,
+  groupPreconditions,
+  guardedChanges,
+  totalsDelta,
+} from '../group-effects.ts';
+import { writeChainedGroupCall } from './chained-group-function.ts';
+import { DURABILITY_COLUMNS, type DurabilitySettings, demandDurability, lastRow } from './connections.ts';
 import { GROUP_REFUSED, NOT_DURABLE, type GroupRefusal } from './group-function.ts';
 import { sha256 } from '../sha256-store.ts';
 import type { Conflict, Group, WriteAnswer } from '../store.ts';

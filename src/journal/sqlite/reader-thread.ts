@@ -2,13 +2,7 @@
 // commits would keep the event loop, and with it the lease, waiting. The thread starts with the first question and keeps no process alive.
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type {
-  ReaderReply,
-  ReaderAnswer,
-  ReaderQuery,
-  SnapshotStep,
-  ReaderRequest,
-} from './reader-thread-main.ts';
+import type { ReaderReply, ReaderAnswer, ReaderQuery, SnapshotStep, ReaderRequest } from './reader-thread-main.ts';
 import type { SnapshotPage } from './snapshot.ts';
 import {
   type HistoryPage,

@@ -3,7 +3,16 @@
 import type { Refusal } from '../../fleet/index.ts';
 import { isSpecial } from '../addresses/allocation.ts';
 import type { Range } from '../addresses/free-ranges.ts';
-import { contains, formatCidr, formatIp, enclosingNetwork, parseIp, type Cidr, type Ip, type IpVersion } from '../addresses/ip.ts';
+import {
+  contains,
+  formatCidr,
+  formatIp,
+  enclosingNetwork,
+  parseIp,
+  type Cidr,
+  type Ip,
+  type IpVersion,
+} from '../addresses/ip.ts';
 import type { Subnet } from '../model.ts';
 import { invalid, isRefusal } from '../refusal.ts';
 

@@ -9,7 +9,14 @@ import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } 
 import type { PoolKey } from './nic-requirements.ts';
 import { stockOf } from '../addresses/stock.ts';
 import { addressKey } from '../addresses/subnet-stock.ts';
-import { findNetwork, hostReaches, networkPool, segmentOfPool, topologyOf, type StoredPort } from '../networks/topology.ts';
+import {
+  findNetwork,
+  hostReaches,
+  networkPool,
+  segmentOfPool,
+  topologyOf,
+  type StoredPort,
+} from '../networks/topology.ts';
 
 export interface BindRequest {
   readonly port: StoredPort;

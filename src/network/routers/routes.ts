@@ -15,13 +15,7 @@ import {
 } from '../../access/index.ts';
 import { createRouter, deleteRouter, editRouter } from './decide.ts';
 import { IP } from '../model.ts';
-import {
-  ROUTER_SCHEMA,
-  ROUTERS_BY_EXTERNAL_NETWORK,
-  ROUTERS_BY_SUBNET,
-  SUBNETS_MAX,
-  type Router,
-} from './model.ts';
+import { ROUTER_SCHEMA, ROUTERS_BY_EXTERNAL_NETWORK, ROUTERS_BY_SUBNET, SUBNETS_MAX, type Router } from './model.ts';
 import { ROUTER_REPRESENTATION } from '../representations.ts';
 
 const PATH = '/api/v1/routers';

@@ -1,5 +1,10 @@
 // Tasks for simulated machines, and the host's side of a network that writes down what it is asked.
-import { NetworkUnavailable, type HostNetworkRequest, type HostNetwork, type PortAnswer } from '../../../network/index.ts';
+import {
+  NetworkUnavailable,
+  type HostNetworkRequest,
+  type HostNetwork,
+  type PortAnswer,
+} from '../../../network/index.ts';
 import type { Task } from '../../../operations/index.ts';
 import type { TaskNic } from './instance-task-args.ts';
 import type { TaskFence, TaskResult } from '../ports.ts';

@@ -3,7 +3,15 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../fleet/index.ts';
 import { accept } from '../../../journal/index.ts';
-import { fail, ITEM, newOperation, OPERATION, record, type Item, type OperationKind } from '../../../operations/index.ts';
+import {
+  fail,
+  ITEM,
+  newOperation,
+  OPERATION,
+  record,
+  type Item,
+  type OperationKind,
+} from '../../../operations/index.ts';
 import { TestHost } from '../agent-fixture.ts';
 import { CrashingPorts, type Crash } from '../crashing-ports-fixture.ts';
 import { build, destroy, nic, RecordingNetwork } from './instance-tasks-fixture.ts';

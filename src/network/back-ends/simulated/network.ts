@@ -27,14 +27,7 @@ import { SimulatedCalls, type SimulatedCall } from './calls.ts';
 import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './faults.ts';
 import { createHostNetwork } from './host-network.ts';
 import { SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
-import {
-  BINDING_FAILED,
-  joinResults,
-  answerLost,
-  REPLIES,
-  toPortResult,
-  type PortResult,
-} from './replies.ts';
+import { BINDING_FAILED, joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
