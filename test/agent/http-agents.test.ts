@@ -39,7 +39,9 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const base = { servers: [urls[1]!], folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const first = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   await expect.poll(() => plane.host('c1')?.state, LONG).toBe('active');
-  await expect.poll(() => first.status(), LONG).toMatchObject({ host: 'c1', server: urls[0], away: false });
+  await expect
+    .poll(() => first.status(), LONG)
+    .toMatchObject({ host: 'c1', server: urls[0], isServerUnreachable: false });
   // With what is true now, not with what it was told before it was in service.
   const { gateway, journal } = plane.leader;
   await expect.poll(() => gateway.hasConverged('c1', journal.fleet.revision), LONG).toBe(true);

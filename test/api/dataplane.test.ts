@@ -21,17 +21,17 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 interface DataplaneAnswer {
-  readonly outcast: boolean;
+  readonly excluded: boolean;
   readonly count: number;
   readonly flows: readonly {
     readonly table: number;
     readonly tableName: string;
     readonly actions: string;
     readonly owner: { readonly kind: string; readonly id: string };
-    readonly why: string;
+    readonly reason: string;
     readonly sentence: string;
   }[];
-  readonly gaps: readonly { readonly because: string; readonly sentence: string }[];
+  readonly gaps: readonly { readonly reason: string; readonly sentence: string }[];
 }
 
 const call = (query = '', host = 'central-0', secret = viewer) =>
@@ -44,9 +44,9 @@ const fetchDataplane = async (query = '', host = 'central-0'): Promise<Dataplane
 
 describe('the data plane of a host', () => {
   test('is-told-flow-by-flow-with-owner-and-sentence', async () => {
-    const { flows, count, gaps, outcast } = await fetchDataplane();
-    expect({ outcast, gaps, count }).toEqual({ outcast: false, gaps: [], count: flows.length });
-    expect(flows.find(({ why }) => why === 'nat-here')).toMatchObject({
+    const { flows, count, gaps, excluded } = await fetchDataplane();
+    expect({ excluded, gaps, count }).toEqual({ excluded: false, gaps: [], count: flows.length });
+    expect(flows.find(({ reason }) => reason === 'nat-here')).toMatchObject({
       table: 30,
       tableName: 'outbound',
       owner: { kind: 'service', id: 'nat:edge' },
@@ -57,7 +57,7 @@ describe('the data plane of a host', () => {
 
   test('names-next-hops-by-address', async () => {
     const { flows } = await fetchDataplane('?owner=nat:edge');
-    const leaving = flows.filter(({ why }) => why === 'nat-leaves' || why === 'floating-leaves');
+    const leaving = flows.filter(({ reason }) => reason === 'nat-leaves' || reason === 'floating-leaves');
     expect(leaving).toHaveLength(2);
     for (const { actions } of leaving) expect(actions).toContain('set_field:next-hop(203.0.113.1)->eth_dst');
   });
@@ -88,13 +88,13 @@ describe('the data plane of a host', () => {
       await world.commit(put(SUBNET, uplink.id, rest));
     }
     const { gaps } = await fetchDataplane('?owner=nat:edge');
-    expect(gaps.map(({ because }) => because)).toContain('no-next-hop');
+    expect(gaps.map(({ reason }) => reason)).toContain('no-next-hop');
     for (const { sentence } of gaps) expect(sentence).toMatch(/^service nat:edge: .*\.$/);
   });
 
   test('of-a-host-that-is-not-trusted-is-nothing', async () => {
     await world.commit(hostChange('central-0', { quarantined: { because: 'identity', atMs: 1 } }));
-    expect(await fetchDataplane()).toMatchObject({ outcast: true, count: 0, flows: [], gaps: [] });
+    expect(await fetchDataplane()).toMatchObject({ excluded: true, count: 0, flows: [], gaps: [] });
   });
 
   test('is-not-told-to-other-sites-nor-of-hosts-that-are-not-there', async () => {

@@ -7,7 +7,10 @@ const done = { code: 0, signal: null };
 
 interface Shown {
   readonly count: number;
-  readonly flows: readonly { readonly why: string; readonly owner: { readonly kind: string; readonly id: string } }[];
+  readonly flows: readonly {
+    readonly reason: string;
+    readonly owner: { readonly kind: string; readonly id: string };
+  }[];
   readonly tunnels: readonly { readonly peer: string }[];
 }
 
@@ -74,16 +77,8 @@ describe('muster dataplane show', () => {
   });
 
   test('narrows-by-owner-table-and-text', async () => {
-    const { flows } = await json<Shown>(
-      'dataplane',
-      'show',
-      designated,
-      '--owner',
-      'nat:branch',
-      '--table',
-      'translated',
-    );
-    expect(flows).toMatchObject([{ why: 'nat-leaves', owner: { kind: 'service', id: 'nat:branch' } }]);
+    const { flows } = await json<Shown>('dataplane', 'show', designated, '--owner', 'nat:branch', '--table', 'snat');
+    expect(flows).toMatchObject([{ reason: 'nat-leaves', owner: { kind: 'service', id: 'nat:branch' } }]);
     const nothing = await muster('dataplane', 'show', designated, '--text', 'nobody-says-this');
     expect(nothing).toMatchObject({ code: 0, err: `No such flow should be on the switch of ${designated}.\n` });
     const some = await muster('dataplane', 'show', designated, '--limit', '2');

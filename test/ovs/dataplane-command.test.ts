@@ -103,7 +103,7 @@ ovsSuite('muster dataplane on a compute node', () => {
       '      # ingress: router edge: What is sent to the gateway is routed.',
       '      # route: router edge: What is behind no subnet of the router leaves by its way out.',
       '      # outbound: service nat:edge: What leaves is translated here.',
-      '      # translated: service nat:edge: What was translated leaves.',
+      '      # snat: service nat:edge: What was translated leaves.',
     ]);
     expect(out).toContain(`set_field:${NEXT_HOP}->eth_dst`);
   });
@@ -112,7 +112,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     const { code, out } = await dataplane('trace', 'in_port="muster-ext",tcp,nw_dst=198.51.100.7');
     expect(code).toBe(0);
     expect(out).toContain('# classify: service nat:edge: A reply from outside is translated back here.');
-    expect(out).toContain('# restored: host c1: What nothing else is for is dropped.');
+    expect(out).toContain('# unsnat: host c1: What nothing else is for is dropped.');
   });
 
   test('what-is-no-flow-is-refused-with-the-words-of-the-switch', async () => {

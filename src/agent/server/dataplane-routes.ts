@@ -75,7 +75,7 @@ const FLOW = Type.Object({
   actions: Type.String({ description: 'a next hop outside is named by its address: `next-hop(203.0.113.1)`' }),
   cookie: Type.String({ description: '16 hexadecimal digits; the same for all flows of an owner' }),
   owner: OWNER,
-  why: Type.String({ description: 'a stable code' }),
+  reason: Type.String({ description: 'a stable code' }),
   sentence: Type.String({ description: 'the same, for a person' }),
 });
 
@@ -84,7 +84,7 @@ const DESIRED_DATAPLANE = Type.Object({
   scope: Type.Enum(['host', 'site'], {
     description: '`site`: what names hosts of other sites was left out, because the token is bound to one',
   }),
-  outcast: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
+  excluded: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
   count: Type.Integer({ description: 'how many flows were asked for, shown or not' }),
   flows: Type.Array(FLOW, { description: 'by table, then by priority from the highest down' }),
   groups: Type.Array(
@@ -101,7 +101,7 @@ const DESIRED_DATAPLANE = Type.Object({
   gaps: Type.Array(
     Type.Object({
       owner: OWNER,
-      because: Type.String({ description: 'a stable code' }),
+      reason: Type.String({ description: 'a stable code' }),
       what: Type.String(),
       sentence: Type.String(),
     }),
@@ -161,7 +161,7 @@ function* describeDataplane(fleet: FleetReader, { host, parts, query, caller }: 
   const body = {
     host,
     scope: caller.site === undefined ? 'host' : 'site',
-    outcast: view.excluded,
+    excluded: view.excluded,
     count: flows.length,
     flows: new LazyList(flows.slice(0, limit)),
     groups: yield* explainGroups(compiled, flows),

@@ -34,7 +34,7 @@ interface Flow {
 
 interface ShouldBe {
   readonly host: string;
-  readonly outcast: boolean;
+  readonly excluded: boolean;
   readonly count: number;
   readonly flows: readonly Flow[];
   readonly groups: readonly {
@@ -83,7 +83,7 @@ function showDataplane(cli: Cli): Command {
       ...otherBlocks(shown, { isWhole, paint: session.paint }),
     ];
     session.terminal.out(blocks.map((lines) => lines.map((line) => `${line}\n`).join('')).join('\n'));
-    if (shown.outcast) session.note(`${host} is removed or not trusted: nothing of Muster should be on its switch.`);
+    if (shown.excluded) session.note(`${host} is removed or not trusted: nothing of Muster should be on its switch.`);
     else if (shown.count === 0) session.note(`No such flow should be on the switch of ${host}.`);
     if (shown.count > shown.flows.length) {
       session.note(`These are the first ${shown.flows.length} of ${shown.count} flows; --limit shows more.`);
