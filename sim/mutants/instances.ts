@@ -305,12 +305,12 @@ export const destroysWhatIsNotInView = withDriver(
 class HastyEvents extends NetworkEventsController {
   constructor(options: ConstructorParameters<typeof NetworkEventsController>[0]) {
     super(options);
-    const tell = this.enqueue;
+    const enqueue = this.enqueue;
     const { fleet } = options.journal;
     Object.assign(this, {
-      tell: (news: NetworkEventReport) => {
+      enqueue: (news: NetworkEventReport) => {
         const serial = fleet.get(PORT, idOf(PORT, news.port))?.doc.serial ?? news.serial;
-        tell({ ...news, serial: Math.max(1, serial) });
+        enqueue({ ...news, serial: Math.max(1, serial) });
       },
     });
   }
