@@ -2,17 +2,9 @@
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
-import { sentenceOf, type ShownReason } from './operations/progress.ts';
+import { sentenceOf } from './operations/progress.ts';
 import type { Column } from './output/table.ts';
-
-interface Alarm {
-  readonly id: string;
-  readonly severity: string;
-  readonly site?: string;
-  readonly reason: ShownReason;
-  readonly sentence?: string;
-  readonly sinceMs: number;
-}
+import type { Alarm } from './client/representations.ts';
 
 export function alarmsCommand(cli: Cli): Command {
   const command = new Command('alarms')

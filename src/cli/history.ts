@@ -2,11 +2,12 @@
 import { Command } from 'commander';
 import { isListOfObjects, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { commitLines, type ShownCommit } from './output/commit-text.ts';
+import { commitLines } from './output/commit-text.ts';
 import { relativeTime } from './output/duration.ts';
 import { usage } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import type { Session } from './session.ts';
+import type { Commit } from './client/representations.ts';
 
 interface HistoryOptions {
   readonly operation?: string;
@@ -16,7 +17,7 @@ interface HistoryOptions {
 }
 
 interface Page {
-  readonly items: readonly ShownCommit[];
+  readonly items: readonly Commit[];
   readonly next?: number;
 }
 
@@ -63,9 +64,9 @@ type HistoryFilter = Omit<HistoryOptions, 'kind'> & {
   readonly id: string | undefined;
 };
 
-async function readHistory({ client }: Session, wanted: HistoryFilter): Promise<ShownCommit[]> {
+async function readHistory({ client }: Session, wanted: HistoryFilter): Promise<Commit[]> {
   const { kind, id, operation, limit } = wanted;
-  const found: ShownCommit[] = [];
+  const found: Commit[] = [];
   let { before } = wanted;
   do {
     const query = { kind, id, operation, before, limit: Math.min(PAGE_MAX, limit - found.length) };

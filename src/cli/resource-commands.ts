@@ -8,6 +8,7 @@ import { showPages } from './output/list-output.ts';
 import { ApiRefusal } from './client/problem.ts';
 import type { Facts, Session } from './session.ts';
 import type { Column } from './output/table.ts';
+import type { Site } from './client/representations.ts';
 
 export interface ResourceSpec<R> {
   /** The word of the command, in the plural: `flavors`. */
@@ -149,13 +150,8 @@ export async function forEachName(
   return values.length === names.length ? EXIT.ok : EXIT.refused;
 }
 
-/** What every document says of itself. */
-export interface ChangeInfo {
-  readonly id: string;
-  readonly revision: number;
-  readonly changedBy: string;
-  readonly changedAtMs: number;
-}
+/** What every representation says about its last change. */
+type ChangeInfo = Pick<Site, 'revision' | 'changedBy' | 'changedAtMs'>;
 
 export function changedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): Facts {
   return [

@@ -6,17 +6,7 @@ import { usage } from './exit-code.ts';
 import { readInput, readValue } from './input/input-file.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './output/table.ts';
-
-interface Setting {
-  readonly name: string;
-  readonly about: string;
-  readonly value: unknown;
-  readonly default: unknown;
-  /** Absent while it has its default. */
-  readonly revision?: number;
-  readonly changedBy?: string;
-  readonly changedAtMs?: number;
-}
+import type { Setting } from './client/representations.ts';
 
 const SETTINGS = '/api/v1/settings';
 const settingPath = (name: string): string => `${SETTINGS}/${encodeURIComponent(name)}`;

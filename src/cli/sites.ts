@@ -9,17 +9,12 @@ import {
   listCommand,
   resourcePath,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from './resource-commands.ts';
 import { omitUndefined } from './input/defined-fields.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './output/table.ts';
-
-interface Site extends ChangeInfo {
-  readonly name: string;
-  readonly description?: string;
-}
+import type { Site } from './client/representations.ts';
 
 const SITES: ResourceSpec<Site> = {
   command: 'sites',

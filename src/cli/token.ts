@@ -4,27 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { parseDuration, relativeTime } from './output/duration.ts';
 import { omitUndefined } from './input/defined-fields.ts';
 import type { Column } from './output/table.ts';
-
-interface Ended {
-  readonly atMs: number;
-  readonly by?: string;
-}
-
-interface Token {
-  readonly id: string;
-  readonly name: string;
-  readonly role: string;
-  readonly site?: string;
-  readonly project?: string;
-  readonly host?: string;
-  readonly createdAtMs: number;
-  readonly createdBy: string;
-  readonly expiresAtMs?: number;
-  readonly revoked?: Ended;
-  readonly consumed?: Ended;
-  readonly secret?: string;
-  readonly note?: string;
-}
+import type { Token } from './client/representations.ts';
 
 const TOKENS = '/api/v1/tokens';
 

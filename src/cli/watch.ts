@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
-import { commitLines, type ShownCommit } from './output/commit-text.ts';
+import { commitLines } from './output/commit-text.ts';
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import { ApiRefusal, unreachableFailure } from './client/problem.ts';
 import { eventsIn, type ServerSentEvent } from './client/server-sent-events.ts';
 import type { Session } from './session.ts';
+import type { Commit } from './client/representations.ts';
 
 interface WatchOptions {
   readonly after?: number;
@@ -92,7 +93,7 @@ class WatchFollower {
       );
     }
     if (event !== 'commit') return false;
-    const commit = JSON.parse(data) as ShownCommit;
+    const commit = JSON.parse(data) as Commit;
     if (this.#session.output === 'table') {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
       this.#session.terminal.out(`${commitLines(commit, this.#session.paint, when).join('\n')}\n`);

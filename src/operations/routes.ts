@@ -39,12 +39,13 @@ import {
   OPERATION,
   OPERATION_STATES,
   targetKey,
+  type Counts,
   type Item,
   type Operation,
 } from './model.ts';
 import type { Explain } from './reason.ts';
 
-const Counts = Type.Object(Object.fromEntries(ITEM_STATES.map((state) => [state, Type.Integer()])));
+const COUNTS = Type.Object(Object.fromEntries(ITEM_STATES.map((state) => [state, Type.Integer()])));
 const Reason = Type.Object({ code: Type.String() });
 const Sentence = Type.Optional(Type.String({ description: 'the reason, for a person' }));
 
@@ -78,7 +79,7 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
       deadlineMs: Type.Integer(),
       deadlineAtMs: Type.Integer(),
       finishedAtMs: Type.Optional(Type.Integer()),
-      counts: Type.Optional(Counts),
+      counts: COUNTS,
       reason: Type.Optional(Reason),
       sentence: Sentence,
       stopped: Type.Optional(Type.Boolean()),
@@ -143,7 +144,11 @@ function renderWithCounts(
 ): string {
   const text = view.toJsonText(stored, sight);
   if (stored.doc.counts !== undefined) return text;
-  return `${text.slice(0, -1)},"counts":${JSON.stringify(countsOf(fleet, stored.id))}}`;
+  return addCounts(text, countsOf(fleet, stored.id));
+}
+
+function addCounts(text: string, counts: Counts): string {
+  return `${text.slice(0, -1)},"counts":${JSON.stringify(counts)}}`;
 }
 
 function listOperations({ operation: representation }: OperationRepresentations): Route {
@@ -260,13 +265,31 @@ function command({ representations, kinds }: OperationRoutes, { verb, about, dec
     answers: { 200: { about: 'the operation', schema: representations.operation.schema } },
     handle: ({ params, body, caller: { site } }, { clock }) => {
       const nowMs = clock.nowMs();
+      const { operation: representation } = representations;
       return {
-        target: { view: representations.operation, id: params.id },
+        target: { view: representation, id: params.id },
         why: body.reason ?? verb,
         operation: params.id,
-        decide: (fleet) => decide(fleet, { id: params.id, kinds, nowMs, site }),
-        answer: (_, after) => renderCommitted(representations.operation, after, params),
+        decide: (fleet) => countItems(fleet, decide(fleet, { id: params.id, kinds, nowMs, site })),
+        answer: (counts, after) => {
+          const { shown: _, ...rest } = renderCommitted(representation, after, params);
+          const stored = after.get(OPERATION, idOf(OPERATION, params.id));
+          return stored?.doc.counts === undefined ? { ...rest, text: addCounts(rest.text ?? '', counts) } : rest;
+        },
       };
     },
   });
+}
+
+/** The same decision; it answers how many items will be in which state. */
+function countItems(fleet: FleetReader, decision: Decision<StoredOperation>): Decision<Counts> {
+  if (decision.kind === 'refuse') return decision;
+  const counts = { ...countsOf(fleet, decision.answer.id) };
+  for (const { kind, id, doc } of decision.changes) {
+    const before = kind === ITEM.name ? fleet.get(ITEM, idOf(ITEM, id)) : undefined;
+    if (before === undefined || doc === null) continue;
+    counts[before.doc.state] -= 1;
+    counts[(doc as Item).state] += 1;
+  }
+  return { ...decision, answer: counts };
 }

@@ -1,7 +1,8 @@
-// The committed description is what is served. `vitest run test/api/openapi.test.ts --update` writes it anew.
+// The committed description is what is served, and the types of the command line are those of the description. `npm run openapi` updates both.
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/api/runtime.ts';
+import { writeCliTypes, type ApiDescription } from '../../scripts/cli-types.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startApiTestServer } from './api-test-server.ts';
 
@@ -10,6 +11,15 @@ test('docs/openapi.json is current', async () => {
   const description = describeApi(world.server.routes, packageJson.version);
   const text = await format(JSON.stringify(description), { parser: 'json', printWidth: 120 });
   await expect(text).toMatchFileSnapshot('../../docs/openapi.json');
+  await world.close();
+});
+
+test('the answers that the command line reads are typed from the description', async () => {
+  const world = await startApiTestServer();
+  const description = describeApi(world.server.routes, packageJson.version);
+  const text = writeCliTypes(JSON.parse(JSON.stringify(description)) as ApiDescription);
+  const formatted = await format(text, { parser: 'typescript', printWidth: 120, singleQuote: true });
+  await expect(formatted).toMatchFileSnapshot('../../src/cli/client/representations.ts');
   await world.close();
 });
 

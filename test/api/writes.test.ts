@@ -50,7 +50,7 @@ describe('a write', () => {
     const items = await world.call(admin, { url: `/api/v1/operations/${operation}/items?limit=1` });
     expect(items.json()).toMatchObject({ items: [{ target: { id: 'new-1' }, state: 'pending' }] });
     const cancelled = await post(`/api/v1/operations/${operation}/cancel`, {});
-    expect(cancelled.json()).toMatchObject({ state: 'cancelling' });
+    expect(cancelled.json()).toMatchObject({ state: 'cancelling', counts: { pending: 2, done: 0 } });
   });
 });
 

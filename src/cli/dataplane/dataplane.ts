@@ -6,6 +6,7 @@ import { hostPath } from '../hosts/host-text.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import type { Paint } from '../output/paint.ts';
 import { sanitizeLine } from '../output/text-width.ts';
+import type { Dataplane } from '../client/representations.ts';
 
 export function dataplaneCommand(cli: Cli): Command {
   return commandGroup(
@@ -17,36 +18,7 @@ export function dataplaneCommand(cli: Cli): Command {
   );
 }
 
-interface Owner {
-  readonly kind: string;
-  readonly id: string;
-}
-
-interface Flow {
-  readonly table: number;
-  readonly tableName: string;
-  readonly priority: number;
-  readonly match: string;
-  readonly actions: string;
-  readonly owner: Owner;
-  readonly sentence: string;
-}
-
-interface ShouldBe {
-  readonly host: string;
-  readonly excluded: boolean;
-  readonly count: number;
-  readonly flows: readonly Flow[];
-  readonly groups: readonly {
-    readonly id: number;
-    readonly type: string;
-    readonly buckets: readonly string[];
-    readonly owner: Owner;
-  }[];
-  readonly tunnels: readonly { readonly peer: string; readonly address: string }[];
-  readonly externalIds: Readonly<Record<string, string>>;
-  readonly gaps: readonly { readonly sentence: string }[];
-}
+type Flow = Dataplane['flows'][number];
 
 interface ShowOptions {
   readonly table?: string;
@@ -72,7 +44,7 @@ function showDataplane(cli: Cli): Command {
   return withAction<ShowOptions>(cli, command, async (session, { args: [host = ''], options }) => {
     const { table, owner, text, limit } = options;
     const query = { table, owner, text, limit };
-    const shown = await session.client.get<ShouldBe>(`${hostPath(host)}/dataplane`, query);
+    const shown = await session.client.get<Dataplane>(`${hostPath(host)}/dataplane`, query);
     if (session.output !== 'table') {
       await session.writeValue(shown);
       return undefined;
@@ -106,7 +78,7 @@ function tableBlocks(flows: readonly Flow[], paint: Paint): string[][] {
 }
 
 function otherBlocks(
-  { groups, tunnels, externalIds, gaps }: ShouldBe,
+  { groups, tunnels, externalIds, gaps }: Dataplane,
   { isWhole, paint }: { readonly isWhole: boolean; readonly paint: Paint },
 ): string[][] {
   const groupLines = groups.map(({ id, type, buckets, owner }) => {

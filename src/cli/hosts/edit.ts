@@ -3,10 +3,11 @@ import { Command } from 'commander';
 import { resourceCounts } from '../output/amounts.ts';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';
-import { hostFacts, hostPath, type Host } from './host-text.ts';
+import { hostFacts, hostPath } from './host-text.ts';
 import { addressOrNone, wholeNumber, parseWords } from '../input/input-file.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from '../output/size.ts';
+import type { Host } from '../client/representations.ts';
 
 interface EditOptions extends SizeOptions {
   readonly zone?: string;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { certificateText, hostFacts, type AgentCertificate, type Host } from './host-text.ts';
+import { certificateText, hostFacts } from './host-text.ts';
+import type { AgentCertificate, Host } from '../client/representations.ts';
 
 test('hosts show tells which service a host cannot provide yet, and why', () => {
   const host = {
@@ -20,7 +21,7 @@ test('hosts show tells which service a host cannot provide yet, and why', () => 
 const NOW_MS = Date.UTC(2030, 0, 15);
 const DAY_MS = 24 * 3600 * 1000;
 
-test.each<[AgentCertificate, string | undefined]>([
+test.each<[Omit<AgentCertificate, 'host'>, string | undefined]>([
   [{ state: 'valid', expiresAtMs: NOW_MS + 20 * DAY_MS }, 'expires 2030-02-04 00:00 UTC (in 20d)'],
   [
     { state: 'renewal-overdue', expiresAtMs: NOW_MS + 3 * DAY_MS },
@@ -34,5 +35,5 @@ test.each<[AgentCertificate, string | undefined]>([
   [{ state: 'not-seen' }, 'not seen: the agent has not asked since this server decides'],
   [{ state: 'off' }, undefined],
 ])('the certificate of an agent, for people: %j', (certificate, text) => {
-  expect(certificateText(certificate, NOW_MS)).toBe(text);
+  expect(certificateText({ host: 'c1', ...certificate }, NOW_MS)).toBe(text);
 });

@@ -1,60 +1,12 @@
 // A host as the API shows it, and as people read it.
 import { resourcesText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
-import { changedFacts, listText, type ChangeInfo } from '../resource-commands.ts';
+import { changedFacts, listText } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
 import { gib } from '../output/size.ts';
+import type { AgentCertificate, Host } from '../client/representations.ts';
 
-interface Decree {
-  readonly reason: string;
-  readonly by: string;
-  readonly atMs: number;
-}
-
-export interface Host extends ChangeInfo {
-  readonly name: string;
-  readonly site: string;
-  readonly zone: string;
-  readonly aggregates: readonly string[];
-  readonly traits: readonly string[];
-  readonly resources?: Readonly<Record<string, number>>;
-  readonly physicalNetworks: readonly string[];
-  readonly tunnelAddress?: string;
-  readonly baseWeight: number;
-  readonly capacity: {
-    readonly vcpus: number;
-    readonly memoryMiB: number;
-    readonly diskGiB: number;
-    readonly ratios: Readonly<Record<string, number>>;
-  };
-  readonly transportZone?: string;
-  readonly switch?: { readonly datapathId?: string; readonly systemId?: string; readonly bridge?: string };
-  readonly leaving?: {
-    readonly operation: string;
-    readonly drain: boolean;
-    readonly by: string;
-    readonly why?: string;
-    readonly atMs: number;
-    readonly forced?: Decree;
-  };
-  readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
-  readonly degraded?: readonly { readonly sentence: string; readonly sinceMs: number }[];
-  readonly strays?: { readonly names: readonly string[]; readonly count: number; readonly sinceMs: number };
-  readonly unready?: readonly { readonly service: string; readonly because: string; readonly operation: string }[];
-  readonly readmitted?: boolean;
-  readonly disabled?: Decree;
-  readonly forcedDown?: Decree;
-  readonly state: string;
-  readonly connection: { readonly state: string; readonly sinceMs: number };
-  readonly serviceVersion: number;
-  readonly joinedAtMs?: number;
-}
-
-/** What the server that decides has seen of the certificate of its agent. */
-export interface AgentCertificate {
-  readonly state: 'valid' | 'renewal-overdue' | 'none' | 'not-seen' | 'off';
-  readonly expiresAtMs?: number;
-}
+type AuditedCommand = NonNullable<Host['disabled']>;
 
 export const HOSTS_PATH = '/api/v1/hosts';
 
@@ -65,7 +17,7 @@ export function hostPath(name: string): string {
 export function hostFacts(host: Host, nowMs: number): Facts {
   const { capacity, connection, disabled, forcedDown } = host;
   const { ratios } = capacity;
-  const decree = (one: Decree | undefined): string | undefined =>
+  const decree = (one: AuditedCommand | undefined): string | undefined =>
     one === undefined ? undefined : `${one.reason} (${one.by}, ${relativeTime(one.atMs, nowMs)})`;
   return [
     ['Name', host.name],

@@ -2,28 +2,20 @@
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
-import {
-  certificateText,
-  hostFacts,
-  hostPath,
-  HOSTS_PATH,
-  quarantineReason,
-  straysText,
-  type AgentCertificate,
-  type Host,
-} from './host-text.ts';
+import { certificateText, hostFacts, hostPath, HOSTS_PATH, quarantineReason, straysText } from './host-text.ts';
 import { hostEdit } from './edit.ts';
 import { hostJoin, hostJoinToken } from './join.ts';
 import { hostSegments } from './segments.ts';
 import { hostTenants } from './tenants.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { showPages } from '../output/list-output.ts';
-import { sentenceOf, type Item } from '../operations/progress.ts';
+import { sentenceOf } from '../operations/progress.ts';
 import { ApiRefusal } from '../client/problem.ts';
 import { forEachName, isFiltered, noneMatch } from '../resource-commands.ts';
 import type { Facts, Session } from '../session.ts';
 import { gib } from '../output/size.ts';
 import type { Column } from '../output/table.ts';
+import type { AgentCertificate, Host, Item } from '../client/representations.ts';
 
 export function hostsCommand(cli: Cli): Command {
   return commandGroup(

@@ -10,6 +10,7 @@ import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts
 import { omitUndefined } from '../input/defined-fields.ts';
 import type { Session } from '../session.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from '../output/size.ts';
+import type { JoinToken, JoiningHosts } from '../client/representations.ts';
 
 export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly file?: string;
@@ -22,11 +23,6 @@ export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly physicalNetwork?: readonly string[];
   readonly deadline?: number;
   readonly reason?: string;
-}
-
-interface Joining {
-  readonly operation: string;
-  readonly count: number;
 }
 
 /** How hosts that come in are described. */
@@ -79,7 +75,7 @@ export async function joinHosts(session: Session, asked: HostsToJoin, options: J
   const { path, verb, names, more = {} } = asked;
   const hosts = await readSpecs(session, names, options);
   const body = { hosts, ...more, ...omitUndefined({ deadlineMs: options.deadline, reason: options.reason }) };
-  const joining = await session.client.write<Joining>('POST', path, { body });
+  const joining = await session.client.write<JoiningHosts>('POST', path, { body });
   warnOfNoSize(session, hosts as readonly Spec[]);
   const what = joining.count === 1 ? `one host ${verb}s` : `${joining.count} hosts ${verb}`;
   return reportStarted(session, { id: joining.operation, what, answer: joining }, options);
@@ -152,13 +148,6 @@ const AGENT_SWITCH = '--ovs unix:/run/openvswitch/db.sock';
 const SERVER_WITHOUT_AUTHORITY =
   'If no authority that the host trusts has signed the certificate of the server, add --ca, or --server-fingerprint as its log or "muster keys show --tls-cert" says.';
 
-interface TokenAnswer {
-  readonly id: string;
-  readonly secret?: string;
-  readonly note?: string;
-  readonly expiresAtMs?: number;
-}
-
 export function hostJoinToken(cli: Cli): Command {
   const command = new Command('join-token')
     .description("Make a token with which a host's agent joins, once")
@@ -167,7 +156,7 @@ export function hostJoinToken(cli: Cli): Command {
   addExamples(command, ['and start the agent with it', 'muster hosts join-token compute-1']);
   return withAction<{ readonly expires: string }>(cli, command, async (session, { args: [host = ''], options }) => {
     const body = { lifetimeMs: parseDuration(options.expires) };
-    const token = await session.client.write<TokenAnswer>('POST', `${hostPath(host)}/join-token`, { body });
+    const token = await session.client.write<JoinToken>('POST', `${hostPath(host)}/join-token`, { body });
     if (session.output !== 'table') await session.writeValue(token);
     else {
       session.terminal.out(`${token.secret ?? ''}\n`);

@@ -3,14 +3,9 @@ import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { hostPath } from './host-text.ts';
 import type { Column } from '../output/table.ts';
+import type { HostSegment } from '../client/representations.ts';
 
-interface Reached {
-  readonly segment: string;
-  readonly network: string;
-  readonly physicalNetwork?: string;
-}
-
-const COLUMNS: readonly Column<Reached>[] = [
+const COLUMNS: readonly Column<HostSegment>[] = [
   { title: 'segment', of: (one) => one.segment, colour: 'bold' },
   { title: 'network', of: (one) => one.network },
   { title: 'over', of: (one) => one.physicalNetwork ?? 'nothing: every host reaches it' },
@@ -22,7 +17,9 @@ export function hostSegments(cli: Cli): Command {
     .argument('<name>');
   addExamples(command, ['one host', 'muster hosts segments compute-1']);
   return withAction(cli, command, async (session, { args: [name = ''] }) => {
-    const { items } = await session.client.get<{ readonly items: readonly Reached[] }>(`${hostPath(name)}/segments`);
+    const { items } = await session.client.get<{ readonly items: readonly HostSegment[] }>(
+      `${hostPath(name)}/segments`,
+    );
     await session.writeList(
       items,
       COLUMNS,

@@ -4,23 +4,9 @@ import { withAction, addExamples, type Cli } from '../command.ts';
 import { hostPath } from './host-text.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import type { Column } from '../output/table.ts';
+import type { HostTenants } from '../client/representations.ts';
 
-interface Tenant {
-  readonly kind: string;
-  readonly id: string;
-  readonly evacuation: {
-    readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
-    readonly how?: string;
-    /** Shown to operators. */
-    readonly to?: string;
-    readonly sentence?: string;
-  };
-}
-
-interface Living {
-  readonly count: number;
-  readonly tenants: readonly Tenant[];
-}
+type Tenant = HostTenants['tenants'][number];
 
 const COLUMNS: readonly Column<Tenant>[] = [
   { title: 'kind', of: (tenant) => tenant.kind },
@@ -52,7 +38,7 @@ export function hostTenants(cli: Cli): Command {
     cli,
     command,
     async (session, { args: [name = ''], options: { limit } }) => {
-      const { count, tenants } = await session.client.get<Living>(`${hostPath(name)}/tenants`, { limit });
+      const { count, tenants } = await session.client.get<HostTenants>(`${hostPath(name)}/tenants`, { limit });
       await session.writeList(tenants, COLUMNS, `Nothing lives on ${name}.`);
       if (count > tenants.length)
         session.note(`These are the first ${tenants.length} of ${count}; --limit shows more.`);

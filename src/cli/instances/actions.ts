@@ -9,6 +9,7 @@ import { ApiRefusal } from '../client/problem.ts';
 import { resourcePath } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import type { Session } from '../session.ts';
+import type { InstanceOperation } from '../client/representations.ts';
 
 export function instanceActions(cli: Cli): Command[] {
   return [
@@ -95,23 +96,19 @@ function deleteInstances(cli: Cli): Command {
   );
   addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
   return withAction<WaitOptions>(cli, command, (session, { args, options }) => {
-    const ask = (path: string): Promise<Begun> => session.client.write<Begun>('DELETE', path);
+    const ask = (path: string): Promise<InstanceOperation> => session.client.write<InstanceOperation>('DELETE', path);
     return startEach(session, { names: args, doing: 'is being deleted', ask }, options);
   });
 }
 
-interface Begun {
-  readonly operation: string;
-}
-
-function postVerb({ client }: Session, verb: string, body: object): (path: string) => Promise<Begun> {
-  return (path) => client.write<Begun>('POST', `${path}/${verb}`, { body });
+function postVerb({ client }: Session, verb: string, body: object): (path: string) => Promise<InstanceOperation> {
+  return (path) => client.write<InstanceOperation>('POST', `${path}/${verb}`, { body });
 }
 
 interface EachAction {
   readonly names: readonly string[];
   readonly doing: string;
-  readonly ask: (path: string) => Promise<Begun>;
+  readonly ask: (path: string) => Promise<InstanceOperation>;
 }
 
 /** One operation for each that is named; one refusal does not keep the others from it. */

@@ -1,6 +1,6 @@
 // muster flavors: the sizes that instances come in.
 import { Command } from 'commander';
-import { resourceCounts, resourcesText, type Amounts } from '../output/amounts.ts';
+import { resourceCounts, resourcesText } from '../output/amounts.ts';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { wholeNumber, parseWords } from '../input/input-file.ts';
 import {
@@ -10,17 +10,11 @@ import {
   listCommand,
   showCommand,
   listText,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { diskGiB, gib, memoryMiB, sizesOf, type SizeOptions } from '../output/size.ts';
-
-export interface Flavor extends Amounts, ChangeInfo {
-  readonly name: string;
-  readonly requiredTraits: readonly string[];
-  readonly forbiddenTraits: readonly string[];
-}
+import type { Flavor } from '../client/representations.ts';
 
 const FLAVORS: ResourceSpec<Flavor> = {
   command: 'flavors',

@@ -2,20 +2,9 @@
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import type { Facts } from '../session.ts';
+import type { Gates } from '../client/representations.ts';
 
-interface Gate {
-  readonly open: boolean;
-  readonly needs: number;
-  readonly below: number;
-}
-
-export interface Gates {
-  readonly minimumVersion: number;
-  readonly create: Gate;
-  readonly bind: Gate;
-  readonly credentials: boolean;
-  readonly path: { readonly create: string; readonly bind: string };
-}
+type Gate = Gates['create'];
 
 export function gatesCommand(cli: Cli): Command {
   const command = new Command('gates').description(

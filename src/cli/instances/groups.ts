@@ -9,17 +9,10 @@ import {
   deleteCommand,
   listCommand,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
-
-interface Group extends ChangeInfo {
-  readonly name: string;
-  readonly project: string;
-  readonly policy: string;
-  readonly movesAtOnce?: number;
-}
+import type { Group } from '../client/representations.ts';
 
 const POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'];
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { gateFacts, type Gates } from './gates.ts';
-import { INSTANCES, instanceTables, type Instance } from './instance-text.ts';
+import { gateFacts } from './gates.ts';
+import { INSTANCES, instanceTables } from './instance-text.ts';
 import { painter } from '../output/paint.ts';
-import type { Port } from '../network/port-text.ts';
 import { renderFacts, renderTable } from '../output/table.ts';
+import type { Gates, Instance, Port } from '../client/representations.ts';
 
 const plain = painter(false);
 const NOW = 600_000;
@@ -22,6 +22,9 @@ const instance = (more: Partial<Instance> = {}): Instance => ({
   path: { create: 'conductor', bind: 'conductor' },
   attempts: [{ nth: 1, host: 'c1', site: 'central', pools: ['segment:rack-a'], atMs: 0 }],
   attemptsMax: 3,
+  nics: [],
+  wasActive: true,
+  ports: [],
   createdBy: 'ann',
   createdAtMs: 0,
   ...more,
@@ -39,6 +42,8 @@ const port = (nic: number, more: Partial<Port> = {}): Port => ({
   nic,
   ipAllocation: 'deferred',
   addresses: [],
+  serial: 1,
+  attached: true,
   portSecurity: true,
   securityGroups: [],
   ...more,
@@ -49,7 +54,7 @@ const shown = (one: Instance): string =>
 
 describe('an instance', () => {
   test('that-runs: where it is and what it is connected to', () => {
-    const address = (ip: string) => ({ ip, subnet: 's', chosenBy: 'bind' });
+    const address = (ip: string) => ({ ip, subnet: 's', chosenBy: 'bind' as const });
     const binding = { host: 'c1', serial: 1, segment: 'rack-a', type: 'ovs' };
     const ports = [
       port(0, { addresses: [address('10.0.1.2'), address('fd00::2')], binding, tag: 'mgmt' }),
@@ -97,12 +102,20 @@ describe('an instance', () => {
         site: 'central',
         pools: ['segment:rack-a', 'segment:rack-a'],
         fault: 'pool-empty',
-        excludes: 'pool',
+        excludes: 'pool' as const,
         excludedPool: 'segment:rack-a',
         text: 'No address is left there.',
         atMs: 540_000,
       },
-      { nth: 2, host: 'c2', pools: [], fault: 'spawn-failed', excludes: 'host', text: 'It broke.', atMs: 570_000 },
+      {
+        nth: 2,
+        host: 'c2',
+        pools: [],
+        fault: 'spawn-failed',
+        excludes: 'host' as const,
+        text: 'It broke.',
+        atMs: 570_000,
+      },
     ];
     const fault = { code: 'addresses-exhausted', message: 'No host fits.', atMs: 590_000, report };
     expect(shown({ ...homeless, attempts, fault })).toMatchInlineSnapshot(`
@@ -139,9 +152,9 @@ describe('an instance', () => {
   });
 
   test('that-could-not-be-moved: from where to where, and what went wrong', () => {
-    const fault = { fault: 'migration-failed', excludes: 'host', text: 'The link broke.' };
+    const fault = { fault: 'migration-failed', excludes: 'host', text: 'The link broke.' } as const;
     const tries = [{ nth: 1, host: 'c2', pools: [], ...fault, atMs: 590_000 }];
-    const move = { operation: 'op-1', kind: 'live', from: 'c1', tries };
+    const move = { operation: 'op-1', kind: 'live' as const, from: 'c1', tries };
     expect(shown(instance({ move }))).toContain('Move      live from c1 to c2, in op-1: failed\n');
     expect(shown(instance({ move }))).toContain('migration-failed: The link broke. Not tried again: this host.');
     const underWay = { ...move, target: 'c3', tries: [] };

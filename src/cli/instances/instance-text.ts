@@ -1,79 +1,19 @@
 // An instance as the API shows it, and as people read it: where it is, what it is connected to, what was tried for it, and,
 // when no host was found, what stood against each.
-import { amountsText, type Amounts } from '../output/amounts.ts';
+import { amountsText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
 import type { Paint } from '../output/paint.ts';
-import { addressesText, bindingText, type Port } from '../network/port-text.ts';
-import { changedFacts, listText, type ChangeInfo, type ResourceSpec } from '../resource-commands.ts';
+import { addressesText, bindingText } from '../network/port-text.ts';
+import { changedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
+import type { Instance, Placement, Port } from '../client/representations.ts';
 
-interface Attempt {
-  readonly nth: number;
-  readonly host?: string;
-  readonly site?: string;
-  readonly pools: readonly string[];
-  readonly fault?: string;
-  readonly excludes?: string;
-  readonly excludedPool?: string;
-  readonly text?: string;
-  readonly atMs: number;
-}
+type Attempt = Instance['attempts'][number];
 
-interface ReportStage {
-  readonly filter: string;
-  readonly before: number;
-  readonly after: number;
-  readonly cause?: string;
-  readonly sentence?: string;
-}
+type ReportStage = Report['stages'][number];
 
-export interface Report {
-  readonly hosts: number;
-  readonly stages: readonly ReportStage[];
-}
-
-export interface Instance extends ChangeInfo {
-  readonly name: string;
-  readonly project: string;
-  readonly flavor: string;
-  readonly amounts: Amounts;
-  readonly image?: string;
-  readonly place: {
-    readonly site?: string;
-    readonly zone?: string;
-    readonly aggregates?: readonly string[];
-    readonly requiredTraits?: readonly string[];
-    readonly forbiddenTraits?: readonly string[];
-    readonly group?: string;
-    readonly onlyHost?: string;
-  };
-  readonly state: string;
-  readonly host?: string;
-  readonly path: { readonly create: string; readonly bind: string };
-  readonly attempts: readonly Attempt[];
-  readonly attemptsMax: number;
-  readonly move?: {
-    readonly operation: string;
-    readonly kind: string;
-    readonly from: string;
-    readonly target?: string;
-    readonly tries: readonly Attempt[];
-  };
-  readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number; readonly report?: Report };
-  /** Set while it runs and not all of its ports are connected. */
-  readonly degraded?: {
-    readonly message: string;
-    readonly sinceMs: number;
-    readonly operation?: string;
-    readonly lastTry?: string;
-    readonly ports: readonly { readonly port: string; readonly trouble: string }[];
-  };
-  readonly createdBy: string;
-  readonly createdAtMs: number;
-  /** Only of an instance that is shown by itself. */
-  readonly ports?: readonly Port[];
-}
+export type Report = NonNullable<Placement['report']>;
 
 export const INSTANCES: ResourceSpec<Instance> = {
   command: 'instances',
@@ -195,7 +135,7 @@ export function reportText(report: Report, paint: Paint): string {
 
 /** What does not fit into a line each: NICs, tries, and the filters that left no host. */
 export function instanceTables(one: Instance, paint: Paint, nowMs: number): string {
-  const { ports = [], attempts, attemptsMax, move, fault } = one;
+  const { ports, attempts, attemptsMax, move, fault } = one;
   // A first try that went well says nothing that the host does not say.
   const tries = attempts.length > 1 || attempts.some((attempt) => attempt.fault !== undefined);
   const moves = move?.tries.filter((attempt) => attempt.fault !== undefined) ?? [];

@@ -4,12 +4,13 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { instanceActions } from './actions.ts';
 import { requestBody, withRequest, type RequestOptions } from './request.ts';
-import { INSTANCES, instanceTables, reportText, type Instance, type Report } from './instance-text.ts';
+import { INSTANCES, instanceTables, reportText } from './instance-text.ts';
 import { showEnd, reportStarted, watchOperation, withWait, type WaitOptions } from '../operations/wait.ts';
 import { addressesText } from '../network/port-text.ts';
 import { listCommand, resourcePath } from '../resource-commands.ts';
 import type { Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
+import type { CreatedInstances, Instance, Placement } from '../client/representations.ts';
 
 export function instancesCommand(cli: Cli): Command {
   return commandGroup(
@@ -56,11 +57,6 @@ function showInstance(cli: Cli): Command {
   });
 }
 
-interface Created {
-  readonly operation: string;
-  readonly instances: readonly string[];
-}
-
 function createInstances(cli: Cli): Command {
   const command = withWait(
     withRequest(
@@ -77,7 +73,9 @@ function createInstances(cli: Cli): Command {
     ['apart from each other', 'muster instances create etcd --flavor small --count 3 --group etcd'],
   );
   return withAction<RequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
-    const created = await session.client.write<Created>('POST', INSTANCES.path, { body: requestBody(name, options) });
+    const created = await session.client.write<CreatedInstances>('POST', INSTANCES.path, {
+      body: requestBody(name, options),
+    });
     const { operation: id, instances } = created;
     const { count = 1 } = options;
     if (instances.length < count) {
@@ -97,7 +95,7 @@ const SHOWN_MAX = 20;
 
 async function waitForBuild(
   session: Session,
-  { operation, instances }: Created,
+  { operation, instances }: CreatedInstances,
   options: WaitOptions,
 ): Promise<ExitCode> {
   const ended = await watchOperation(session, operation, options);
@@ -131,18 +129,7 @@ function findInstances({ client }: Session, names: readonly string[]): Promise<B
   );
 }
 
-interface Preview {
-  readonly count: number;
-  readonly placed: number;
-  readonly places?: readonly Place[];
-  readonly report?: Report;
-}
-
-interface Place {
-  readonly name: string;
-  readonly host: string;
-  readonly pools: readonly string[];
-}
+type Place = NonNullable<Placement['places']>[number];
 
 const PLACE_COLUMNS: readonly Column<Place>[] = [
   { title: 'name', of: (place) => place.name, colour: 'bold' },
@@ -159,7 +146,7 @@ function previewInstances(cli: Cli): Command {
   addExamples(command, ['would ten fit', 'muster instances preview --flavor large --network lan --count 10']);
   return withAction<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
     const body = requestBody(name, options);
-    const preview = await session.client.write<Preview>('POST', `${INSTANCES.path}/preview`, { body });
+    const preview = await session.client.write<Placement>('POST', `${INSTANCES.path}/preview`, { body });
     const { count, placed, places, report } = preview;
     await session.reportDone(preview, `${placed} of ${count} would find a host.`);
     if (session.output === 'table') {

@@ -3,17 +3,9 @@ import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { resourcePath, type ResourceSpec } from '../resource-commands.ts';
 import type { Column } from '../output/table.ts';
+import type { NetworkStock } from '../client/representations.ts';
 
-/** Figures are text: a /64 has more addresses than a number counts exactly. */
-interface PoolStock {
-  readonly pool: string;
-  readonly segment?: string;
-  readonly version: number;
-  readonly total: string;
-  readonly held: string;
-  readonly claimed: string;
-  readonly free: string;
-}
+type PoolStock = NetworkStock['stock'][number];
 
 const STOCK_COLUMNS: readonly Column<PoolStock>[] = [
   { title: 'segment', of: (one) => one.segment, colour: 'bold' },

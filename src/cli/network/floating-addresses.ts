@@ -8,16 +8,9 @@ import {
   listCommand,
   resourcePath,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
-
-interface FloatingAddress extends ChangeInfo {
-  readonly project: string;
-  readonly network: string;
-  readonly outside: { readonly port: string; readonly ip: string };
-  readonly inside?: { readonly port: string; readonly ip: string; readonly router: string };
-}
+import type { FloatingAddress } from '../client/representations.ts';
 
 const FLOATING: ResourceSpec<FloatingAddress> = {
   command: 'floating-addresses',

@@ -10,21 +10,10 @@ import {
   editOne,
   listCommand,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
-
-interface Network extends ChangeInfo {
-  readonly name: string;
-  readonly project: string;
-  readonly backEnd: string;
-  readonly shared: boolean;
-  readonly external: boolean;
-  readonly portSecurity: boolean;
-  readonly qosPolicy?: string;
-  readonly minBandwidthKbps?: number;
-}
+import type { Network } from '../client/representations.ts';
 
 const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-single'];
 

@@ -1,32 +1,5 @@
 // A port as the API shows it, and as people read it.
-import type { ChangeInfo } from '../resource-commands.ts';
-
-export interface Port extends ChangeInfo {
-  readonly name?: string;
-  readonly network: string;
-  readonly project: string;
-  readonly createdBy: string;
-  readonly state: string;
-  readonly mac: string;
-  readonly instance?: string;
-  readonly nic?: number;
-  readonly tag?: string;
-  readonly usedBy?: { readonly kind: string; readonly id: string };
-  readonly ipAllocation: string;
-  readonly addresses: readonly { readonly ip: string; readonly subnet: string; readonly chosenBy: string }[];
-  readonly binding?: {
-    readonly host: string;
-    readonly serial: number;
-    readonly segment?: string;
-    readonly type: string;
-  };
-  readonly portSecurity: boolean;
-  readonly securityGroups: readonly string[];
-  readonly qosPolicy?: string;
-  readonly minBandwidthKbps?: number;
-  readonly pciRequest?: string;
-  readonly dnsName?: string;
-}
+import type { Port } from '../client/representations.ts';
 
 /** Its addresses, or why it has none. */
 export function addressesText({ addresses, ipAllocation }: Port): string | undefined {

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';
 import { ipAddress, wholeNumber, parseWords } from '../input/input-file.ts';
-import { addressesText, bindingText, type Port } from './port-text.ts';
+import { addressesText, bindingText } from './port-text.ts';
 import {
   changedFacts,
   createOne,
@@ -15,6 +15,7 @@ import {
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
+import type { Port } from '../client/representations.ts';
 
 const PORTS: ResourceSpec<Port> = {
   command: 'ports',

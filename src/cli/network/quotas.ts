@@ -9,19 +9,14 @@ import {
   listCommand,
   resourcePath,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { memoryMiB } from '../output/size.ts';
 import type { Column } from '../output/table.ts';
+import type { Quota } from '../client/representations.ts';
 
 const QUOTA_RESOURCES = ['instances', 'vcpus', 'memoryMiB', 'ports'] as const;
 type QuotaResource = (typeof QUOTA_RESOURCES)[number];
-
-interface Quota extends ChangeInfo, Partial<Readonly<Record<QuotaResource, number>>> {
-  readonly project: string;
-  readonly used?: Readonly<Record<QuotaResource, number>>;
-}
 
 const TITLES: Readonly<Record<QuotaResource, string>> = {
   instances: 'Instances',

@@ -10,17 +10,9 @@ import {
   resourcePath,
   showCommand,
   listText,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
-
-interface Router extends ChangeInfo {
-  readonly name: string;
-  readonly project: string;
-  readonly subnets: readonly string[];
-  readonly externalNetwork?: string;
-  readonly nat?: { readonly port: string; readonly ip: string };
-}
+import type { Router } from '../client/representations.ts';
 
 const ROUTERS: ResourceSpec<Router> = {
   command: 'routers',

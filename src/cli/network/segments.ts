@@ -9,19 +9,10 @@ import {
   deleteCommand,
   listCommand,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
-
-interface Segment extends ChangeInfo {
-  readonly name: string;
-  readonly network: string;
-  readonly type: string;
-  readonly physicalNetwork?: string;
-  readonly segmentationId?: number;
-  readonly dynamic: boolean;
-}
+import type { Segment } from '../client/representations.ts';
 
 const TYPES = ['flat', 'vlan', 'vxlan', 'gre', 'geneve'];
 

@@ -5,34 +5,10 @@ import { parseDuration, relativeTime } from '../output/duration.ts';
 import { EXIT, usage } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
-import {
-  changedFacts,
-  listCommand,
-  resourcePath,
-  showCommand,
-  type ChangeInfo,
-  type ResourceSpec,
-} from '../resource-commands.ts';
+import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
 import type { Column } from '../output/table.ts';
-
-interface Service extends ChangeInfo {
-  readonly type: string;
-  readonly subject: string;
-  readonly exclusion: string;
-  readonly onControlLoss: string;
-  readonly epoch: number;
-  readonly standby?: string;
-  readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
-  readonly handOver?: {
-    readonly operation: string;
-    readonly from: string;
-    readonly to: string;
-    readonly phase: string;
-  };
-  readonly cameFrom?: { readonly host: string; readonly operation: string };
-  readonly whySentences: readonly string[];
-}
+import type { MovedService, RebalancedServices, Service, ServiceReasons } from '../client/representations.ts';
 
 const SERVICES: ResourceSpec<Service> = {
   command: 'services',
@@ -104,10 +80,6 @@ export function servicesCommand(cli: Cli): Command {
   );
 }
 
-interface Reasons {
-  readonly sentences: readonly string[];
-}
-
 function whyService(cli: Cli): Command {
   const command = new Command('why')
     .description('Say why a service is where it is, who else could take it now, and who not')
@@ -118,7 +90,7 @@ function whyService(cli: Cli): Command {
   );
   addExamples(command, ['why there', 'muster services why nat:edge']);
   return withAction(cli, command, async (session, { args: [id = ''] }) => {
-    const reasons = await session.client.get<Reasons>(`${resourcePath(SERVICES, id)}/why`);
+    const reasons = await session.client.get<ServiceReasons>(`${resourcePath(SERVICES, id)}/why`);
     await session.reportDone(reasons, reasons.sentences.join('\n'));
     return undefined;
   });
@@ -168,11 +140,6 @@ interface MoveOptions extends WaitOptions {
   readonly reason?: string;
 }
 
-interface Moved {
-  readonly operation?: string;
-  readonly to: string;
-}
-
 function moveFields({ deadline, reason }: MoveOptions): object {
   return {
     ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
@@ -198,7 +165,7 @@ function moveService(cli: Cli): Command {
   return withAction<MoveOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const { host } = options;
     const body = { ...(host !== undefined && { host }), ...moveFields(options) };
-    const moved = await session.client.write<Moved>('POST', `${resourcePath(SERVICES, id)}/move`, { body });
+    const moved = await session.client.write<MovedService>('POST', `${resourcePath(SERVICES, id)}/move`, { body });
     if (moved.operation !== undefined) {
       const what = `${id} is being handed over to ${moved.to}`;
       return reportStarted(session, { id: moved.operation, what, answer: moved }, options);
@@ -208,17 +175,7 @@ function moveService(cli: Cli): Command {
   });
 }
 
-interface Rebalanced {
-  readonly operation?: string;
-  readonly moves: readonly Move[];
-  readonly more: boolean;
-}
-
-interface Move {
-  readonly service: string;
-  readonly from: string;
-  readonly to: string;
-}
+type Move = RebalancedServices['moves'][number];
 
 const MOVES: readonly Column<Move>[] = [
   { title: 'service', of: (move) => move.service, colour: 'bold' },
@@ -233,7 +190,7 @@ function rebalance(cli: Cli): Command {
   addExamples(command, ['after hosts came in', 'muster services rebalance --wait']);
   return withAction<MoveOptions>(cli, command, async (session, { options }) => {
     const body = moveFields(options);
-    const answer = await session.client.write<Rebalanced>('POST', `${SERVICES.path}/rebalance`, { body });
+    const answer = await session.client.write<RebalancedServices>('POST', `${SERVICES.path}/rebalance`, { body });
     const { operation, moves, more } = answer;
     if (operation === undefined) {
       await session.reportDone(

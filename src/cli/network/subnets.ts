@@ -10,26 +10,12 @@ import {
   editOne,
   listCommand,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
+import type { Subnet } from '../client/representations.ts';
 
-interface Pool {
-  readonly first: string;
-  readonly last: string;
-}
-
-interface Subnet extends ChangeInfo {
-  readonly name: string;
-  readonly network: string;
-  readonly segment?: string;
-  readonly cidr: string;
-  readonly version: number;
-  readonly gateway?: string;
-  readonly pools: readonly Pool[];
-  readonly dhcp?: true;
-}
+type Pool = Subnet['pools'][number];
 
 const SUBNETS: ResourceSpec<Subnet> = {
   command: 'subnets',

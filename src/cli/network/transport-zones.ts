@@ -7,14 +7,9 @@ import {
   listCommand,
   resourcePath,
   showCommand,
-  type ChangeInfo,
   type ResourceSpec,
 } from '../resource-commands.ts';
-
-interface TransportZone extends ChangeInfo {
-  readonly name: string;
-  readonly mesh: 'full' | 'needed';
-}
+import type { TransportZone } from '../client/representations.ts';
 
 const MESHES = ['full', 'needed'] as const;
 

@@ -4,10 +4,11 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { relativeTime, durationText } from '../output/duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
-import { countsText, isFinished, sentenceOf, type Item, type Operation } from './progress.ts';
+import { countsText, isFinished, sentenceOf } from './progress.ts';
 import { reportStarted, timeoutOption, waitForEnd, withWait, type WaitOptions } from './wait.ts';
 import type { Facts, Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
+import type { Item, Operation } from '../client/representations.ts';
 
 const OPERATIONS = '/api/v1/operations';
 const operationPath = (id: string): string => `${OPERATIONS}/${encodeURIComponent(id)}`;

@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { renderBar, countsText, PlainProgress, progressLines, type Item, type Operation } from './progress.ts';
+import { renderBar, countsText, PlainProgress, progressLines } from './progress.ts';
 import { painter } from '../output/paint.ts';
+import type { Item, Operation } from '../client/representations.ts';
 
 const plain = painter(false);
 const NONE = { pending: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
 
 const operation = (more: Partial<Operation> = {}): Operation => ({
   id: 'op-1',
+  revision: 1,
   kind: 'host-join',
   title: 'join 3 hosts',
   state: 'running',
   by: 'admin',
   createdAtMs: 0,
+  deadlineMs: 3_600_000,
   deadlineAtMs: 3_600_000,
   counts: { ...NONE, done: 1, waiting: 1, running: 1 },
   ...more,
@@ -19,6 +22,7 @@ const operation = (more: Partial<Operation> = {}): Operation => ({
 
 const item = (host: string, more: Partial<Item> = {}): Item => ({
   id: `op-1.${host}`,
+  revision: 1,
   operation: 'op-1',
   target: { kind: 'host', id: host },
   step: 'await-agent',

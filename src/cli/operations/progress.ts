@@ -3,58 +3,16 @@
 import { relativeTime, durationText } from '../output/duration.ts';
 import { stateColour, type Paint } from '../output/paint.ts';
 import { truncate, sanitizeLine } from '../output/text-width.ts';
+import type { Item, Operation } from '../client/representations.ts';
 
-export interface Counts {
-  readonly pending: number;
-  readonly running: number;
-  readonly waiting: number;
-  readonly done: number;
-  readonly failed: number;
-  readonly cancelled: number;
-}
-
-export interface ShownReason {
-  readonly code: string;
-  readonly sentence?: string;
-}
-
-/** An operation as the API shows it. */
-export interface Operation {
-  readonly id: string;
-  readonly kind: string;
-  readonly title: string;
-  readonly state: 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
-  readonly by: string;
-  readonly why?: string;
-  readonly site?: string;
-  readonly createdAtMs: number;
-  readonly deadlineAtMs: number;
-  readonly finishedAtMs?: number;
-  readonly counts: Counts;
-  readonly reason?: ShownReason;
-  readonly sentence?: string;
-  readonly stopped?: boolean;
-}
-
-export interface Item {
-  readonly id: string;
-  readonly operation: string;
-  readonly target: { readonly kind: string; readonly id: string };
-  readonly step: string;
-  readonly state: string;
-  readonly reason?: ShownReason;
-  readonly sentence?: string;
-  readonly attempt: number;
-  readonly sinceMs: number;
-  readonly retryAtMs?: number;
-}
+type Counts = Operation['counts'];
 
 export function isFinished({ state }: Operation): boolean {
   return state !== 'running' && state !== 'cancelling';
 }
 
 function total(counts: Counts): number {
-  return Object.values(counts as unknown as Record<string, number>).reduce((sum, count) => sum + count, 0);
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** `2/3 done, 1 waiting`. */
@@ -72,8 +30,8 @@ export function countsText(counts: Counts): string {
 }
 
 /** The server's sentence for why something waits, failed or was stopped. */
-export function sentenceOf(shown: { readonly sentence?: string; readonly reason?: ShownReason }): string | undefined {
-  const text = shown.sentence ?? shown.reason?.sentence ?? shown.reason?.code;
+export function sentenceOf({ sentence, reason }: Pick<Operation, 'sentence' | 'reason'>): string | undefined {
+  const text = sentence ?? reason?.code;
   return text === undefined ? undefined : sanitizeLine(text);
 }
 

@@ -9,11 +9,10 @@ import {
   PlainProgress,
   progressLines,
   sentenceOf,
-  type Item,
-  type Operation,
   type OperationProgress,
 } from './progress.ts';
 import type { Session } from '../session.ts';
+import type { Item, Operation } from '../client/representations.ts';
 
 export interface WaitOptions {
   readonly wait?: boolean;

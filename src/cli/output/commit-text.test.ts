@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { commitLines, type ShownCommit } from './commit-text.ts';
+import { commitLines } from './commit-text.ts';
 import { painter } from './paint.ts';
+import type { Commit } from '../client/representations.ts';
 
 const plain = painter(false);
-const commit = (changes: ShownCommit['changes'], more: Partial<ShownCommit> = {}): ShownCommit => ({
+const commit = (changes: Commit['changes'], more: Partial<Commit> = {}): Commit => ({
   revision: 7,
   atMs: 0,
   by: 'admin',
   changes,
   ...more,
 });
-const text = (one: ShownCommit): string => commitLines(one, plain, '3m ago').join('\n');
+const text = (one: Commit): string => commitLines(one, plain, '3m ago').join('\n');
 
 describe('commits as text', () => {
   test('who, when, why, and what became of what', () => {

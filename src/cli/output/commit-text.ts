@@ -1,33 +1,16 @@
 // A commit as lines for people: when, who, what became of what, and why.
 import { stateColour, type Paint } from './paint.ts';
 import { sanitizeLine } from './text-width.ts';
+import type { Commit } from '../client/representations.ts';
 
-interface FieldChange {
-  readonly field: string;
-  readonly from?: unknown;
-  readonly to?: unknown;
-}
+type FieldChange = NonNullable<Change['fields']>[number];
 
-export interface ShownChange {
-  readonly kind: string;
-  readonly id: string;
-  readonly doc: Readonly<Record<string, unknown>> | null;
-  readonly fields?: readonly FieldChange[];
-}
-
-export interface ShownCommit {
-  readonly revision: number;
-  readonly atMs: number;
-  readonly by: string;
-  readonly why?: string;
-  readonly operation?: string;
-  readonly changes: readonly ShownChange[];
-}
+type Change = Commit['changes'][number];
 
 /** Changes told of one commit; the rest is counted. */
 const CHANGES_MAX = 8;
 
-export function commitLines(commit: ShownCommit, paint: Paint, when: string): string[] {
+export function commitLines(commit: Commit, paint: Paint, when: string): string[] {
   const { revision, by, why, operation, changes } = commit;
   const about = [
     ...(why === undefined ? [] : [sanitizeLine(why)]),
@@ -39,7 +22,7 @@ export function commitLines(commit: ShownCommit, paint: Paint, when: string): st
   return [head, ...told, ...(more > 0 ? [`  and ${more} more`] : [])];
 }
 
-function changeText({ kind, id, doc, fields }: ShownChange, paint: Paint): string {
+function changeText({ kind, id, doc, fields }: Change, paint: Paint): string {
   const name = `${kind}/${id}`;
   if (doc === null) return `${paint('bold', name)} ${paint('red', 'deleted')}`;
   if (fields !== undefined) {

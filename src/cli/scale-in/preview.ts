@@ -4,71 +4,20 @@ import { withAction, addExamples, type Cli } from '../command.ts';
 import { durationText } from '../output/duration.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { explainRefusal, SCALE_IN_PATH } from './submit.ts';
-import { blockedLines, countText, straysLines, type Blocked, type Strays } from './scale-in-text.ts';
+import { blockedLines, countText, straysLines } from './scale-in-text.ts';
 import type { Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
+import type { ScaleInPreview } from '../client/representations.ts';
 
-interface Tenant {
-  readonly kind: string;
-  readonly id: string;
-  readonly evacuation: {
-    readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
-    readonly how?: string;
-    readonly to?: string;
-    readonly sentence?: string;
-  };
-}
+type Tenant = ScaleInPreview['hosts'][number]['tenants'][number];
 
-interface Load {
-  readonly host: string;
-  readonly before: Readonly<Record<string, number>>;
-  readonly after: Readonly<Record<string, number>>;
-}
+type Load = ScaleInPreview['loads']['busiest'][number];
 
-interface Interrupted {
-  readonly kind: string;
-  readonly by: string;
-  readonly how?: string;
-  readonly count: number;
-  readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
-}
+type Interruption = ScaleInPreview['interruptions'][number];
 
-interface Touches {
-  readonly tunnels: number;
-  readonly flows: number;
-  readonly groups: number;
-  readonly services: number;
-}
+type Touches = ScaleInPreview['hosts'][number]['touches'];
 
-interface MoveTime {
-  readonly kind: string;
-  readonly moves: number;
-  readonly eachMs: number;
-  readonly measuredOver?: number;
-}
-
-export interface Preview {
-  readonly plan: string;
-  readonly hosts: readonly {
-    readonly host: string;
-    readonly state: string;
-    readonly connection: string;
-    readonly strays?: Strays;
-    readonly count: number;
-    readonly tenants: readonly Tenant[];
-    readonly touches: Touches;
-  }[];
-  readonly counts: { readonly tenants: number; readonly blocked: number; readonly ends: number };
-  readonly blocked: readonly Blocked[];
-  readonly loads: { readonly hosts: number; readonly busiest: readonly Load[] };
-  readonly interruptions: readonly Interrupted[];
-  readonly estimate: {
-    readonly durationMs: number;
-    readonly moves: number;
-    readonly assuming: readonly MoveTime[];
-    readonly budgets: { readonly movesAtOnce: number; readonly movesPerHostAtOnce: number };
-  };
-}
+type MoveTime = ScaleInPreview['estimate']['assuming'][number];
 
 export function scaleInPreview(cli: Cli): Command {
   const command = new Command('preview')
@@ -82,7 +31,7 @@ export function scaleInPreview(cli: Cli): Command {
   );
   return withAction<{ readonly limit: number }>(cli, command, async (session, { args, options: { limit } }) => {
     const preview = await explainRefusal(() =>
-      session.client.write<Preview>('POST', `${SCALE_IN_PATH}/preview`, { body: { hosts: args, limit } }),
+      session.client.write<ScaleInPreview>('POST', `${SCALE_IN_PATH}/preview`, { body: { hosts: args, limit } }),
     );
     if (session.output === 'table') show(session, preview);
     else await session.writeValue(preview);
@@ -116,7 +65,7 @@ function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): stri
 }
 
 /** Nothing of it is cut off: each part has its own heading, and those without content are left out. */
-function show(session: Session, preview: Preview): void {
+function show(session: Session, preview: ScaleInPreview): void {
   const { terminal, paint } = session;
   const rows = preview.hosts.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ ...tenant, host })));
   const { counts, hosts, blocked } = preview;
@@ -134,7 +83,7 @@ function show(session: Session, preview: Preview): void {
   session.note(`Start exactly this with: ${startText(preview)}`);
 }
 
-function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint']): string {
+function loadsText({ loads: { busiest, hosts } }: ScaleInPreview, paint: Session['paint']): string {
   const [first] = busiest;
   if (first === undefined) return '';
   const kinds = Object.keys(first.after);
@@ -160,7 +109,7 @@ const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
 const TOUCHES_MAX = 20;
 
 /** What is touched on the hosts that stay. */
-function touchesText({ hosts }: Preview, paint: Session['paint']): string {
+function touchesText({ hosts }: ScaleInPreview, paint: Session['paint']): string {
   const some = hosts.map(({ host, touches }) => ({ host, ...touches })).filter(({ tunnels }) => tunnels > 0);
   if (some.length === 0) return '';
   const more = some.length - TOUCHES_MAX;
@@ -168,27 +117,27 @@ function touchesText({ hosts }: Preview, paint: Session['paint']): string {
   return `\n${renderTable(some.slice(0, TOUCHES_MAX), TOUCHES, paint)}${rest}`;
 }
 
-const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {
+const INTERRUPTIONS: Readonly<Record<Interruption['interruption'], string>> = {
   none: 'each built elsewhere before it is taken from here',
   brief: 'with a short interruption',
   restart: 'with a restart',
   ends: 'for good',
 };
 
-function wayText({ by, how }: Interrupted): string {
+function wayText({ by, how }: Interruption): string {
   if (by === 'rebuild') return 'rebuilt';
   if (by === 'ends') return 'end with the host';
   return how === 'hand-over' ? 'handed over' : `moved${how === undefined ? '' : ` ${how}`}`;
 }
 
-function interruptionText({ interruptions }: Preview): string {
+function interruptionText({ interruptions }: ScaleInPreview): string {
   const moving = interruptions.filter(({ by }) => by !== 'wait');
   return moving
     .map((one) => `${countText(one.count, `${one.kind}s`)}: ${wayText(one)}, ${INTERRUPTIONS[one.interruption]}.`)
     .join('\n');
 }
 
-function estimateText({ estimate, counts }: Preview): string {
+function estimateText({ estimate, counts }: ScaleInPreview): string {
   const { durationMs, moves, assuming, budgets } = estimate;
   if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
   const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
@@ -200,6 +149,6 @@ function timeText({ kind, moves, eachMs, measuredOver }: MoveTime): string {
   return `${countText(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
 }
 
-function startText({ hosts, plan }: Preview): string {
+function startText({ hosts, plan }: ScaleInPreview): string {
   return `muster scale-in start ${hosts.map(({ host }) => host).join(' ')} --plan ${plan}`;
 }

@@ -12,10 +12,10 @@ import {
   ScaleInChanges,
   straysLines,
   type HostResult,
-  type OnItsWay,
+  type HostProgress,
 } from './scale-in-text.ts';
 
-const host = (name: string, more: Partial<OnItsWay> = {}): OnItsWay => ({
+const host = (name: string, more: Partial<HostProgress> = {}): HostProgress => ({
   host: name,
   site: 'central',
   state: 'draining',
@@ -114,7 +114,7 @@ describe('how a host stands', () => {
 
 describe('a wait', () => {
   const operations = [{ id: 'op-1', state: 'running', title: 'scale in 2 hosts' }];
-  const seen = (...hosts: readonly OnItsWay[]) => ({ operations, hosts, startedMs: 0 });
+  const seen = (...hosts: readonly HostProgress[]) => ({ operations, hosts, startedMs: 0 });
 
   test('is-told-to-pipes-when-something-is-new', () => {
     const news = new ScaleInChanges();
@@ -166,14 +166,14 @@ test('peers-that-have-something-to-clean-are-told-the-first-of-them-and-counted'
 
 describe('what cannot leave', () => {
   test('a-line-for-each, under a heading that counts those that are not shown too', () => {
-    const blocked = [{ host: 'c1', kind: 'instance', id: 'web', sentence: 'No host fits.' }];
+    const blocked = [{ host: 'c1', kind: 'instance', id: 'web', reason: { code: 'x' }, sentence: 'No host fits.' }];
     expect(blockedLines(blocked, 3)).toEqual(['No place to go (3):', '  c1 instance web: No host fits.']);
     expect(blockedLines([])).toEqual([]);
   });
 });
 
 describe('strays', () => {
-  const strays = { names: ['interface/tap0', 'instance/v1'], count: 5 };
+  const strays = { names: ['interface/tap0', 'instance/v1'], count: 5, sinceMs: 0 };
 
   test('are-listed-under-a-heading-that-says-what-follows', () => {
     expect(straysLines([host('c1', { strays }), host('c2')])).toEqual([

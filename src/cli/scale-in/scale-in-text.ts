@@ -1,51 +1,18 @@
 // A scale-in as people read it: results of a request, hosts on their way, and the progress of a wait. Pure: what it shows comes in.
 import { relativeTime, durationText } from '../output/duration.ts';
 import { stateColour, type Paint } from '../output/paint.ts';
-import { sentenceOf, type ShownReason } from '../operations/progress.ts';
+import { sentenceOf } from '../operations/progress.ts';
 import { truncate, sanitizeLine } from '../output/text-width.ts';
+import type { BlockedTenants, ScaleInAnswer, ScaleInStatus } from '../client/representations.ts';
 
-export interface HostResult {
-  readonly host: string;
-  readonly name?: string;
-  readonly result: 'accepted' | 'unchanged' | 'unknown' | 'wrong-state' | 'blocked';
-  readonly operation?: string;
-  readonly sentence?: string;
-  readonly reason?: ShownReason;
-  readonly blockers?: readonly { readonly sentence?: string; readonly code: string }[];
-}
+/** A repeated request is answered without its hosts when the first answer was too large to keep; a note says so. */
+export type VerbAnswer = Partial<ScaleInAnswer> & { readonly note?: string };
 
-export interface ScaleInAnswer {
-  readonly operation?: string;
-  /** Absent in the answer to a repetition, when the first one was too large to keep. */
-  readonly hosts?: readonly HostResult[];
-  readonly note?: string;
-}
+export type HostResult = ScaleInAnswer['hosts'][number];
 
-/** A host on its way, as the API shows it. */
-export interface OnItsWay {
-  readonly host: string;
-  readonly site: string;
-  readonly state: string;
-  readonly connection: string;
-  readonly drain: boolean;
-  readonly by?: string;
-  readonly why?: string;
-  readonly sinceMs?: number;
-  readonly forced?: string;
-  readonly left: Readonly<Record<string, number>>;
-  readonly underWay: number;
-  readonly strays?: Strays;
-  readonly operation?: string;
-  readonly step?: string;
-  readonly reason?: ShownReason;
-  readonly sentence?: string;
-}
+export type HostProgress = ScaleInStatus['hosts'][number];
 
-/** What a host has and the fleet does not know. */
-export interface Strays {
-  readonly names: readonly string[];
-  readonly count: number;
-}
+type Strays = NonNullable<HostProgress['strays']>;
 
 /** A heading and a line for each host that has some; nobody moves them, and `end` is refused. */
 export function straysLines(hosts: readonly { readonly host: string; readonly strays?: Strays }[]): string[] {
@@ -62,13 +29,7 @@ function namesOf({ names, count }: Strays): string {
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Something that cannot leave its host now. */
-export interface Blocked {
-  readonly host: string;
-  readonly kind: string;
-  readonly id: string;
-  readonly sentence: string;
-}
+export type Blocked = BlockedTenants['blocked'][number];
 
 /** A heading and a line for each; nothing when all can go. */
 export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
@@ -125,7 +86,7 @@ export function countText(count: number, kind: string): string {
 }
 
 /** How a host stands, in a line. */
-export function hostLine(host: OnItsWay): string {
+export function hostLine(host: HostProgress): string {
   const { state, left, underWay, sentence, reason } = host;
   const moving = underWay === 0 ? '' : `, ${underWay} on the way`;
   const here = state === 'draining' || state === 'drained' ? `, ${leftText(left)} left${moving}` : '';
@@ -136,7 +97,7 @@ export function hostLine(host: OnItsWay): string {
 /** What is followed: hosts on their way, and those that have got there. */
 export interface ScaleInProgress {
   readonly operations: readonly { readonly id: string; readonly state: string; readonly title: string }[];
-  readonly hosts: readonly OnItsWay[];
+  readonly hosts: readonly HostProgress[];
   readonly startedMs: number;
 }
 
@@ -176,7 +137,7 @@ export class ScaleInChanges {
 }
 
 /** How those that are empty are removed. One with strays is not; others may have been brought back meanwhile. */
-export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
+export function emptyText(hosts: readonly HostProgress[]): string | undefined {
   const empty = hosts
     .filter(({ state, strays }) => state === 'drained' && strays === undefined)
     .map(({ host }) => host);
@@ -185,12 +146,7 @@ export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
   return `${they} with: muster scale-in end ${empty.join(' ')} --disconnect`;
 }
 
-/** A peer that could not be told yet that a host was removed. */
-export interface PendingCleanUp {
-  readonly peer: string;
-  readonly host: string;
-  readonly sinceMs: number;
-}
+type PendingCleanUp = ScaleInStatus['pendingCleanUps'][number];
 
 /** Peers told by name: the rest are counted. */
 const PENDING_MAX = 20;

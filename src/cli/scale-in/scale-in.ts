@@ -16,14 +16,14 @@ import {
   resultLines,
   straysLines,
   type Blocked,
-  type OnItsWay,
-  type PendingCleanUp,
-  type ScaleInAnswer,
+  type HostProgress,
   type Verb,
+  type VerbAnswer,
 } from './scale-in-text.ts';
 import { waitForHosts } from './wait.ts';
 import type { Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
+import type { ScaleInStatus } from '../client/representations.ts';
 
 /** As many as the server tells. */
 const BLOCKED_MAX = 1000;
@@ -145,7 +145,7 @@ interface VerbRequest {
 /** Asks, tells what became of each host, and follows those for which something was begun when asked to. */
 async function submitVerb(session: Session, { verb, body }: VerbRequest, options: WaitOptions): Promise<ExitCode> {
   const answer = await explainRefusal(() =>
-    session.client.write<ScaleInAnswer>('POST', `${SCALE_IN_PATH}/${verb}`, { body }),
+    session.client.write<VerbAnswer>('POST', `${SCALE_IN_PATH}/${verb}`, { body }),
   );
   const { hosts = [], note } = answer;
   const bad = hosts.some(isRefused);
@@ -163,7 +163,11 @@ async function submitVerb(session: Session, { verb, body }: VerbRequest, options
 }
 
 /** Asked for only when a host is being emptied: it is planned on the whole fleet. A server of an older version does not know it. */
-async function fetchBlocked(session: Session, hosts: readonly OnItsWay[], site?: string): Promise<readonly Blocked[]> {
+async function fetchBlocked(
+  session: Session,
+  hosts: readonly HostProgress[],
+  site?: string,
+): Promise<readonly Blocked[]> {
   if (!hosts.some(({ state, drain }) => state === 'draining' && drain)) return [];
   try {
     return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN_PATH}/blocked`, { site, limit: BLOCKED_MAX }))
@@ -174,14 +178,7 @@ async function fetchBlocked(session: Session, hosts: readonly OnItsWay[], site?:
   }
 }
 
-interface Status {
-  readonly count: number;
-  readonly hosts: readonly OnItsWay[];
-  readonly pendingCleanUpCount: number;
-  readonly pendingCleanUps: readonly PendingCleanUp[];
-}
-
-interface ShownStatus extends Status {
+interface ShownStatus extends ScaleInStatus {
   readonly blocked: readonly Blocked[];
 }
 
@@ -199,7 +196,7 @@ function status(cli: Cli): Command {
     ],
   );
   return withAction<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
-    const all = await session.client.get<Status>(SCALE_IN_PATH, { site });
+    const all = await session.client.get<ScaleInStatus>(SCALE_IN_PATH, { site });
     const wanted = await resolveNames(session, args, all);
     const isWanted = (host: string): boolean => wanted.length === 0 || wanted.includes(host);
     const hosts = all.hosts.filter(({ host }) => isWanted(host));
@@ -219,14 +216,14 @@ function status(cli: Cli): Command {
 }
 
 /** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
-function resolveNames({ client }: Session, ids: readonly string[], { hosts }: Status): Promise<string[]> {
+function resolveNames({ client }: Session, ids: readonly string[], { hosts }: ScaleInStatus): Promise<string[]> {
   const known = new Set(hosts.map(({ host }) => host));
   return Promise.all(
     ids.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
   );
 }
 
-const COLUMNS = (nowMs: number): readonly Column<OnItsWay>[] => [
+const COLUMNS = (nowMs: number): readonly Column<HostProgress>[] => [
   { title: 'host', of: ({ host }) => host, colour: 'bold' },
   { title: 'state', of: ({ state }) => state, colour: 'state' },
   { title: 'connection', of: ({ connection }) => connection, colour: 'state' },
@@ -237,7 +234,7 @@ const COLUMNS = (nowMs: number): readonly Column<OnItsWay>[] => [
   { title: 'note', of: noteOf },
 ];
 
-function noteOf({ sentence, drain, forced, why }: OnItsWay): string {
+function noteOf({ sentence, drain, forced, why }: HostProgress): string {
   return [
     ...(sentence === undefined ? [] : [sentence]),
     ...(forced === undefined ? [] : [`forced: ${forced}`]),

@@ -2,7 +2,7 @@
 // work going on and says how to look again.
 import { EXIT, Failure, type ExitCode } from '../exit-code.ts';
 import { pollUntilDone, waitSignals } from '../output/poll-display.ts';
-import { countsText, isFinished, sentenceOf, type Operation } from '../operations/progress.ts';
+import { countsText, isFinished, sentenceOf } from '../operations/progress.ts';
 import type { WaitOptions } from '../operations/wait.ts';
 import { SCALE_IN_PATH } from './submit.ts';
 import {
@@ -10,20 +10,21 @@ import {
   renderProgress,
   ScaleInChanges,
   straysLines,
-  type OnItsWay,
-  type ScaleInAnswer,
+  type HostProgress,
   type Verb,
+  type VerbAnswer,
 } from './scale-in-text.ts';
 import type { Session } from '../session.ts';
+import type { Operation } from '../client/representations.ts';
 
 interface ScaleInWait {
   readonly verb: Verb;
-  readonly answer: ScaleInAnswer;
+  readonly answer: VerbAnswer;
 }
 
 interface PolledProgress {
   readonly operations: readonly Operation[];
-  readonly hosts: readonly OnItsWay[];
+  readonly hosts: readonly HostProgress[];
   readonly startedMs: number;
 }
 
@@ -56,7 +57,7 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
   throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn} ${again}`);
 }
 
-function operationsIn({ operation, hosts = [] }: ScaleInAnswer): string[] {
+function operationsIn({ operation, hosts = [] }: VerbAnswer): string[] {
   const all = [operation, ...hosts.map((host) => host.operation)];
   return [...new Set(all.filter((id) => id !== undefined))];
 }
@@ -69,7 +70,7 @@ interface PollQuery {
 
 async function fetchProgress({ client }: Session, { ids, names, startedMs }: PollQuery): Promise<PolledProgress> {
   const [status, ...operations] = await Promise.all([
-    client.get<{ readonly hosts: readonly OnItsWay[] }>(SCALE_IN_PATH),
+    client.get<{ readonly hosts: readonly HostProgress[] }>(SCALE_IN_PATH),
     ...ids.map((id) => client.get<Operation>(`/api/v1/operations/${encodeURIComponent(id)}`)),
   ] as const);
   return { operations, hosts: status.hosts.filter(({ host }) => names.has(host)), startedMs };
