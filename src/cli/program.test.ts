@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from './commands.ts';
 import { runWords } from './output/terminal-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
@@ -46,6 +47,17 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   token: ['list', 'create', 'revoke'],
 };
 const SINGLE = ['serve', 'demo', 'agent', 'scale-out', 'gates', 'alarms', 'watch', 'history', 'completion'];
+
+test('every-command-group-of-the-folder-is-in-the-program', () => {
+  const files = globSync('src/cli/**/*.ts').filter((path) => !path.endsWith('.test.ts'));
+  const groups = files.flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/^export function (\w+Command)\(cli: Cli\): Command\b/gm)].map(
+      ([, name]) => name,
+    ),
+  );
+  expect(groups.length).toBeGreaterThan(0);
+  expect(COMMANDS.map(({ name }) => name).sort()).toEqual(groups.sort());
+});
 
 describe('help', () => {
   test.each(Object.entries(GROUPS))('%s names its commands', async (group, commands) => {

@@ -1,40 +1,12 @@
-// All commands as one program: names, options, help. What they do is in the files beside this one.
+// The program `muster`: global options, help, exit codes. Its commands are listed in commands.ts.
 import { Command, CommanderError, Help, Option } from 'commander';
-import { alarmsCommand } from './alarms.ts';
-import { auditCommand } from './audit.ts';
-import { withAction, type Cli, type NodeTools, type Starters, type StoreTools } from './command.ts';
-import { completionCommand } from './completion.ts';
-import { dataplaneCommand } from './dataplane/dataplane.ts';
+import type { Cli, NodeTools, Starters, StoreTools } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { escapingTerminal } from './output/escape.ts';
 import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
-import { flavorsCommand } from './instances/flavors.ts';
-import { floatingAddressesCommand } from './network/floating-addresses.ts';
-import { gatesCommand } from './instances/gates.ts';
-import { groupsCommand } from './instances/groups.ts';
-import { historyCommand } from './history.ts';
-import { hostsCommand } from './hosts/hosts.ts';
-import { keysCommand } from './keys.ts';
-import { instancesCommand } from './instances/instances.ts';
-import { networksCommand } from './network/networks.ts';
-import { operationsCommand } from './operations/operations.ts';
-import { portsCommand } from './network/ports.ts';
 import { ApiRefusal } from './client/problem.ts';
-import { quotasCommand } from './network/quotas.ts';
-import { routersCommand } from './network/routers.ts';
-import { agentCommand, demoCommand, serveCommand } from './daemons.ts';
-import { scaleInCommand } from './scale-in/scale-in.ts';
-import { scaleOutCommand } from './hosts/scale-out.ts';
-import { segmentsCommand } from './network/segments.ts';
-import { servicesCommand } from './network/services.ts';
 import { DEFAULT_SERVER } from './session.ts';
-import { settingsCommand } from './settings.ts';
-import { sitesCommand } from './sites.ts';
-import { backupCommand, restoreCommand, verifyCommand } from './store-commands.ts';
-import { subnetsCommand } from './network/subnets.ts';
 import type { Terminal } from './output/terminal.ts';
-import { tokenCommand } from './token.ts';
-import { transportZonesCommand } from './network/transport-zones.ts';
-import { watchCommand } from './watch.ts';
 
 export interface CliOptions {
   readonly terminal: Terminal;
@@ -82,49 +54,10 @@ function makeProgram(cli: Cli): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command');
   for (const option of globalOptions()) program.addOption(option);
-  for (const command of commands(cli)) program.addCommand(command);
+  for (const command of COMMANDS) program.addCommand(command(cli));
   program.addHelpText('after', `\n${topLevelNotes()}`);
   configure(program, cli);
   return program;
-}
-
-function commands(cli: Cli): Command[] {
-  return [
-    demoCommand(cli),
-    serveCommand(cli),
-    agentCommand(cli),
-    hostsCommand(cli),
-    scaleInCommand(cli),
-    scaleOutCommand(cli),
-    sitesCommand(cli),
-    instancesCommand(cli),
-    flavorsCommand(cli),
-    groupsCommand(cli),
-    networksCommand(cli),
-    segmentsCommand(cli),
-    subnetsCommand(cli),
-    portsCommand(cli),
-    servicesCommand(cli),
-    routersCommand(cli),
-    floatingAddressesCommand(cli),
-    transportZonesCommand(cli),
-    dataplaneCommand(cli),
-    quotasCommand(cli),
-    gatesCommand(cli),
-    operationsCommand(cli),
-    alarmsCommand(cli),
-    watchCommand(cli),
-    historyCommand(cli),
-    auditCommand(cli),
-    settingsCommand(cli),
-    tokenCommand(cli),
-    verifyCommand(cli),
-    backupCommand(cli),
-    restoreCommand(cli),
-    keysCommand(cli),
-    completionCommand(cli),
-    versionCommand(cli),
-  ];
 }
 
 function globalOptions(): Option[] {
@@ -178,12 +111,4 @@ function configure(command: Command, cli: Cli): void {
 function optionDescription(option: Option): string {
   const about = new Help().optionDescription(option);
   return option.mandatory ? `${about} (required)` : about;
-}
-
-function versionCommand(cli: Cli): Command {
-  return withAction(cli, new Command('version').description('Show the version of this program'), async (session) => {
-    const node = process.versions.node;
-    await session.reportDone({ version: cli.version, node }, `muster ${cli.version} (Node ${node})`);
-    return undefined;
-  });
 }
