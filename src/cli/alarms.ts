@@ -1,4 +1,4 @@
-// muster alarms: what a person should look at now.
+// muster alarms: what needs the attention of an operator.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';

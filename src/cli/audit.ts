@@ -1,4 +1,4 @@
-// muster audit: who did what, and who was refused, for whoever has to account for it.
+// muster audit: exports who did what, and which requests were refused, for auditors.
 import { Command } from 'commander';
 import { jsonIn, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';

@@ -5,14 +5,14 @@ import type { ExitCode } from './exit-code.ts';
 import { Session, type GlobalOptions } from './session.ts';
 import type { Terminal } from './output/terminal.ts';
 
-/** Programs that run on until they are stopped. They lie in another room and are handed in. */
+/** Programs that run until they are stopped. They belong to another module and are injected. */
 export interface Starters {
   serve(options: Readonly<Record<string, unknown>>): Promise<number>;
   demo(options: Readonly<Record<string, unknown>>): Promise<number>;
   agent(options: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
-/** What is looked at on a compute node itself, without a server. It needs drivers of another room and is handed in. */
+/** Tools that run on a compute node, without a server. They need drivers of another module and are injected. */
 export interface NodeTools {
   /** What is on the switch against what should be there. */
   compareSwitch(options: SwitchOptions): Promise<SwitchComparison>;
@@ -43,7 +43,7 @@ export interface KeysSummary {
   };
 }
 
-/** What is done with a store itself, beside servers or without one. It needs stores of another room and is handed in. */
+/** Tools that work on a store directly, with or without running servers. They need stores of another module and are injected. */
 export interface StoreTools {
   verify(asked: StoreToolOptions & { readonly file?: string }): Promise<StoreVerification>;
   backup(asked: StoreToolOptions & { readonly file: string }): Promise<StoreVerification & { readonly file: string }>;
@@ -72,7 +72,7 @@ export interface StoreKeys {
   readonly file: string;
   readonly contained: false;
   readonly serial: number;
-  /** Ids; the current one first, then those that are still in force. */
+  /** Ids; the current one first, then those that are still accepted. */
   readonly signing: readonly string[];
   readonly authorities: readonly string[];
 }
@@ -147,7 +147,7 @@ export interface Cli {
 }
 
 export interface CliInvocation<O> {
-  /** The words after the command, in order; those of a list are all in it. */
+  /** The arguments after the command, in order; the values of a list argument are all included. */
   readonly args: readonly string[];
   readonly options: O & GlobalOptions;
 }

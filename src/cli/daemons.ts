@@ -119,7 +119,7 @@ export function agentCommand(cli: Cli): Command {
   return withStarter(cli, command, 'agent');
 }
 
-/** Where the switch is that an agent drives, besides its database; the same words for whoever looks at it. */
+/** The options that name the switch of an agent, besides its database; the tools that inspect the switch have the same ones. */
 export function withSwitchOptions(command: Command): Command {
   return command
     .option('--ovs-openflow <address>', 'where the bridge speaks OpenFlow; else <bridge>.mgmt beside the database')

@@ -1,5 +1,5 @@
-// muster keys show, create, rotate: the keys of a control plane, in the folder of a server on this machine. No server is asked, and no key is
-// ever shown.
+// muster keys show, create, rotate: the keys of a control plane, in the folder of a server on this machine. No request is sent to a server,
+// and no key is ever shown.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli, type KeysSummary } from './command.ts';
 import { parseDuration } from './output/duration.ts';

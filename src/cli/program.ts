@@ -88,7 +88,7 @@ function topLevelNotes(): string {
   ].join('\n');
 }
 
-/** The same manners for every command: our exit codes, our streams, all options in every help. */
+/** The same behaviour for every command: our exit codes, our streams, all options in every help. */
 function configure(command: Command, cli: Cli): void {
   command
     .exitOverride()
@@ -97,7 +97,7 @@ function configure(command: Command, cli: Cli): void {
     .configureOutput({
       writeOut: (text) => cli.terminal.out(text),
       writeErr: (text) => cli.terminal.err(text),
-      // No colours in help, and the same width for everybody: it is read in pagers and compared in tests.
+      // No colours in help, and a fixed width: help is read in pagers and compared in tests.
       getOutHelpWidth: () => 110,
       getErrHelpWidth: () => 110,
       getOutHasColors: () => false,
@@ -107,7 +107,7 @@ function configure(command: Command, cli: Cli): void {
   for (const one of command.commands) configure(one, cli);
 }
 
-/** What must be said is told before it is missing. */
+/** Help marks the mandatory options. */
 function optionDescription(option: Option): string {
   const about = new Help().optionDescription(option);
   return option.mandatory ? `${about} (required)` : about;

@@ -1,5 +1,5 @@
-// Commands that are the same for everything that has a name and a place in the API: list, show, delete. What differs is
-// told by a description of the resource; what is more than this has its own file.
+// The commands that all resources of the API share: list, show, delete. A `ResourceSpec` says what differs; further commands are in
+// the resource's own file.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
@@ -11,12 +11,12 @@ import type { Column } from './output/table.ts';
 import type { Site } from './client/representations.ts';
 
 export interface ResourceSpec<R> {
-  /** The word of the command, in the plural: `flavors`. */
+  /** The name of the command, in the plural: `flavors`. */
   readonly command: string;
   /** For sentences: `flavor`. */
   readonly kind: string;
   readonly path: string;
-  /** What one is asked for by, when that is not its name. */
+  /** What identifies one, when that is not its name. */
   readonly by?: 'id';
   /** One that appears in examples. */
   readonly sample: string;
@@ -29,7 +29,7 @@ export type ListFilter = readonly [flags: string, about: string];
 
 export interface ListOptions {
   readonly filters?: readonly ListFilter[];
-  /** What is said when there are none. */
+  /** Printed when there are none. */
   readonly empty: string;
   readonly examples?: readonly (readonly [what: string, line: string])[];
 }
@@ -61,7 +61,7 @@ export function listCommand<R>(
   });
 }
 
-/** Whether less than everything was asked for: that there is nothing of it says nothing of the rest. */
+/** Whether a filter was given: an empty result then does not mean that there are none. */
 export function isFiltered({ sort: _, ...filters }: Readonly<Record<string, unknown>>): boolean {
   return Object.values(filters).some((filter) => filter !== undefined);
 }
@@ -81,7 +81,7 @@ export function showCommand<R extends object>(cli: Cli, resource: ResourceSpec<R
   });
 }
 
-/** Asks for a new one, and says that it is there. */
+/** Creates one, and reports it. */
 export async function createOne<R extends object>(
   session: Session,
   { path }: ResourceSpec<R>,
@@ -91,7 +91,7 @@ export async function createOne<R extends object>(
   await session.reportDone(one, sentence(one));
 }
 
-/** Changes what was said of one, and shows it as it is then. */
+/** Changes the given fields of one, and shows it as it is then. */
 export async function editOne<R extends object>(
   session: Session,
   resource: ResourceSpec<R>,
@@ -114,7 +114,7 @@ export function deleteCommand<R>(cli: Cli, resource: ResourceSpec<R>, about: str
   );
 }
 
-/** What is known elsewhere as well goes when it is gone there. */
+/** What a back end has too is deleted when the back end has deleted it. */
 function deletionText({ operation }: { readonly operation?: string }): string {
   if (operation === undefined) return 'is deleted.';
   return `goes when its back end has deleted it. Follow it with: muster operations wait ${operation}`;
@@ -129,7 +129,7 @@ interface EachResult {
   readonly sentence: string;
 }
 
-/** The same thing done to each that is named; one refusal does not keep the others from it. */
+/** Does the same for each name; a refusal for one does not stop the others. */
 export async function forEachName(
   session: Session,
   names: readonly string[],

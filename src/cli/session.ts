@@ -1,4 +1,4 @@
-// What a command works with: the client, and one way to show results in the form that was asked for.
+// What a command works with: the API client, and output in the requested form (table, JSON, YAML).
 import { isLoopback } from '../api/index.ts';
 import { Client } from './client/client.ts';
 import { parseTimeout } from './output/duration.ts';
@@ -31,9 +31,9 @@ export class Session {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly output: OutputForm;
-  /** Paints what goes to standard output. */
+  /** Colours standard output. */
   readonly paint: Paint;
-  /** Paints what goes to standard error. */
+  /** Colours standard error. */
   readonly paintNotes: Paint;
 
   constructor(

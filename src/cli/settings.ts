@@ -86,7 +86,7 @@ function setSetting(cli: Cli): Command {
       let headers = {};
       const present = async (): Promise<unknown> => {
         const before = await session.client.get<Setting>(settingPath(name));
-        // Fields are changed in what was read: if somebody else changes it meanwhile, that is not undone.
+        // Fields are changed in the value that was read; If-Match keeps this from undoing a concurrent change.
         if (before.revision !== undefined) headers = { 'if-match': `"${before.revision}"` };
         return before.value;
       };

@@ -19,7 +19,7 @@ interface StoreOption {
 
 const STORE_ABOUT = 'sqlite in --data, or the URL of a PostgreSQL database (env MUSTER_STORE; else sqlite)';
 
-/** What goes on beyond this is told of. */
+/** Progress is shown for what takes longer. */
 const PROGRESS_AFTER_MS = 2000;
 
 const CODES = `

@@ -1,4 +1,4 @@
-// muster token: who may come in. A secret is shown once, when it is made.
+// muster token: credentials and their roles. A secret is shown once, when the token is created.
 import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { parseDuration, relativeTime } from './output/duration.ts';

@@ -1,4 +1,4 @@
-// muster watch: follows the journal. When the connection breaks it goes on from where it was.
+// muster watch: follows the journal. A broken connection is resumed after the last event received.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
@@ -16,7 +16,7 @@ interface WatchOptions {
   readonly limit?: number;
 }
 
-/** Tries to reconnect in a row. The server may be restarting; after that it is away. */
+/** Consecutive reconnects. The server may be restarting; after these it counts as unreachable. */
 const RECONNECTS_MAX = 10;
 const RECONNECT_MS = 1000;
 
@@ -83,7 +83,7 @@ class WatchFollower {
     if (broken === 0) this.#session.note('The connection broke. Trying to go on from where it was.');
   }
 
-  /** True when enough was told. */
+  /** True when the limit is reached. */
   async #show({ event, data, id }: ServerSentEvent): Promise<boolean> {
     this.#lastId = id ?? this.#lastId;
     if (event === 'gone' || event === 'diverged') {

@@ -1,8 +1,8 @@
-// The body of an answer, from whoever answers at the address that was given: that need not be a Muster server. It is read up to a bound and
-// taken only when it is JSON of the expected form; nothing of it gets into an error message.
+// The body of an answer. What answers at the given address need not be a Muster server, so the body is read up to a limit and accepted only
+// as JSON of the expected form; nothing of it gets into an error message.
 import { EXIT, Failure } from '../exit-code.ts';
 
-/** A page has at most 1,000 documents of at most 64 KiB; nothing of ours is longer. */
+/** A page has at most 1,000 documents of at most 64 KiB; no answer of a server is longer. */
 const BODY_BYTES_MAX = 96 * 1024 * 1024;
 
 /** The whole text. Rejects with a `Failure` when it is too long, and with what broke when it does not come to its end. */

@@ -5,7 +5,7 @@ import { Client } from './client.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
-/** A server that answers as it is told, and remembers what it was asked. */
+/** A server with scripted answers that records its requests. */
 async function asked(answer: Answer, timeoutMs = 5000) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {

@@ -1,5 +1,5 @@
-// The HTTP side of the command line. Every write carries an Idempotency-Key, so a write whose answer was lost is asked for
-// again without harm; a server that has no holder for a moment is given that moment.
+// The HTTP client of the command line. Every write carries an Idempotency-Key, so a write whose answer was lost is retried without
+// harm; an answer of 503 (no lease holder for a moment) or 429 is retried, too.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isListOfObjects, notMusterFailure, parseObject, readText } from './answer-body.ts';
@@ -14,7 +14,7 @@ export interface ClientOptions {
   /** For one request with all its retries. */
   readonly timeoutMs: number;
   readonly userAgent: string;
-  /** Told of every request in verbose mode. */
+  /** Called for every request in verbose mode. */
   readonly trace?: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 const LOST_ANSWERS_MAX = 3;
 const RETRY_AFTER_DEFAULT_MS = 1000;
 const RETRY_AFTER_MAX_MS = 10_000;
-/** However soon a server wants to be asked again. */
+/** Lower bound, whatever Retry-After says. */
 const RETRY_AFTER_MIN_MS = 100;
 const PAGE_LIMIT = 1000;
 
@@ -84,12 +84,12 @@ export class Client {
     return items;
   }
 
-  /** The same page by page. While one is shown the next is on its way. */
+  /** The same page by page; the next page is fetched while one is consumed. */
   async *pages<T>(path: string, query: Query = {}, limit = Infinity): AsyncGenerator<readonly T[], void> {
     let left = limit;
     const ask = (after?: string): Promise<Page<T>> => {
       const page = this.get<Page<T>>(path, { ...query, after, limit: Math.min(PAGE_LIMIT, left) });
-      // Whoever stops in between never looks at it.
+      // A consumer that stops early never awaits it.
       page.catch(() => undefined);
       return page;
     };
@@ -106,7 +106,7 @@ export class Client {
     }
   }
 
-  /** An answer that goes on. Connecting is bounded by the request's time, listening is not. */
+  /** A streamed answer. The timeout covers connecting, not reading. */
   async stream(path: string, { query = {}, headers = {}, signal }: ApiRequest): Promise<ReadableStream<Uint8Array>> {
     const over = new AbortController();
     const stop = (): void => over.abort(signal?.reason);
@@ -134,7 +134,7 @@ export class Client {
     return (response.status === 204 ? undefined : parseObject(text, this.server)) as T;
   }
 
-  /** Asks again while the server says "not now" or the answer gets lost, within the time there is. */
+  /** Retries on 503 and 429 and after a lost answer, within the timeout. */
   async #retry(until: number, ask: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
     for (let lost = 0; ;) {
       let waitMs: number;

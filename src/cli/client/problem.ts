@@ -1,4 +1,4 @@
-// What the API says when it refuses, as sentences. The sentences are the server's own.
+// Refusals of the API as text. The sentences are the server's own.
 import { isListOfObjects, jsonIn } from './answer-body.ts';
 import { EXIT, Failure } from '../exit-code.ts';
 import { sanitizeLine } from '../output/text-width.ts';
@@ -19,7 +19,7 @@ export interface ProblemBody {
   readonly hosts?: readonly object[];
 }
 
-/** What of a body is of a problem: whoever answers need not be Muster, and nothing in it need be text. */
+/** Picks the fields of a problem out of a body that need not come from Muster, and need not hold text where a problem does. */
 export function problemIn(text: string): ProblemBody {
   const body = (jsonIn(text) ?? {}) as Readonly<Record<string, unknown>>;
   const problems = isListOfObjects(body['problems']) ? (body['problems'] as readonly Record<string, unknown>[]) : [];
@@ -35,12 +35,12 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The server understood and did not do it. */
+/** The server refused the request. */
 export class ApiRefusal extends Failure {
   readonly status: number;
   readonly body: ProblemBody;
 
-  /** `tokenAdvice` is said to whoever came without a good token. */
+  /** `tokenAdvice` is added when no valid token was sent. */
   constructor(
     status: number,
     body: ProblemBody,
@@ -67,7 +67,7 @@ function refusalText(status: number, body: ProblemBody, tokenAdvice: string): st
   return lines.map((line) => sanitizeLine(line)).join('\n');
 }
 
-/** The detail tells all problems in a row; with a line for each of them its first part is enough. */
+/** The detail lists all problems in a row; when each has its own line, its first part is enough. */
 function firstSentence(detail: string): string {
   const at = detail.indexOf(': ');
   return at === -1 ? detail : `${detail.slice(0, at)}:`;

@@ -6,7 +6,7 @@ export interface ServerSentEvent {
   readonly id: string | undefined;
 }
 
-/** A line beyond this is no event of ours. */
+/** No event of a Muster server has a longer line. */
 const BUFFER_MAX = 16 * 1024 * 1024;
 
 export async function* eventsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent, void> {

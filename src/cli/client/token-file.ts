@@ -1,4 +1,4 @@
-// Where the token comes from: what was said on the command line, the environment, or the file that the first start of a
+// Where the token comes from: the command line, the environment, or the file that the first start of a
 // server leaves in its data folder.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface TokenSources {
 
 const ADMIN_TOKEN_FILE = 'admin-token';
 
-/** Undefined when there is none: some of what a server says, it says to everybody. */
+/** Undefined when there is none: some routes need no token. */
 export function findToken({ token, tokenFile, data, mayReadDataFolder, env }: TokenSources): string | undefined {
   if (token !== undefined) return token.trim();
   if (tokenFile !== undefined) return readTokenFile(tokenFile);

@@ -1,4 +1,4 @@
-// muster hosts edit: what operators say of a host.
+// muster hosts edit: changes the fields of a host that operators set.
 import { Command } from 'commander';
 import { resourceCounts } from '../output/amounts.ts';
 import { withAction, addExamples, type Cli } from '../command.ts';

@@ -1,4 +1,4 @@
-// muster hosts: what is in the fleet, and each host's way into service and into maintenance.
+// muster hosts: the hosts of the fleet, bringing them into service, and maintenance.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';

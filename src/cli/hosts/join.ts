@@ -66,11 +66,11 @@ interface HostsToJoin {
   /** For sentences: `one host joins`. */
   readonly verb: string;
   readonly names: readonly string[];
-  /** Asked for beside the hosts. */
+  /** Further fields of the request. */
   readonly more?: object;
 }
 
-/** Asks for hosts to come in, and follows them when asked to. */
+/** Submits the join of hosts, and with --wait follows it. */
 export async function joinHosts(session: Session, asked: HostsToJoin, options: JoinOptions): Promise<ExitCode> {
   const { path, verb, names, more = {} } = asked;
   const hosts = await readSpecs(session, names, options);
@@ -81,7 +81,7 @@ export async function joinHosts(session: Session, asked: HostsToJoin, options: J
   return reportStarted(session, { id: joining.operation, what, answer: joining }, options);
 }
 
-/** What is said on the command line goes for every host that does not say otherwise itself. */
+/** Options of the command line apply to every host of the file that does not set the field itself. */
 async function readSpecs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
   const listed = options.file === undefined ? [] : parseHosts(await readInput(terminal, options.file), options.file);
   if (names.length + listed.length === 0) throw usage('Name the hosts to join, or give a list of them with -f.');
@@ -142,7 +142,7 @@ function parseHosts(value: unknown, file: string): unknown[] {
   return list.map((host: unknown) => (typeof host === 'string' ? { name: host } : host));
 }
 
-/** An agent does not start without: where Debian and others have it. */
+/** An agent does not start without it; this is where Debian and others have it. */
 const AGENT_SWITCH = '--ovs unix:/run/openvswitch/db.sock';
 
 const SERVER_WITHOUT_AUTHORITY =

@@ -1,4 +1,4 @@
-// What of a request was said on the command line. The rest is left out: it is the server's to say.
+// The fields of a request that the command line sets. The others are left out: the server has their defaults.
 
 export function omitUndefined<F extends object>(fields: F): { readonly [N in keyof F]?: Exclude<F[N], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-// What people hand in as a file or on standard input: YAML or JSON.
+// Reads YAML or JSON from a file or from standard input.
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname } from 'node:path';
@@ -28,7 +28,7 @@ interface UnreadableInput extends YamlProblem {
   readonly text: string;
 }
 
-/** Names the place, and shows it: whoever wrote the file finds it faster than by counting. */
+/** Names the line and shows it, which is faster to find than by counting. */
 function inputFailure({ source, text, kind, at: { line, col }, problem }: UnreadableInput): Failure {
   const what = kind === 'syntax' ? 'is neither YAML nor JSON' : 'cannot be used';
   const said = `${source} ${what} at line ${line}, column ${col}: ${problem}.`;
@@ -63,7 +63,7 @@ function readBytes(path: string): Uint8Array {
 
 /** At most one byte more than is taken: a device may have no end. */
 function boundedBytes(path: string): Uint8Array {
-  // Nobody may ever write to a named pipe; those that a shell makes for `<(…)` are below these folders.
+  // Reading a named pipe without a writer would block for ever; those that a shell makes for `<(…)` are below these folders.
   if (statSync(path).isFIFO() && !/^\/(?:dev|proc)\//.test(path)) {
     throw usage(`${path} is a pipe. Say "-f -" and lead it to standard input.`);
   }

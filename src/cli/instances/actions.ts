@@ -1,4 +1,4 @@
-// muster instances move, shelve, unshelve, rebuild, delete: what is done to instances that are there.
+// muster instances move, shelve, unshelve, rebuild, delete: actions on existing instances.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { parseDuration } from '../output/duration.ts';
@@ -111,7 +111,7 @@ interface EachAction {
   readonly ask: (path: string) => Promise<InstanceOperation>;
 }
 
-/** One operation for each that is named; one refusal does not keep the others from it. */
+/** Starts one operation for each name; a refusal for one does not stop the others. */
 async function startEach(session: Session, { names, doing, ask }: EachAction, options: WaitOptions): Promise<ExitCode> {
   const begun: StartedOperation[] = [];
   for (const name of names) {

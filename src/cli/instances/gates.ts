@@ -1,4 +1,4 @@
-// muster gates: how far an upgrade of the hosts has come, and who makes and binds ports until it is through.
+// muster gates: how far an upgrade of the hosts has come, and which side creates and binds ports until it is complete.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import type { Facts } from '../session.ts';

@@ -1,5 +1,5 @@
-// An instance as the API shows it, and as people read it: where it is, what it is connected to, what was tried for it, and,
-// when no host was found, what stood against each.
+// An instance as the API shows it, and as people read it: its host, its ports, the attempts to build it, and, when
+// no host was found, why each was ruled out.
 import { amountsText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
 import type { Paint } from '../output/paint.ts';
@@ -63,7 +63,7 @@ function stateText({ state, degraded }: Instance): string {
   return degraded === undefined ? state : 'degraded';
 }
 
-/** `port-not-plugged`, or whatever it is, each once. */
+/** The troubles of its ports, such as `port-not-plugged`, each once. */
 function degradedPortsText({ degraded }: Instance): string | undefined {
   return degraded === undefined
     ? undefined

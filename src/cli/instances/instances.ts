@@ -1,4 +1,4 @@
-// muster instances: ask for them, look at them, move, shelve and delete them.
+// muster instances: create, show, move, shelve and delete them.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -90,7 +90,7 @@ function countText(names: readonly string[]): string {
   return names.length === 1 ? `${names[0]} is` : `${names.length} instances are`;
 }
 
-/** Instances that are looked up one by one after a build; of more than these a list is read anyway. */
+/** Instances that are shown one by one after a build; more are better read with `instances list`. */
 const SHOWN_MAX = 20;
 
 async function waitForBuild(
@@ -119,7 +119,7 @@ const BUILT_COLUMNS: readonly Column<BuiltInstance>[] = [
   { title: 'fault', of: ({ instance }) => instance?.fault?.message },
 ];
 
-/** One that was given up together with others is gone. */
+/** One that was abandoned together with others no longer exists. */
 function findInstances({ client }: Session, names: readonly string[]): Promise<BuiltInstance[]> {
   return Promise.all(
     names.map(async (name) => {

@@ -1,5 +1,4 @@
-// What people write when they ask for instances, as the body of the request. What it means is the server's to say; only what
-// cannot be read at all is refused here.
+// Options of a request for instances, as its body. The server validates their meaning; only what cannot be parsed is refused here.
 import type { Command } from 'commander';
 import { parseDuration } from '../output/duration.ts';
 import { usage } from '../exit-code.ts';
@@ -28,7 +27,7 @@ export interface RequestOptions {
 
 type Nic = Readonly<Record<string, string>>;
 
-/** Words that are no networks. */
+/** Keywords in place of a network's name. */
 const NETWORK_KEYWORDS = ['auto', 'none'];
 
 /** The fields of a NIC by what they are called on the command line. */

@@ -1,4 +1,4 @@
-// muster floating-addresses: addresses outside that lead to a port inside, and to another when told so.
+// muster floating-addresses: external addresses that are associated with a port, and can be moved to another.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import {

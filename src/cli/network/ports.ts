@@ -1,4 +1,4 @@
-// muster ports: the ends of networks that instances have.
+// muster ports: the connections of instances to networks.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';

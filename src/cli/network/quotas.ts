@@ -1,4 +1,4 @@
-// muster quotas: what a project may have at most, beside what it has.
+// muster quotas: the limits of projects, and their usage.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';

@@ -1,4 +1,4 @@
-// muster routers: what leads from subnets to each other and outside.
+// muster routers: connect subnets to each other and to external networks.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';

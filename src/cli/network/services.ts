@@ -1,4 +1,4 @@
-// muster services: what one host does for all, which host that is, and why.
+// muster services: network services (NAT, routes, DHCP), the host designated for each, and why.
 import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';

@@ -1,4 +1,4 @@
-// muster operations: long work, what it waits for, and what can be done about it.
+// muster operations: long-running work, what it waits for, and how to cancel or retry it.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { relativeTime, durationText } from '../output/duration.ts';
@@ -138,7 +138,7 @@ function cancelOperation(cli: Cli): Command {
   addExamples(command, ['and wait for its end', 'muster operations cancel op-01jd8x2k9v7q3f5w2m1a --wait']);
   return withAction<CommandOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const code = await requestVerb(session, { id, verb: 'cancel' }, options);
-    // Here a cancelled operation is what was asked for.
+    // After a cancel, a cancelled operation is a success.
     return code === EXIT.operationFailed ? EXIT.ok : code;
   });
 }

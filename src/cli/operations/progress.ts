@@ -1,5 +1,5 @@
-// An operation under way, as text: a bar with what is done, and why the rest waits. Pure: what it shows comes in, also the
-// time. The sentences of reasons are the server's.
+// The progress of an operation as text: a bar, the counts, and why items wait. Pure: the time is a parameter. The sentences of reasons
+// are the server's.
 import { relativeTime, durationText } from '../output/duration.ts';
 import { stateColour, type Paint } from '../output/paint.ts';
 import { truncate, sanitizeLine } from '../output/text-width.ts';
@@ -80,7 +80,7 @@ function itemText(item: Item, nowMs: number): string {
   return `${sanitizeLine(item.target.id)} ${item.state}: ${sentenceOf(item) ?? item.step}${again}`;
 }
 
-/** For pipes and logs: a line when something is different from what was told before. */
+/** For pipes and logs: a line whenever something changed since the last one. */
 export class PlainProgress {
   #lastSummary = '';
   readonly #reasons = new Map<string, string>();

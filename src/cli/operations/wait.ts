@@ -1,4 +1,4 @@
-// Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
+// Waits for an operation to end. It only reads: after Ctrl-C the operation continues, and a note says how to show it again.
 import { Option, type Command } from 'commander';
 import { parseTimeout } from '../output/duration.ts';
 import { EXIT, Failure, usage, type ExitCode } from '../exit-code.ts';
@@ -20,7 +20,7 @@ export interface WaitOptions {
   readonly timeout?: number;
 }
 
-/** Troubled items asked for at each look: as many as anybody reads. */
+/** Items that wait or failed, requested at each poll; more would not be read. */
 const STUCK_ITEMS_MAX = 50;
 
 export function withWait(command: Command): Command {
@@ -33,7 +33,7 @@ export function withWait(command: Command): Command {
     });
 }
 
-/** Read before anything is asked of the server: what is wrong with it must not be told when the operation is under way. */
+/** Parsed before the request is sent: a mistake must not be reported when the operation has already started. */
 export function timeoutOption(): Option {
   return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5').argParser(
     parseTimeout,
@@ -42,7 +42,7 @@ export function timeoutOption(): Option {
 
 export interface StartedOperation {
   readonly id: string;
-  /** A few words for people. */
+  /** A short description. */
   readonly what: string;
   /** What the API answered, for programs. */
   readonly answer: object;
@@ -89,7 +89,7 @@ export async function waitForEnd(session: Session, id: string, timeout: number |
   return showEnd(session, await pollOperation(session, id, waitSignals(session, timeout)));
 }
 
-/** Says how it ended; `more` goes with the operation for programs. */
+/** Reports how it ended; `more` is added to the operation in JSON and YAML. */
 export async function showEnd(session: Session, watched: OperationProgress, more: object = {}): Promise<ExitCode> {
   const { operation, stuckItems } = watched;
   await session.reportDone({ ...operation, ...more }, endText(watched));

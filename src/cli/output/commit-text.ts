@@ -1,4 +1,4 @@
-// A commit as lines for people: when, who, what became of what, and why.
+// A commit as text: when, who, the changes, and why.
 import { stateColour, type Paint } from './paint.ts';
 import { sanitizeLine } from './text-width.ts';
 import type { Commit } from '../client/representations.ts';
@@ -7,7 +7,7 @@ type FieldChange = NonNullable<Change['fields']>[number];
 
 type Change = Commit['changes'][number];
 
-/** Changes told of one commit; the rest is counted. */
+/** Changes listed for one commit; the rest is counted. */
 const CHANGES_MAX = 8;
 
 export function commitLines(commit: Commit, paint: Paint, when: string): string[] {
@@ -35,7 +35,7 @@ function changeText({ kind, id, doc, fields }: Change, paint: Paint): string {
   return `${paint('bold', name)} ${stateText(doc, paint)}`.trimEnd();
 }
 
-/** What a document says of its state, in a word or two. */
+/** The state of a document in a word or two. */
 function stateText(doc: Readonly<Record<string, unknown>>, paint: Paint): string {
   const { state, connection, step, severity } = doc;
   const link = typeof connection === 'object' && connection !== null && 'state' in connection ? connection.state : '';
@@ -43,7 +43,7 @@ function stateText(doc: Readonly<Record<string, unknown>>, paint: Paint): string
   return words.map((word) => paint(stateColour(word), sanitizeLine(word))).join(' ');
 }
 
-/** Every change changes these; who and when is said already. */
+/** Every change sets these; the head of the commit already shows who and when. */
 const OMITTED_FIELDS = /^\/changed(?:By|AtMs)$/;
 
 /** Of an object that was another before, only what differs in it. */

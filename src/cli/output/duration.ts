@@ -27,7 +27,7 @@ export function parseDuration(text: string): number {
 /** The longest that a timer waits, about 24 days: one that is set for longer goes off at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** How long somebody is ready to wait, as a timer takes it. */
+/** A wait as a timer accepts it. */
 export function parseTimeout(text: string): number {
   return Math.min(parseDuration(text), TIMER_MAX_MS);
 }

@@ -10,7 +10,7 @@ const CONTROLS = String.raw`[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 const ANY_CONTROL = new RegExp(CONTROLS, 'u');
 
-/** Nobody else can know it: text that comes from a server cannot pass for a sequence of ours. */
+/** Random per process, so that text from a server cannot pass for a sequence of this program. */
 const OWN_MARKER = randomBytes(12).toString('hex');
 const OUTGOING = new RegExp(String.raw`\u0002${OWN_MARKER}:([\d;]*[A-Za-z])\u0003|${CONTROLS}`, 'gu');
 

@@ -3,7 +3,7 @@
 import type { Session } from '../session.ts';
 import { TableWriter, type Column } from './table.ts';
 
-/** Whoever waits longer than this wants to see that something happens. */
+/** After this wait, progress is shown. */
 const PROGRESS_INTERVAL_MS = 2000;
 
 export interface ListLayout<R> {

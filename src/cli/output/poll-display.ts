@@ -1,10 +1,10 @@
-// Looking at something again and again until it is over, and showing how it stands: a picture drawn over itself on a terminal,
-// a line for every piece of news in a pipe. It only looks: whoever stops looking stops nothing.
+// Polls until something has ended, and shows its progress: redrawn in place on a terminal, one line per change in a pipe. It only
+// reads: interrupting it does not stop the operation.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { controlSequence } from './escape.ts';
 import type { Session } from '../session.ts';
 
-/** The first looks come quickly, for what is done at once; later ones do not burden the server. */
+/** The first polls follow quickly, for work that ends at once; later ones spare the server. */
 const POLL_MIN_MS = 150;
 const POLL_MAX_MS = 2000;
 
@@ -13,7 +13,7 @@ export interface PollDisplay<T> {
   readonly isDone: (seen: T) => boolean;
   /** All of it, for a terminal. */
   readonly render: (seen: T) => readonly string[];
-  /** What is different from what was told before. */
+  /** What changed since the last output. */
   readonly changedLines: (seen: T) => readonly string[];
 }
 
@@ -64,7 +64,7 @@ class ProgressScreen {
     this.#drawn = lines.length;
   }
 
-  /** The last picture goes: what follows says how it ended. */
+  /** Erases the last progress picture; the result is printed after it. */
   end(): void {
     this.#session.terminal.err(this.#upAndClear());
     this.#drawn = 0;

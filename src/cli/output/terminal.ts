@@ -1,4 +1,4 @@
-// The world of a command: where it writes, what it is told, when it is interrupted. Tests bring their own.
+// The environment of a command: its streams, its input, its interrupt signal. Tests replace it.
 
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -12,7 +12,7 @@ export interface Terminal {
   columns(): number;
   /** Standard input; reading ends when so many bytes are there. */
   input(bytesMax: number): Promise<Uint8Array>;
-  /** Aborted at Ctrl-C. Whoever asks for it takes care of the interrupt; a second one ends the program at once. */
+  /** Aborted at Ctrl-C. A command that uses it handles the interrupt itself; a second Ctrl-C ends the program at once. */
   interruptSignal(): AbortSignal;
 }
 
@@ -49,7 +49,7 @@ export function realTerminal(): Terminal {
   };
 }
 
-/** `muster watch | head` ends when head does, without a word. */
+/** `muster watch | head` ends silently when head does. */
 function exitOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

@@ -1,4 +1,4 @@
-// How wide a text is on a terminal, and how it is kept from doing anything there but being shown.
+// The width of a text on a terminal, and removal of characters that a terminal would obey instead of showing.
 import { escapeControls } from './escape.ts';
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

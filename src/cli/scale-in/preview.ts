@@ -1,4 +1,4 @@
-// muster scale-in preview: what taking hosts out of service would do, before anybody does it.
+// muster scale-in preview: the effects of taking hosts out of service, without starting anything.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { durationText } from '../output/duration.ts';
@@ -105,7 +105,7 @@ const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
   { title: 'groups turned', of: ({ groups }) => groups, align: 'right' },
   { title: 'services', of: ({ services }) => services, align: 'right' },
 ];
-/** As many as anybody reads. */
+/** More rows than this are not read. */
 const TOUCHES_MAX = 20;
 
 /** What is touched on the hosts that stay. */

@@ -14,7 +14,7 @@ export type HostProgress = ScaleInStatus['hosts'][number];
 
 type Strays = NonNullable<HostProgress['strays']>;
 
-/** A heading and a line for each host that has some; nobody moves them, and `end` is refused. */
+/** A heading and a line for each host with strays; they are not moved by a drain, and `end` is refused. */
 export function straysLines(hosts: readonly { readonly host: string; readonly strays?: Strays }[]): string[] {
   const lines = hosts.flatMap(({ host, strays }) =>
     strays === undefined ? [] : [`  ${sanitizeLine(`${host}: ${namesOf(strays)}`)}`],
@@ -52,7 +52,7 @@ const UNCHANGED: Readonly<Record<Verb, string>> = {
   end: 'is removed or being removed already',
   recover: 'is in service or on its way back already',
 };
-/** Blockers told by name: the rest are as many, and can be asked for. */
+/** Blockers listed by name; the rest is counted. */
 const BLOCKERS_MAX = 10;
 
 /** One line for each host, and one for each thing that is in its way. */
@@ -80,7 +80,7 @@ export function leftText(left: Readonly<Record<string, number>>): string {
   return some.length === 0 ? 'nothing' : some.map(([kind, count]) => countText(count, kind)).join(', ');
 }
 
-/** Kinds are told in the plural. */
+/** Kinds are given in the plural. */
 export function countText(count: number, kind: string): string {
   return `${count} ${count === 1 ? kind.replace(/s$/, '') : kind}`;
 }
@@ -118,7 +118,7 @@ export function renderProgress(
   ];
 }
 
-/** For pipes and logs: a line when a host or an operation stands differently from what was told before. */
+/** For pipes and logs: a line whenever the state of a host or an operation differs from the last one printed. */
 export class ScaleInChanges {
   readonly #lastLines = new Map<string, string>();
 
@@ -136,7 +136,7 @@ export class ScaleInChanges {
   }
 }
 
-/** How those that are empty are removed. One with strays is not; others may have been brought back meanwhile. */
+/** How empty hosts are removed. Hosts with strays, or recovered meanwhile, are left out. */
 export function emptyText(hosts: readonly HostProgress[]): string | undefined {
   const empty = hosts
     .filter(({ state, strays }) => state === 'drained' && strays === undefined)
@@ -148,7 +148,7 @@ export function emptyText(hosts: readonly HostProgress[]): string | undefined {
 
 type PendingCleanUp = ScaleInStatus['pendingCleanUps'][number];
 
-/** Peers told by name: the rest are counted. */
+/** Peers listed by name; the rest is counted. */
 const PENDING_MAX = 20;
 
 export function cleanUpLines(

@@ -25,7 +25,7 @@ import type { Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
 import type { ScaleInStatus } from '../client/representations.ts';
 
-/** As many as the server tells. */
+/** As many as the server returns. */
 const BLOCKED_MAX = 1000;
 
 export function scaleInCommand(cli: Cli): Command {
@@ -142,7 +142,7 @@ interface VerbRequest {
   readonly body: { readonly hosts: readonly string[] };
 }
 
-/** Asks, tells what became of each host, and follows those for which something was begun when asked to. */
+/** Submits the request, reports the result for each host, and with --wait follows the hosts for which an operation was started. */
 async function submitVerb(session: Session, { verb, body }: VerbRequest, options: WaitOptions): Promise<ExitCode> {
   const answer = await explainRefusal(() =>
     session.client.write<VerbAnswer>('POST', `${SCALE_IN_PATH}/${verb}`, { body }),
@@ -162,7 +162,7 @@ async function submitVerb(session: Session, { verb, body }: VerbRequest, options
   return bad ? EXIT.refused : EXIT.ok;
 }
 
-/** Asked for only when a host is being emptied: it is planned on the whole fleet. A server of an older version does not know it. */
+/** Requested only while a host is being drained, since it is planned on the whole fleet. A server of an older version lacks the route. */
 async function fetchBlocked(
   session: Session,
   hosts: readonly HostProgress[],
@@ -215,7 +215,7 @@ function status(cli: Cli): Command {
   });
 }
 
-/** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
+/** Resolves any id of a host to its name; the server refuses one that does not exist. */
 function resolveNames({ client }: Session, ids: readonly string[], { hosts }: ScaleInStatus): Promise<string[]> {
   const known = new Set(hosts.map(({ host }) => host));
   return Promise.all(

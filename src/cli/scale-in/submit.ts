@@ -1,4 +1,4 @@
-// Asking for a scale-in: a refusal tells of every host that was named, not only of the first.
+// Submits a scale-in request. A refusal reports every named host, not only the first.
 import { EXIT, Failure } from '../exit-code.ts';
 import { ApiRefusal } from '../client/problem.ts';
 import { resultLines, type HostResult } from './scale-in-text.ts';

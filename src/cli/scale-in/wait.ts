@@ -1,5 +1,5 @@
-// Waiting for hosts that leave service or come back: how far each of them is, and why it waits. It only looks: Ctrl-C leaves the
-// work going on and says how to look again.
+// Waits for hosts that leave service or come back, and shows the progress of each and why it waits. It only reads: after Ctrl-C the
+// operations continue, and a note says how to show them again.
 import { EXIT, Failure, type ExitCode } from '../exit-code.ts';
 import { pollUntilDone, waitSignals } from '../output/poll-display.ts';
 import { countsText, isFinished, sentenceOf } from '../operations/progress.ts';
