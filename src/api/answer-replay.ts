@@ -1,5 +1,5 @@
-// The answer to a request that was carried out before, made anew from what is kept of it: which document the first answer
-// showed. It is read from the log, as it was then; what it has become since is not shown.
+// Replays the answer to a repeated request (same idempotency key) from the kept reference to the document that the first answer
+// showed. The document is read from the log at that revision, not as it is now.
 import {
   usualLocation,
   type Answer,

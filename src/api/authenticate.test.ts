@@ -1,4 +1,4 @@
-// What is remembered of callers, when they are many and when their tokens change.
+// The cache of callers: its bound, and its invalidation when tokens change.
 import { expect, test } from 'vitest';
 import { accessModel, TOKEN, type Token } from '../access/index.ts';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';

@@ -1,5 +1,5 @@
 // Who calls: from the bearer token of a request to a caller. The id in the token finds it in one step; the rest is
-// compared by hash in constant time. What is remembered holds only as long as the token is the very same document.
+// compared by hash in constant time. A cached caller is valid only while the token is the very same document.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { newBucket, type Bucket } from './limits/rate-limit.ts';
@@ -101,7 +101,7 @@ export class Authenticator {
     return found;
   }
 
-  /** The token whose secret this is, whatever became of it. */
+  /** The token with this secret, valid or not. */
   #match(shown: string): StoredToken | undefined {
     const text = shown.slice(BEARER.length);
     const id = tokenIdIn(text);

@@ -1,4 +1,4 @@
-// The routes that are the server's own: settings, history, watch, probes, the description of it all.
+// The routes of the API module itself: settings, history, watch, probes, the API description.
 import type { Route, Representation } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import { acceptAnyHostId } from '../hosts/index.ts';

@@ -1,4 +1,4 @@
-// Why a TLS connection was not made: in words, with what to do. Nothing was sent over it.
+// Explains why a TLS connection failed, and what to do. Nothing was sent over it.
 
 const NOT_TRUSTED =
   'its certificate is not trusted here. Name its authority in NODE_EXTRA_CA_CERTS where this server is started, and start this server again';

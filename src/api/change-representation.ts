@@ -19,7 +19,7 @@ export interface Audience {
   /** For what a document alone does not tell, such as the site of an operation's item. */
   readonly fleet: FleetReader;
   readonly caller: Caller;
-  /** What it may be told of others; undefined for one that sees everything. */
+  /** Redacts what the caller may not see; undefined for one that sees everything. */
   readonly sight: Redactor | undefined;
   /** Undefined for every kind. */
   readonly kinds?: ReadonlySet<string> | undefined;
@@ -47,7 +47,7 @@ function ownershipOf(
 
 export class ChangeRepresentations {
   readonly #representations: ReadonlyMap<string, AnyRepresentation>;
-  /** A change is the same for everybody who may see it: rendered once. */
+  /** A change is the same for all callers that may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
   /** Whose a deleted document was, for as long as its commit is in memory. */
   readonly #deletedOf = new WeakMap<Change, Ownership>();
@@ -128,7 +128,7 @@ export class ChangeRepresentations {
   }
 }
 
-/** A caller of one site is told why only if the work is its own to see: what others wrote may be about anything. */
+/** A caller of one site sees the reason text only of work that it may see: the text of others may name anything. */
 export function commitMetadata(
   commit: CommitNote & { readonly revision: number },
   sight: Redactor | undefined,

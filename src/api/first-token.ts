@@ -1,4 +1,4 @@
-// The first admin token: made when nobody could administer the fleet, and left where only its owner reads it.
+// The first admin token: created when the fleet has no valid admin token, and written to a file that only its owner can read.
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createToken, hasAdmin, newSecret } from '../access/index.ts';
@@ -13,7 +13,7 @@ export interface FirstTokenOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly dataFolder: string;
-  /** Makes one although others are good: for whoever has lost theirs and owns the machine. */
+  /** Creates one although others are valid: for an owner of the machine who has lost the token. */
   readonly force?: boolean;
 }
 
@@ -25,7 +25,7 @@ export async function ensureAdminToken(options: FirstTokenOptions): Promise<stri
   if (!isNeeded(journal.fleet)) return undefined;
   const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
   const path = join(dataFolder, ADMIN_TOKEN_FILE);
-  // The file comes first: a token that nobody knows the secret of would keep the next start from making another.
+  // The file is written first: a token whose secret is lost would keep the next start from creating another.
   await writePrivateFile(path, `${secret}\n`, dataFolder);
   const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
   const submitted = journal.submit({
@@ -34,7 +34,7 @@ export async function ensureAdminToken(options: FirstTokenOptions): Promise<stri
     decide: (fleet): Decision<unknown> => (isNeeded(fleet) ? createToken(fleet, token) : accept([], undefined)),
   });
   const outcome = await submitted.catch(async (error: unknown) => {
-    // Certainly not written: a file that opens nothing would mislead whoever finds it.
+    // The commit certainly failed: remove the file, whose token is not valid.
     if (error instanceof NotHolder) await rm(path);
     throw error;
   });

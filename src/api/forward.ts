@@ -1,5 +1,5 @@
-// A write that reaches a server which does not decide goes on to the one that does, with the caller's own token, key and
-// request id. It is passed on once: a second server that does not decide either says so.
+// Forwards a write from a follower to the lease holder, with the caller's own token, idempotency key and request id. It is forwarded
+// once: a second follower refuses it.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
 import { describeCertificateError } from './certificate-error.ts';

@@ -1,5 +1,5 @@
-// GET /api/v1/history: who changed what, when, why and in which operation, newest first. Of one resource it also tells
-// which fields changed.
+// GET /api/v1/history: who changed what, when, why and in which operation, newest first. For one resource it also has
+// the fields that changed.
 import { Type, type Static } from 'typebox';
 import {
   strictObject,
@@ -23,7 +23,7 @@ import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 500;
-/** How many commits are looked through for one page when most of them are not the caller's to see. */
+/** Commits scanned for one page when the caller may not see most of them. */
 const SCANNED_MAX = 5000;
 /** Stored text of one page's documents: a page ends early when it is full, and has at least one commit. */
 const PAGE_CHARS_MAX = 1024 * 1024;

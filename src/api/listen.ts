@@ -1,4 +1,4 @@
-// Where the server may listen. Tokens in clear text do not leave the machine unless somebody insists.
+// Where the server may listen. Tokens in clear text do not leave the machine unless the operator allows it explicitly.
 import { isLoopback } from './loopback.ts';
 
 export interface ListenAddress {

@@ -1,4 +1,4 @@
-// What operators scrape. Counts follow the journal commit by commit: a scrape never walks the fleet.
+// Prometheus metrics. Counts follow the journal commit by commit: a scrape never walks the fleet.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DocumentMetric } from '../composition/index.ts';
 import type { AnyDoc, AppliedChange } from '../fleet/index.ts';

@@ -1,4 +1,4 @@
-// A path or method that no route has: say which ones there are.
+// Answers for an unknown path or method, with those that exist.
 import type { Route } from '../access/index.ts';
 import { suggestion } from '../fleet/index.ts';
 import { HttpProblem } from './problem.ts';

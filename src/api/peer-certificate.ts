@@ -1,5 +1,5 @@
-// The certificate that the other end of a connection has shown and proven to own the key of. Read once for each connection: it cannot
-// change, and reading it costs more than everything else that a heartbeat needs. Who it is for, and whether it counts, is not decided here.
+// The client certificate of a connection, whose key the peer has proven to hold. Read once for each connection: it cannot change, and
+// reading it costs more than the rest of a heartbeat. Its subject and validity are not judged here.
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';

@@ -1,4 +1,4 @@
-// Whether the process lives, whether it can serve, and what it measures.
+// Liveness, readiness and metrics.
 import { Type } from 'typebox';
 import { answer, hasAdmin, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
 import { StoreUnavailable } from '../journal/index.ts';

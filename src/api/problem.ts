@@ -17,7 +17,7 @@ interface HttpProblemOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that is not the one asked for. Thrown inside the API only: rooms return refusals. */
+/** A problem as an error. Thrown inside the API only: modules return refusals. */
 export class HttpProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -77,7 +77,7 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
   });
 }
 
-/** Input that does not have the form of the route. Every problem is told, by field. */
+/** Input that does not match the schema of the route. Every problem is reported, by field. */
 export function malformedProblem(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
   const [first] = problems;
   const told = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
@@ -98,7 +98,7 @@ export function unavailableProblem(options: {
   return new HttpProblem({ status: 503, ...options, headers: { 'retry-after': '1' } });
 }
 
-/** What Fastify refuses by itself, in our words. */
+/** Refusals of Fastify itself, as problems of this API. */
 const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'body-too-large', 'The body is larger than this server takes. Send less at once.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported-media-type', 'Send the body as application/json.'],

@@ -1,10 +1,10 @@
-// What was asked for lately, and not more of it than so many: whoever keeps coming stays known however many others come once. To
-// forget all at once would do as well for memory, but those that come most often would be strangers then.
+// A bounded cache of recently used entries (two generations): entries in regular use stay, however many others are used once. Clearing
+// everything at once would bound memory as well, but would drop the entries in regular use.
 
 export class RecentCache<T> {
   readonly #max: number;
   #young = new Map<string, T>();
-  /** What was there before the young ones came. Who is asked for again is young again. */
+  /** The older generation. An entry that is used again moves to the young one. */
   #old = new Map<string, T>();
 
   /** Keeps the last `max`, and at most as many more. */

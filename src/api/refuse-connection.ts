@@ -1,5 +1,5 @@
-// What is not even HTTP has no request to answer: a last word, and the connection goes. A peer that does not close its own end
-// is not waited for.
+// Refuses what is not HTTP: one raw response, then the connection is closed. A peer that does not close its own end is not
+// waited for.
 import type { Socket } from 'node:net';
 import { HttpProblem, PROBLEM_TYPE } from './problem.ts';
 

@@ -1,5 +1,5 @@
-// How answers leave: their headers, their text, and the note that metrics and the log take of them. It is done here and
-// not in a hook after the response, which would cost as much as the rest of a small answer.
+// Sends answers: headers and text, and records them for metrics and the log. That is done here and not in a hook after the
+// response, which would cost as much as the rest of a small answer.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -172,12 +172,12 @@ export function releaseSlot({ admitted }: FastifyRequest, raw: ServerResponse): 
     });
 }
 
-/** JSON that is answered whoever asks, and may be kept by whom it is for. */
+/** JSON that is the same for every caller; private caches may keep it. */
 function isPlain({ status, type, secrets }: Answer): boolean {
   return status !== NO_CONTENT && type === undefined && secrets === undefined;
 }
 
-/** What no route takes is answered in the words of the surface that it was meant for. */
+/** A request without a route is answered in the format of the API it was meant for (native or RESTCONF). */
 function isRestconf({ admitted, url }: FastifyRequest): boolean {
   return admitted === undefined ? /^\/restconf(?:[/?]|$)/.test(url) : admitted.route.dialect === 'restconf';
 }

@@ -1,5 +1,5 @@
-// What a request has to pass before anything is done for it: the server is open, the caller is known, may call this route,
-// and does not come too fast. It is all in memory and costs a few microseconds.
+// Admission of a request, before any work is done for it: the server is not shutting down, the caller is authenticated, may call this
+// route, and is within its rate limit. All in memory, a few microseconds.
 import type { X509Certificate } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { denyUnlessSufficient, ANONYMOUS, refuseToken, type Caller, type Route } from '../access/index.ts';

@@ -1,5 +1,5 @@
-// An answer that goes on: text to a reader that may be slow, until either side has enough. A reader that takes nothing for
-// a minute is let go, so that it does not hold what it was sent for ever.
+// A streamed answer to a reader that may be slow, with back-pressure. A reader that accepts nothing for a minute is disconnected, so
+// that it does not occupy memory for ever.
 import type { ServerResponse } from 'node:http';
 import type { StreamSink } from '../access/index.ts';
 

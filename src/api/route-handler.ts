@@ -1,4 +1,4 @@
-// From a route to a Fastify handler: check the input, call the room, send the answer. Nothing here knows any route.
+// From a route to a Fastify handler: check the input, call the module, send the answer. Nothing here depends on a particular route.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   guardWrite,
@@ -127,7 +127,7 @@ function readHandler(route: RouteOf<'read'>, serving: HandlerDependencies): Hand
     const answered = handle(callOf(request));
     if (answered instanceof Promise) {
       return answered.then((later) => {
-        // It may have waited for its turn: nothing is shown to a token that ended meanwhile. Agents are told why by the desk.
+        // It may have waited for its turn: nothing is shown to a token that ended meanwhile. Agents get the reason from the agent gateway.
         if (route.access !== 'agent') serving.gate.confirm(route, request);
         return send(reply, later);
       });
@@ -183,7 +183,7 @@ function isUnprepared(outcome: Outcome<WriteOutcome>): boolean {
   return outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED;
 }
 
-/** With the answer and not on the reply: one that has nothing more to say goes past what is on the reply. */
+/** Headers are part of the answer, not set on the reply: an answer without a body bypasses the reply's headers. */
 function markReplayed(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
 }
@@ -243,7 +243,7 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
   };
 }
 
-/** What a caller that sees a part of the fleet is told of a refusal. */
+/** A refusal as a caller with a limited view of the fleet may see it. */
 function limitRefusal(refusal: Refusal, { request, world }: SubmitContext): Refusal {
   const sight = world.redactorFor(callerOf(request), world.journal.fleet);
   if (sight === undefined) return refusal;

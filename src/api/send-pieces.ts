@@ -1,5 +1,5 @@
-// An answer as large as the fleet: its text is made in slices, in turn with other callers, and no faster than its reader takes it. It
-// ends with the token that asked for it: nothing is shown to one that has ended.
+// Sends an answer as large as the fleet: its text is rendered in slices, in turn with other callers, and no faster than the reader accepts it.
+// It is cut off when the caller's token expires or is revoked.
 import type { FastifyReply } from 'fastify';
 import type { Answer, Route } from '../access/index.ts';
 import { ResponseSink } from './response-sink.ts';

@@ -1,5 +1,5 @@
-// The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops without losing a request
-// that it has begun.
+// The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops gracefully: requests
+// in progress are completed.
 import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure, Server as SecureServer, type ServerOptions as SecureOptions } from 'node:https';

@@ -1,4 +1,4 @@
-// The streams that are open: counted, kept alive, and ended when their token is, or the server. A stream is ended in the
+// The open streams: counted, kept alive, and ended when their token or the server ends. A stream is ended in the
 // commit that ends its token: nothing that is committed after it is sent.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { permits, TOKEN, type StreamAnswer } from '../access/index.ts';
@@ -11,7 +11,7 @@ import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies. */
 const KEEP_ALIVE_MS = 15_000;
-/** Timers count milliseconds in 31 bits; a token that ends later is looked at again then. */
+/** Timers count milliseconds in 31 bits; a token that expires later is checked again then. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** The only form in which a comment means nothing. */

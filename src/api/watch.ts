@@ -1,4 +1,4 @@
-// GET /api/v1/watch: commits as server-sent events, from any revision that is still kept, to whoever reads them.
+// GET /api/v1/watch: commits as server-sent events, from any revision that is still kept.
 import { Type } from 'typebox';
 import {
   strictObject,
@@ -15,7 +15,7 @@ import type { Commit, WatchEvent } from '../journal/index.ts';
 import type { Audience, ChangeRepresentations } from './change-representation.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
 
-/** A follower may be this far behind the server that told the client of a revision. */
+/** A follower may lag this far behind the server that gave the client the revision. */
 const CATCH_UP_MS = 2000;
 
 /** Text is sent in pieces of about this size, each when the reader has taken the one before. */
@@ -123,7 +123,7 @@ class WatchWriter {
     this.#showing = showing;
   }
 
-  /** False when there is nobody left to tell, or nothing left to tell. */
+  /** False when the reader or the journal has ended. */
   async write(event: WatchEvent): Promise<boolean> {
     if (event.kind === 'gone') return this.#writeLast('gone', { oldest: event.oldest });
     if (event.kind === 'diverged') return this.#writeLast('diverged', {});

@@ -1,5 +1,5 @@
-// GET /api/v1/audit: who did what and who was refused, as JSON lines, oldest first. What was done is the journal's and the same at
-// every server; refusals are this server's own. A reader that is slow is waited for; a line at the end says that nothing is missing.
+// GET /api/v1/audit: who did what and who was refused, as JSON lines, oldest first. Commits come from the journal and are the same at
+// every server; refusals are this server's own. Output follows the speed of the reader; a line at the end confirms that nothing is missing.
 import { Type, type Static } from 'typebox';
 import {
   strictObject,
@@ -15,7 +15,7 @@ import type { RefusalLine } from './refusal-log.ts';
 
 /** Commits read at once. One may have a thousand changes. */
 const PAGE = 50;
-/** Servers that decided one after the other may have had clocks that differ; nobody's is further off than this. */
+/** Successive lease holders may have had different clocks; none differs by more than this. */
 const CLOCKS_DIFFER_MS = 3_600_000;
 
 const Time = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'milliseconds since 1970' });
@@ -95,7 +95,7 @@ async function sendLines(out: StreamSink, { files, server, world, range }: Expor
   for await (const line of mergeByTime([commitLines(journal.store, range, head), ...refusals])) {
     counts[line.type] += 1;
     if (!(await out.send(`${JSON.stringify(line)}\n`))) return;
-    // Reading from memory never waits: others get their turn.
+    // Reading from memory never awaits I/O: yield to the event loop.
     if ((counts.commit + counts.refusal) % PAGE === 0) await clock.turn();
   }
   const at = new Date(clock.nowMs()).toISOString();

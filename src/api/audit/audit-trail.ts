@@ -1,5 +1,5 @@
-// What a server does about a request that it refuses: name whose token it was, count it, log it, keep a durable line of it, and stop
-// callers who try out names. It sees every refusal on its way out and never changes one.
+// Records refused requests: resolves the token's owner, counts, logs, writes a durable line, and limits callers that probe names.
+// It sees every refusal before it is sent and never changes one.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ADDRESS_UNAVAILABLE, isBound, NAME_UNAVAILABLE, type Caller } from '../../access/index.ts';
@@ -27,7 +27,7 @@ export interface AuditTrailOptions {
 const FLUSH_MS = 5000;
 /** An answer that sends an agent to the deciding server refuses nothing. */
 const MISDIRECTED = 421;
-/** Somebody wants what is not theirs: worth more than a note. */
+/** Attempts to access what the caller may not: logged as warnings. */
 const WARNED = new Set([401, 403, 429]);
 
 export class AuditTrail {
@@ -89,7 +89,7 @@ export class AuditTrail {
   }
 }
 
-/** A refusal that tells of what the caller may not see. */
+/** A refusal that reveals something that the caller may not see. */
 function isNameProbe(code: string): boolean {
   return code === NAME_UNAVAILABLE || code === ADDRESS_UNAVAILABLE;
 }

@@ -1,9 +1,9 @@
-// How often a caller that is bound to a site may ask for names that are taken elsewhere. Each such refusal tells one bit of what is
-// in other sites; whoever collects them is stopped, from asking for free names too: else the limit itself would answer.
+// Limits how often a caller that is bound to a site may try names that are taken elsewhere. Each such refusal leaks one bit about
+// other sites. A caller over the limit is refused for free names, too: else the limit itself would leak it.
 import type { Caller } from '../../access/index.ts';
 import { HttpProblem } from '../problem.ts';
 
-/** A person who tries names comes to a few; a list of words has thousands. */
+/** A person tries a few names; a dictionary has thousands. */
 const NAME_PROBES_MAX = 10;
 const NAME_PROBES_WINDOW_MS = 10 * 60_000;
 

@@ -1,6 +1,6 @@
-// The durable record of refusals: JSON lines in files of the data folder that are appended to, begun anew when they are full, and
-// deleted oldest first beyond a bound. Strangers and known callers have files of their own, so that a flood of the
-// ones does not push the others out. It never fails a request: what cannot be written is said in the log and counted.
+// The durable record of refusals: JSON lines in rotated files of the data folder, the oldest deleted beyond a limit. Unauthenticated clients
+// and known callers have separate files, so that a flood of the former does not push out the latter. It never fails a request: a line that
+// cannot be written is logged and counted.
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { CallerClass, RefusalLine } from './refusal-log.ts';
 export interface RefusalFilesOptions {
   readonly folder: string;
   readonly log: Logger;
-  /** Told of lines that could not be written. */
+  /** Called for lines that could not be written. */
   readonly onLost: (lines: number) => void;
   readonly limits?: Partial<FileLimits>;
 }

@@ -1,13 +1,13 @@
-// What is kept of refused requests. The first one of a caller, address, route and code within a window is a line at once; the rest of
-// the window is one more line with their number. So nobody fills a disk by being refused, and nobody is missing from the record.
+// Aggregates refused requests for the audit log. The first one of a caller, address, route and code within a window is a line at once; the rest
+// of the window is one more line with their count. So refusals cannot fill a disk, and no caller is missing from the record.
 import type { Caller } from '../../access/index.ts';
 
 /** How long equal refusals are counted together. */
 export const REFUSAL_WINDOW_MS = 60_000;
-/** Lines at once within a window; beyond them only codes are told apart. Strangers have fewer: there are more of them. */
+/** Distinct keys within a window; beyond them refusals are aggregated by code alone. Unauthenticated clients have fewer: there are more of them. */
 const KNOWN_KEYS_MAX = 1000;
 const ANONYMOUS_KEYS_MAX = 100;
-/** In place of what is no longer told apart. */
+/** Replaces the fields that are aggregated. */
 const SEVERAL = 'several';
 
 export interface RefusedRequest {
@@ -23,7 +23,7 @@ export interface RefusedRequest {
   readonly status: number;
   readonly code: string;
   readonly requestId: string;
-  /** The name that was wanted and is taken where the caller may not look. */
+  /** The requested name, which is taken in a site that the caller may not see. */
   readonly requestedName?: string | undefined;
   /** Passed on by another server, whose address it then is. */
   readonly forwarded: boolean;
@@ -111,11 +111,11 @@ export class RefusalLog {
     if (count > 0) this.#options.write(this.#line(last, { count, sinceMs }), audience);
   }
 
-  /** The request itself while there is room for another key, else what it has in common with many. */
+  /** The key of the request while the limit of keys is not reached, else a coarser key. */
   #collapseKey(request: RefusedRequest, audience: CallerClass): RefusedRequest {
     const max = audience === 'known' ? KNOWN_KEYS_MAX : ANONYMOUS_KEYS_MAX;
     if (this.#keys[audience] < max || this.#windows.has(keyOf(request))) return request;
-    // A known caller stays named; where it came from and what it asked for does not.
+    // A known caller keeps its name in the key; its address and route are dropped.
     return { ...request, address: SEVERAL, method: SEVERAL, route: SEVERAL };
   }
 

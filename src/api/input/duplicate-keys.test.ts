@@ -1,4 +1,4 @@
-// Fields that are there twice: found wherever they are, however they are written, and only they.
+// Duplicate keys are found at any depth and in any spelling, without false positives.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findDuplicateField } from './duplicate-keys.ts';

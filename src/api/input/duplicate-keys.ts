@@ -1,5 +1,5 @@
-// A field that is there twice in a JSON text. `JSON.parse` keeps the last one without a word, so that what was meant may be lost.
-// Whether there is one costs a count of colons and of fields; which one it is, only the refusal asks.
+// Finds duplicate keys in a JSON text. `JSON.parse` silently keeps the last one, so the intended value may be lost.
+// Detection compares a count of colons with a count of fields; which key it is, is searched for only in a refusal.
 
 /** How many fields a value has, at all depths: as many as its text has colons outside strings, if none is there twice. */
 export function countFields(value: unknown): number {

@@ -1,5 +1,5 @@
-// Bodies: JSON, of bounded depth, without what could not be kept as it is, and without a field that is there twice. Nothing is repaired
-// on the way in.
+// Request bodies: JSON of bounded depth, without values that JSON cannot represent exactly and without duplicate keys. Input is refused,
+// never repaired.
 import { countFields, findDuplicateField } from './duplicate-keys.ts';
 import { HttpProblem } from '../problem.ts';
 

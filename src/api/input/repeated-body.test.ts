@@ -1,4 +1,4 @@
-// What is taken from the last body of a caller, and what is not.
+// When the last body of a caller is reused, and when not.
 import { expect, test } from 'vitest';
 import { Type } from 'typebox';
 import { answer, read, TOKEN, type Route } from '../../access/index.ts';

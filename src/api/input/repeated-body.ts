@@ -1,5 +1,5 @@
-// Bodies of callers that say the same again and again, as ten thousand heartbeats do: a text that passed its route's check
-// last time means the same now and passes it again. Only the last one of each caller is kept, and only while it is short.
+// Caches the last validated body of each caller: ten thousand agents repeat identical heartbeats, and an identical text needs neither parsing
+// nor validation again. Only short bodies are kept.
 import type { AdmittedRequest } from '../request-admission.ts';
 import { parseJson } from './json-body.ts';
 

@@ -10,7 +10,7 @@ const KEY_FORM = /^[\x21-\x7e]{1,200}$/;
 
 /** Callers can only collide with themselves: their token is part of what is hashed. */
 const KEY_BYTES = 12;
-/** Tells a repetition from another request with the same key. */
+/** Distinguishes a repetition from a different request with the same key. */
 const REQUEST_BYTES = 9;
 
 function shorten(hex: string, bytes: number): string {

@@ -1,5 +1,5 @@
-// What counts as one stranger: an IPv4 address, or the /64 of an IPv6 address. A machine has a whole /64 to itself and can come from
-// another address of it with every connection, so addresses one by one would limit nobody.
+// What counts as one unauthenticated client: an IPv4 address, or the /64 of an IPv6 address. A machine has a whole /64 and can use another
+// address of it for every connection, so a limit per address would have no effect.
 import { isIPv4 } from 'node:net';
 
 /** Groups of 16 bits that name the network: a /64. */

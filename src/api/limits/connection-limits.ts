@@ -1,11 +1,11 @@
-// How many connections a process may have, from how many files it may open: some descriptors stay free for the store, the lease,
-// logs and administrators, whoever knocks.
+// How many connections a process may have, from how many files it may open: some descriptors are reserved for the store, the lease,
+// logs and administrators, however many clients connect.
 import { readFileSync } from 'node:fs';
 
 export interface ConnectionLimits {
   /** All together. */
   readonly connections: number;
-  /** Beyond all others, for requests of administrators only. */
+  /** In addition to all others, for requests of administrators only. */
   readonly connectionsReservedForAdmins: number;
   readonly connectionsPerToken: number;
   /** Connections of one address on which no valid token came yet. */
@@ -15,11 +15,11 @@ export interface ConnectionLimits {
 /** The store's files or connections, its threads, logs, outgoing requests to the holder and to back ends, and some to spare. */
 const DESCRIPTORS_RESERVED = 128;
 const RESERVED_FOR_ADMINS = 16;
-/** Above what one client pool opens, and above `requestsPerToken`: a proxy's connections count for whoever used them last. */
+/** Above what one client pool opens, and above `requestsPerToken`: the connections of a proxy count for the caller that used them last. */
 const PER_TOKEN_MAX = 512;
 /** Far above the backlog of a listening socket: agents behind one address that come back all at once are strangers until a busy server has read what they ask. */
 const ANONYMOUS_PER_ADDRESS_MAX = 4096;
-/** Linux has this limit where nobody set one; Node raises it to the hard limit when it starts. */
+/** The default limit of Linux; Node raises it to the hard limit when it starts. */
 const DESCRIPTORS_UNKNOWN = 1024;
 
 export function connectionLimits(descriptors: number): ConnectionLimits {
@@ -48,6 +48,6 @@ export function descriptorLimit(): number {
 export function descriptorsIn(limits: string): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
   if (soft === undefined) return DESCRIPTORS_UNKNOWN;
-  // Nobody has use for more: the memory of a million connections is gone long before.
+  // More is of no use: memory runs out long before a million connections.
   return soft === 'unlimited' ? 1024 * 1024 : Number(soft);
 }

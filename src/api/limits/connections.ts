@@ -1,6 +1,6 @@
-// Who holds the server's connections. A connection is a stranger's until a request with a valid token came on it: strangers are
-// limited by address (IPv6: by /64), callers by credential, everybody together by the file descriptors of the process. Callers behind one
-// address are never limited by it. Nothing here looks at what is asked.
+// Limits the connections of the server. A connection is unauthenticated until a request with a valid token came on it: unauthenticated ones are
+// limited by address (IPv6: by /64), callers by credential, all together by the file descriptors of the process. Callers behind one
+// address are never limited by that address. The requests themselves are not examined here.
 import type { Server, Socket } from 'node:net';
 import { permits } from '../../access/index.ts';
 import { addressBlockOf } from './address-block.ts';
@@ -19,7 +19,7 @@ interface Connection {
   owner: Usage | undefined;
   /** It counts no more. */
   isClosed: boolean;
-  /** Bytes in both directions, when it was looked at last. */
+  /** Bytes in both directions, at the last check. */
   bytes: number;
 }
 
@@ -82,7 +82,7 @@ export class Connections {
     const { connections, connectionsReservedForAdmins, anonymousPerAddress } = this.#limits;
     const block = addressBlockOf(socket.remoteAddress ?? '');
     const here = this.#anonymousByBlock.get(block);
-    // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
+    // The oldest is closed: a client with a request has sent it by then, and the new one may be a known caller.
     if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here);
     if (this.#all.size >= connections) this.#evictFirst(this.#anonymous);
     if (this.#all.size >= connections + connectionsReservedForAdmins) {

@@ -1,4 +1,4 @@
-// Who waits, in turn by caller: one that asks for a hundred things waits behind one that asks for one. Pure bookkeeping; it
+// A fair queue over callers (round robin): a caller with a hundred requests does not delay one with a single request. Pure bookkeeping; it
 // never runs anything.
 
 export class FairQueue<T> {

@@ -1,4 +1,4 @@
-// Reads whose cost grows with the fleet or with the journal, so that they hold up nobody else: reads of the store a few at a
+// Reads whose cost grows with the fleet or with the journal, so that they delay no other request: reads of the store a few at a
 // time, parsing and rendering in slices with turns of the event loop between, both in turn by caller. The lease, writes and
 // small reads never wait here.
 import { permits, type Caller } from '../../access/index.ts';

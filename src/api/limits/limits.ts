@@ -23,19 +23,19 @@ export interface Limits extends ConnectionLimits {
 
 export const DEFAULT_LIMITS: Limits = {
   ...connectionLimits(descriptorLimit()),
-  // Room for joining a thousand hosts at once.
+  // Large enough for joining a thousand hosts at once.
   bodyBytes: 1024 * 1024,
   // Far above any person or script that means well, far below what one server answers.
   perTokenPerSecond: 1000,
   // Enough for probes; too few to guess tokens.
   perAddressPerSecond: 50,
-  // A slow line needs a second or two; whoever takes longer holds a descriptor for nothing.
+  // A slow connection needs a second or two; a client that takes longer occupies a descriptor for nothing.
   headersMs: 10_000,
   // Each holds a socket and, when its reader is slow, a page of commits.
   streams: 1000,
   // A dashboard in every tab of a team's browsers; a tenth of all, so that one token never takes them from the others.
   streamsPerToken: 100,
-  // An administrator who has to look into it is not locked out by everybody else.
+  // An administrator who investigates is not locked out by other callers.
   streamsAdminShare: 0.02,
   // More than the connections of any client pool that is in use; one script cannot take them all.
   requestsPerToken: 256,
@@ -43,6 +43,6 @@ export const DEFAULT_LIMITS: Limits = {
   readsAtOnce: 4,
   readsPerToken: 2,
   readsReservedForAdmins: 1,
-  // A page each: a script that reads ahead is served in turn, one that runs wild is told so.
+  // A page each: a script that reads ahead is served in turn, one that runs wild is refused.
   readsWaitingPerToken: 32,
 };

@@ -1,4 +1,4 @@
-// What one token takes of this server right now. Kept per server, and with what else is known of the caller.
+// What one token takes of this server right now. Kept per server, with the cached caller.
 export interface Usage {
   requests: number;
   streams: number;

@@ -1,4 +1,4 @@
-// What goes wrong, in RESTCONF's words (RFC 8040, section 7): an error for every host that is at fault, each with a tag that
+// Errors in the format of RESTCONF (RFC 8040, section 7): one for every affected host, each with a tag that
 // programs compare and a sentence for a person.
 import type { HttpProblem } from '../problem.ts';
 import { MODULE } from './library.ts';

@@ -242,7 +242,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
   });
 }
 
-/** What a caller wrote for a host that was not found is its own word: it is told the same whether another site has it or not. */
+/** A host that was not found is named as the caller wrote it: the answer is the same whether another site has it or not. */
 const OWN_WORDS: readonly string[] = ['unknown-host', 'ambiguous-host'];
 
 function limitExplain(explain: Explain, sight: Redactor | undefined): Explain {

@@ -29,7 +29,7 @@ function eitherName(name: string, schema: TSchema): TSchema {
   return Type.Object(either, { additionalProperties: false, minProperties: 1, maxProperties: 1 });
 }
 
-/** The nodes of a request, in the order named. Whoever decides takes one that is named twice once. */
+/** The nodes of a request, in the order named. The decision ignores duplicates. */
 export function requestedNodes(body: unknown): readonly string[] {
   const [input] = Object.values(body as Readonly<Record<string, object>>);
   const [ids] = Object.values(input as Readonly<Record<string, readonly string[]>>);

@@ -1,5 +1,5 @@
 // Hosts as topology and inventory have them: a node for each integration bridge, with the external ids of the bridge. It is
-// made from the fleet when it is asked for: the fleet is the truth, what a switch carries is only its picture.
+// rendered from the fleet on request: the fleet is authoritative, not the switch.
 import { LazyList, canSeeSite, type Caller } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { HOST, isTombstoned, resolveHost, type Host, type StoredHost } from '../../hosts/index.ts';
