@@ -22,7 +22,7 @@ export class ChainWalk {
     this.#at = after;
   }
 
-  /** Takes the next commit; answers what is wrong with it. After damage the walk goes on from what the commit says. */
+  /** Takes the next commit; answers what is wrong with it. After damage the walk continues from the hash that the commit states. */
   take(commit: StoredCommit): Damage | undefined {
     const { revision, hash = null } = commit;
     const before = this.#at;
@@ -36,7 +36,7 @@ export class ChainWalk {
     return hash === hashOf(this.#sha256, start, commit) ? undefined : { kind: 'commit', revision };
   }
 
-  /** A commit that cannot be read: the walk goes on behind it. */
+  /** A commit that cannot be read: the walk continues after it. */
   skip(commit: ChainPosition): Damage {
     this.#at = commit;
     return { kind: 'commit', revision: commit.revision };

@@ -14,7 +14,7 @@ describe('a clock that jumped', () => {
     const watch = new ClockWatch({ wallMs: 1_790_000_000_000, monotonicMs: 5 });
     const jump = watch.compare({ wallMs: 1_790_000_000_000 + wallMs, monotonicMs: 5 + monotonicMs });
     expect(jump && describeJump(jump)).toBe(expected);
-    // It is told once: the next look goes on from there.
+    // It is reported once: the next check continues from there.
     expect(watch.compare({ wallMs: 1_790_000_000_000 + wallMs + 1, monotonicMs: 6 + monotonicMs })).toBeUndefined();
   });
 

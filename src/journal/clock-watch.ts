@@ -1,11 +1,11 @@
-// Whether the clock can be trusted with forgetting: the wall clock is compared with one that cannot be set, and a start with
+// Whether the clock can be trusted for retention: the wall clock is compared with one that cannot be set, and a start with
 // the last commit. Pure: both clocks come in as values.
 
 /** Both clocks, read at the same moment. */
 export interface ClockReading {
   /** Milliseconds since 1970, as the machine says. */
   readonly wallMs: number;
-  /** Milliseconds since some moment; nobody can set it. */
+  /** Milliseconds of a monotonic clock, which cannot be set. */
   readonly monotonicMs: number;
 }
 
@@ -15,7 +15,7 @@ export type ClockJump =
   /** So long after the last commit that the clock is more likely wrong than the server was off. */
   | { readonly kind: 'long-after'; readonly lastCommitMs: number; readonly nowMs: number };
 
-/** Between two looks, a minute apart: time servers that slew a clock stay far below, those that step it do not. */
+/** Between two checks, a minute apart: time servers that slew a clock stay far below, those that step it do not. */
 const JUMP_MS = 5000;
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -36,12 +36,12 @@ export class ClockWatch {
   }
 }
 
-/** So many of the newest commits are looked at by a start. */
+/** A start checks so many of the newest commits. */
 export const COMMITS_CHECKED_MAX = 1000;
 
 /**
  * What a start makes of the times of the newest commits, newest first. Those between two of them count too: a server whose clock
- * jumped may have written some before it was killed, and they would make the clock look right.
+ * jumped may have written some before it was killed, and they would make the clock appear right.
  */
 export function findJumpBefore(commitsMs: readonly number[], nowMs: number): ClockJump | undefined {
   let laterMs = nowMs;

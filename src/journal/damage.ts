@@ -1,4 +1,4 @@
-// What a store can find wrong with what it keeps, and how it is said to an operator. Pure: finding it is the store's work.
+// The kinds of damage that a store can find in its data, with the text for operators. Pure: finding it is the store's work.
 
 type ResourceKey = readonly [kind: string, id: string];
 

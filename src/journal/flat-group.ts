@@ -1,4 +1,4 @@
-// A group as one flat list of texts and numbers, and back: how it goes to another thread. Copying a list costs a quarter of
+// A group as one flat list of texts and numbers, and back: the form in which it is sent to another thread. Copying a list costs a quarter of
 // what copying the same as objects does.
 import type { Batch, Precondition, TextChange } from './store.ts';
 

@@ -1,5 +1,5 @@
-// Following what others commit: reading on at each hint of the store's, and now and then without one. A hint only shortens
-// the periodic read; nothing may depend on it.
+// Follows the commits of the lease holder: reads at each notification of the store, and periodically without one. A notification only
+// shortens the poll; nothing may depend on it.
 import type { Fleet } from '../fleet/index.ts';
 import type { Clock } from './ports.ts';
 import { StoreUnavailable, type Fence, type Store } from './store.ts';
@@ -34,7 +34,7 @@ async function waitForHintOrPoll(
   { clock, pollMs }: PollOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  // Whoever decides hears of its own groups only: it looks now and then, and is not woken by each of them.
+  // The lease holder is notified of its own groups only: it polls, and is not woken by each of them.
   if (follower.fence !== undefined) {
     await clock.sleep(pollMs, signal);
     return;

@@ -1,4 +1,4 @@
-// What a group does to the resources once all its batches are applied, and what stands in its way. A resource that
+// The net effect of a group on the resources once all its batches are applied, and its preconditions. A resource that
 // changes several times in one group is written once, as it ends.
 import type { ChainedCommit } from './chain.ts';
 import type { DocumentTotals } from './damage.ts';
@@ -61,7 +61,7 @@ export interface GuardedChange {
 
 /**
  * The changes of a group with their preconditions beside them, for a store that checks while it writes. Undefined when a
- * precondition stands alone, or does not hold within the group: then the store has to look first.
+ * precondition stands alone, or does not hold within the group: then the store has to check first.
  */
 export function guardedChanges(
   batches: readonly Batch[],

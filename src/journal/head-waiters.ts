@@ -1,4 +1,4 @@
-// Those who wait for the next commit. It only wakes them: what there is to read they find out by reading.
+// Wakes those that wait for the next commit. They read the commits themselves.
 
 export class HeadWaiters {
   /** Each with the revision that it has. */
@@ -19,7 +19,7 @@ export class HeadWaiters {
     });
   }
 
-  /** Whoever has that revision already sleeps on: a server hears of its own commits too. */
+  /** A waiter that has that revision already is not woken: a server is notified of its own commits too. */
   announce(head: number): void {
     if (head > this.#head) this.#head = head;
     for (const [wake, revision] of [...this.#waiting]) if (head > revision) wake();

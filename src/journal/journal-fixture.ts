@@ -1,4 +1,4 @@
-// A journal on a memory disk for tests: a clock that waits for nobody, and a store whose next writes can be told to fail.
+// A journal on a memory disk for tests: a clock without waiting, and a store whose next writes can be made to fail.
 import { idOf, put, Registry, schemaKind, type FleetReader, type Id } from '../fleet/index.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'typebox';
@@ -24,7 +24,7 @@ export type Fate =
 
 export class TestClock implements Clock {
   now = 1_000_000;
-  /** How long everybody wanted to sleep. */
+  /** The requested sleeps. */
   readonly slept: number[] = [];
 
   nowMs(): number {
@@ -41,7 +41,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Every method is the memory store's own, but for writes that are told to go wrong. */
+/** Every method is the memory store's own, except for writes that are made to fail. */
 export class FaultyStore extends MemoryStore {
   readonly fates: Fate[] = [];
   readonly groups: Group[] = [];

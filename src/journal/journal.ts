@@ -20,15 +20,15 @@ export interface JournalOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** How often a follower reads when nothing tells it to. */
+  /** How often a follower polls without a notification. */
   readonly pollMs?: number;
   /** How many requests make it worth while to begin a write before the rest is decided. */
   readonly writeThreshold?: number;
-  /** Told of the newest position that is known to be durable, before anybody is answered. Must not wait. */
+  /** Called with the newest position that is known to be durable, before requests are answered. Must not wait. */
   readonly onPosition?: (position: Position) => void;
-  /** Told when commits that this server has seen are not in the store any more, before the fleet is loaded anew. */
+  /** Called when commits that this server has seen are no longer in the store, before the fleet is loaded again. */
   readonly onDiverged?: (divergence: Divergence) => void;
-  /** Told when `seen` or a commit listener threw: trouble that is nobody's request. */
+  /** Called when `seen` or a commit listener threw: a failure that belongs to no request. */
   readonly onListenerError?: (error: unknown) => void;
 }
 
@@ -107,7 +107,7 @@ export class Journal {
     });
   }
 
-  /** The fleet goes on as it is until all of the snapshot is there and good. */
+  /** The current fleet stays in use until the whole snapshot is loaded and valid. */
   async #load(): Promise<Position> {
     const loading = new Fleet(this.fleet.registry);
     const position = await loadSnapshot(this.store, (kind, stored) => loading.load(kind, stored));
@@ -116,7 +116,7 @@ export class Journal {
     return position;
   }
 
-  /** From now on this server decides, under this lease. Whoever led before may have written: read that first. */
+  /** From now on this server decides, under this lease. The previous holder may have written: read that first. */
   async lead(fence: Fence): Promise<void> {
     await this.catchUp();
     this.#fence = fence;
@@ -134,7 +134,7 @@ export class Journal {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Called when the fleet was replaced as a whole: whoever keeps something derived from it starts anew. */
+  /** Called when the fleet was replaced as a whole: what is derived from it has to be rebuilt. */
   onRebuilt(listener: () => void): () => void {
     this.#rebuildListeners.add(listener);
     return () => this.#rebuildListeners.delete(listener);
@@ -185,7 +185,7 @@ export class Journal {
     }
   }
 
-  /** Commits what waits, until somebody else wants the fleet. False when the store failed and the rest is to be tried again. */
+  /** Commits waiting requests until another task needs the fleet. False when the store failed and the rest is to be retried. */
   async #commitWaiting(): Promise<boolean> {
     if (this.#waiting.hasInDoubt && !(await this.#resolveDoubt())) return false;
     const fence = this.#fence;
@@ -250,7 +250,7 @@ export class Journal {
     this.#notifyPosition();
   }
 
-  /** Whoever keeps it may fail, as on a full disk. The commit is durable all the same: callers and listeners must hear of it. */
+  /** The callback may fail, as on a full disk. The commit is durable all the same: callers and listeners must be notified. */
   #notifyPosition(): void {
     try {
       this.#onPosition(this.#position);
@@ -265,7 +265,7 @@ export class Journal {
       try {
         listener(commit, applied);
       } catch (error) {
-        // A bug of the listener's. The commit is durable all the same: everybody else hears of it, and callers are answered.
+        // A bug of the listener. The commit is durable all the same: other listeners are notified, and callers are answered.
         this.#onListenerError(error);
       }
     }
@@ -291,7 +291,7 @@ export class Journal {
         this.#notifyPosition();
         this.#tail.wake();
       }
-      // A page may be short because it is full of bytes: only the head tells that nothing is left.
+      // A page may be short because it is full of bytes: only the head shows that nothing is left.
       if (answer.commits.length === 0 || this.#position.revision >= answer.head) return;
     }
   }

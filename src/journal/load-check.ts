@@ -27,26 +27,26 @@ export interface ResourceRow extends StoredResource {
 export interface LoadedHead extends StoredHead {
   readonly commitId: string | null;
   readonly hash: string | null;
-  /** Undefined while nobody has counted since a server of an older version wrote. */
+  /** Undefined when a server of an older version wrote last and they were not counted since. */
   readonly totals: DocumentTotals | undefined;
 }
 
-/** The log, as far as a start looks at it. */
+/** The part of the log that a start checks. */
 export interface LogTail {
   /** The commit before the first of `rows`. */
   readonly after: ChainPosition;
   /** The newest commits, oldest first; also those above the head, which must not be. */
   readonly rows: readonly CommitRow[];
-  /** Revisions that are missing below the newest commit, as far as they were looked for. */
+  /** Revisions that are missing below the newest commit, in the checked part. */
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Before which revision a start never looks at the log. */
+/** A start never checks the log before this revision. */
 export function tailFloor({ revision, floorRevision }: Pick<StoredHead, 'revision' | 'floorRevision'>): number {
   return Math.max(floorRevision, revision - TAIL_CHECKED);
 }
 
-/** After which revision a start looks at the log, from the sizes of the commits after the earliest one, newest first. */
+/** The revision after which a start checks the log, from the sizes of the commits after the earliest one, newest first. */
 export function tailStart(
   earliest: number,
   sizes: readonly { readonly revision: number; readonly bytes: number }[],

@@ -1,5 +1,5 @@
 // Every document of a store, parsed. It must never hand on a fleet of which the store says, or the text shows, that it is
-// damaged: whoever works with it would write the damage on.
+// damaged: decisions on it would write the damage into new commits.
 import type { Stored } from '../fleet/index.ts';
 import { StoreDamaged, type Damage } from './damage.ts';
 import type { Position, StoredResource, Store } from './store.ts';
@@ -7,7 +7,7 @@ import { toStored } from './document-text.ts';
 
 export async function loadSnapshot(store: Store, take: (kind: string, stored: Stored) => void): Promise<Position> {
   const unreadable: Damage[] = [];
-  // Such as a kind that nobody knows: what the store says of damage explains it better.
+  // Such as an unknown kind: the damage that the store reports explains it better.
   let failed: { readonly error: unknown } | undefined;
   const { damage, ...position } = await store.snapshot((page) => {
     for (const resource of page) {

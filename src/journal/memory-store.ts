@@ -1,4 +1,4 @@
-// A store in memory, for the simulation and for unit tests. It tells what is written from what is durable: `MemoryDisk`
+// A store in memory, for the simulation and for unit tests. It distinguishes written from durable: `MemoryDisk`
 // is the disk that several servers share; a power cut on it takes everything that was not flushed.
 import { chainCommits, type ChainedCommit } from './chain.ts';
 import { ChainWalk } from './chain-walk.ts';
@@ -63,7 +63,7 @@ export class MemoryDisk {
   #unflushed: ((state: State) => void)[] = [];
   readonly #durable = emptyState();
   readonly #waiters = new Set<() => void>();
-  /** Whose session keeps which lease, under which epoch. Not on the disk: it goes with the session, and with the power. */
+  /** Whose session keeps which lease, under which epoch. Not on the disk: it is lost with the session and at a power cut. */
   readonly #tenures = new Map<string, Tenure>();
   readonly #vacancyWaiters = new Set<() => void>();
 

@@ -37,7 +37,7 @@ export type GroupFailure = Exclude<GroupAnswer, { readonly kind: 'written' }>;
 /** More would hold up answers without making the flush cheaper. */
 const GROUP_COMMITS_MAX = 1024;
 
-/** After each part of a share the store is looked at. Less than a part is never worth a write while others are about to ask. */
+/** After each part of a share the state of the store is checked. Less than a part is not worth a write while more requests are about to arrive. */
 const PARTS_PER_THRESHOLD = 4;
 
 interface InFlightWrite {
@@ -118,7 +118,7 @@ export class Pipeline {
     return this.#writeNext(fence);
   }
 
-  /** A part of a share at a time, with a look at the store between them, until it has written. */
+  /** A part of a share at a time, checking the store between them, until it has written. */
   async #decideNext(flight: InFlightWrite, { mayDecide }: Term): Promise<void> {
     const { waiting, clock } = this.#options;
     while (mayDecide() && this.#nextSize < GROUP_COMMITS_MAX) {

@@ -3,7 +3,7 @@
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. */
   nowMs(): number;
-  /** How far, in all, the clock was set ahead while this process ran: so much of the time that `nowMs` tells has not passed. Absent where it cannot be set. */
+  /** How far, in all, the clock was set ahead while this process ran: so much of the time in `nowMs` has not passed. Absent where it cannot be set. */
   jumpedMs?(): number;
   /** Resolves after `ms`; earlier when `signal` is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

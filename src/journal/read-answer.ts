@@ -15,7 +15,7 @@ export interface StoredHead {
 
 interface FoundRows {
   readonly head: StoredHead;
-  /** One more than asked for, from the position's own revision on (which is not there at the floor), oldest first. */
+  /** One more than requested, from the position's own revision on (which is not there at the floor), oldest first. */
   readonly rows: readonly CommitRow[];
   /** Whether the page ended early because it is full of bytes: then there are more. */
   readonly isFull?: boolean;

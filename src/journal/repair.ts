@@ -1,4 +1,4 @@
-// What is done with a damaged store once an operator has accepted the loss: documents are taken from the log where it still
+// Plans the repair of a damaged store once an operator has accepted the loss: documents are taken from the log where it still
 // has them, the log is cut behind the last damage, and the head is made to fit. Pure: the dump comes in page by page.
 import { digestDocument, type Sha256 } from './chain.ts';
 import { ChainWalk } from './chain-walk.ts';

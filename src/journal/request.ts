@@ -1,4 +1,4 @@
-// What callers hand to the journal and what they get back.
+// Requests to the journal, and their answers.
 import type { Change, FleetReader, Refusal } from '../fleet/index.ts';
 import type { CommitNote } from './store.ts';
 
@@ -25,7 +25,7 @@ export interface Request<A> {
   readonly operation?: string;
   readonly decide: (fleet: FleetReader) => Decision<A>;
   /**
-   * Why whoever asks may not have this decided, on the fleet that it is decided on and at that time. It runs before
+   * The authorisation of the caller, checked on the fleet that the request is decided on and at that time. It runs before
    * `decide` and as often. Absent for what the control plane does of its own accord.
    */
   readonly authorize?: (fleet: FleetReader, nowMs: number) => Refusal | undefined;

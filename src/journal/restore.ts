@@ -1,4 +1,4 @@
-// What a store that is restored into looks like, and what is said when it cannot be.
+// The target of a restore: its state, and the failures with their sentences.
 import type { DumpHead, DumpSink } from './dump.ts';
 import { StoreUnusable } from './store.ts';
 

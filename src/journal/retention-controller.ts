@@ -1,4 +1,4 @@
-// Forgets at the lease holder what may be forgotten, once a minute, in slices small enough that nobody waits for it.
+// Deletes expired documents and history at the lease holder, once a minute, in slices small enough not to delay requests.
 import { mark, valueOf } from '../fleet/index.ts';
 import type { Journal } from './journal.ts';
 import type { Clock } from './ports.ts';
@@ -23,12 +23,12 @@ export interface RetentionOptions {
     warn(facts: object, message: string): void;
   };
   readonly intervalMs?: number;
-  /** The time of each look; undefined while the clock is not trusted, and then nothing is forgotten. The clock when nothing is said. */
+  /** The time of each sweep; undefined while the clock is not trusted, and then nothing is deleted. Defaults to the clock. */
   readonly trustedNowMs?: () => number | undefined;
 }
 
 const INTERVAL_MS = 60_000;
-/** Documents looked at between two turns: well under a millisecond. */
+/** Documents scanned between two turns of the event loop: well under a millisecond. */
 const WALK_PAGE = 1000;
 /** A commit of more would hold up the group it is in. */
 const DELETIONS_PER_COMMIT = 100;
@@ -51,10 +51,10 @@ export class RetentionController {
     }
   }
 
-  /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next look. */
+  /** Deletes everything that has expired. What an interrupted sweep leaves is found by the next one. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { journal, log, clock, trustedNowMs = () => clock.nowMs() } = this.#options;
-    // Once for the whole look: a clock that jumps meanwhile is noticed by the next one.
+    // Once for the whole sweep: a clock that jumps meanwhile is noticed by the next one.
     const nowMs = trustedNowMs();
     if (nowMs === undefined) {
       mark('retention-paused');

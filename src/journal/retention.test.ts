@@ -17,7 +17,7 @@ interface Part {
   readonly of: string;
 }
 
-// The shapes of operations and their items, which lie above this room.
+// The shapes of operations and their items, which belong to a module above this one.
 const WORK = schemaKind('work', Type.Object({ endsAtMs: Type.Optional(Type.Integer()) }), {
   expiresAtMs: (doc: Work) => doc.endsAtMs,
 });

@@ -1,5 +1,5 @@
-// What may be forgotten: documents whose kind says that their time has come, and history beyond its age. Expiry is a
-// commit like any other. It must never forget a document that has changed since the plan looked at it.
+// What retention deletes: documents that their kind declares expired, and history beyond its age. Expiry is a
+// commit like any other. It must never forget a document that has changed since it was planned.
 import { Type } from 'typebox';
 import { setting, type AnyDoc, type Change, type Fleet, type FleetReader, type Id, type Kind } from '../fleet/index.ts';
 import { accept, type Decision } from './request.ts';
@@ -14,7 +14,7 @@ export const RETENTION = setting('retention', {
 
 export type RetentionSettings = (typeof RETENTION)['defaultValue'];
 
-/** Commits older than this are history that nobody asked to keep. */
+/** History is kept for at least this long unless configured otherwise. */
 export function historyCutoffMs({ historyDays }: RetentionSettings, nowMs: number): number {
   return nowMs - historyDays * DAY_MS;
 }
@@ -36,11 +36,11 @@ export const WALK_START: WalkPosition = { kind: 0, after: '' };
 
 export interface RetentionPlan {
   readonly expired: readonly ExpiredDocument[];
-  /** Where to look next; undefined at the end of the walk. */
+  /** Where the scan continues; undefined at its end. */
   readonly next: WalkPosition | undefined;
 }
 
-/** Looks at up to `limit` documents from a position on. The whole walk is O(fleet): it is done in many small steps. */
+/** Scans up to `limit` documents from a position on. The whole scan is O(fleet): it is done in many small steps. */
 export function planRetention(
   fleet: Fleet,
   position: WalkPosition,
@@ -60,7 +60,7 @@ export function planRetention(
 }
 
 /**
- * In the order in which rooms name them: a kind comes before those that hang on it. Once an operation is gone nobody can
+ * In the order in which modules declare them: a kind comes before those that hang on it. Once an operation is gone nobody can
  * retry it, and its items have expired with it.
  */
 function expiringKinds(fleet: Fleet): Kind[] {

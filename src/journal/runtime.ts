@@ -21,7 +21,7 @@ export { ClockWatch, COMMITS_CHECKED_MAX, describeJump, findJumpBefore, type Clo
 export { RetentionController } from './retention-controller.ts';
 export { openSqliteStore } from './sqlite/store.ts';
 
-/** Loaded when it is asked for: a server on the embedded store has no use for a PostgreSQL client. */
+/** Loaded on demand: a server on the embedded store has no use for a PostgreSQL client. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { openPostgresStore: open } = await import('./postgres/store.ts');
   return open(options);

@@ -174,7 +174,7 @@ export interface Store {
   releaseLease(name: string, epoch: number): Promise<void>;
   readLease(name: string): Promise<Lease | undefined>;
   /**
-   * Resolves when nobody may be behind the lease any more (for its holder: when its own session has ended), or when `signal`
+   * Resolves when the lease may have no live holder any more (for its holder: when its own session has ended), or when `signal`
    * is aborted. Only a hint that it is time to ask: it may be early or never.
    */
   awaitVacancy(name: string, signal: AbortSignal): Promise<void>;
@@ -183,7 +183,7 @@ export interface Store {
 
 /**
  * The store could not be reached or could not write. `outcome` says whether a group may be there all the same: only
- * `unknown` needs a look by commit id.
+ * `unknown` has to be resolved by commit id.
  */
 export class StoreUnavailable extends Error {
   readonly code = 'store-unavailable';

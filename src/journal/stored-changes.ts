@@ -1,4 +1,4 @@
-// How the changes of a commit lie in one column. The text is valid JSON, so that an operator can look into it with SQL,
+// How the changes of a commit lie in one column. The text is valid JSON, so that an operator can inspect it with SQL,
 // but bodies are pasted in and cut out by their length: never parsed, never escaped, the same to the last character.
 import type { TextChange } from './store.ts';
 

@@ -19,7 +19,7 @@ export class Tail {
     if (this.#commits.length >= 2 * TAIL_COMMITS_MAX) this.#commits = this.#commits.slice(-TAIL_COMMITS_MAX);
   }
 
-  /** Wakes everybody who waits for something newer. */
+  /** Wakes all that wait for something newer. */
   wake(): void {
     for (const wake of this.#waiters.splice(0)) wake();
   }

@@ -1,4 +1,4 @@
-// A clock for tests that moves only when told to: to the next thing that anybody waits for, as soon as all is quiet.
+// A virtual clock for tests: it advances to the next timer as soon as no other work is pending.
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Clock } from './index.ts';
 

@@ -1,5 +1,5 @@
 // The requests that wait for their answer, in order, and those among them that may have been written although the store
-// did not say so. Of one in doubt nobody may say that it was not written.
+// did not say so. One in doubt must never be answered as not written.
 import { mark } from '../fleet/index.ts';
 import type { DecidedRequest, PendingRequest } from './decided-group.ts';
 import { StoreUnavailable } from './store.ts';
@@ -65,7 +65,7 @@ export class WaitingRequests {
     this.settle(doubt);
   }
 
-  /** Nobody can say any more whether these were written: their commits are not to be found by id. */
+  /** The outcome of these cannot be determined any more: their commits can no longer be found by id. */
   rejectInDoubt(error: unknown): void {
     const doubtful = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
     this.#inDoubt.clear();

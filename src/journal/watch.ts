@@ -8,7 +8,7 @@ import { toCommit } from './document-text.ts';
 
 export type WatchEvent =
   | { readonly kind: 'commits'; readonly commits: readonly Commit[] }
-  /** The revision asked for is compacted; `oldest` can still be had. */
+  /** The requested revision is compacted; `oldest` is the first that is still available. */
   | { readonly kind: 'gone'; readonly oldest: number }
   /** The journal is not the one that was watched: the store fell back to an older state. Start anew. */
   | { readonly kind: 'diverged' };
@@ -66,7 +66,7 @@ async function commitsAfter(
   if (answer.kind === 'diverged') return { kind: 'diverged' };
   if (answer.kind === 'gone') return answer;
   if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
-  // The store may be ahead of the fleet: a watcher is never told more than a reader would see.
+  // The store may be ahead of the fleet: a watcher is never sent more than a reader would see.
   const durable = answer.commits.filter((read) => read.revision <= fleet.revision);
   const commits = await scheduling.slice(() => durable.map(toCommit));
   return { kind: 'commits', commits };

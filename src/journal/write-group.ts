@@ -1,4 +1,4 @@
-// One group to the store, and what came of it. What the store throws for a reason that may pass is an answer like others.
+// Writes one group to the store and classifies the outcome. A transient store failure is returned, not thrown.
 import type { DecidedGroup } from './decided-group.ts';
 import { StoreUnavailable, type Fence, type Store, type WriteAnswer } from './store.ts';
 
@@ -17,7 +17,7 @@ export async function writeGroup(store: Store, group: DecidedGroup, fence: Fence
   }
 }
 
-/** Nothing to write, but answers all the same: they are true only if nobody else decides by now. */
+/** A group without changes still has answers: they hold only if this server still has the lease. */
 async function confirmLease(store: Store, head: number, { lease, epoch }: Fence): Promise<WriteAnswer> {
   const held = await store.readLease(lease);
   const expired = held === undefined || held.expiresInMs <= 0;

@@ -1,5 +1,5 @@
 // The contract of leases: one holder at a time on the store's clock, an epoch that grows at every change of holder, and
-// commits refused to whoever is no longer the holder.
+// commits refused to a server that is no longer the holder.
 import { expect, test } from 'vitest';
 import type { Group, Lease, LeaseAnswer, LeaseRequest, Store } from '../store.ts';
 import { batch, type ContractWorld, type MakeWorld, mustWriteGroup, put, worldOf } from './world.ts';

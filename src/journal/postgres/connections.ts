@@ -1,5 +1,5 @@
 // Connections to PostgreSQL and transactions on them. It decides what a lost connection means for a write: before COMMIT, or
-// a statement that commits by itself, was sent nothing happened; after that nobody knows. Reads and writes have connections
+// a statement that commits by itself, was sent nothing happened; after that the outcome is in doubt. Reads and writes have connections
 // of their own: a reader must never keep the decider waiting.
 import { type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
 import { commitOutcome, suspicionOf, classifyPostgresError } from './failure.ts';
@@ -33,7 +33,7 @@ interface Pools {
   readonly write: Pool;
 }
 
-/** How the connections of a pool are made, with limits for whoever forgets them. */
+/** How the connections of a pool are made, with default limits. */
 export function poolConfig(base: ClientConfig, purpose: Purpose): ClientConfig {
   return {
     statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -96,7 +96,7 @@ export class PostgresConnections {
     }
   }
 
-  /** `work` sends one statement that is a transaction of its own: from then until the server answers nobody knows. */
+  /** `work` sends one statement that is a transaction of its own: from then until the server answers the outcome is in doubt. */
   async autocommit<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const { client, release } = await this.#checkOut('write');
     try {
@@ -152,14 +152,14 @@ export class PostgresConnections {
       const pool = new Pool({ ...poolConfig(this.#hosts.config(server), purpose), max });
       // An idle connection was cut: the pool drops it and the next call makes a new one.
       pool.on('error', () => this.#hosts.suspect(server, 'lost'));
-      // The pool stops listening when it drops a connection, but the server may still send it an error: nobody waits for it.
+      // The pool stops listening when it drops a connection, but the server may still send it an error, which is ignored.
       pool.on('connect', (client) => client.on('error', () => {}));
       return pool;
     };
     return { server, read: open('read', READ_CONNECTIONS_MAX), write: open('write', WRITE_CONNECTIONS_MAX) };
   }
 
-  /** Another server is used from now on: whoever waits for this one is told, rather than left until its time is up. */
+  /** Another server is used from now on: pending requests to this one fail at once instead of running into their timeout. */
   #abandon(from: PostgresServer): void {
     for (const [client, server] of this.#inUse) if (server === from) client.end().catch(() => {});
     const pools = this.#pools;
@@ -192,7 +192,7 @@ export interface DurabilitySettings {
 export const DURABILITY_COLUMNS = `current_setting('fsync') AS fsync,
   current_setting('synchronous_commit') AS synchronous_commit`;
 
-/** Looked at in every commit: a reload of the server's settings reaches open connections too. */
+/** Read in every commit: a reload of the server's settings reaches open connections too. */
 export function demandDurability(settings: DurabilitySettings): void {
   for (const name of ['fsync', 'synchronous_commit'] as const) {
     if (settings[name] !== 'off') continue;

@@ -36,7 +36,7 @@ export function classifyPostgresError(error: unknown, outcome: 'failed' | 'unkno
 }
 
 /**
- * Whether a failed commit may have taken effect. A server that is told to stop while it waits for its standby has
+ * Whether a failed commit may have taken effect. A server that is stopped while it waits for its standby has
  * committed already, so only an answer that says "rolled back" is certain.
  */
 export function commitOutcome(error: unknown): 'failed' | 'unknown' {
@@ -48,7 +48,7 @@ export function commitOutcome(error: unknown): 'failed' | 'unknown' {
 // A server that shuts down, crashed, or is not up yet; one that was demoted.
 const SERVER_LOST: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '25006']);
 
-/** Whether an error may be the end of the server that gave it, so that the one to use has to be looked for anew. */
+/** Whether an error may be the end of the server that gave it, so that the server to use has to be searched for again. */
 export function suspicionOf(error: unknown): Suspicion | undefined {
   if (!(error instanceof Error) || error instanceof StoreUnusable) return undefined;
   if (error instanceof StoreUnavailable) return suspicionOf(error.cause);

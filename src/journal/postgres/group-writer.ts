@@ -42,7 +42,7 @@ export class PostgresGroupWriter {
     return { revision: Number(head.revision), hash: head.hash };
   }
 
-  /** A hint: where it is wrong, the next group is refused and written again after a look at the head. */
+  /** A hint: where it is wrong, the next group is refused and written again after reading the head. */
   noteHead(head: ChainPosition): void {
     if (head.revision > this.#knownHead.revision) this.#knownHead = head;
   }

@@ -1,5 +1,5 @@
 // Finds the host that is to be used among those of the URL: tried in turn, each for a limited time, until one accepts
-// writes. After every loss the search begins anew. It must never hand out a host that it has reason to doubt unasked.
+// writes. After every loss the search begins anew. It must never return a suspected host without checking it again.
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { classifyPostgresError } from './failure.ts';
 import { type TlsConfig, tlsAttempts } from './tls.ts';
@@ -14,7 +14,7 @@ export interface PostgresServer {
   readonly startedAt: string;
 }
 
-/** `lost`: it ended a connection, so it may well answer again at once. `silent`: others are asked first. */
+/** `lost`: it closed a connection, so it may answer again at once. `silent`: other hosts are tried first. */
 export type Suspicion = 'lost' | 'silent';
 
 // Every prepared statement finds its rows by key, whatever its values: planning it anew for each group costs more than running
@@ -47,7 +47,7 @@ export class PostgresHosts {
     this.#url = url;
   }
 
-  /** The server to use; looks for it first when none is known or the known one is in doubt. */
+  /** The server to use; searched for when none is known or the known one is suspected. */
   current(): Promise<PostgresServer> {
     if (this.#server !== undefined && this.#suspicion === undefined) return Promise.resolve(this.#server);
     this.#search ??= this.#find().finally(() => {
@@ -61,7 +61,7 @@ export class PostgresHosts {
     if (this.#server === server) this.#suspicion = doubt;
   }
 
-  /** Told when another server is used from now on: connections to the earlier one are of no use any more. */
+  /** Called when another server is used from now on: connections to the earlier one are closed. */
   onMoved(listener: (from: PostgresServer) => void): void {
     this.#moveListeners.add(listener);
   }

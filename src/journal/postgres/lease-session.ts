@@ -1,12 +1,12 @@
-// The one connection on which a server takes, renews and gives back leases, apart from those that read and write. For each
-// tenure (a lease under one epoch) PostgreSQL keeps a lock that goes with this connection: whoever gets that lock knows
+// The one connection on which a server acquires, renews and releases leases, apart from those that read and write. For each
+// tenure (a lease under one epoch) PostgreSQL keeps a lock that goes with this connection: a server that gets that lock knows
 // that the holder's session has ended. It only makes a takeover faster; what keeps two holders apart is the epoch.
 import { Client, type ClientBase, type ClientConfig } from 'pg';
 import { commitOutcome, suspicionOf, classifyPostgresError } from './failure.ts';
 import type { PostgresHosts, PostgresServer } from './hosts.ts';
 import { StoreUnavailable } from '../store.ts';
 
-// Less than a lease lasts: a server that is silent for so long is looked for elsewhere while the lease is still good.
+// Less than a lease lasts: after so long without an answer another database server is searched for while the lease is still valid.
 const ANSWER_TIMEOUT_MS = 3000;
 // PostgreSQL gives up first, so that its answer is certain.
 const STATEMENT_TIMEOUT_MS = 2500;
@@ -56,13 +56,13 @@ export class PostgresLeaseSession {
     });
   }
 
-  /** A lease was given back: those who wait for one look at once. */
+  /** A lease was released: servers that wait for it try at once. */
   wakeWaiters(): void {
     this.#wake.abort('look');
     this.#wake = new AbortController();
   }
 
-  /** Aborted when it is time to look. */
+  /** Aborted when it is time to try. */
   get wakeSignal(): AbortSignal {
     return this.#wake.signal;
   }

@@ -1,5 +1,5 @@
 // Leases in PostgreSQL. A change of holder locks the head row first, so that it never overlaps with a commit, and reads
-// `clock_timestamp()` after that lock: time spent waiting for it counts. A renewal changes no holder and waits for nobody.
+// `clock_timestamp()` after that lock: time spent waiting for it counts. A renewal changes no holder and waits for no lock.
 // It must never take a lease under the epoch that it has.
 import { setTimeout } from 'node:timers/promises';
 import { type ClientBase, escapeIdentifier } from 'pg';
@@ -26,7 +26,7 @@ const VACANCY_RETRY_MS = 500;
 interface LeasesOptions {
   readonly connections: PostgresConnections;
   readonly session: PostgresLeaseSession;
-  /** Where a lease that was given back is announced. */
+  /** The channel on which a released lease is announced. */
   readonly channel: string;
   /** As it is, not quoted. */
   readonly schema: string;
@@ -134,7 +134,7 @@ export class PostgresLeases {
     return this.#options.connections.withReader((client) => this.#read(client, name));
   }
 
-  /** The holder waits for the end of its own session, everybody else for that of the holder's. */
+  /** The holder waits for the end of its own session, other servers for that of the holder's. */
   async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     const { session } = this.#options;
     while (!signal.aborted) {
@@ -151,7 +151,7 @@ export class PostgresLeases {
     await setTimeout(ms, undefined, { signal: early, ref: false }).catch(() => {}); // woken: whoever waits looks again
   }
 
-  /** Locks no row, and gives the lock back with the statement: a server that stops here stands in nobody's way. */
+  /** Locks no row, and gives the lock back with the statement: a server that stops here blocks no other. */
   async #isVacant(client: ClientBase, name: string): Promise<boolean> {
     const text = `SELECT expires_at <= clock_timestamp()
         OR pg_try_advisory_xact_lock_shared(hashtextextended($2::text || epoch::text, 0)) AS vacant

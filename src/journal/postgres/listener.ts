@@ -1,4 +1,4 @@
-// Hears of commits by LISTEN. It only shortens the wait of followers: a lost notification costs a moment, never a commit.
+// Receives notifications of commits by LISTEN. They only shorten the poll of followers: a lost notification costs a moment, never a commit.
 import { Client, escapeIdentifier } from 'pg';
 import type { HeadWaiters } from '../head-waiters.ts';
 import { suspicionOf } from './failure.ts';
@@ -23,7 +23,7 @@ export class PostgresListener {
     readonly hosts: PostgresHosts;
     readonly channel: string;
     readonly waiters: HeadWaiters;
-    /** A lease was given back. */
+    /** A lease was released. */
     readonly onGivenBack: () => void;
   }) {
     this.#hosts = options.hosts;
@@ -57,7 +57,7 @@ export class PostgresListener {
     try {
       await client.connect();
       await client.query(`LISTEN ${escapeIdentifier(this.#channel)}`);
-      // What was committed while nobody listened, nobody announced.
+      // Commits made while no connection was listening were not announced.
       this.#waiters.wakeAll();
     } catch (error) {
       onLost(error); // any failure to connect or to listen has the same answer

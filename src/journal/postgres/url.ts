@@ -1,4 +1,4 @@
-// What a PostgreSQL URL asks for, in the words of libpq: hosts in order, TLS mode and files, which server is wanted. It must
+// Parses a PostgreSQL URL as libpq does: hosts in order, TLS mode and files, target_session_attrs. It must
 // never drop a parameter silently: one that is not known, or not understood, is refused with a sentence.
 
 export interface PostgresHost {

@@ -76,7 +76,7 @@ export class SqliteGroupWriter {
     return this.#log({ batches: group.batches, head, chained, guarded });
   }
 
-  /** What the group changes, with what is there of it: nobody said what to expect. */
+  /** What the group changes, with what is stored of it: the group has no preconditions. */
   #withStoredRevisions({
     upserts,
     deletes,

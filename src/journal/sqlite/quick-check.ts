@@ -26,7 +26,7 @@ export function quickCheck(path: string): readonly string[] {
 
 /**
  * Calls `found` with what is wrong: before it returns for a small file; for a large one once the check that it answers was started
- * and has ended. Whoever starts it chooses the time: the thread takes a core and reads the whole file.
+ * and has ended. The caller chooses the time: the thread takes a core and reads the whole file.
  */
 export function prepareQuickCheck(path: string, found: (findings: readonly string[]) => void): () => void {
   if (statSync(path).size > AT_ONCE_BYTES_MAX) return () => startCheckThread(path, found);

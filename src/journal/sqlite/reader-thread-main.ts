@@ -9,7 +9,7 @@ import type { HistoryPage, HistoryQuery, Position, ReadAnswer, SnapshotAnswer } 
 export type ReaderQuery =
   | { readonly kind: 'read'; readonly after: Position; readonly limit: number }
   | { readonly kind: 'history'; readonly query: HistoryQuery }
-  /** The pages of a snapshot are asked for one by one: whoever takes them in keeps up, and others are answered in between. */
+  /** The pages of a snapshot are requested one by one: the consumer sets the speed, and other requests are answered in between. */
   | { readonly kind: 'snapshot'; readonly snapshot: number; readonly step: 'begin' | 'next' | 'drop' };
 
 /** Either the next page, or the end of a snapshot. */

@@ -1,5 +1,5 @@
 // Reads of history, of commits far back and of all documents, done by a thread: SQLite answers synchronously, and a page of large
-// commits would keep the event loop, and with it the lease, waiting. The thread starts with the first question and keeps no process alive.
+// commits would keep the event loop, and with it the lease, waiting. The thread starts with the first request and does not keep the process alive.
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ReaderReply, ReaderAnswer, ReaderQuery, SnapshotStep, ReaderRequest } from './reader-thread-main.ts';
@@ -66,7 +66,7 @@ export class SqliteReaderThread {
     return answer.answer;
   }
 
-  /** What was asked before is still answered. */
+  /** Earlier requests are still answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const thread = this.#thread;

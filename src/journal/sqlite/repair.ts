@@ -1,4 +1,4 @@
-// Carries a repair out on a SQLite file, in one transaction. Nobody else may have the file open.
+// Carries a repair out on a SQLite file, in one transaction. No other process may have the file open.
 import type { DatabaseSync } from 'node:sqlite';
 import { type Repair, RepairPlanner } from '../repair.ts';
 import { sha256 } from '../sha256-store.ts';

@@ -1,5 +1,5 @@
 // Every document of a SQLite file, page by page, checked on the way: the one implementation for the main thread and for the
-// thread that reads. Whoever walks it is in a read transaction from the first page to the last: they are of one moment.
+// thread that reads. The caller holds a read transaction from the first page to the last, so all pages are of one moment.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from '../commit-row.ts';
 import {

@@ -1,7 +1,7 @@
 // The store of the embedded default: one SQLite file, write-ahead log, every group flushed before it is acknowledged.
 // SQLite is called synchronously. History, commits far back and all documents of a large fleet are read by a thread of their own. A large
 // group is written by a thread with a connection of its own, so that the main thread can decide the next one; a small one costs less here
-// than handing it over. Whoever writes here waits for the thread first.
+// than handing it over. A write here waits for the thread first.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from '../commit-row.ts';
@@ -32,10 +32,10 @@ import type {
 } from '../store.ts';
 import { touchedResources } from '../stored-changes.ts';
 
-/** Fewer documents are read sooner than a thread has started, and hold up nobody for long. */
+/** Fewer documents are read sooner than a thread has started, and block the event loop only briefly. */
 const THREAD_DOCUMENTS_MIN = 2000;
 
-/** Fewer commits are written sooner than a thread has heard of them and answered. */
+/** Fewer commits are written sooner than a round trip to the thread takes. */
 const THREAD_BATCHES_MIN = 32;
 
 /**
@@ -128,7 +128,7 @@ export class SqliteStore implements Store {
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {
     const reader = this.#reader;
-    // At the head there is nothing to read but the head: that is what the periodic look finds nearly always.
+    // At the head there is nothing to read but the head: that is what the periodic poll finds nearly always.
     if (reader === undefined || this.#isClosing || this.#isAtHead(after))
       return this.#translateErrors(() => this.#queries.read(after, limit));
     return this.#translateAsync(reader.read(after, limit));
@@ -196,7 +196,7 @@ export class SqliteStore implements Store {
     await this.#runWrite(() => this.#leases.release(name, epoch, this.#nowMs()));
   }
 
-  /** One process has the file: a lease that is left by a process that died is given back at the start. */
+  /** One process has the file: a lease left by a process that died is released at the start. */
   awaitVacancy(_name: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) resolve();

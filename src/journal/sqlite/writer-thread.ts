@@ -1,5 +1,5 @@
-// Groups to a thread that writes them, so that the main thread decides meanwhile. It is started by the first group that is
-// worth it, and keeps no process alive but while it writes.
+// Sends groups to a thread that writes them, so that the main thread decides meanwhile. The thread is started by the first large
+// group, and keeps the process alive only while it writes.
 import { Worker } from 'node:worker_threads';
 import { flattenGroup } from '../flat-group.ts';
 import type { WriterReply, WriterRequest } from './writer-thread-main.ts';
@@ -30,7 +30,7 @@ export class SqliteWriterThread {
     return this.#pending !== undefined;
   }
 
-  /** Resolves when what is being written is answered. Somebody else may have been faster with the next: look again. */
+  /** Resolves when the current write is answered. Another caller may have started the next one: check again. */
   async idle(): Promise<void> {
     await this.#pending?.promise.catch(() => undefined);
   }
@@ -91,7 +91,7 @@ export class SqliteWriterThread {
     else asked?.reject(Object.assign(new Error(answer.message), { code: answer.code, errcode: answer.errcode }));
   }
 
-  /** Nobody knows how far it came. The next group gets a new thread. */
+  /** How far it came is not known. The next group gets a new thread. */
   #onExit(cause: unknown): void {
     const asked = this.#pending;
     this.#thread = undefined;
