@@ -1,6 +1,6 @@
 // A map by texts that mostly come in ascending order, as ids do. It is kept in parts, each for a range of keys: what is new
 // goes to the last part, which is small and was written to just now. In one large map each new key would touch memory that
-// nobody has read lately, and one of them would now and then have to wait until all others are moved to a larger table.
+// is not in the cache, and now and then one insertion would wait for a rehash of the whole table.
 import { lowerBound } from './sorted-ids.ts';
 
 /** From here on a part takes only keys that come late. The table of so many lies well within a page of the heap. */
@@ -26,7 +26,7 @@ export class AscendingMap<V> {
   }
 
   get(key: string): V | undefined {
-    // Most maps are small: then to look is less than to compare.
+    // Most maps are small: then a lookup is cheaper than the comparison.
     if (this.#parts.length === 1) return this.#newest.get(key);
     return key > this.#highest ? undefined : this.#partOf(key).get(key);
   }

@@ -32,7 +32,7 @@ export function isId(text: string): boolean {
   return ID_FORM.test(text);
 }
 
-/** A kind of document. Rooms declare theirs in `model.ts` and register them with the fleet. */
+/** A kind of document. Modules declare theirs in `model.ts` and register them with the fleet. */
 export interface Kind<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly name: K;
   /** Says what is wrong with a document, by field; undefined when nothing is. Runs on every commit. */

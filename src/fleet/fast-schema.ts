@@ -1,5 +1,5 @@
 // The same schema in a form that is checked sooner: TypeBox hashes the items of a unique list and matches the name of every
-// field with a regular expression, on every commit. Exactly the same documents pass; errors are told from the original.
+// field with a regular expression, on every commit. Exactly the same documents pass; errors are reported by the original schema.
 import type { TSchema } from 'typebox';
 
 interface Refinement {

@@ -51,7 +51,7 @@ export class Fleet implements FleetReader {
 
   /**
    * Shows what another fleet of the same registry shows, which is not used any more. A snapshot is loaded into a fleet of its own and taken
-   * over whole: nobody sees half of one, however long the loading takes.
+   * over whole: a reader never sees half of one, however long the loading takes.
    */
   replaceWith(loaded: Fleet): void {
     this.#revision = loaded.#revision;

@@ -35,7 +35,7 @@ describe('a long trial', () => {
     const fleet = fleetOf('a');
     const trial = new LongTrial(fleet, ['box']);
     trial.add([box('b')]);
-    // Forked after the first change, and told of it.
+    // Forked after the first change, which it is given.
     expect(trial.projection(BOXES).count).toBe(2);
     trial.add([box('c')]);
     expect(trial.projection(BOXES).count).toBe(3);

@@ -1,5 +1,5 @@
 // A trial that lasts longer than one turn of the event loop, for plans that are made in slices. What it adds is shown by projections of
-// its own, forked when they are first asked for: the fleet's never see it, so that decisions between two slices find them as they
+// its own, forked when they are first used: the fleet's never see it, so that decisions between two slices find them as they
 // are. Documents that it does not change itself are those of the newest fleet, slice after slice.
 import type { Change } from './document.ts';
 import type { FleetReader } from './reader.ts';
@@ -52,7 +52,7 @@ export class LongTrial extends Overlay {
     return fork;
   }
 
-  /** Those that nobody asked for yet are told when they are forked; those that cannot be forked show the fleet's. */
+  /** Projections that were not used yet get the changes when they are forked; those that cannot be forked show the fleet's. */
   override projectionsOf(kind: string): readonly ProjectionState[] {
     return this.base.projectionsOf(kind).flatMap((one) => this.#forks.get(one) ?? []);
   }

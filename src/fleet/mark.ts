@@ -1,5 +1,5 @@
 // Coverage marks: a guard says that it was hit. The simulation counts them; a guard that no seed ever hits is a guard
-// that nothing tests. Outside the simulation nobody listens and a mark costs one comparison.
+// that nothing tests. Outside the simulation there is no listener and a mark costs one comparison.
 
 let listener: ((name: string) => void) | undefined;
 

@@ -1,4 +1,4 @@
-// How everybody reads the fleet: the durable projection and the decider's stage answer the same questions.
+// The reading interface of the fleet: the durable projection and the decider's stage both implement it.
 import type { AnyDoc, Id, Kind, Stored } from './document.ts';
 import type { Index, ProjectionState, Projection } from './registry.ts';
 

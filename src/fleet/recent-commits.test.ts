@@ -1,4 +1,4 @@
-// What has changed since, told by commits themselves: a revision may be given twice when a group fails.
+// The changes since a commit, identified by its object: a revision may be given twice when a group fails.
 import { describe, expect, test } from 'vitest';
 import { put, type Change } from './document.ts';
 import { Fleet } from './fleet.ts';

@@ -1,4 +1,4 @@
-// The last commits that a fleet took, by which whoever worked something out earlier finds what has changed since. A commit is told by its
+// The last commits that a fleet applied, so that cached results can find what has changed since. A commit is identified by its
 // object, never by its revision: what is decided again after a store failed has the revision of what was dropped.
 import type { FleetReader } from './reader.ts';
 import type { AppliedChange } from './registry.ts';
@@ -42,7 +42,7 @@ export function newestCommit(fleet: FleetReader): AppliedCommit | undefined {
   return undefined;
 }
 
-/** What was changed after a commit; undefined when that cannot be told: it was dropped, or is too long ago. Costs what it answers. */
+/** The changes after a commit; undefined when the commit was dropped or is too old. Costs O(changes). */
 export function changesSince(
   fleet: FleetReader,
   since: AppliedCommit | undefined,

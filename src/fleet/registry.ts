@@ -1,5 +1,5 @@
-// What rooms register with the fleet: kinds, indexes, projections, invariants. A registry is made once, in
-// `main/` or `sim/`, from the rooms' models.
+// What modules register with the fleet: kinds, indexes, projections, invariants. A registry is made once, in
+// `main/` or `sim/`, from the modules' models.
 import type { AnyDoc, Kind, Stored } from './document.ts';
 import type { FleetReader } from './reader.ts';
 
@@ -10,7 +10,7 @@ export interface Index<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly keysOf: (doc: D, id: string) => readonly string[];
 }
 
-/** What a projection is told: a document as it was and as it is. Either side may be absent. */
+/** The input of a projection: a document before and after a change. Either side may be absent. */
 export interface AppliedChange {
   readonly kind: string;
   readonly before: Stored | undefined;
@@ -18,7 +18,7 @@ export interface AppliedChange {
 }
 
 /**
- * A structure of a room's own that follows the documents (counters, typed arrays, bitsets). It must be a function of
+ * A structure of a module's own that follows the documents (counters, typed arrays, bitsets). It must be a function of
  * the documents alone: applying the inverse of a change undoes it. The decider applies staged changes to it and
  * takes them back when a group fails.
  */
@@ -43,11 +43,11 @@ export interface Projection<P extends ProjectionState = ProjectionState> {
 /** Something that must never be untrue. Checked after every commit in tests and in the simulation. */
 export interface Invariant {
   readonly name: string;
-  /** Sentences that say what is broken; none when all is well. `changed` narrows the look for the costly ones. */
+  /** Sentences that say what is broken; none when all is well. `changed` narrows the check for costly ones. */
   readonly check: (fleet: FleetReader, changed: readonly AppliedChange[]) => readonly string[];
 }
 
-/** What one room brings to the fleet. */
+/** What one module brings to the fleet. */
 export interface Model {
   readonly kinds: readonly Kind<string, never>[];
   readonly indexes?: readonly Index<string, never>[];

@@ -18,7 +18,7 @@ interface SchemaError {
   readonly message?: string | undefined;
 }
 
-/** How many problems are told at once: a person mends a few, then asks again. */
+/** Problems reported at once: a person fixes a few, then tries again. */
 const PROBLEMS_MAX = 10;
 
 /** Compiles a schema to a check. Made once per schema, not per document. */

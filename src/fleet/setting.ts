@@ -1,4 +1,4 @@
-// Settings: named values that operators may change while the system runs. A room declares its own with a default; only
+// Settings: named values that operators may change while the system runs. A module declares its own with a default; only
 // values that differ from it are in the journal.
 import { Type, type Static, type TSchema } from 'typebox';
 import { idOf, type Id } from './document.ts';

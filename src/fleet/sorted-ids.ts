@@ -1,5 +1,5 @@
 // A set of ids that can be walked in id order. A snapshot brings its ids in order, so they are only appended; ids that come
-// late wait beside the rest until somebody walks, and a set that nobody walks never pays for their order.
+// out of order are kept apart until the set is walked, and a set that is never walked is never sorted.
 
 /** Up to so many late ids are put in their places one by one: each moves half of the rest, which is memory only. */
 const PLACED_ONE_BY_ONE_MAX = 64;
@@ -17,7 +17,7 @@ export class SortedIds {
     return this.#late?.has(id) === true || this.#sorted[lowerBound(this.#sorted, id)] === id;
   }
 
-  /** Whether an id comes after all that are here. False may also mean that it would take a look. */
+  /** Whether an id comes after all that are here. False may also mean that it is not known without sorting. */
   isBeyond(id: string): boolean {
     if (this.#late !== undefined) return false;
     const { length } = this.#sorted;

@@ -12,7 +12,7 @@ function fleetWith(commits: readonly (readonly Change[])[]): Fleet {
   return fleet;
 }
 
-/** Everything that a reader can be asked. */
+/** Every query of a reader. */
 function readAll(reader: FleetReader): unknown {
   return {
     revision: reader.revision,

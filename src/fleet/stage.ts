@@ -15,13 +15,13 @@ export interface StageBase extends FleetReader {
   recentCommits(): Iterable<AppliedCommit>;
 }
 
-/** Stands for a document that is to go: one look tells it from what is not staged at all. */
+/** A tombstone: marks a staged deletion, as opposed to a document that is not staged. */
 const DELETED: unique symbol = Symbol('gone');
 
 /** What is staged of one kind. */
 interface StagedKind {
   readonly documents: Map<string, Stored | typeof DELETED>;
-  /** By the indexes that were asked for. */
+  /** By the indexes that were used. */
   readonly keys: Map<string, StagedKeys>;
   /** How many documents more there are than in the ground. */
   countDelta: number;
@@ -183,7 +183,7 @@ export class Stage extends Overlay {
     return this.commits;
   }
 
-  /** What lies on top was decided on this: it goes first, since projections take back the newest change first. */
+  /** A stage on top of this one was decided on it: it is dropped first, since projections undo the newest change first. */
   override rollback(): void {
     this.#upper?.rollback();
     super.rollback();

@@ -1,5 +1,5 @@
 // What is staged, by the keys of one index: so that looking for a key costs what is under it, and not what is staged. Made
-// when somebody asks for the index, and kept up from then on.
+// when the index is first used, and kept up to date from then on.
 import type { Stored } from './document.ts';
 import type { Index } from './registry.ts';
 

@@ -1,9 +1,9 @@
-// Work that grows with the fleet, as a generator: whoever runs it decides when everything else has a turn. A step is some hundred
+// Work that grows with the fleet, as a generator: its runner decides when to yield to the event loop. A step is some hundred
 // microseconds of work. Run to its end in one go it answers the same.
 
 export type Steps<T> = Generator<undefined, T>;
 
-/** Things that are looked at in one step. */
+/** Documents processed in one step. */
 const THINGS_PER_STEP = 128;
 /** A list of this length is sorted in one step. */
 const SORTED_PER_STEP = 1024;
