@@ -35,7 +35,7 @@ export function documentRef<D extends AnyDoc>(
   return { kind: view.kind.name, id, revision };
 }
 
-/** The resource after the commit that the route asked for. */
+/** The resource after the commit of the route. */
 export function renderCommitted<K extends string, D extends AnyDoc>(
   view: Representation<K, D>,
   after: CommittedState,

@@ -43,7 +43,7 @@ export interface JoinTokenUse {
 }
 
 /**
- * One use of a join token, in the commit that creates the host's credential. The same credential asked for again is
+ * One use of a join token, in the commit that creates the host's credential. The same credential requested again is
  * answered as before: the answer to an agent may have been lost. Older credentials of the host end here.
  */
 export function consumeJoinToken(fleet: FleetReader, joining: JoinTokenUse): Decision<TokenId> {
@@ -76,7 +76,7 @@ export function consumeJoinToken(fleet: FleetReader, joining: JoinTokenUse): Dec
   return accept(changes, agentToken.id);
 }
 
-/** Every token of a host that is no more: whoever has one of them does not get in under a later host of the same name. */
+/** Every token of a removed host: none of them is valid for a later host of the same name. */
 export function tokensOfHost(fleet: FleetReader, host: string): Stored<'token', Token>[] {
   return [...fleet.find(TOKENS_BY_HOST, host)];
 }

@@ -1,4 +1,4 @@
-// Runs work that is made in steps, a few milliseconds at a time, with turns for everything else between.
+// Runs work that is made in steps, a few milliseconds at a time, yielding to the event loop in between.
 import type { Steps } from '../fleet/index.ts';
 import type { Clock } from '../journal/index.ts';
 

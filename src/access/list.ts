@@ -10,7 +10,7 @@ import { isVisibleTo, type Representation } from './representation.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
-/** How many documents are looked at between two turns of a filter's walk. */
+/** Documents scanned by a filter between two turns of the event loop. */
 const WALK_PAGE = 1000;
 
 type SortValue = string | number;
@@ -19,13 +19,13 @@ export interface Filter<D extends AnyDoc> {
   readonly schema: TSchema;
   /** What the document has for this filter; one of them must equal the wanted value. */
   readonly valuesOf: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
-  /** Set when documents can be found by the value instead of being looked through. */
+  /** Set when documents can be found by the value instead of by a scan. */
   readonly index?: Index<string, D>;
   /** The key of a value in that index, when it is not the value itself. */
   readonly keyOf?: (value: string) => string;
   /**
    * The kind that the value names, where documents name what their readers may not see: to a caller that does not see it nothing is
-   * under that name. Else whoever guesses a name would be told what is hidden from it in the document.
+   * under that name. Else a caller could guess a name and learn what is redacted in the document.
    */
   readonly names?: string;
 }
@@ -229,7 +229,7 @@ interface Sorting<K extends string, D extends AnyDoc> {
   readonly limit: number;
 }
 
-/** The page after the cursor: everything is looked at, but never more than two pages are kept and sorted. */
+/** The page after the cursor: everything is scanned, but never more than two pages are kept and sorted. */
 function sortPage<K extends string, D extends AnyDoc>(
   all: Iterable<Stored<K, D>>,
   { listing, wanted, sort, cursor, limit }: Sorting<K, D>,
@@ -285,7 +285,7 @@ function listMark<K extends string, D extends AnyDoc>(listing: Listing<K, D>, qu
   return fingerprint(JSON.stringify([listing.representation.kind.name, sort, filters]));
 }
 
-/** FNV-1a, 32 bits: it tells lists apart and keeps no secret. */
+/** FNV-1a, 32 bits: it distinguishes lists and protects no secret. */
 function fingerprint(text: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

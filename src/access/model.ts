@@ -1,4 +1,4 @@
-// Tokens and kept answers: who may come in, and what was answered to whom. A token's secret is never here, only its
+// Tokens (credentials and roles) and kept answers (for idempotency keys). A token's secret is never here, only its
 // hash; a kept answer never holds a secret.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index, type Model } from '../fleet/index.ts';

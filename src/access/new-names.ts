@@ -1,5 +1,5 @@
-// Names are ids of the whole fleet. A caller that is bound to a site learns of a name that is taken where it may not look only
-// that it cannot have it: not by what, not where, not in which state. Every route that makes something by a name asks here.
+// Names are ids of the whole fleet. A caller that is bound to a site learns of a name that is taken in another site only that it
+// is not available: not by what, not where, not in which state. Every route that creates something by name checks here.
 import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
 import { isVisibleTo, type Representation } from './representation.ts';
@@ -16,7 +16,7 @@ export const NAME_UNAVAILABLE = 'name-unavailable';
 /** The same of an address that one host of the whole fleet may have. */
 export const ADDRESS_UNAVAILABLE = 'tunnel-address-unavailable';
 
-/** Undefined for a caller that sees all sites: it is told what is in the way. */
+/** Undefined for a caller that sees all sites: its refusal names the conflicting resource. */
 export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {
   if (!isBound(caller)) return undefined;
   const view = wanted.representation as unknown as Representation;

@@ -1,5 +1,5 @@
-// What a caller that is bound to a site or a project may be told of others: nothing. Documents and reasons of its own site may name hosts,
-// instances and ports elsewhere, as the end of a move or as what is in the way; such names are taken out of what it is shown.
+// Redaction for callers that are bound to a site or a project: nothing about others is shown. Documents and reasons of its own site may name hosts,
+// instances and ports elsewhere, as the end of a move or as what is in the way; such names are removed from its answers.
 import type { FleetReader, Id, Reason, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
 import { isVisibleTo, type Representation } from './representation.ts';
@@ -82,7 +82,7 @@ export class Redactor {
   }
 
   /**
-   * A word that names something of the caller's own is no secret, whatever else has the same name: so nobody finds out what others
+   * A word that names something of the caller's own is no secret, whatever else has the same name: so no caller finds out what others
    * have by giving names to things.
    */
   #isForeign(word: string): boolean {
@@ -98,7 +98,7 @@ export class Redactor {
   #visibilityOf(view: Representation, id: string): 'seen' | 'foreign' | 'nothing' {
     const stored = this.#fleet.get(view.kind, id as Id<string>);
     if (stored === undefined) return 'nothing';
-    // What is no site's own may be named to everybody of any site.
+    // What belongs to no site may be named to callers of any site.
     const { site: _, ...anywhere } = this.caller;
     const caller = view.hasSite ? this.caller : anywhere;
     return isVisibleTo(caller, view, { stored, fleet: this.#fleet }) ? 'seen' : 'foreign';

@@ -19,7 +19,7 @@ export interface Representation<K extends string = string, D extends AnyDoc = An
   readonly projectOf: ProjectOf<D>;
   /** Whether some of them are a project's own. */
   readonly hasProject: boolean;
-  /** Whether some of them are a site's own, so that their names are nobody else's to know. */
+  /** Whether some of them belong to a site, so that other sites' callers may not see their names. */
   readonly hasSite: boolean;
   /** The document as it is shown; for a caller that sees a part of the fleet, without what it says of others. */
   readonly toJson: (doc: D, sight?: Redactor) => object;
@@ -94,7 +94,7 @@ export function findVisible<K extends string, D extends AnyDoc>(
   return isVisibleTo(wanted.caller, view, { stored, fleet }) ? stored : undefined;
 }
 
-/** Whether a document is the caller's to see, as far as its place goes. */
+/** Whether a caller may see a document, as far as its site and project are concerned. */
 export function isVisibleTo<D extends AnyDoc>(
   caller: Caller,
   view: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,

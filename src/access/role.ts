@@ -40,7 +40,7 @@ export function canSeeSite(caller: Caller, site: string | undefined): boolean {
   return caller.site === undefined || caller.site === site;
 }
 
-/** Whether something of this project is the caller's to see; `true` is everybody's, and undefined no project's. */
+/** Whether the caller may see something of this project; `true` is shared with all projects, and undefined belongs to none. */
 export function canSeeProject(caller: Caller, project: string | true | undefined): boolean {
   return caller.project === undefined || project === true || project === caller.project;
 }

@@ -9,7 +9,7 @@ import type { Access, Caller } from './role.ts';
 import type { Redactor, RedactorFor } from './redactor.ts';
 import type { Representation } from './representation.ts';
 
-/** The journal as handlers see it. Nothing is submitted to it directly: whoever asks is authorised in the commit. */
+/** The journal as handlers see it. Nothing is submitted to it directly: the caller is authorised in the commit. */
 export type ReadableJournal = Omit<Journal, 'submit' | 'lead' | 'stepDown' | 'open' | 'follow'>;
 
 /** What handlers may use besides the call itself. Made once per server. */
@@ -21,9 +21,9 @@ export interface RouteContext {
   readonly ids: Ids;
   /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
   readonly hash: (text: string) => string;
-  /** What a caller may be told of others; undefined for one that sees everything. */
+  /** Redacts what the caller may not see; undefined for one that sees everything. */
   readonly redactorFor: RedactorFor;
-  /** Aborted when the server shuts down: whoever waits answers now. */
+  /** Aborted when the server shuts down: long polls answer at once. */
   readonly closing: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** What the caller proved and what this route asks of it, for `World.submit`. */
   readonly authority: Authority;
   readonly requestId: string;
-  /** Nobody reads the body of the answer: it need not be made. */
+  /** A HEAD request: the body of the answer need not be rendered. */
   readonly headersOnly?: boolean;
   /** What a client that reconnects saw last. */
   readonly lastEventId?: string | undefined;
@@ -50,7 +50,7 @@ export interface Answer {
   readonly text?: string;
   /**
    * The body as JSON text that is made while it is sent, for what is as large as the fleet: no more of it at a time than the reader takes,
-   * with turns for everybody else between. What it is made from must not change meanwhile.
+   * yielding to the event loop in between. What it is made from must not change meanwhile.
    */
   readonly pieces?: () => Iterable<string>;
   /** Media type of `text` when it is not JSON. */
@@ -94,7 +94,7 @@ export interface Write<A = unknown> {
   readonly prepare?: () => Promise<Write<A> | Refusal>;
 }
 
-/** Only between a decision and whoever prepares it: no caller is shown it. */
+/** Internal, between a decision and its `prepare`: never sent to a caller. */
 export const NOT_PREPARED = 'not-prepared';
 
 export function notPrepared(): RefusalAnswer {
@@ -102,7 +102,7 @@ export function notPrepared(): RefusalAnswer {
   return { kind: 'refuse', refusal: { kind: 'conflict', code: NOT_PREPARED, message } };
 }
 
-/** Where a stream's text goes. */
+/** The output of a stream. */
 export interface StreamSink {
   /** Waits while the reader is slow; false when it is gone. */
   send(text: string): Promise<boolean>;
@@ -150,7 +150,7 @@ export interface RouteFields {
   readonly bodyRepeats?: true;
   /** By which an agent gets a certificate: one of its own that has expired is enough. */
   readonly renewsCertificate?: true;
-  /** Asked by whoever watches over this server: it is answered whatever strangers at the same address do. */
+  /** For monitoring of this server: exempt from the limits of unauthenticated clients at the same address. */
   readonly isProbe?: true;
   /**
    * Whether answering a call means looking through the fleet. Such calls are answered in turn by caller, with turns of the
@@ -158,7 +158,7 @@ export interface RouteFields {
    */
   readonly scansFleet?: (call: { readonly query: unknown; readonly caller: Caller }) => boolean;
   /**
-   * Set where answering means planning on the newest fleet, at a cost that grows with what is asked for. Such calls are decided one
+   * Set where answering means planning on the newest fleet, at a cost that grows with the request. Such calls are decided one
    * at a time, in turn by caller, and everything else has its turn between two of them.
    */
   readonly plansOnFleet?: true;

@@ -36,7 +36,7 @@ const NewToken = strictObject({
   expiresAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 
-/** The kinds that a token may be bound to. They lie above this room, so they come as values. */
+/** The kinds that a token may be bound to. They belong to modules above this one, so they are passed as values. */
 export interface TokenBindingKinds {
   readonly site?: Kind<string, never>;
   readonly host?: Kind<string, never>;

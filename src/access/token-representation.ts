@@ -1,4 +1,4 @@
-// How tokens are shown: without the hash, to whoever administers the whole fleet.
+// How tokens are shown: without the hash, to administrators of the whole fleet.
 import { TOKEN, TokenDoc, type Token } from './model.ts';
 import { defineRepresentation } from './representation.ts';
 

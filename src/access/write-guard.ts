@@ -1,4 +1,4 @@
-// A write as one decision: the resource's guard, the room's own decision, and the kept answer, in one commit. Two equal
+// A write as one decision: the resource's guard, the module's own decision, and the kept answer, in one commit. Two equal
 // requests at once are decided one after the other, so the second one finds the answer of the first.
 import {
   idOf,
