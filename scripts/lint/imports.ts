@@ -84,7 +84,7 @@ function refuseAgainstOrder(from: Place, to: Place): string | undefined {
   return `${from.module}/ lies below ${to.module}/ and may not import it. Turn the dependency round or pass a value in.`;
 }
 
-/** The value of a module is read by whoever composes the program: it may say so in the words of composition, whatever its rank. */
+/** The `Module` value of a module is read by `compose()`: it may import the types of composition, whatever its rank. */
 function isForComposition(from: Place, to: Place): boolean {
   return isModuleFile(from.path) && to.path === 'src/composition/index.ts';
 }

@@ -1,4 +1,4 @@
-// The oxlint plugin that holds the design's lines. It only translates between oxlint and the judges beside it.
+// The oxlint plugin that enforces the design's rules. It only adapts the rules beside it to oxlint.
 import { relative, resolve, sep } from 'node:path';
 import type { RuleTester } from 'oxlint/plugins-dev';
 import { fileNameProblem } from './file-names.ts';
@@ -13,7 +13,7 @@ type Identifier = Scope['through'][number]['identifier'];
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** `import(name)`: nobody can tell where it leads, so no rule about places lets it pass. */
+/** `import(name)`: its target is unknown, so every rule about places refuses it. */
 const COMPUTED = 'a module by a computed name';
 
 function place(context: Context): Place {

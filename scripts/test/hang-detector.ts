@@ -88,7 +88,7 @@ export class HangDetector implements Reporter {
 export class WorkerFiles {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-test-workers-'));
 
-  /** Ends every process that runs this file, and tells how many there were. */
+  /** Ends every process that runs this file, and answers how many there were. */
   kill(path: string): number {
     const processes = readdirSync(this.folder).filter((pid) => readFileSync(join(this.folder, pid), 'utf8') === path);
     for (const pid of processes) killProcess(Number(pid));

@@ -1,5 +1,5 @@
 // Runs in every worker process before its test file is loaded: says which file this process runs, so that the test command can
-// end the process of a file that hangs. Outside of the test command nobody asks, and it does nothing.
+// end the process of a file that hangs. Outside of the test command it does nothing.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';

@@ -1,4 +1,4 @@
-// Ends the processes in which vitest runs test files. A file that spins hears neither a cancellation nor its own timeout,
+// Ends the processes in which vitest runs test files. A file that spins handles neither a cancellation nor its own timeout,
 // and vitest waits for it for ever.
 import { globSync, readFileSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
-// Raises alarms about the store as soon as this server decides: what it noticed while another one did, or before its start was
-// over, is not forgotten.
+// Raises alarms about the store as soon as this server holds the lease: also what it noticed as a follower or during its
+// start.
 import { accept, NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { raiseFinding, type IntegrityFinding } from './integrity.ts';
@@ -62,7 +62,7 @@ export class IntegrityController {
     try {
       for (const finding of journal.fence === undefined ? [] : [...this.#pending]) await this.#record(finding, nowMs);
     } catch (error) {
-      // Tried again at the next look.
+      // Retried at the next check.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
     if (this.#pending.length === 0) onRecorded?.();

@@ -6,7 +6,7 @@ import { ALARM, alarmId, raiseAlarm, type Alarm } from './model.ts';
 
 type StoredAlarm = Stored<'alarm', Alarm>;
 
-/** Which alarms an operator acknowledges. All others are cleared by whoever raised them. */
+/** Which alarms an operator acknowledges. All others are cleared by the controller that raised them. */
 const ACKNOWLEDGEABLE = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
 export type IntegrityCode = (typeof ACKNOWLEDGEABLE)[number];
 
@@ -49,7 +49,7 @@ export function clockJumpedFinding(server: string, detail: string): IntegrityFin
 }
 
 export function isClockDoubted(fleet: FleetReader): boolean {
-  // There are few alarms, and a look is once a minute.
+  // There are few alarms, and a check is once a minute.
   return [...fleet.all(ALARM)].some(({ doc }) => doc.reason.code === 'clock-jumped');
 }
 

@@ -1,4 +1,4 @@
-// Alarms: what a person should look at now. One alarm per cause and place, raised and cleared by whoever sees the cause.
+// Alarms: what needs the attention of an operator. One alarm per cause and place, raised and cleared by the controller that detects the cause.
 import { Type, type Static } from 'typebox';
 import {
   idOf,
@@ -28,7 +28,7 @@ export type AlarmId = Id<'alarm'>;
 
 export const ALARM = schemaKind('alarm', ALARM_SCHEMA);
 
-/** Those of one cause, without a look at the others. */
+/** Alarms by cause, so that those of one are found without a scan. */
 export const ALARMS_BY_CODE: Index<'alarm', Alarm> = {
   name: 'alarms-by-code',
   kind: ALARM,
@@ -41,7 +41,7 @@ export function alarmId(code: string, place: string): AlarmId {
   return idOf(ALARM, `${code}:${place}`);
 }
 
-/** The change that raises an alarm; none when it stands already. It is told once, not each time it is seen. */
+/** The change that raises an alarm; none when it stands already. It is raised once, not each time the cause is seen. */
 export function raiseAlarm(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
   return fleet.get(ALARM, id) === undefined ? [put(ALARM, id, alarm)] : [];
 }

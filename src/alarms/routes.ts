@@ -1,4 +1,4 @@
-// The HTTP surface of alarms: what a person should look at now, in sentences.
+// The HTTP surface of alarms: what needs the attention of an operator, in sentences.
 import { Type } from 'typebox';
 import {
   deleteRoute,
@@ -16,7 +16,7 @@ import { ALARM, type Alarm } from './model.ts';
 
 export type AlarmRepresentation = Representation<'alarm', Alarm>;
 
-/** `explain` makes a sentence of a reason; it knows every room's codes. */
+/** `explain` makes a sentence of a reason; it knows the codes of all modules. */
 export function alarmRepresentation(explain: (reason: Reason) => string): AlarmRepresentation {
   return defineRepresentation<'alarm', Alarm>({
     kind: ALARM,

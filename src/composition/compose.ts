@@ -1,5 +1,5 @@
 // The fold over all modules. It refuses to start a program whose modules contradict each other or leave something out: a kind
-// that nobody can see by mistake, a reason that would be shown as a bare code, two sentences for one code.
+// without a representation, two sentences for one reason code, two things with one name.
 import type { Route, Representation } from '../access/index.ts';
 import { Registry, type AnyDoc, type Kind, type Model, type Setting } from '../fleet/index.ts';
 import { explainer, type Explain, type OperationKind, type ReasonSentences } from '../operations/index.ts';
@@ -49,7 +49,7 @@ export function compose(modules: readonly Module[]): Composition {
   return composition;
 }
 
-/** Each part is made when it is first asked for: what a module makes of the others' contributions needs all of them. */
+/** Each part is computed on first use: a module may need the contributions of all others. */
 class ModuleComposition implements Composition {
   readonly modules: readonly Module[];
   readonly sentences: readonly ReasonSentences[];

@@ -1,5 +1,5 @@
 // How one module lets others add to it without knowing them: it declares a point, others contribute values to it, and
-// whoever composes the modules hands all of them over. Evacuators and view parts are examples.
+// `compose()` collects them. Evacuators and view parts are examples.
 
 export interface ExtensionPoint<T> {
   readonly name: string;

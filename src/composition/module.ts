@@ -28,12 +28,12 @@ export interface Module {
   readonly sentences?: readonly ReasonSentences[];
   /** How its kinds are shown by the API, in watches and in the history. */
   readonly representations?: (composition: Composition) => readonly Representation<string, never>[];
-  /** Kinds that no caller is ever shown, and where their documents belong. */
+  /** Kinds that the API never shows, and the site and project of their documents. */
   readonly hiddenKinds?: readonly Scope<never>[];
   readonly metrics?: readonly DocumentMetric<never>[];
-  /** Running parts that others ask for by their key. */
+  /** Running parts that others get by their key. */
   readonly services?: readonly Provider[];
-  /** Running parts that nobody asks for. */
+  /** Running parts without a key. */
   readonly controllers?: (runtime: Runtime) => readonly Controller[];
   /** By the name that actions give. */
   readonly drivers?: (runtime: Runtime) => Readonly<Record<string, Driver>>;

@@ -1,5 +1,5 @@
 // The running parts of one server: each module's services, controllers, drivers and routes, made from the same environment. Services
-// are made when they are first asked for, so that modules need not know in which order.
+// are made when they are first requested, so that modules need not know in which order.
 import type { Route } from '../access/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import type { Driver, Log } from '../operations/index.ts';
@@ -9,7 +9,7 @@ export interface Controller {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** By which a running part is asked for. */
+/** The key of a running part. */
 export interface ServiceKey<T> {
   readonly name: string;
   /** Only for the type checker. */
@@ -33,7 +33,7 @@ export function provide<T>(key: ServiceKey<T>, make: (runtime: Runtime) => T): P
   return { key: key.name, make, runs: false };
 }
 
-/** A part that others ask for and that runs by itself. */
+/** A part that others use and that also runs as a controller. */
 export function provideController<T extends Controller>(key: ServiceKey<T>, make: (runtime: Runtime) => T): Provider {
   return { key: key.name, make, runs: true };
 }

@@ -17,7 +17,7 @@ export type KeyAgreement = 'none-recorded' | 'same' | 'later' | 'different';
 export function compareKeys(recorded: KeyIds | undefined, own: OwnKeys): KeyAgreement {
   if (recorded === undefined) return 'none-recorded';
   if (recorded.serial === own.serial) return recorded.signing[0] === own.signing[0] ? 'same' : 'different';
-  // A rotation keeps the key before it in force: that is how a server that was rotated is told from a stranger.
+  // A rotation keeps the previous key valid: that distinguishes a server with rotated keys from one with foreign keys.
   const isSameLine = own.signing.some((id) => recorded.signing.includes(id));
   return own.serial > recorded.serial && (isSameLine || own.replacesLost === true) ? 'later' : 'different';
 }

@@ -1,4 +1,4 @@
-// Compares the keys of this server with those of its control plane, again and again: files are copied and rotated while it runs. It
+// Compares the keys of this server with those of its control plane, periodically: files are copied and rotated while it runs. It
 // writes as the lease holder only, and never writes a key.
 import { NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
@@ -70,7 +70,7 @@ export class KeysController {
           'a backup of another journal was restored into this one: agents follow it from now on',
         );
     } catch (error) {
-      // Whoever decides next, or this server at its next look, does it.
+      // The next holder, or this server at its next check, does it.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
   }

@@ -6,7 +6,7 @@ const KEY_IDS = Type.Object(
   {
     /** Grows with every rotation. */
     serial: Type.Integer(),
-    /** The current one first, then those that are still in force. */
+    /** The current one first, then those that are still valid. */
     signing: Type.Array(Type.String()),
     authorities: Type.Array(Type.String()),
     /** The journal of this control plane, and before it those of which backups were restored into it, the latest first. */
@@ -28,7 +28,7 @@ export const JOURNALS_MAX = 16;
 
 export const keysModel: Model = { kinds: [CONTROL_PLANE_KEYS] };
 
-/** Where the ids are, for whoever reads the journal's store without a fleet. */
+/** Where the ids are, for tools that read the journal's store without a fleet. */
 export const KEYS_RESOURCE: readonly [kind: string, id: string] = [CONTROL_PLANE_KEYS.name, ONLY];
 
 const check = compileChecker(KEY_IDS);

@@ -1,4 +1,4 @@
-// Room for actions: each driver has its own, and who waits has its turn in order.
+// The concurrency limit of each driver, and the order of the items that wait.
 import { expect, test } from 'vitest';
 import { DriverConcurrency } from './concurrency.ts';
 import type { OperationId } from './model.ts';

@@ -1,5 +1,5 @@
-// How many actions each driver carries out at once, and which items wait for their turn. Each driver has room of its own: one
-// that only waits does not keep the others.
+// How many actions each driver carries out at once, and which items wait for capacity. Each driver has a limit of its own: a slow
+// driver does not delay the others.
 import type { OperationId } from './model.ts';
 
 /** More would only queue inside the driver. */
@@ -9,18 +9,18 @@ export class DriverConcurrency {
   /** Items with an action under way, and by which driver. */
   readonly #drivers = new Map<string, string>();
   readonly #counts = new Map<string, number>();
-  /** By driver: items that found no room, the longest waiting first. */
+  /** By driver: items that found no capacity, the longest waiting first. */
   readonly #waiting = new Map<string, Map<string, OperationId>>();
-  /** Drivers that had no room for somebody when they were last asked. */
+  /** Drivers that had no capacity at the last request. */
   readonly #full = new Set<string>();
-  /** Items that would find no room now either: to plan for them is in vain until it is their turn. */
+  /** Items that would find no capacity now either: planning for them is useless until their turn comes. */
   readonly queued = { has: (item: string): boolean => this.#isQueued(item) };
 
   get busy(): ReadonlyMap<string, unknown> {
     return this.#drivers;
   }
 
-  /** Whether there is room; who finds none waits for its turn. */
+  /** Whether there is capacity; if not, the item is queued. */
   tryAcquire(
     item: string,
     by: { readonly driver: string; readonly operation: OperationId; readonly max?: number },
@@ -39,7 +39,7 @@ export class DriverConcurrency {
     return true;
   }
 
-  /** Answers whose turn it is now: as many as there is room for, since the first may not want it any more. */
+  /** Answers the next items: as many as there is capacity for, since the first may have nothing to do any more. */
   release(item: string, max = AT_ONCE_MAX): [item: string, operation: OperationId][] {
     const driver = this.#drivers.get(item) ?? '';
     const count = (this.#counts.get(driver) ?? 1) - 1;

@@ -1,5 +1,5 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
-// needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only make it look
+// needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only wake it
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
@@ -38,7 +38,7 @@ export interface OperationsOptions {
   readonly scanMs?: number;
 }
 
-/** Nothing waits longer than this for something that no event told of. */
+/** The longest delay of a step whose wake-up event was missed. */
 const SCAN_MS = 5000;
 
 /** Less is what time servers correct: a deadline may pass so much sooner. */
@@ -84,7 +84,7 @@ export class OperationsController {
     stopListening();
   }
 
-  /** Looks at everything that is due once, and records what can be recorded. */
+  /** Plans everything that is due once, and records what can be recorded. */
   async pass(): Promise<void> {
     const { journal, clock } = this.#options;
     if (!(await this.#compensateClockJump())) return;
@@ -130,7 +130,7 @@ export class OperationsController {
     });
   }
 
-  /** Undefined when there is nothing to do, as for most that are looked at: a promise for each would be most of the work. */
+  /** Undefined when there is nothing to do, as for most items: a promise for each would be most of the work. */
   #advance(due: DueOperation, nowMs: number): Promise<void> | undefined {
     const { journal, kinds, log } = this.#options;
     const kind = kinds.get(due.operation.doc.kind);
@@ -215,7 +215,7 @@ export class OperationsController {
     for (const [item, of] of next) this.#wakeItem(of, item);
   }
 
-  /** Answers whether the item is to be looked at again at once; else the scan does so. */
+  /** Answers whether the item is to be planned again at once; else the next scan does so. */
   async #carryOut(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<boolean> {
     const { journal, drivers } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
@@ -250,7 +250,7 @@ export class OperationsController {
     }
   }
 
-  /** A driver that never answers does not keep its item for ever: at the deadline nobody waits for it any more. */
+  /** A driver that never answers does not block its item for ever: the wait ends at the deadline. */
   async #raceDeadline(answer: Promise<ActionOutcome>, deadlineAtMs: number): Promise<ActionOutcome> {
     const { clock } = this.#options;
     const answered = new AbortController();
@@ -281,7 +281,7 @@ export class OperationsController {
     try {
       await this.#options.journal.submit({ by: `operation:${operation.doc.kind}`, operation: operation.id, decide });
     } catch (error) {
-      // Another server leads now, or the store is away: whoever leads next finds the work as it is.
+      // Another server leads now, or the store is away: the next holder finds the work as it is.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
       this.#options.log.warn({ operation: operation.id, code: error.code }, 'step not recorded, to be planned again');
       this.#wakeAll(operation.id);
@@ -299,7 +299,7 @@ export class OperationsController {
       else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
       this.#wakeItemsOn(kind, id);
       if (kind === ITEM.name && (after === undefined || !isOpen(after.doc as Item))) {
-        // Others may have waited for this one to let go of what it worked on.
+        // Other items may have waited for this one to release its target.
         const { target } = doc as Item;
         this.#wakeItemsOn(target.kind, target.id);
       }
@@ -307,7 +307,7 @@ export class OperationsController {
     }
   }
 
-  /** Most documents are nobody's target, and to count is less than to find. */
+  /** Most documents are the target of no item, and counting is cheaper than finding. */
   #wakeItemsOn(kind: string, id: string): void {
     const { fleet } = this.#options.journal;
     const key = targetKey(kind, id);

@@ -37,7 +37,7 @@ class TestClock implements Clock {
   jumpedMs(): number {
     return this.#jumpedMs;
   }
-  /** Somebody sets it. No time passes: who sleeps, sleeps as long as before. */
+  /** Sets the wall clock. No time passes: sleeps are not shortened. */
   async setAhead(ms: number): Promise<void> {
     this.#nowMs += ms;
     this.#jumpedMs += ms;

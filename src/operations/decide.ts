@@ -99,8 +99,8 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
 }
 
 /**
- * The item says already that it waits for this, and the time to look again has not come. Recording it anew, only with a later time, would
- * have it looked at because of the commit, and so on without end.
+ * The item says already that it waits for this, and its retry is not due yet. Recording it again, with only a later time, would
+ * wake it because of the commit, and so on without end.
  */
 function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: number): boolean {
   const { state, step, reason, retryAtMs, attempt = item.attempt, host } = progress;
@@ -241,7 +241,7 @@ function reopenItem(item: StoredItem, nowMs: number): Change {
   return put(ITEM, item.id, { ...rest, state: 'pending', attempt: item.doc.attempt + 1, sinceMs: nowMs });
 }
 
-/** Cancelled without being opened: somebody else may work on its target by now. */
+/** Cancelled without being opened: another operation may work on its target by now. */
 function cancelItem(item: StoredItem, nowMs: number): Change {
   const { reason: _, retryAtMs: __, ...rest } = item.doc;
   return put(ITEM, item.id, { ...rest, state: 'cancelled', sinceMs: nowMs });

@@ -1,5 +1,5 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
-// whoever carries a step out, and says what cancel, retry and rollback mean for it.
+// the executor of a step, and says what cancel, retry and rollback mean for it.
 import type { AppliedChange, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
 import type { Item, ItemId, ItemState, Operation } from './model.ts';
 
@@ -113,13 +113,13 @@ export interface OperationKind {
   ): readonly PlannedStep[];
   /** What a driver's answer means. */
   observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
-  /** What has to be taken back when an item is cancelled, with the documents that were read for it. */
+  /** What has to be undone when an item is cancelled, with the documents that were read for it. */
   undo?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Whether a failed item that is cancelled has something to take back; it has when nothing is said. */
   needsUndo?(fleet: FleetReader, item: StoredItem): boolean;
   /** What is written down when the deadline passes over an item: how things stand. Nothing is done to the world any more. */
   onDeadline?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
-  /** Items that should be looked at because of this change, beside those whose target it is. */
+  /** Items that have to be planned again because of this change, besides those whose target it is. */
   itemsToWake?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
   /** The task that the item has for its host's agent. */
   task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;

@@ -39,7 +39,7 @@ export class LeaseController {
     this.#outage = new OutageLog(options.log);
   }
 
-  /** Who decides, as far as this server knows: itself or another. Undefined when nobody is known to. */
+  /** Who decides, as far as this server knows: itself or another. Undefined when no holder is known. */
   holder(): Lease | undefined {
     const { clock, journal } = this.#options;
     if (this.#seen === undefined || this.#seen.untilMs <= clock.nowMs()) return undefined;
@@ -160,7 +160,7 @@ export class LeaseController {
     this.#options.journal.stepDown();
   }
 
-  /** A clean stop hands over at once: nobody has to wait for the lease to run out. */
+  /** A clean stop releases the lease, so that the next holder need not wait for it to expire. */
   async #release(): Promise<void> {
     const { journal } = this.#options;
     const held = this.#held;

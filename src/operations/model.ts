@@ -48,7 +48,7 @@ const OPERATION_SCHEMA = Type.Object(
     site: Type.Optional(Type.String()),
     /** The project whose things it works on, when they are all of one. */
     project: Type.Optional(Type.String()),
-    /** What it moves stays inside this site: whoever asked for it may not write to others. Holds for every retry. */
+    /** What it moves stays inside this site: the requester may not write to others. Holds for every retry. */
     within: Type.Optional(Type.String()),
     createdAtMs: Type.Integer(),
     /** How long it may take; a retry gets as long again. */
@@ -59,7 +59,7 @@ const OPERATION_SCHEMA = Type.Object(
     counts: Type.Optional(COUNTS),
     /** Why it failed, or what stopped it. */
     reason: Type.Optional(REASON),
-    /** A fault of ours: nothing is done for it until somebody retries or cancels it. */
+    /** A bug stopped it: nothing is done for it until it is retried or cancelled. */
     stopped: Type.Optional(Type.Boolean()),
   },
   CLOSED,
@@ -105,12 +105,12 @@ export const ITEM = schemaKind('item', ITEM_SCHEMA, {
   expiresAtMs: (doc, fleet) => endOf(fleet.get(OPERATION, doc.operation as OperationId)?.doc),
 });
 
-/** Which state may follow which. `failed` goes back to `pending` when somebody retries. */
+/** Which state may follow which. `failed` returns to `pending` on a retry. */
 export const ITEM_TRANSITIONS: Readonly<Record<ItemState, readonly ItemState[]>> = {
   pending: ['running', 'waiting', 'done', 'failed', 'cancelled'],
   running: ['running', 'waiting', 'done', 'failed', 'cancelled'],
   waiting: ['running', 'waiting', 'done', 'failed', 'cancelled'],
-  // Tried again, opened to be taken back, or cancelled at once where nothing is to be taken back.
+  // Retried, reopened to be undone, or cancelled at once where nothing is to be undone.
   failed: ['pending', 'cancelled'],
   done: [],
   cancelled: [],
@@ -180,7 +180,7 @@ export function targetKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 
-/** Up to so many items are looked at one by one: most operations have one. */
+/** Up to so many items are counted one by one: most operations have one. */
 const LOOKED_AT_MAX = 8;
 
 /** How many items of an operation are in which state. */

@@ -22,11 +22,11 @@ export interface Finish {
 
 export interface DueOperation {
   readonly operation: StoredOperation;
-  /** The items to look at: `all`, or those that something happened to. */
+  /** The items to plan: `all`, or those that were woken. */
   readonly items: 'all' | readonly StoredItem[];
   /** Items with an action under way: whatever would be planned for them comes too early. */
   readonly busy?: { has(item: string): boolean };
-  /** Items that wait for room: not planned for by a look at all, which would cost as much each time. */
+  /** Items that wait for capacity: skipped by a scan of all, which would cost as much each time. */
   readonly queued?: { has(item: string): boolean };
 }
 
@@ -60,7 +60,7 @@ function planCancel(fleet: FleetReader, kind: OperationKind, item: StoredItem, n
 }
 
 function planDeadlineFailure(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): PlannedStep {
-  // The facts of the wait stay: its sentence is told in full.
+  // The facts of the wait are kept: its sentence is shown in full.
   const wait = item.doc.reason;
   const reason = { ...wait, ...(wait !== undefined && { waitedFor: wait.code }), code: 'deadline-passed' };
   return record(item, { state: 'failed', step: item.doc.step, reason }, kind.onDeadline?.(fleet, item, nowMs) ?? {});

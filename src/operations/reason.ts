@@ -4,7 +4,7 @@ import type { Reason } from '../fleet/index.ts';
 /** `explain` is for a reason within the reason. */
 type Sentence = (reason: Reason, explain: Explain) => string;
 
-/** Each room brings the sentences of its own codes. */
+/** Each module brings the sentences of its own codes. */
 export type ReasonSentences = Readonly<Record<string, Sentence>>;
 
 export const operationSentences: ReasonSentences = {
@@ -15,7 +15,7 @@ export const operationSentences: ReasonSentences = {
     return message === undefined ? 'The deadline has passed.' : `The deadline has passed. ${formatFact(message)}`;
   },
   'driver-silent': () => 'What was asked of the hosts or of the network was not answered before the deadline.',
-  // How many failed is told wherever the counters are: the sentence says why.
+  // The counters show how many failed: the sentence says why.
   'items-failed': ({ code: _, failedFor, failed, done: __, ...why }, explain) => {
     if (failedFor === undefined) return 'Its failed items say why.';
     const sentence = explain({ ...why, code: formatFact(failedFor) });

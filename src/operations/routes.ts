@@ -1,4 +1,4 @@
-// The HTTP surface of operations and their items. Counters of one that runs are counted when it is asked for.
+// The HTTP surface of operations and their items. The counts of a running operation are computed on each request.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -198,7 +198,7 @@ function itemListing({ item: representation }: OperationRepresentations): Listin
   };
 }
 
-/** Open items only, as their index holds no others: what is asked for is what goes on. */
+/** Open items only, as their index holds no others: the filter is for work in progress. */
 const BY_TARGET: Filter<Item> = {
   schema: Type.String({
     maxLength: 300,
@@ -232,7 +232,7 @@ function listItemsOf(views: OperationRepresentations): Route {
     forProjects: true,
     params: BY_ID,
     query: strictObject(query),
-    // Those of one operation are found by its index; anything else that is asked for sifts them.
+    // The items of one operation are found by its index; other filters are applied to those.
     scansFleet: ({ query: asked, caller }) =>
       scansFleet(listing, { query: { ...(asked as object), operation: 'one' }, caller }),
     answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },

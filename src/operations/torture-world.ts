@@ -16,7 +16,7 @@ export interface TortureSubject {
   readonly drivers?: () => ReadonlyMap<string, Driver>;
   readonly prepare: readonly Change[];
   readonly start: (operation: OperationId, nowMs: number) => Request<unknown>;
-  /** What everybody else does in one tick, looking at what is. */
+  /** What the other controllers do in one tick, from the current fleet. */
   readonly world: (journal: Journal, nowMs: number) => Promise<void>;
   /** Sentences on what is wrong after the operation succeeded; none when all is well. */
   readonly wrongWhenDone: (fleet: FleetReader) => readonly string[];
@@ -25,7 +25,7 @@ export interface TortureSubject {
 
 export type Fault =
   | { readonly kind: 'none' }
-  /** The server dies at this port call: before it does anything, or after it did and before anybody heard. */
+  /** The server dies at this port call: before it takes effect, or after that and before its answer. */
   | { readonly kind: 'crash'; readonly at: number; readonly effect: 'before' | 'after' }
   | { readonly kind: 'fail'; readonly at: number; readonly outcome: 'failed' | 'unknown-written' | 'unknown-lost' };
 
