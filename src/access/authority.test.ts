@@ -54,7 +54,7 @@ describe('a token', () => {
   });
 });
 
-test('nobody-is-granted-what-is-public-and-nothing-else', () => {
+test('an-anonymous-caller-is-granted-what-is-public-and-nothing-else', () => {
   const { fleet } = fleetWith(GOOD);
   expect(codeOf(fleet, undefined)).toBe('token-missing');
   expect(codeOf(fleet, undefined, { demand: { access: 'public' } })).toBe('granted');

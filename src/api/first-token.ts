@@ -30,7 +30,7 @@ export async function ensureAdminToken(options: FirstTokenOptions): Promise<stri
   const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
   const submitted = journal.submit({
     by: 'first start',
-    why: force ? 'asked for by whoever started the server' : 'nobody could administer the fleet',
+    why: force ? 'requested at the start of the server' : 'no valid admin token',
     decide: (fleet): Decision<unknown> => (isNeeded(fleet) ? createToken(fleet, token) : accept([], undefined)),
   });
   const outcome = await submitted.catch(async (error: unknown) => {

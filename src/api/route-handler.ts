@@ -220,7 +220,8 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
   const authorityOf = (request: FastifyRequest): Authority => {
     const { caller, known } = request.admitted as AdmittedRequest;
     // A fault of this server's, not of the caller's: `confirm` has refused it.
-    if (known === undefined && route.access !== 'public') throw new Error(`nobody was let in to ${route.path}`);
+    if (known === undefined && route.access !== 'public')
+      throw new Error(`no caller was authenticated for ${route.path}`);
     return { caller, token: known?.token, demand: route, host: hostParam(request) };
   };
   return (request) => {

@@ -8,7 +8,7 @@ import type { Alarm } from './client/representations.ts';
 
 export function alarmsCommand(cli: Cli): Command {
   const command = new Command('alarms')
-    .description('Show what a person should look at now')
+    .description('Show what needs the attention of an operator')
     .option('--site <name>', 'only of this site')
     .option('--severity <severity>', 'only warning or critical ones');
   command.addCommand(acknowledge(cli));
@@ -34,7 +34,7 @@ export function alarmsCommand(cli: Cli): Command {
 function acknowledge(cli: Cli): Command {
   const command = new Command('acknowledge')
     .description(
-      'Say that an alarm was looked at whose cause does not go away by itself; retention goes on after a jump of the clock',
+      'Acknowledge an alarm whose cause does not clear by itself; retention resumes after a jump of the clock',
     )
     .argument('<alarm>', 'its id, as "muster alarms --output json" shows it');
   addExamples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:127.0.0.1:7070']);

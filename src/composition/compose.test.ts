@@ -64,7 +64,7 @@ describe('a program does not start', () => {
 describe('composed modules', () => {
   const point = extensionPoint<number>('numbers');
 
-  test('every-kind-says-where-its-documents-belong, also-those-that-nobody-is-shown', () => {
+  test('every-kind-says-where-its-documents-belong, also-hidden-ones', () => {
     const kept: Module = {
       name: 'kept',
       models: () => [{ kinds: [OTHER] }],
@@ -76,7 +76,7 @@ describe('composed modules', () => {
     expect(() => scopeOf('third')).toThrow('nothing says where documents of kind third belong');
   });
 
-  test('hand-over-contributions-in-the-order-of-the-modules', () => {
+  test('pass-contributions-in-the-order-of-the-modules', () => {
     const all = composed(
       { name: 'a', contributions: [contribute(point, 2, 1)] },
       { name: 'b', contributions: [contribute(point, 3)] },

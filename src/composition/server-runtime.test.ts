@@ -42,7 +42,7 @@ describe('services', () => {
     ).toBe('of the server');
   });
 
-  test('that-nobody-provides-are-named-with-who-needs-them', () => {
+  test('that-no-module-provides-are-named-with-what-needs-them', () => {
     const runtime = runtimeOf([{ name: 'a', services: [provide(WATCH, (all) => all.get(CLOCK))] }]);
     expect(() => runtime.get(WATCH)).toThrow('nothing provides clock-name, which watch needs');
     expect(runtime.find(CLOCK)).toBeUndefined();
@@ -58,7 +58,7 @@ describe('services', () => {
 });
 
 describe('what runs', () => {
-  test('are-the-controllers-that-others-ask-for-and-those-that-nobody-does, once-each', () => {
+  test('are-the-controllers-with-a-key-and-those-without, once-each', () => {
     const keeper = idle('keeper');
     const runtime = runtimeOf([
       { name: 'a', services: [provideController(KEEPER, () => keeper), provide(CLOCK, () => 'only answers')] },

@@ -138,7 +138,7 @@ describe('Fleet', () => {
     expect(seen).toEqual(['a', 'b']);
   });
 
-  it('names a kind or projection that nobody registered', () => {
+  it('names a kind or projection that is not registered', () => {
     const fleet = new Fleet(boxRegistry());
     expect(() => fleet.apply(1, [{ kind: 'crate', id: 'a', doc: {} }])).toThrow('kind "crate" is not registered');
     const other = { name: 'other', kinds: [], create: () => ({ apply: () => undefined }) };

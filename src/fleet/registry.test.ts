@@ -6,12 +6,12 @@ import { listenToMarks, mark } from './mark.ts';
 import { Registry } from './registry.ts';
 import { setting, SETTING, valueOf } from './setting.ts';
 
-it('two rooms may not register the same name', () => {
+it('two modules may not register the same name', () => {
   const model = { kinds: [SETTING] };
-  expect(() => new Registry([model, model])).toThrow('two rooms register "setting"');
+  expect(() => new Registry([model, model])).toThrow('two modules register "setting"');
 });
 
-it('a setting has its fallback until somebody changes it', () => {
+it('a setting has its default until it is changed', () => {
   const patience = setting('patience', { about: 'How long.', schema: Type.Integer({ minimum: 1 }), defaultValue: 3 });
   const fleet = new Fleet(new Registry([{ kinds: [SETTING] }]));
   expect(valueOf(fleet, patience)).toBe(3);
@@ -40,7 +40,7 @@ it('a typed id is its text', () => {
   expect(idOf(SETTING, 'patience')).toBe('patience');
 });
 
-it('a mark is heard only while somebody listens', () => {
+it('a mark is reported only while there is a listener', () => {
   const heard: string[] = [];
   mark('before');
   listenToMarks((name) => heard.push(name));

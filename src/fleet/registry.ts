@@ -73,7 +73,7 @@ export class Registry {
 function uniqueByName<T extends { readonly name: string }>(things: readonly T[]): Map<string, T> {
   const byName = new Map<string, T>();
   for (const thing of things) {
-    if (byName.has(thing.name)) throw new Error(`two rooms register "${thing.name}"`);
+    if (byName.has(thing.name)) throw new Error(`two modules register "${thing.name}"`);
     byName.set(thing.name, thing);
   }
   return byName;

@@ -39,7 +39,7 @@ describe('group commit', () => {
   });
 
   it.each([
-    ['decide-throws', () => expect.unreachable('a bug in the room')],
+    ['decide-throws', () => expect.unreachable('a bug in the module')],
     ['document-not-allowed', () => accept([{ kind: 'note', id: 'x', doc: { txet: 1 } }], 'x')],
     ['kind-not-registered', () => accept([{ kind: 'memo', id: 'x', doc: {} }], 'x')],
     ['id-not-allowed', () => accept([{ kind: 'note', id: 'a/b', doc: null }], 'x')],

@@ -8,7 +8,7 @@ import { MemoryDisk, MemoryStore } from './memory-store.ts';
 import { batch } from './contract/world.ts';
 import type { Position } from './store.ts';
 
-test('the range of revisions that was lost is told, and the witness sees every position', async () => {
+test('the range of lost revisions is reported, and the witness sees every position', async () => {
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const store = new MemoryStore(disk);

@@ -38,7 +38,7 @@ describe('a write whose answer was lost', () => {
     expect(journal.fleet.get(NOTE, noteId('a'))?.doc.text).toBe(3);
   });
 
-  it('given up: its callers hear that nobody knows, others that nothing was written', async () => {
+  it('abandoned: its callers are answered `unknown`, others that nothing was written', async () => {
     const { journal, store, disk } = await makeRig();
     store.fates.push('unknown-lost', 'failed', 'failed', 'failed', 'failed', 'failed');
     const release = store.hold();

@@ -106,7 +106,7 @@ describe('a group that is not written, with another behind it', () => {
   it.each<[string, Fate[]]>([
     ['failed', ['failed']],
     ['failed again and again', ['failed', 'failed', 'failed']],
-    ['not written, nobody knows', ['unknown-lost']],
+    ['not written, outcome unknown', ['unknown-lost']],
     ['written late', ['unknown-late']],
     ['lost, then late, then written', ['unknown-lost', 'unknown-late', 'unknown-written']],
   ])('%s: both are decided again, in order', async (_name, fates) => {
@@ -120,7 +120,7 @@ describe('a group that is not written, with another behind it', () => {
     expect(journal.fleet.get(NOTE, noteId('a'))?.doc.text).toBe(2);
   });
 
-  it('written although nobody said so: only the one behind it is decided again', async () => {
+  it('written although its answer was lost: only the one behind it is decided again', async () => {
     const { store, first, second, decided, disk, release } = await twoGroups();
     store.fates.push('unknown-written');
     release();
@@ -129,7 +129,7 @@ describe('a group that is not written, with another behind it', () => {
     expect(commitsOn(disk)).toEqual(['1 first', '2 second']);
   });
 
-  it('given up: the callers of the first hear that nobody knows, the others that nothing was written', async () => {
+  it('abandoned: the callers of the first are answered `unknown`, the others that nothing was written', async () => {
     const { journal, store, first, second, disk, release } = await twoGroups();
     store.fates.push('unknown-lost', 'failed', 'failed', 'failed', 'failed', 'failed');
     release();
@@ -168,7 +168,7 @@ describe('a group that is not written, with another behind it', () => {
     expect(commitsOn(disk)).toEqual(['1 first', '2 second']);
   });
 
-  it('without the lease: nothing is written, nobody is answered, the server decides no more', async () => {
+  it('without the lease: nothing is written, no request is answered, the server decides no more', async () => {
     const { journal, clock, first, second, disk, release } = await twoGroups();
     clock.now += 10_000;
     await takeLease(new MemoryStore(disk), 'two');
@@ -214,7 +214,7 @@ describe('two groups under way', () => {
     expect(commitsOn(disk)).toEqual(['1 first', '2 counter of a']);
   });
 
-  it('let nobody read on between them', async () => {
+  it('let no reader in between them', async () => {
     const { journal, store, first, second, release } = await twoGroups();
     const read = vi.spyOn(store, 'read');
     const caughtUp = journal.catchUp();
@@ -259,7 +259,7 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)).toEqual(sizes);
   });
 
-  it('the store is looked at before all of a share is decided', async () => {
+  it('the store is checked before all of a share is decided', async () => {
     const made = await makeRig(8);
     const release = made.store.hold();
     const decided: number[] = [];
@@ -286,7 +286,7 @@ describe('how requests are shared out', () => {
   });
 
   it.each([
-    ['a part of a share waits for nobody who takes time to ask again', 2, 2, [2, 2, 2, 2]],
+    ['a part of a share does not wait for callers that are slow to submit again', 2, 2, [2, 2, 2, 2]],
     ['less than a part waits for them', 2, 1, [2, 2, 3]],
     ['few who do not ask again say nothing of the many', 1, 2, [1, 2, 4]],
   ])('%s', async (_, slow, others, sizes) => {

@@ -105,7 +105,7 @@ describe('retention', () => {
     expect(sizes).toHaveLength(4);
   });
 
-  test('never: a document is forgotten that has changed since it was looked at', async () => {
+  test('never: a document is deleted that has changed since it was scanned', async () => {
     const w = await world();
     await w.commit(w.work('ended', START_MS), w.part('a', 'ended'));
     const planned = wholePlan(w, 100);

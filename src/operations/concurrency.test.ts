@@ -20,11 +20,11 @@ test('a-driver-that-is-full-does-not-keep-the-others', () => {
   expect(room.tryAcquire('x', { driver: 'switch', operation })).toBe(true);
 });
 
-test('a-driver-that-bears-more-has-more-room', () => {
+test('a-driver-with-a-higher-limit-has-more-capacity', () => {
   expect(filled('views', 600, 512).entered).toBe(512);
 });
 
-test('whoever-waited-longest-has-the-next-turn, once', () => {
+test('the-longest-waiting-item-has-the-next-turn, once', () => {
   const { room } = filled('views', 3, 1);
   expect(room.release('views-0', 1)).toEqual([['views-1', operation]]);
   expect(room.tryAcquire('views-1', { driver: 'views', operation, max: 1 })).toBe(true);
@@ -32,7 +32,7 @@ test('whoever-waited-longest-has-the-next-turn, once', () => {
   expect(room.busy.size).toBe(0);
 });
 
-test('who-waits-is-queued-until-there-is-room, though it was not called', () => {
+test('an-item-that-waits-is-queued-until-there-is-capacity, though it was not called', () => {
   const { room } = filled('views', 3, 1);
   expect(['views-0', 'views-1', 'views-2', 'x'].map((item) => room.queued.has(item))).toEqual([
     false,

@@ -111,7 +111,7 @@ describe('actions', () => {
     return { journal, clock, stop: () => stop.abort() };
   }
 
-  test('more-than-fit-at-once-are-carried-out-as-room-is-made-and-each-once', async () => {
+  test('more-than-the-limit-are-carried-out-as-capacity-is-freed-and-each-once', async () => {
     let [underWay, most, calls] = [0, 0, 0];
     const waiting: (() => void)[] = [];
     const { journal, stop } = await runActions({
@@ -134,7 +134,7 @@ describe('actions', () => {
     stop();
   });
 
-  test('who-waits-for-room-is-planned-for-when-it-has-its-turn, not by scans, and who has an action under way is not', async () => {
+  test('an-item-that-waits-for-capacity-is-planned-at-its-turn, not by scans, and one with an action under way is not', async () => {
     let planned = 0;
     const waiting: (() => void)[] = [];
     const counting: OperationKind = {

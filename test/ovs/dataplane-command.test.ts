@@ -146,7 +146,7 @@ ovsSuite('muster dataplane on a compute node', () => {
       'Too much',
       '  flow table=0,priority=3,ip #',
       '  tunnel c9 at 172.16.0.9',
-      'In the way, and of somebody else: only its owner can take it away',
+      'In the way, and not owned by Muster: only its owner can remove it',
       '  flow table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 # peer c2: Packets by tunnel are taken from this peer.',
       expect.stringMatching(/^The switch of c1 is not as it should be: 6 differences, \d+ flows wanted\.$/),
     ]);

@@ -83,7 +83,7 @@ test.each([
   expect(beside.destroyed).toBe(false);
 });
 
-test('nobody-looks-for-quiet-connections-but-a-sweep-every-two-minutes', async () => {
+test('idle-connections-are-found-by-a-sweep-every-two-minutes-only', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { clients } = await serverWithClients(1);

@@ -63,7 +63,7 @@ Other than it should be
 Too much
   flow table=5  # peer c2
 
-In the way, and of somebody else: only its owner can take it away
+In the way, and not owned by Muster: only its owner can remove it
   flow table=7
     is cookie=0x7
 

@@ -11,7 +11,7 @@ import type { Dataplane } from '../client/representations.ts';
 export function dataplaneCommand(cli: Cli): Command {
   return commandGroup(
     'dataplane',
-    'Look at what is on the switches of hosts, what should be, and why',
+    'Show the flows on the switches of hosts, the expected ones, and why',
     showDataplane(cli),
     dataplaneDiff(cli),
     dataplaneTrace(cli),

@@ -20,7 +20,7 @@ import type { AgentCertificate, Host, Item } from '../client/representations.ts'
 export function hostsCommand(cli: Cli): Command {
   return commandGroup(
     'hosts',
-    'Look at hosts, bring them into service, take them into maintenance',
+    'Show hosts, bring them into service, put them into maintenance',
     listHosts(cli),
     showHost(cli),
     hostTenants(cli),
@@ -172,7 +172,7 @@ function disable(cli: Cli): Command {
   const command = new Command('disable')
     .description('Take hosts into maintenance: they take nothing new, what runs on them stays')
     .argument('<names...>')
-    .requiredOption('--reason <text>', 'why, for whoever looks at it next');
+    .requiredOption('--reason <text>', 'why, for the history');
   addExamples(command, ['before a repair', 'muster hosts disable compute-1 --reason "fan replacement"']);
   return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
     postToEach(session, args, {
@@ -193,7 +193,7 @@ function enable(cli: Cli): Command {
 
 function forceDown(cli: Cli): Command {
   const command = new Command('force-down')
-    .description('Vouch for hosts being off, whatever is heard of them')
+    .description('Declare hosts off (fenced), even while their heartbeats arrive')
     .argument('<names...>')
     .requiredOption('--reason <text>', 'how you know');
   addExamples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
@@ -208,7 +208,7 @@ function forceDown(cli: Cli): Command {
 
 function clearForceDown(cli: Cli): Command {
   const command = new Command('force-up')
-    .description('Stop vouching for hosts being off: what is heard of them counts again')
+    .description('Clear force-down: heartbeats and BFD of the hosts count again')
     .argument('<names...>');
   addExamples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
   return withAction(cli, command, (session, { args }) =>

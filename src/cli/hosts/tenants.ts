@@ -22,7 +22,7 @@ function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): st
     case 'rebuild':
       return `rebuild it${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':
-      return 'let it end with the host: nobody else has presence';
+      return 'let it end with the host: no other host has presence';
     case 'wait':
       return `wait${sentence === undefined ? '' : `: ${sentence}`}`;
   }

@@ -211,6 +211,6 @@ describe('gates', () => {
       "
     `));
 
-  test('nobody-knows-before-a-host-is-there', () =>
+  test('unknown-before-a-host-is-chosen', () =>
     expect(renderFacts(gateFacts(gates(0, [0, 0])), plain)).toContain('0: no host has told its version yet'));
 });

@@ -15,7 +15,7 @@ import type { CreatedInstances, Instance, Placement } from '../client/representa
 export function instancesCommand(cli: Cli): Command {
   return commandGroup(
     'instances',
-    'Ask for instances, look at them, move, shelve and delete them',
+    'Create instances, show, move, shelve and delete them',
     listInstances(cli),
     showInstance(cli),
     createInstances(cli),

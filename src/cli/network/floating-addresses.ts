@@ -59,13 +59,13 @@ export function floatingAddressesCommand(cli: Cli): Command {
         ['--associated <flag>', 'only those that lead somewhere (true), or nowhere (false)'],
       ],
       empty: 'No floating addresses.',
-      examples: [['those that nobody uses', 'muster floating-addresses list --associated false']],
+      examples: [['those that are not used', 'muster floating-addresses list --associated false']],
     }),
     showCommand(cli, FLOATING),
     createFloatingAddress(cli),
     associate(cli),
     disassociate(cli),
-    deleteCommand(cli, FLOATING, 'Delete floating addresses that lead nowhere: somebody else can have them then'),
+    deleteCommand(cli, FLOATING, 'Delete floating addresses that are not associated: others can have them then'),
   );
 }
 

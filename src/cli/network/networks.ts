@@ -97,7 +97,7 @@ function createNetwork(cli: Cli): Command {
   addExamples(
     command,
     ['a network of your own', 'muster networks create lan'],
-    ['for everybody, with guaranteed bandwidth', 'muster networks create fast --shared --min-bandwidth 1000000'],
+    ['for all projects, with guaranteed bandwidth', 'muster networks create fast --shared --min-bandwidth 1000000'],
   );
   return withAction<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { project, backEnd, shared, external, qosPolicy, minBandwidth: minBandwidthKbps } = options;
@@ -130,7 +130,7 @@ function editNetwork(cli: Cli): Command {
     .option('--no-port-security', 'security groups do not apply to ports that are made from now on')
     .option('--qos-policy <name>', 'of ports that are made from now on; "" for none')
     .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need; 0 for nothing', wholeNumber);
-  addExamples(command, ['let everybody use it', 'muster networks edit lan --shared']);
+  addExamples(command, ['share it with all projects', 'muster networks edit lan --shared']);
   return withAction<FactOptions>(cli, command, (session, { args: [name = ''], options }) =>
     editOne(session, NETWORKS, { name, body: editOf(options) }),
   );

@@ -30,7 +30,7 @@ const SERVICES: ResourceSpec<Service> = {
 
 function noteOf({ designated, handOver }: Service): string | undefined {
   if (handOver !== undefined) return `goes from ${handOver.from} to ${handOver.to}: ${handOver.phase}`;
-  if (designated === undefined) return 'nobody does it';
+  if (designated === undefined) return 'not served';
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }
 
@@ -39,11 +39,11 @@ function facts(one: Service, nowMs: number): Facts {
   return [
     ['Service', one.id],
     ['Type', one.type],
-    ['Host', designated?.host ?? 'nobody'],
+    ['Host', designated?.host ?? 'none'],
     ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
     ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
-    ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
+    ['Handover', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
     ['Epoch', String(one.epoch)],
     ['Exclusion', one.exclusion],
@@ -62,14 +62,14 @@ export function servicesCommand(cli: Cli): Command {
         ['--type <type>', 'only of this type: nat, subnet-route, dhcp'],
         ['--subject <name>', 'only of this router or subnet'],
         ['--host <name>', 'only what this host does'],
-        ['--designated <boolean>', 'only those that a host does (true), or nobody does (false)'],
+        ['--designated <boolean>', 'only those with a designated host (true), or without one (false)'],
         ['--degraded <boolean>', 'only those that stay on a leaving host because no other can take them'],
         ['--hand-over <boolean>', 'only those that are being handed over'],
       ],
       empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
       examples: [
         ['what a host does', 'muster services list --host compute-1'],
-        ['what nobody does', 'muster services list --designated false'],
+        ['those that are not served', 'muster services list --designated false'],
       ],
     }),
     showCommand(cli, SERVICES),

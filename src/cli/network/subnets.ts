@@ -117,7 +117,7 @@ function editSubnet(cli: Cli): Command {
     .option('--gateway <address>', '"" for none', addressOrNone)
     .option('--pool <first-last>', 'all its pools; may be repeated', parsePool)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)')
-    .option('--no-dhcp', 'nobody answers DHCP in it');
+    .option('--no-dhcp', 'no host answers DHCP in it');
   addExamples(
     command,
     ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199'],

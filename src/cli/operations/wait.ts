@@ -126,7 +126,7 @@ async function pollOperation(session: Session, id: string, patience: WaitSignals
   };
   const watched = await pollUntilDone(session, followed, patience);
   if (isFinished(watched.operation)) return watched;
-  const again = `Look at it again with: muster operations wait ${id}`;
+  const again = `Wait for it again with: muster operations wait ${id}`;
   if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
   throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
 }

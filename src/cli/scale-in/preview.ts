@@ -58,7 +58,7 @@ function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): stri
     case 'rebuild':
       return `be rebuilt${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':
-      return 'stay, degraded, and end with the host: nobody else has presence';
+      return 'stay, degraded, and end with the host: no other host has presence';
     case 'wait':
       return `wait${sentence === undefined ? '' : `: ${sentence}`}`;
   }

@@ -177,7 +177,7 @@ describe('strays', () => {
 
   test('are-listed-under-a-heading-that-says-what-follows', () => {
     expect(straysLines([host('c1', { strays }), host('c2')])).toEqual([
-      'Strays, which nobody moves and which keep their host from being removed:',
+      'Strays, which a drain does not move and which keep their host from being removed:',
       '  c1: interface/tap0, instance/v1 and 3 more',
     ]);
     expect(straysLines([host('c2')])).toEqual([]);

@@ -21,7 +21,7 @@ export function straysLines(hosts: readonly { readonly host: string; readonly st
   );
   return lines.length === 0
     ? []
-    : ['Strays, which nobody moves and which keep their host from being removed:', ...lines];
+    : ['Strays, which a drain does not move and which keep their host from being removed:', ...lines];
 }
 
 function namesOf({ names, count }: Strays): string {

@@ -51,7 +51,7 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
     patience,
   );
   if (seen.operations.every(isFinished)) return reportEnd(session, waiting, seen);
-  const again = `Look at it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
+  const again = `Show it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
   const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you.`;
   if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `${goesOn} ${again}`);
   throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn} ${again}`);

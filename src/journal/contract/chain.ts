@@ -21,7 +21,7 @@ export function chainContract(make: MakeWorld): void {
     expect(written).toMatchObject({ hash: (await readAll(store)).at(-1)?.hash });
   });
 
-  test('a snapshot, a write and the last commit agree on the hash, whoever wrote', async () => {
+  test('a snapshot, a write and the last commit agree on the hash, whichever server wrote', async () => {
     const { store, another } = await worldOf(make);
     const other = await another();
     for (const [nth, writer] of [store, other, other, store, other].entries()) {

@@ -154,7 +154,7 @@ async function expireLease(world: ContractWorld): Promise<Lease> {
 }
 
 function expiryContract(make: MakeWorld): void {
-  test('a lease runs out on the store’s clock; whoever takes it gets the next epoch', async () => {
+  test('a lease expires on the store’s clock; the next holder gets the next epoch', async () => {
     const world = await worldOf(make);
     const first = await expireLease(world);
     expect((await world.store.readLease('fleet'))?.expiresInMs).toBeLessThanOrEqual(0);
@@ -211,7 +211,7 @@ function fenceContract(make: MakeWorld): void {
     expect(await mustWriteGroup(store, group('s1'))).toBe(1);
   });
 
-  test('a lease that has run out is refused at commit though nobody took it', async () => {
+  test('an expired lease is refused at commit though no other server took it', async () => {
     const world = await worldOf(make);
     const { epoch } = await expireLease(world);
     expect(await world.store.write({ fence: { lease: 'fleet', epoch }, batches: [batch([put('a')])] })).toEqual({
@@ -220,7 +220,7 @@ function fenceContract(make: MakeWorld): void {
     });
   });
 
-  test('the lease is looked at first, then the head, then the resources', async () => {
+  test('the lease is checked first, then the head, then the resources', async () => {
     const { store } = await worldOf(make);
     const wrongAll = batch([put('a')], { preconditions: [{ kind: 'at', resource: ['host', 'a'], revision: 7 }] });
     const group = { fence: { lease: 'fleet', epoch: 1 }, expectedHead: 7, batches: [wrongAll] };

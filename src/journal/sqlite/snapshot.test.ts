@@ -79,7 +79,7 @@ describe('a snapshot of many documents', () => {
     expect(order).toHaveLength(3);
   });
 
-  test('that nobody can take in ends there, and the next one is whole', async () => {
+  test('that fails in its consumer ends there, and the next one is whole', async () => {
     const broken = (_: readonly StoredResource[]): void => {
       throw new Error('a bug');
     };
