@@ -56,7 +56,7 @@ export interface CreatedInstances {
 export interface Dataplane {
   readonly host: string;
   readonly scope: 'host' | 'site';
-  readonly outcast: boolean;
+  readonly excluded: boolean;
   readonly count: number;
   readonly flows: readonly {
     readonly table: number;
