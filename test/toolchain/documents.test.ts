@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { TABLE } from '../../src/dataplane/switch/tables.ts';
 import { missingPaths, namedPaths } from './named-paths.ts';
 import { ROOT } from './scratch.ts';
 
@@ -36,6 +37,13 @@ test('every-function-that-a-checklist-names-exists', () => {
   expect(
     named.filter((name) => !new RegExp(`(function|const) ${name}\\b|^  (async )?${name}\\(`, 'm').test(code)),
   ).toEqual([]);
+});
+
+test('every-table-of-the-pipeline-that-a-guide-names-exists', () => {
+  const lists = [...read('docs/dataplane.md').matchAll(/\btables? (`[a-z]+`(?:(?:,\s+|\s+and\s+)`[a-z]+`)*)/g)];
+  const named = lists.flatMap(([, list]) => [...(list ?? '').matchAll(/[a-z]+(?=`)/g)].map(([name]) => name));
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((name) => !(name in TABLE))).toEqual([]);
 });
 
 function leadsSomewhere({ document, to }: { readonly document: string; readonly to: string }): boolean {
