@@ -5,11 +5,23 @@ import { fileNameProblem } from './file-names.ts';
 import { directionProblem, purityProblem, type Import } from './imports.ts';
 import { placeOf, type Place } from './place.ts';
 import { globalProblem, isHeldToPurity } from './purity.ts';
+import { vocabularyProblem } from './vocabulary.ts';
 
 type Rule = Extract<Parameters<RuleTester['run']>[1], { create: unknown }> & { createOnce?: never };
 type Context = Parameters<Rule['create']>[0];
 type Scope = NonNullable<Context['sourceCode']['scopeManager']['globalScope']>;
 type Identifier = Scope['through'][number]['identifier'];
+
+type Named = Parameters<NonNullable<ReturnType<NonNullable<Rule['create']>>['PrivateIdentifier']>>[0] | Identifier;
+
+/** What holds a name, as far as this plugin looks at it. */
+interface Declaring {
+  readonly type: string;
+  readonly id?: unknown;
+  readonly key?: unknown;
+  readonly computed?: boolean;
+  readonly parent?: Declaring;
+}
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -67,6 +79,28 @@ const fileName: Rule = {
   }),
 };
 
+/** Each name once a file: a list of its uses says nothing more. */
+const vocabulary: Rule = {
+  create(context) {
+    const { path, name } = place(context);
+    const reported = new Set<string>();
+    const check = (node: Named, isDeclared: boolean): void => {
+      const message = vocabularyProblem(path, node.name, isDeclared);
+      if (message === undefined || reported.has(node.name)) return;
+      reported.add(node.name);
+      context.report({ message, node });
+    };
+    return {
+      Program(node) {
+        const message = vocabularyProblem(path, name, true);
+        if (message !== undefined) context.report({ message, node });
+      },
+      Identifier: (node) => check(node, isDeclaredName(node)),
+      PrivateIdentifier: (node) => check(node, isDeclaredName(node)),
+    };
+  },
+};
+
 /** Known globals are variables without a definition; unknown ones (Node's) are references that nothing resolves. */
 function globalReferences(scope: Scope | null): Identifier[] {
   if (scope === null) return [];
@@ -93,6 +127,34 @@ function memberOf(identifier: Identifier): string | undefined {
   return parent.property.type === 'Identifier' ? parent.property.name : undefined;
 }
 
+const NAMED_BY_ID = new Set([
+  'ClassDeclaration',
+  'FunctionDeclaration',
+  'TSInterfaceDeclaration',
+  'TSTypeAliasDeclaration',
+  'VariableDeclarator',
+]);
+const NAMED_BY_KEY = new Set([
+  'MethodDefinition',
+  'PropertyDefinition',
+  'TSAbstractMethodDefinition',
+  'TSMethodSignature',
+  'TSPropertySignature',
+]);
+
+/** A name that other code refers to: of a type, a function, a member, or a constant of the file. */
+function isDeclaredName(node: Named): boolean {
+  const parent = node.parent as Declaring;
+  if (NAMED_BY_KEY.has(parent.type)) return parent.key === node && parent.computed !== true;
+  if (!NAMED_BY_ID.has(parent.type) || parent.id !== node) return false;
+  return parent.type !== 'VariableDeclarator' || isOfFile(parent);
+}
+
+function isOfFile(declarator: Declaring): boolean {
+  const around = declarator.parent?.parent?.type;
+  return around === 'Program' || around === 'ExportNamedDeclaration';
+}
+
 const plugin: { meta: { name: string }; rules: Record<string, Rule> } = {
   meta: { name: 'muster' },
   rules: {
@@ -100,6 +162,7 @@ const plugin: { meta: { name: string }; rules: Record<string, Rule> } = {
     'pure-imports': importRule(purityProblem),
     'pure-globals': pureGlobals,
     'file-name': fileName,
+    vocabulary,
   },
 };
 

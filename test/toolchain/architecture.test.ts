@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MODULE_ORDER } from '../../scripts/lint/module-order.ts';
 import { VIEW_PARTS } from '../../src/hosts/index.ts';
+import { SCALE_IN_TABLE, VERBS, type VerbEffect } from '../../src/hosts/scale-in/verb-table.ts';
 import { MODULES, PROGRAM } from '../../src/main/modules.ts';
+import { missingPaths, namedPaths } from './named-paths.ts';
 import { ROOT } from './scratch.ts';
 
-const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+const PAGE = 'docs/architecture.md';
+const text = readFileSync(join(ROOT, PAGE), 'utf8');
 
 /** The rows of the table whose first heading is this, by the text of their first cell. */
 function table(heading: string): Map<string, readonly string[]> {
@@ -65,6 +68,27 @@ test('every-part-of-a-view-is-in-the-table, with-the-module-that-it-is-of', () =
   expect(Object.fromEntries(said)).toEqual(Object.fromEntries(real));
 });
 
+test('the-steps-of-a-handover-are-in-the-table, in-their-order', () => {
+  const kinds = MODULES.flatMap((module) => module.operationKinds?.(PROGRAM) ?? []);
+  // No other kind points the other hosts to a new one before the old one retires.
+  const steps = kinds.find((kind) => kind.steps.includes('retire'))?.steps;
+  expect([...table('step').keys()]).toEqual(steps);
+});
+
+test('the-verbs-of-a-scale-in-mean-what-the-table-says', () => {
+  const said = [...table('state')].map(([state, cells]) => [state, cells.map((cell) => cell.replaceAll('`', ''))]);
+  const real = Object.entries(SCALE_IN_TABLE).map(([state, verbs]) => [
+    state,
+    VERBS.map((verb) => inWords(verbs[verb])),
+  ]);
+  expect(said).toEqual(real);
+});
+
+test('every-path-on-the-page-exists', () => {
+  expect(namedPaths(PAGE).length).toBeGreaterThan(150);
+  expect(missingPaths(PAGE)).toEqual([]);
+});
+
 test('the-order-of-the-modules-is-the-one-that-lint-holds, and-each-has-a-paragraph', () => {
   const paragraph = /`fleet` < [^.]*`main`/.exec(text)?.[0] ?? '';
   expect([...paragraph.matchAll(/`([a-z]+)`/g)].map(([, name]) => name)).toEqual(MODULE_ORDER);
@@ -75,6 +99,18 @@ test('the-list-of-modules-is-in-that-order', () => {
   const places = MODULES.map(({ name }) => MODULE_ORDER.indexOf(name));
   expect(places).toEqual([...places].sort((a, b) => a - b));
 });
+
+const EFFECTS: Readonly<Record<Exclude<VerbEffect['act'], 'refuse'>, string>> = {
+  tombstone: '→ draining',
+  judge: '→ finalizing, or refused with what is in the way',
+  'bring-back': '→ recovering',
+  forget: 'the join is cancelled',
+  unchanged: 'unchanged',
+};
+
+function inWords(effect: VerbEffect): string {
+  return effect.act === 'refuse' ? `refused: ${effect.because}` : EFFECTS[effect.act];
+}
 
 function byModule<T extends { readonly module: string }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => (a.module < b.module ? -1 : 1));

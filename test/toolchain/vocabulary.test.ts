@@ -1,0 +1,40 @@
+// The list of names that keep a retired word only gets shorter.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { KEPT_NAMES } from '../../scripts/lint/kept-names.ts';
+import { RETIRED_WORDS, wordsOf } from '../../scripts/lint/vocabulary.ts';
+import { ROOT } from './scratch.ts';
+
+const files = ['src', 'sim', 'test', 'bench', 'lab', 'scripts']
+  .flatMap((area) => globSync(`${area}/**/*.{ts,js}`, { cwd: ROOT }))
+  .filter((path) => !path.startsWith('scripts/lint/'));
+
+/** Prose says "asked" and "heard" all the time. */
+const COMMENT_OR_STRING = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'/g;
+
+test('every-kept-name-is-still-there: take the others out of scripts/lint/kept-names.ts', () => {
+  const texts = files.map((path) => {
+    return { path, text: readFileSync(join(ROOT, path), 'utf8').replaceAll(COMMENT_OR_STRING, ' ') };
+  });
+  const stale = KEPT_NAMES.flatMap(({ name, paths }) => {
+    const used = new RegExp(`\\b${name}\\b`);
+    const isUsed = (prefix: string): boolean =>
+      texts.some(({ path, text }) => path.startsWith(prefix) && used.test(text));
+    return paths.filter((prefix) => !isUsed(prefix)).map((prefix) => `${name} in ${prefix}`);
+  });
+  expect(stale).toEqual([]);
+});
+
+test('every-kept-name-has-a-retired-word', () => {
+  const retired = RETIRED_WORDS.map(({ words }) => ` ${words} `);
+  const fine = KEPT_NAMES.filter(
+    ({ name }) => !retired.some((words) => ` ${wordsOf(name).join(' ')} `.includes(words)),
+  );
+  expect(fine.map(({ name }) => name)).toEqual([]);
+});
+
+test('every-retired-word-is-in-the-glossary', () => {
+  const glossary = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').toLowerCase();
+  expect(RETIRED_WORDS.filter(({ words }) => !glossary.includes(words)).map(({ words }) => words)).toEqual([]);
+});
