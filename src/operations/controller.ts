@@ -2,7 +2,7 @@
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only make it look
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
 import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
@@ -15,7 +15,6 @@ import type {
   StoredItem,
   StoredOperation,
 } from './kind.ts';
-import type { Log } from './log.ts';
 import {
   isOpen,
   isUnfinished,
