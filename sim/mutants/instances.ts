@@ -308,7 +308,7 @@ class HastyEvents extends NetworkEventsController {
     const tell = this.enqueue;
     const { fleet } = options.journal;
     Object.assign(this, {
-      tell: (news: NetworkEventReport) => {
+      enqueue: (news: NetworkEventReport) => {
         const serial = fleet.get(PORT, idOf(PORT, news.port))?.doc.serial ?? news.serial;
         tell({ ...news, serial: Math.max(1, serial) });
       },

@@ -21,7 +21,7 @@ class LoopWorld {
   readonly passes: LeasePass[] = [];
   readonly warnings: object[] = [];
   /** How the loop ended. */
-  ended: 'yes' | unknown;
+  ended: unknown;
 
   async lead(): Promise<void> {
     const answer = await this.#store.acquireLease({ name: 'fleet', holder: 's', url: 'u', ttlMs: 1e9 });
