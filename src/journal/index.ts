@@ -1,3 +1,5 @@
+export { backoffMs } from './backoff.ts';
+export type { BackoffPolicy } from './backoff.ts';
 export { describeDamage, StoreDamaged } from './damage.ts';
 export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';

@@ -16,6 +16,6 @@ export {
   siteLimitOf,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
-export { backoffMs } from './backoff.ts';
+export { retryWithBackoff, waitWithBackoff } from './backoff.ts';
 export { explainer, operationSentences, formatFact, formatProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';

@@ -12,7 +12,7 @@ import {
   type StoredPort,
 } from '../../network/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   decideLater,
   expectUnchanged,
   newOperation,
@@ -108,10 +108,8 @@ function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
 
 /** Nobody waits for the answer to an order that is not the last one any more. */
 function retryLater({ item, instance, nowMs }: ReplugContext, why: Reason): RecordStep {
-  const { attempt } = item.doc;
-  const reason = { ...why, instance: instance.id, host: instance.doc.host };
-  const retryAtMs = nowMs + backoffMs(attempt);
-  return record(item, { state: 'waiting', step: 'rebind', reason, retryAtMs, attempt: attempt + 1 });
+  const retry = retryWithBackoff(item, { ...why, instance: instance.id, host: instance.doc.host }, { nowMs });
+  return { ...retry, progress: { ...retry.progress, step: 'rebind' } };
 }
 
 function retryNotConnected(look: ReplugContext, fault: string, text?: string): RecordStep {

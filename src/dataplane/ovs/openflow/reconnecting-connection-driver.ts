@@ -1,6 +1,7 @@
 // A connection to a switch that comes back: when it is lost it is made anew, with longer and longer pauses. Who needs it while it is
 // being made waits for it; who needs it during a pause is told at once that there is none.
-import { backoffMs } from '../transport/backoff.ts';
+import { backoffMs } from '../../../journal/index.ts';
+import { DAEMON_BACKOFF } from '../transport/backoff.ts';
 import { withTimeout } from '../transport/deadline.ts';
 import { ClientClosed, ConnectionLost } from '../transport/failures.ts';
 import type { Dial } from '../transport/socket-driver.ts';
@@ -65,7 +66,7 @@ export class ReconnectingConnection {
       failures = wasUp ? 0 : failures + 1;
       if (signal.aborted) return;
       for (const listener of [...this.#downListeners]) listener(this.#last);
-      await this.#options.clock.sleep(backoffMs(failures, this.#options.random), signal);
+      await this.#options.clock.sleep(backoffMs(DAEMON_BACKOFF, failures + 1, this.#options.random), signal);
     }
   }
 

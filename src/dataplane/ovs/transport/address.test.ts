@@ -1,7 +1,8 @@
 // Addresses of daemons, and how long to wait for one that is not there.
 import { describe, expect, test } from 'vitest';
+import { backoffMs } from '../../../journal/index.ts';
 import { parseAddress } from './address.ts';
-import { backoffMs } from './backoff.ts';
+import { DAEMON_BACKOFF } from './backoff.ts';
 import { BadAddress } from './failures.ts';
 
 describe('address', () => {
@@ -38,12 +39,12 @@ describe('address', () => {
 
 describe('back-off', () => {
   test('it-doubles-up-to-a-limit', () => {
-    expect([0, 1, 2, 3, 5, 6, 1000].map((failures) => backoffMs(failures, () => 1))).toEqual([
+    expect([1, 2, 3, 4, 6, 7, 1000].map((failures) => backoffMs(DAEMON_BACKOFF, failures, () => 1))).toEqual([
       100, 200, 400, 800, 3200, 5000, 5000,
     ]);
   });
 
   test('half-of-it-is-chance', () => {
-    expect([0, 6].map((failures) => backoffMs(failures, () => 0))).toEqual([50, 2500]);
+    expect([1, 7].map((failures) => backoffMs(DAEMON_BACKOFF, failures, () => 0))).toEqual([50, 2500]);
   });
 });

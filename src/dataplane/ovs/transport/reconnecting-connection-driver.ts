@@ -1,6 +1,6 @@
 // A connection that comes back: when it is lost it is made anew, with longer and longer pauses. Whoever needs it waits for it.
-import type { Clock } from '../../../journal/index.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs, type Clock } from '../../../journal/index.ts';
+import { DAEMON_BACKOFF } from './backoff.ts';
 import { JsonRpcConnection, type JsonRpcConnectionOptions } from './json-rpc-connection-driver.ts';
 import { withTimeout } from './deadline.ts';
 import { ClientClosed, ConnectionLost } from './failures.ts';
@@ -73,7 +73,7 @@ export class ReconnectingConnection {
     while (!signal.aborted) {
       failures = (await this.#once()) ? 0 : failures + 1;
       if (signal.aborted) return;
-      const retryInMs = backoffMs(failures, this.#options.random);
+      const retryInMs = backoffMs(DAEMON_BACKOFF, failures + 1, this.#options.random);
       this.#options.onState?.({ kind: 'down', because: this.#last, retryInMs });
       await this.#options.clock.sleep(retryInMs, signal);
     }
