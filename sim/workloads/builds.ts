@@ -29,7 +29,6 @@ const build: OperationKind = {
   steps: ['build'],
   cancel: { kind: 'none', because: 'what is built stays' },
   retry: { kind: 'does', what: 'builds what is missing' },
-  rollback: { kind: 'none', because: 'what is built stays' },
   plan: (_fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       if (nowMs < (item.doc.retryAtMs ?? 0)) return [];

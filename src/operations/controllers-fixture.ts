@@ -64,7 +64,6 @@ export const whenReady: OperationKind = {
   steps: ['look'],
   cancel: { kind: 'none', because: 'test' },
   retry: { kind: 'does', what: 'looks again' },
-  rollback: { kind: 'none', because: 'test' },
   plan: (fleet, _operation, items) =>
     items.map((item) => {
       const thing = fleet.get(THING, idOf(THING, item.doc.target.id));

@@ -1,5 +1,5 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
-// whoever carries a step out, and says what cancel, retry and rollback mean for it.
+// whoever carries a step out, and says what cancel and retry mean for it.
 import type { AppliedChange, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
 import type { Item, ItemId, ItemState, Operation } from './model.ts';
 
@@ -103,7 +103,6 @@ export interface OperationKind {
   readonly steps: readonly string[];
   readonly cancel: CommandSupport;
   readonly retry: CommandSupport;
-  readonly rollback: CommandSupport;
   /** The next step of each of these open items. An item without one is left as it is. */
   plan(
     fleet: FleetReader,

@@ -26,7 +26,6 @@ const light: OperationKind = {
   steps: ['switch'],
   cancel: { kind: 'does', what: 'lamps that are not lit stay dark' },
   retry: { kind: 'none', because: 'it never fails' },
-  rollback: { kind: 'none', because: 'a lit lamp is lit' },
   plan: (_fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];

@@ -62,7 +62,6 @@ export const handoverKind: OperationKind = {
     because:
       'elections begin another hand-over by themselves as long as there is a cause; "muster services move" asks for one',
   },
-  rollback: { kind: 'none', because: 'what was switched goes back by another hand-over' },
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) =>
       nextOf(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),

@@ -192,7 +192,6 @@ function operationOf(kit: Kit): OperationKind {
     steps: ['go'],
     cancel: { kind: 'none', because: 'of the test' },
     retry: { kind: 'none', because: 'of the test' },
-    rollback: { kind: 'none', because: 'of the test' },
     plan: (fleet, _operation, items) =>
       items.map((item) => {
         const { step, attempt, target } = item.doc;

@@ -66,7 +66,6 @@ export const instanceReplug: OperationKind = {
   steps: ['rebind', 'bind', 'plug'],
   cancel: { kind: 'none', because: 'it would begin anew while the instance is degraded; move or delete the instance' },
   retry: { kind: 'does', what: 'the ports are bound again' },
-  rollback: { kind: 'none', because: 'nothing is taken away that was there' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),

@@ -32,7 +32,6 @@ export const instanceShelve: OperationKind = {
   steps: ['destroy', 'unbind'],
   cancel: { kind: 'none', because: 'the instance may be gone from its host already; unshelve it afterwards' },
   retry: { kind: 'does', what: 'a host or back end that did not answer in time is asked again' },
-  rollback: { kind: 'none', because: 'what is destroyed does not come back; unshelving builds it anew' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {

@@ -84,7 +84,6 @@ export const portDelete: OperationKind = {
   steps: ['release'],
   cancel: { kind: 'none', because: 'the back end may have deleted the port already' },
   retry: { kind: 'does', what: 'a port that could not be deleted in time is tried again' },
-  rollback: { kind: 'none', because: 'what is deleted does not come back' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
