@@ -262,7 +262,7 @@ export class OperationsController {
     const { clock } = this.#options;
     const answered = new AbortController();
     const patience = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + 1, answered.signal);
-    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' }, retryable: true };
+    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' } };
     try {
       return await Promise.race([answer, patience.then(() => silent)]);
     } finally {

@@ -44,7 +44,7 @@ export interface ActionFence {
 export type ActionOutcome =
   | { readonly kind: 'applied' | 'already'; readonly facts?: Readonly<Record<string, unknown>> }
   | { readonly kind: 'stale' }
-  | { readonly kind: 'failed'; readonly reason: Reason; readonly retryable: boolean };
+  | { readonly kind: 'failed'; readonly reason: Reason };
 
 /** Carries out one action. Repeating it is a no-op. A driver never decides. */
 export interface Driver {
