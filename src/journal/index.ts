@@ -5,7 +5,7 @@ export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';
 export type { JournalOptions } from './journal.ts';
 export { LeaseHolderLoop } from './lease-holder-loop.ts';
-export type { LeaseHolderLoopOptions, LeasePass } from './lease-holder-loop.ts';
+export type { LeasePass } from './lease-holder-loop.ts';
 export type { Clock, Ids, Log } from './ports.ts';
 export { accept, isJournalAway, NotHolder, refuse } from './request.ts';
 export type { Commit, Decision, Outcome, Request } from './request.ts';

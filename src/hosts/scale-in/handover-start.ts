@@ -19,7 +19,7 @@ import { targetOf } from '../preview/batch-plan.ts';
 /** A move that is begun ends by itself, whatever becomes of the drain. */
 const MOVE_DEADLINE_MS = 3600 * 1000;
 
-export interface HandoverStart {
+interface HandoverStart {
   /** All that are named, also those that leave already: a preview plans for all of them. */
   readonly hosts: readonly string[];
   /** What tombstones those that are not in the fleet that it is planned on. */
@@ -32,7 +32,7 @@ export interface HandoverStart {
 }
 
 /** What one evacuator has begun, and what it could not; none for one that has nothing on these hosts. */
-export interface StartedHandovers {
+interface StartedHandovers {
   readonly evacuator: Evacuator;
   /** For each tenant, also for those that wait. */
   readonly planned: readonly PlannedEvacuation[];

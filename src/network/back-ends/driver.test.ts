@@ -121,7 +121,7 @@ describe('the network driver', () => {
     const { carryOut, clock, network } = startDriver();
     await carryOut(CREATE);
     const outcome = await carryOut(BIND, { deadlineAtMs: clock.nowMs() - 1 });
-    expect(outcome).toMatchObject({ kind: 'failed' });
+    expect(outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
     expect(network.port('p0')?.binding).toBeUndefined();
   });
 

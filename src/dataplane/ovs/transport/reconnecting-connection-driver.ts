@@ -33,7 +33,7 @@ export type ReconnectState =
   { readonly kind: 'up' } | { readonly kind: 'down'; readonly because: Error; readonly retryInMs: number };
 
 /** How long somebody waits who needs the connection: `current-attempt` not through a pause. */
-export type ConnectionWait = { readonly timeoutMs: number } | 'current-attempt';
+type ConnectionWait = { readonly timeoutMs: number } | 'current-attempt';
 
 interface Waiter<C> {
   readonly wait: ConnectionWait;
