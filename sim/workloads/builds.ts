@@ -29,7 +29,6 @@ const build: OperationKind = {
   steps: ['build'],
   cancel: { kind: 'none', because: 'what is built stays' },
   retry: { kind: 'does', what: 'builds what is missing' },
-  rollback: { kind: 'none', because: 'what is built stays' },
   plan: (_fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -42,7 +41,8 @@ const build: OperationKind = {
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): ReturnType<typeof record> {
   if (outcome.kind === 'failed') {
-    return outcome.retryable ? wait(item, outcome.reason, nowMs + RETRY_MS) : fail(item, outcome.reason);
+    const isFinal = outcome.reason.code === 'cannot-build';
+    return isFinal ? fail(item, outcome.reason) : wait(item, outcome.reason, nowMs + RETRY_MS);
   }
   const thing = put(THING, idOf(THING, item.doc.target.id), { builtBy: item.doc.operation });
   return record(item, { state: 'done', step: 'build' }, { changes: [thing] });
@@ -57,7 +57,7 @@ class Builder {
   carryOut(thing: string, leaseEpoch: number): ActionOutcome {
     if (leaseEpoch < this.#epoch) return { kind: 'stale' };
     this.#epoch = leaseEpoch;
-    if (this.broken.has(thing)) return { kind: 'failed', reason: { code: 'cannot-build', thing }, retryable: false };
+    if (this.broken.has(thing)) return { kind: 'failed', reason: { code: 'cannot-build', thing } };
     if (this.built.has(thing)) return { kind: 'already' };
     this.built.add(thing);
     return { kind: 'applied' };
@@ -83,7 +83,7 @@ function driver({ program, clock }: IncarnationContext, world: World): Driver {
         const act = (): ActionOutcome => builderOf(world).carryOut(String(action.args['thing']), fence.leaseEpoch);
         const lost = world.isTroubled && rng.chance(0.15);
         if (lost) world.fault('builder', 'answer lost');
-        const timeout: ActionOutcome = { kind: 'failed', reason: { code: 'no-answer' }, retryable: true };
+        const timeout: ActionOutcome = { kind: 'failed', reason: { code: 'no-answer' } };
         world.scheduler.after(rng.between(1, 400), `builder gets ${action.item}`, () => {
           const outcome = act();
           reply.answer(lost ? 3000 : rng.between(1, 400), lost ? timeout : outcome);

@@ -1,7 +1,14 @@
-// Raises alarms about the store as soon as this server holds the lease: also what it noticed as a follower or during its
-// start.
-import { accept, NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import type { Log } from '../operations/index.ts';
+// Raises alarms about the store as soon as this server decides: what it noticed while another one did, or before its start was
+// over, is not forgotten.
+import {
+  accept,
+  LeaseHolderLoop,
+  type Clock,
+  type Decision,
+  type Journal,
+  type LeasePass,
+  type Log,
+} from '../journal/index.ts';
 import { raiseFinding, type IntegrityFinding } from './integrity.ts';
 
 export interface IntegrityOptions {
@@ -24,10 +31,20 @@ const INTERVAL_MS = 1000;
 
 export class IntegrityController {
   readonly #options: IntegrityOptions;
+  readonly #loop: LeaseHolderLoop;
   #pending: ReportedFinding[] = [];
 
   constructor(options: IntegrityOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'integrity',
+      reconcile: (pass) => this.#recordPending(pass),
+      intervalMs: options.intervalMs ?? INTERVAL_MS,
+      // What another server has put on record is not pending here any more.
+      runsAsFollower: true,
+      isSilent: true,
+    });
   }
 
   /** Says it loudly at once, and by an alarm as soon as this server decides. */
@@ -44,27 +61,21 @@ export class IntegrityController {
     return this.#pending.some((one) => one.code === code);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervalMs = INTERVAL_MS } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
   async reconcile(): Promise<void> {
-    const { journal, clock, onRecorded } = this.#options;
+    await this.#loop.reconcile();
+  }
+
+  async #recordPending({ nowMs, fence }: LeasePass): Promise<void> {
+    const { journal, onRecorded } = this.#options;
     if (this.#pending.length === 0) return;
-    const nowMs = clock.nowMs();
     // Another server may have noticed the same, and decides.
     const isRaised = (one: ReportedFinding): boolean => raiseFinding(journal.fleet, one, nowMs).length === 0;
     this.#pending = this.#pending.filter((one) => !isRaised(one));
-    try {
-      for (const finding of journal.fence === undefined ? [] : [...this.#pending]) await this.#record(finding, nowMs);
-    } catch (error) {
-      // Retried at the next check.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-    }
+    for (const finding of fence === undefined ? [] : [...this.#pending]) await this.#record(finding, nowMs);
     if (this.#pending.length === 0) onRecorded?.();
   }
 

@@ -1,8 +1,16 @@
 // Looks after services at the lease holder: elects, hands over and withdraws, in slices that are decided inside their commits.
 // It looks at what is. Events make it look sooner; a scan finds what no event told of, such as a host that nobody hears any more.
 import { idOf, type AppliedChange } from '../fleet/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
-import { OPERATION, type Log } from '../operations/index.ts';
+import {
+  isJournalAway,
+  LeaseHolderLoop,
+  type Clock,
+  type Ids,
+  type Journal,
+  type LeasePass,
+  type Log,
+} from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
 import { affectedServices, servicesInvolvingHost } from './affected-services.ts';
 import { reconcileServices, type ReconcileSummary } from './decide.ts';
 import { memoizePerHost, type MaybePartitioned, type FailureDetector } from './health.ts';
@@ -37,29 +45,31 @@ const BY = 'election';
 export class ElectionController {
   readonly #options: ElectionOptions;
   readonly #scanMs: number;
+  readonly #loop: LeaseHolderLoop;
   /** What may have to change. Lost in a crash, found again by the scan. */
   readonly #woken = new Set<ServiceId>();
   #scanAtMs = 0;
-  #sleep = new AbortController();
 
   constructor(options: ElectionOptions) {
     this.#options = options;
     this.#scanMs = options.scanMs ?? SCAN_MS;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'election',
+      reconcile: (pass) => this.#reconcileDue(pass),
+      intervalMs: () => Math.max(0, this.#scanAtMs - options.clock.nowMs()),
+      // What is woken meanwhile is not kept for a term that may never come: a scan finds it.
+      runsAsFollower: true,
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { journal, clock } = this.#options;
-    const stopListening = journal.onCommit((_commit, applied) => this.wake(applied));
-    const stop = (): void => this.#sleep.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    while (!signal.aborted) {
-      await this.reconcile();
-      if (signal.aborted) break;
-      if (this.#woken.size === 0) await clock.sleep(Math.max(0, this.#scanAtMs - clock.nowMs()), this.#sleep.signal);
-      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.wake(applied));
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      stopListening();
     }
-    signal.removeEventListener('abort', stop);
-    stopListening();
   }
 
   /** Something changed: what it may concern is looked at next. */
@@ -69,22 +79,24 @@ export class ElectionController {
       const affected = affectedServices(fleet, change);
       if (affected === 'all') this.#scanAtMs = 0;
       else for (const id of affected) this.#woken.add(id);
-      if (affected.length > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
+      if (affected.length > 0) this.#loop.wake();
     }
   }
 
   /** Somebody hears a host no more, or again: nobody waits for the next scan. */
   wakeForHost(host: string): void {
     for (const id of servicesInvolvingHost(this.#options.journal.fleet, host)) this.#woken.add(id);
-    if (this.#woken.size > 0) this.#sleep.abort('woken');
+    if (this.#woken.size > 0) this.#loop.wake();
   }
 
   /** Looks once at everything that is due. */
   async reconcile(): Promise<void> {
-    const { journal, clock } = this.#options;
-    const nowMs = clock.nowMs();
+    await this.#loop.reconcile();
+  }
+
+  async #reconcileDue({ nowMs, fence }: LeasePass): Promise<void> {
     const due = this.#takeDue(nowMs);
-    if (journal.fence === undefined) return;
+    if (fence === undefined) return;
     const hasBfdUp = memoizePerHost(this.#options.hasBfdUp);
     const isBfdDownByMajority = memoizePerHost(this.#options.isBfdDownByMajority);
     const isBfdDownUnanimously = memoizePerHost(this.#options.isBfdDownUnanimously ?? never);
@@ -134,7 +146,7 @@ export class ElectionController {
       if (outcome.kind === 'accepted') this.#logOutcome(outcome.answer, nowMs);
     } catch (error) {
       // The next look, here or at the next holder, finds the same.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      if (!isJournalAway(error)) throw error;
       this.#options.log.warn({ code: error.code }, 'elections not recorded');
       this.#postpone(services, nowMs);
     }

@@ -129,7 +129,7 @@ export class FakeViewsDriver implements Driver {
     const hosts = args['hosts'] as readonly string[];
     const late = hosts.filter((one) => this.behind.has(one));
     if (late.length > 0) {
-      return Promise.resolve({ kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts: late } });
+      return Promise.resolve({ kind: 'failed', reason: { code: 'hosts-behind', hosts: late } });
     }
     const wanted = String(args['service']);
     const [target, others] = [String(args['target']), (args['others'] ?? []) as readonly string[]];
@@ -138,13 +138,13 @@ export class FakeViewsDriver implements Driver {
       : undefined;
     if (heard !== undefined) {
       const reason = { code: 'target-unheard', service: wanted, host: target, heard };
-      return Promise.resolve({ kind: 'failed', retryable: true, reason });
+      return Promise.resolve({ kind: 'failed', reason });
     }
     for (const name of step === 'prepare' ? hosts : []) {
       const because = this.unready.get(`${name} ${wanted}`);
       if (because === undefined) continue;
       const reason = { code: 'service-not-ready', service: wanted, host: name, because, hosts: [name] };
-      return Promise.resolve({ kind: 'failed', retryable: true, reason });
+      return Promise.resolve({ kind: 'failed', reason });
     }
     this.log.push(`${step} ${hosts.join(' ')}`);
     return Promise.resolve({ kind: 'applied' });

@@ -2,8 +2,8 @@
 // report of the views that they applied.
 import type { Reason } from '../fleet/index.ts';
 import {
-  record,
   formatFact,
+  retryWithBackoff,
   type PlannedStep,
   type ReasonSentences,
   type RecordStep,
@@ -52,12 +52,9 @@ export const viewsSentences: ReasonSentences = {
 };
 
 /** Hosts that do well are in line at once; of the others every try is written down. */
-const AGAIN_MIN_MS = 500;
-const AGAIN_MAX_MS = 8000;
+const CONVERGENCE_BACKOFF = { firstMs: 500, longestMs: 8000 };
 
 /** Somebody is behind: asked again, less and less often. */
 export function retryConvergence(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
-  const { step, attempt } = item.doc;
-  const pauseMs = Math.min(AGAIN_MAX_MS, AGAIN_MIN_MS * 2 ** Math.min(attempt - 1, 10));
-  return record(item, { state: 'waiting', step, reason, retryAtMs: nowMs + pauseMs, attempt: attempt + 1 });
+  return retryWithBackoff(item, reason, { nowMs, policy: CONVERGENCE_BACKOFF });
 }

@@ -2,8 +2,7 @@
 // no longer do, and credentials that two machines show. At the lease holder; it looks at what is.
 import { ALARMS_BY_CODE } from '../alarms/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
-import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
-import type { Log } from '../operations/index.ts';
+import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
 import { planAddressAlarms } from './address-alarms.ts';
 import { findHost } from './find-host.ts';
 import { planSharedCredentialAlarms } from './shared-credential-alarms.ts';
@@ -20,32 +19,39 @@ export interface HostAlarmsOptions {
   readonly intervalMs?: number;
 }
 
-const LOOK_MS = 5000;
+const INTERVAL_MS = 5000;
 /** An agent that is refused tries again within 10 s; one that was not heard for so long has stopped or wiped its host. */
 const SILENT_AFTER_MS = 10 * 60_000;
 
 export class HostAlarmsController {
   readonly #options: HostAlarmsOptions;
+  readonly #loop: LeaseHolderLoop;
   #epoch: number | undefined;
   #listeningSinceMs = 0;
 
   constructor(options: HostAlarmsOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'host-alarms',
+      reconcile: (pass) => this.#recordAlarms(pass),
+      intervalMs: options.intervalMs ?? INTERVAL_MS,
+    });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervalMs = LOOK_MS } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
   async reconcile(): Promise<void> {
-    const { journal, clock, log } = this.#options;
-    const nowMs = clock.nowMs();
-    if (journal.fence === undefined) return;
-    if (journal.fence.epoch !== this.#epoch) [this.#epoch, this.#listeningSinceMs] = [journal.fence.epoch, nowMs];
+    await this.#loop.reconcile();
+  }
+
+  async #recordAlarms({ nowMs, fence }: LeasePass): Promise<void> {
+    const { journal } = this.#options;
+    // By the epoch: a pass that is cut short does not start the clock anew.
+    if (fence !== undefined && fence.epoch !== this.#epoch)
+      [this.#epoch, this.#listeningSinceMs] = [fence.epoch, nowMs];
     const plan = (fleet: FleetReader): Change[] => [
       ...planAddressAlarms(fleet, nowMs),
       ...this.#planRemovedReports(fleet, nowMs),
@@ -57,13 +63,7 @@ export class HostAlarmsController {
       }),
     ];
     if (plan(journal.fleet).length === 0) return;
-    try {
-      await journal.submit({ by: 'host-alarms', decide: (fleet) => accept(plan(fleet), undefined) });
-    } catch (error) {
-      // The next look, here or at the next holder, finds the same.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      log.warn({ code: error.code }, 'alarms about hosts not recorded');
-    }
+    await journal.submit({ by: 'host-alarms', decide: (fleet) => accept(plan(fleet), undefined) });
   }
 
   #planRemovedReports(fleet: FleetReader, nowMs: number): Change[] {

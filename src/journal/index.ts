@@ -1,9 +1,13 @@
+export { backoffMs } from './backoff.ts';
+export type { BackoffPolicy } from './backoff.ts';
 export { describeDamage, StoreDamaged } from './damage.ts';
 export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';
 export type { JournalOptions } from './journal.ts';
-export type { Clock, Ids } from './ports.ts';
-export { accept, NotHolder, refuse } from './request.ts';
+export { LeaseHolderLoop } from './lease-holder-loop.ts';
+export type { LeasePass } from './lease-holder-loop.ts';
+export type { Clock, Ids, Log } from './ports.ts';
+export { accept, isJournalAway, NotHolder, refuse } from './request.ts';
 export type { Commit, Decision, Outcome, Request } from './request.ts';
 export { StoreUnavailable, StoreUnusable } from './store.ts';
 export type * from './store.ts';

@@ -1,6 +1,7 @@
 // The journal over any store: group commit, conflicts, reading on. Answers, watch events and everything that listens wait
 // until a group is durable. It must never show or answer what the store may still lose.
 import { Fleet, mark, type AppliedChange, type Registry } from '../fleet/index.ts';
+import { backoffMs } from './backoff.ts';
 import { StoreDamaged } from './damage.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
@@ -39,7 +40,8 @@ export type CommitListener = (commit: Commit, applied: readonly AppliedChange[])
 const WRITE_THRESHOLD = 64;
 const POLL_MS = 1000;
 /** Together about three seconds: long enough for a connection to come back, short enough for a caller to hear of it. */
-const RETRY_DELAYS_MS = [100, 200, 400, 800, 1600];
+const RETRIES_MAX = 5;
+const RETRY_BACKOFF = { firstMs: 100, longestMs: 1600 };
 
 export class Journal {
   readonly fleet: Fleet;
@@ -175,8 +177,7 @@ export class Journal {
   }
 
   async #backOff(failures: number): Promise<void> {
-    const delayMs = RETRY_DELAYS_MS[failures - 1];
-    if (delayMs !== undefined) await this.#clock.sleep(delayMs);
+    if (failures <= RETRIES_MAX) await this.#clock.sleep(backoffMs(RETRY_BACKOFF, failures));
     else {
       mark('journal-gave-up');
       this.#waiting.rejectAll(

@@ -1,4 +1,4 @@
-// The world as parameters: time and ids. Nothing outside adapters reads a clock or draws a random number.
+// The world as parameters: time, ids and a log. Nothing outside adapters reads a clock or draws a random number.
 
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. */
@@ -16,4 +16,11 @@ export interface Ids {
   next(prefix: string): string;
   /** A secret of 256 bits, as text that is safe in URLs. */
   secret(): string;
+}
+
+/** The little of a logger that controllers use; pino has this shape. */
+export interface Log {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
 }

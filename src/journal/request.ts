@@ -1,6 +1,6 @@
 // Requests to the journal, and their answers.
 import type { Change, FleetReader, Refusal } from '../fleet/index.ts';
-import type { CommitNote } from './store.ts';
+import { StoreUnavailable, type CommitNote } from './store.ts';
 
 export type Decision<A> =
   /** No changes means: nothing to do, and this is the answer. */
@@ -50,6 +50,11 @@ export class NotHolder extends Error {
     super('this server does not hold the deciding lease');
     this.name = 'NotHolder';
   }
+}
+
+/** Nothing could be decided here now, through no fault of the request: another server holds the lease, or the store does not answer. */
+export function isJournalAway(error: unknown): error is NotHolder | StoreUnavailable {
+  return error instanceof NotHolder || error instanceof StoreUnavailable;
 }
 
 /** Our own code made a document that its kind does not allow. A bug: it fails the request, not the server. */

@@ -1,8 +1,8 @@
 // Deletes expired documents and history at the lease holder, once a minute, in slices small enough not to delay requests.
 import { mark, valueOf } from '../fleet/index.ts';
 import type { Journal } from './journal.ts';
-import type { Clock } from './ports.ts';
-import { NotHolder } from './request.ts';
+import { LeaseHolderLoop } from './lease-holder-loop.ts';
+import type { Clock, Log } from './ports.ts';
 import {
   deleteExpired,
   historyCutoffMs,
@@ -13,15 +13,11 @@ import {
   type RetentionPlan,
   type WalkPosition,
 } from './retention.ts';
-import { StoreUnavailable } from './store.ts';
 
 export interface RetentionOptions {
   readonly journal: Journal;
   readonly clock: Clock;
-  readonly log: {
-    info(facts: object, message: string): void;
-    warn(facts: object, message: string): void;
-  };
+  readonly log: Pick<Log, 'info' | 'warn'>;
   readonly intervalMs?: number;
   /** The time of each sweep; undefined while the clock is not trusted, and then nothing is deleted. Defaults to the clock. */
   readonly trustedNowMs?: () => number | undefined;
@@ -37,37 +33,41 @@ const COMPACTION_SLICE = 1000;
 
 export class RetentionController {
   readonly #options: RetentionOptions;
+  readonly #loop: LeaseHolderLoop;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
+    const { intervalMs = INTERVAL_MS } = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'retention',
+      reconcile: ({ signal }) => this.#forgetExpired(signal),
+      intervalMs,
+      // A server that starts has better things to do.
+      startDelayMs: intervalMs,
+    });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervalMs = INTERVAL_MS } = this.#options;
-    while (!signal.aborted) {
-      // Not at once: a server that starts has better things to do.
-      await clock.sleep(intervalMs, signal);
-      if (!signal.aborted) await this.sweep(signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
-  /** Deletes everything that has expired. What an interrupted sweep leaves is found by the next one. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { journal, log, clock, trustedNowMs = () => clock.nowMs() } = this.#options;
-    // Once for the whole sweep: a clock that jumps meanwhile is noticed by the next one.
+    await this.#loop.reconcile(signal);
+  }
+
+  /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next pass. */
+  async #forgetExpired(signal: AbortSignal): Promise<void> {
+    const { log, clock, trustedNowMs = () => clock.nowMs() } = this.#options;
+    // Once for the whole look: a clock that jumps meanwhile is noticed by the next one.
     const nowMs = trustedNowMs();
     if (nowMs === undefined) {
       mark('retention-paused');
       return;
     }
-    try {
-      const documents = await this.#deleteExpiredDocuments(nowMs, signal);
-      const commits = await this.#compact(nowMs, signal);
-      if (documents + commits > 0) log.info({ documents, commits }, 'forgot what had expired');
-    } catch (error) {
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      log.warn({ code: error.code, revision: journal.fleet.revision }, 'retention goes on at the next look');
-    }
+    const documents = await this.#deleteExpiredDocuments(nowMs, signal);
+    const commits = await this.#compact(nowMs, signal);
+    if (documents + commits > 0) log.info({ documents, commits }, 'forgot what had expired');
   }
 
   async #deleteExpiredDocuments(nowMs: number, signal: AbortSignal): Promise<number> {

@@ -1,7 +1,6 @@
 // Compares the keys of this server with those of its control plane, periodically: files are copied and rotated while it runs. It
 // writes as the lease holder only, and never writes a key.
-import { NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
-import type { Log } from '../operations/index.ts';
+import { LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
 import { compareKeys, recordKeys, type KeyAgreement, type OwnKeys } from './decide.ts';
 import { findKeyIds } from './model.ts';
 
@@ -19,20 +18,30 @@ const NOT_RECORDED_MS = 250;
 
 export class KeysController {
   readonly #options: KeysControllerOptions;
+  readonly #loop: LeaseHolderLoop;
   #lastAgreement: KeyAgreement | undefined;
   /** What was last written down, and in which epoch: nothing is committed to say the same again. */
   #recorded = '';
 
   constructor(options: KeysControllerOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'keys',
+      reconcile: (pass) => this.#compareAndRecord(pass),
+      intervalMs: () => (this.#isRecorded() ? (options.intervalMs ?? INTERVAL_MS) : NOT_RECORDED_MS),
+      // Every server compares its keys.
+      runsAsFollower: true,
+      isSilent: true,
+    });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervalMs = INTERVAL_MS } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(this.#isRecorded() ? intervalMs : NOT_RECORDED_MS, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
+  }
+
+  async reconcile(): Promise<void> {
+    await this.#loop.reconcile();
   }
 
   #isRecorded(): boolean {
@@ -40,7 +49,7 @@ export class KeysController {
     return findKeyIds(journal.fleet)?.journals[0] === journal.journalId;
   }
 
-  async reconcile(): Promise<void> {
+  async #compareAndRecord({ nowMs, fence }: LeasePass): Promise<void> {
     const { journal, log, keys } = this.#options;
     const own = keys.ids();
     const agreement = compareKeys(findKeyIds(journal.fleet), own);
@@ -50,28 +59,22 @@ export class KeysController {
         'this server has other keys than its control plane: agents will not believe it. Copy control-plane-keys.json from another server',
       );
     this.#lastAgreement = agreement;
-    const saying = `${journal.fence?.epoch} ${JSON.stringify(own)}`;
-    if (journal.fence === undefined || saying === this.#recorded) return;
+    const saying = `${fence?.epoch} ${JSON.stringify(own)}`;
+    if (fence === undefined || saying === this.#recorded) return;
     const before = findKeyIds(journal.fleet)?.journals[0];
     const { journalId } = journal;
-    try {
-      const nowMs = this.#options.clock.nowMs();
-      await journal.submit({
-        by: 'server',
-        why: 'compare keys',
-        decide: (fleet) => recordKeys(fleet, { own, journalId, nowMs }),
-      });
-      this.#recorded = saying;
-      if (agreement === 'none-recorded' || agreement === 'later')
-        log.info({ serial: own.serial }, 'recorded which keys this control plane has');
-      if (before !== undefined && before !== journalId)
-        log.warn(
-          { journal: journalId, before },
-          'a backup of another journal was restored into this one: agents follow it from now on',
-        );
-    } catch (error) {
-      // The next holder, or this server at its next check, does it.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-    }
+    await journal.submit({
+      by: 'server',
+      why: 'compare keys',
+      decide: (fleet) => recordKeys(fleet, { own, journalId, nowMs }),
+    });
+    this.#recorded = saying;
+    if (agreement === 'none-recorded' || agreement === 'later')
+      log.info({ serial: own.serial }, 'recorded which keys this control plane has');
+    if (before !== undefined && before !== journalId)
+      log.warn(
+        { journal: journalId, before },
+        'a backup of another journal was restored into this one: agents follow it from now on',
+      );
   }
 }

@@ -1,69 +1,65 @@
 // Clears the alarm of missing credentials at the lease holder, as soon as that has the credentials. Builds raise it; without this it
 // stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
 import { ALARM } from '../alarms/index.ts';
-import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
+import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
 import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './back-ends/credentials.ts';
 
 export interface CredentialsControllerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
+  readonly log: Log;
   readonly credentials: Parameters<typeof hasCredentials>[0];
 }
 
-/** While the alarm stands. Otherwise nothing is looked at before a commit raises it. */
-const LOOK_MS = 5000;
+/** While the alarm stands. */
+const INTERVAL_MS = 5000;
+/** Nobody waits this long: it only bounds a sleep that a commit ends. */
+const IDLE_MS = 60_000;
 
 export class CredentialsController {
   readonly #options: CredentialsControllerOptions;
+  readonly #loop: LeaseHolderLoop;
 
   constructor(options: CredentialsControllerOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'credentials',
+      reconcile: (pass) => this.#clearAlarm(pass),
+      intervalMs: () => (this.#isRaised() ? INTERVAL_MS : IDLE_MS),
+      isSilent: true,
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { journal, clock } = this.#options;
-    while (!signal.aborted) {
-      if (hasMissingCredentialsAlarm(journal.fleet)) {
-        await this.look();
-        await clock.sleep(LOOK_MS, signal);
-      } else await this.#untilRaised(signal);
-    }
-  }
-
-  async look(): Promise<void> {
-    const { journal, clock, credentials } = this.#options;
-    const isUntrue = hasMissingCredentialsAlarm(journal.fleet) && hasCredentials(credentials);
-    if (journal.fence === undefined || !isUntrue) return;
-    const nowMs = clock.nowMs();
-    try {
-      await journal.submit({
-        by: 'network',
-        why: 'credentials of network back ends',
-        decide: (fleet) => accept(updateCredentialsAlarm(fleet, false, nowMs), null),
-      });
-    } catch (error) {
-      // The next look tries again, or whoever has the lease then.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-    }
-  }
-
-  async #untilRaised(signal: AbortSignal): Promise<void> {
     const { journal } = this.#options;
-    const ends: (() => void)[] = [];
-    await new Promise<void>((resolve) => {
-      const isRaised = (): void => {
-        if (hasMissingCredentialsAlarm(journal.fleet)) resolve();
-      };
-      const onAbort = (): void => resolve();
-      signal.addEventListener('abort', onAbort, { once: true });
-      ends.push(
-        journal.onCommit((_commit, applied) => {
-          if (applied.some(({ kind }) => kind === ALARM.name)) isRaised();
-        }),
-        journal.onRebuilt(isRaised),
-        () => signal.removeEventListener('abort', onAbort),
-      );
+    const wake = (): void => {
+      if (this.#isRaised()) this.#loop.wake();
+    };
+    const stopListening = [
+      journal.onCommit((_commit, applied) => {
+        if (applied.some(({ kind }) => kind === ALARM.name)) wake();
+      }),
+      journal.onRebuilt(wake),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const stop of stopListening) stop();
+    }
+  }
+
+  #isRaised(): boolean {
+    return hasMissingCredentialsAlarm(this.#options.journal.fleet);
+  }
+
+  async #clearAlarm({ nowMs }: LeasePass): Promise<void> {
+    const { journal, credentials } = this.#options;
+    if (!this.#isRaised() || !hasCredentials(credentials)) return;
+    await journal.submit({
+      by: 'network',
+      why: 'credentials of network back ends',
+      decide: (fleet) => accept(updateCredentialsAlarm(fleet, false, nowMs), null),
     });
-    for (const end of ends) end();
   }
 }

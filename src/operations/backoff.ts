@@ -1,9 +1,27 @@
-// How long it takes until something that could not be done is tried again: soon at first, then less and less often, because
-// every try is written down.
-const FIRST_MS = 2000;
-const LONGEST_MS = 60_000;
+// How an item that could not be done waits until it is tried again: soon at first, then less and less often, because every try is
+// written down.
+import type { Reason } from '../fleet/index.ts';
+import { backoffMs, type BackoffPolicy } from '../journal/index.ts';
+import { wait, type RecordStep, type StoredItem } from './kind.ts';
 
-/** `attempt` counts from 1. */
-export function backoffMs(attempt: number): number {
-  return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
+const STEP_BACKOFF: BackoffPolicy = { firstMs: 2000, longestMs: 60_000 };
+
+interface BackoffFrom {
+  readonly nowMs: number;
+  readonly policy?: BackoffPolicy;
+}
+
+/** Who plans the item counts the next attempt. */
+export function waitWithBackoff(
+  item: StoredItem,
+  reason: Reason,
+  { nowMs, policy = STEP_BACKOFF }: BackoffFrom,
+): RecordStep {
+  return wait(item, reason, nowMs + backoffMs(policy, item.doc.attempt));
+}
+
+/** What is done then is the next attempt. */
+export function retryWithBackoff(item: StoredItem, reason: Reason, from: BackoffFrom): RecordStep {
+  const waiting = waitWithBackoff(item, reason, from);
+  return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
 }

@@ -2,7 +2,7 @@
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only wake it
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import { isJournalAway, LeaseHolderLoop, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
 import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
@@ -15,7 +15,6 @@ import type {
   StoredItem,
   StoredOperation,
 } from './kind.ts';
-import type { Log } from './log.ts';
 import {
   isOpen,
   isUnfinished,
@@ -51,6 +50,7 @@ type ActStep = PlannedStep & { readonly kind: 'act' };
 export class OperationsController {
   readonly #options: OperationsOptions;
   readonly #scanMs: number;
+  readonly #loop: LeaseHolderLoop;
   readonly #wakers: readonly NonNullable<OperationKind['itemsToWake']>[];
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
@@ -60,59 +60,66 @@ export class OperationsController {
   #scanAtMs = 0;
   /** How much of what the clock jumped the deadlines have been given. */
   #followedMs = 0;
-  #sleep = new AbortController();
 
   constructor(options: OperationsOptions) {
     this.#options = options;
     this.#scanMs = options.scanMs ?? SCAN_MS;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'operations',
+      reconcile: () => this.#advanceDue(),
+      intervalMs: () => this.#untilScanMs(),
+      // What is woken meanwhile is not kept for a term that may never come: the scan finds it.
+      runsAsFollower: true,
+    });
     this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.itemsToWake?.bind(kind) ?? []);
   }
 
   /** Works until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { journal, clock } = this.#options;
-    const stopListening = journal.onCommit((_commit, applied) => this.#wakeFor(applied));
-    const stop = (): void => this.#sleep.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    while (!signal.aborted) {
-      await this.pass();
-      if (signal.aborted) break;
-      if (this.#woken.size === 0) await clock.sleep(Math.max(0, this.#scanAtMs - clock.nowMs()), this.#sleep.signal);
-      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.#wakeFor(applied));
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      stopListening();
     }
-    signal.removeEventListener('abort', stop);
-    stopListening();
+  }
+
+  #untilScanMs(): number {
+    if (this.#jumpToFollowMs() > 0) return JUMP_RETRY_MS;
+    return Math.max(0, this.#scanAtMs - this.#options.clock.nowMs());
   }
 
   /** Plans everything that is due once, and records what can be recorded. */
   async pass(): Promise<void> {
+    await this.#loop.reconcile();
+  }
+
+  async #advanceDue(): Promise<void> {
     const { journal, clock } = this.#options;
-    if (!(await this.#compensateClockJump())) return;
+    await this.#compensateClockJump();
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
     if (journal.fence === undefined) return;
     await Promise.all(due.flatMap((one) => this.#advance(one, nowMs) ?? []));
   }
 
-  /**
-   * A clock that is set ahead makes no deadline pass: before anything is judged by it, everything unfinished gets the difference. Answers
-   * whether that is done; what is not written is tried again.
-   */
-  async #compensateClockJump(): Promise<boolean> {
-    const { journal, clock, log } = this.#options;
-    const jumpedMs = clock.jumpedMs?.() ?? 0;
-    const byMs = jumpedMs - this.#followedMs;
-    if (byMs < JUMP_MIN_MS || journal.fence === undefined) return true;
-    try {
-      await journal.submit({ by: 'operations', decide: (fleet) => extendDeadlines(fleet, byMs) });
-      log.warn({ byMs }, 'the clock was set ahead: the deadlines of what is unfinished were moved by as much');
-    } catch (error) {
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      await clock.sleep(JUMP_RETRY_MS, this.#sleep.signal);
-      return false;
-    }
-    this.#followedMs = jumpedMs;
-    return true;
+  /** A clock that is set ahead makes no deadline pass: before anything is judged by it, everything unfinished gets the difference. */
+  async #compensateClockJump(): Promise<void> {
+    const { journal, log } = this.#options;
+    const byMs = this.#jumpToFollowMs();
+    if (byMs === 0) return;
+    const followedMs = this.#followedMs + byMs;
+    await journal.submit({ by: 'operations', decide: (fleet) => extendDeadlines(fleet, byMs) });
+    log.warn({ byMs }, 'the clock was set ahead: the deadlines of what is unfinished were moved by as much');
+    this.#followedMs = followedMs;
+  }
+
+  /** What the deadlines have not been given yet; 0 for less than is worth it, and without the lease. */
+  #jumpToFollowMs(): number {
+    const { journal, clock } = this.#options;
+    const byMs = (clock.jumpedMs?.() ?? 0) - this.#followedMs;
+    return byMs < JUMP_MIN_MS || journal.fence === undefined ? 0 : byMs;
   }
 
   #takeDue(fleet: FleetReader, nowMs: number): DueOperation[] {
@@ -255,7 +262,7 @@ export class OperationsController {
     const { clock } = this.#options;
     const answered = new AbortController();
     const patience = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + 1, answered.signal);
-    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' }, retryable: true };
+    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' } };
     try {
       return await Promise.race([answer, patience.then(() => silent)]);
     } finally {
@@ -281,8 +288,8 @@ export class OperationsController {
     try {
       await this.#options.journal.submit({ by: `operation:${operation.doc.kind}`, operation: operation.id, decide });
     } catch (error) {
-      // Another server leads now, or the store is away: the next holder finds the work as it is.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      // Another server leads now, or the store is away: whoever leads next finds the work as it is.
+      if (!isJournalAway(error)) throw error;
       this.#options.log.warn({ operation: operation.id, code: error.code }, 'step not recorded, to be planned again');
       this.#wakeAll(operation.id);
     }
@@ -320,7 +327,7 @@ export class OperationsController {
 
   #wakeAll(operation: OperationId): void {
     this.#woken.set(operation, 'all');
-    this.#wake();
+    this.#loop.wake();
   }
 
   #wakeItem(operation: OperationId, item: string): void {
@@ -328,12 +335,7 @@ export class OperationsController {
     if (woken === 'all') return;
     if (woken === undefined) this.#woken.set(operation, new Set([item]));
     else woken.add(item);
-    this.#wake();
-  }
-
-  /** Every commit comes here, most of them while it is awake. Without a reason an abort would make one, with a stack. */
-  #wake(): void {
-    if (!this.#sleep.signal.aborted) this.#sleep.abort('woken');
+    this.#loop.wake();
   }
 }
 

@@ -1,13 +1,12 @@
 // Servers with an engine and a lease keeper on a store in memory, under a clock that the test moves.
 import { Type } from 'typebox';
 import { idOf, put, Registry, schemaKind } from '../fleet/index.ts';
-import { Journal, type Clock, type Store } from '../journal/index.ts';
+import { Journal, type Clock, type Log, type Store } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { OperationsController } from './controller.ts';
 import { newOperation } from './decide.ts';
 import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { LeaseController } from './lease-controller.ts';
-import type { Log } from './log.ts';
 import { OPERATION, operationsModel } from './model.ts';
 
 const THING = schemaKind('thing', Type.Object({ ready: Type.Boolean() }, { additionalProperties: false }));
@@ -65,7 +64,6 @@ export const whenReady: OperationKind = {
   steps: ['look'],
   cancel: { kind: 'none', because: 'test' },
   retry: { kind: 'does', what: 'looks again' },
-  rollback: { kind: 'none', because: 'test' },
   plan: (fleet, _operation, items) =>
     items.map((item) => {
       const thing = fleet.get(THING, idOf(THING, item.doc.target.id));

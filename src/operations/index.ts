@@ -2,7 +2,7 @@ export type { NewItem } from './decide.ts';
 export { cancelOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
 export { decideLater, expectUnchanged, fail, itemOfTask, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
-export type { Log } from './log.ts';
+export type { Log } from '../journal/index.ts';
 export {
   isOpen,
   isUnfinished,
@@ -16,6 +16,6 @@ export {
   siteLimitOf,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
-export { backoffMs } from './backoff.ts';
+export { retryWithBackoff, waitWithBackoff } from './backoff.ts';
 export { explainer, operationSentences, formatFact, formatProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';

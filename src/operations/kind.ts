@@ -1,5 +1,5 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
-// the executor of a step, and says what cancel, retry and rollback mean for it.
+// whoever carries a step out, and says what cancel and retry mean for it.
 import type { AppliedChange, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
 import type { Item, ItemId, ItemState, Operation } from './model.ts';
 
@@ -44,7 +44,7 @@ export interface ActionFence {
 export type ActionOutcome =
   | { readonly kind: 'applied' | 'already'; readonly facts?: Readonly<Record<string, unknown>> }
   | { readonly kind: 'stale' }
-  | { readonly kind: 'failed'; readonly reason: Reason; readonly retryable: boolean };
+  | { readonly kind: 'failed'; readonly reason: Reason };
 
 /** Carries out one action. Repeating it is a no-op. A driver never decides. */
 export interface Driver {
@@ -103,7 +103,6 @@ export interface OperationKind {
   readonly steps: readonly string[];
   readonly cancel: CommandSupport;
   readonly retry: CommandSupport;
-  readonly rollback: CommandSupport;
   /** The next step of each of these open items. An item without one is left as it is. */
   plan(
     fleet: FleetReader,

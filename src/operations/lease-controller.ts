@@ -2,8 +2,14 @@
 // time steps down by itself; the store and the agents refuse its old epoch in any case. A holder whose session with the
 // store has ended is succeeded at once.
 import { mark } from '../fleet/index.ts';
-import { StoreUnavailable, type Clock, type Journal, type Lease, type LeaseAnswer } from '../journal/index.ts';
-import type { Log } from './log.ts';
+import {
+  StoreUnavailable,
+  type Clock,
+  type Journal,
+  type Lease,
+  type LeaseAnswer,
+  type Log,
+} from '../journal/index.ts';
 import { OutageLog } from './outage-log.ts';
 
 export const DECIDING_LEASE = 'fleet';

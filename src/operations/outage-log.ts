@@ -1,6 +1,6 @@
-// Logs an outage of the store once in full, then a line now and then, and once when it has ended: a log that repeats the same
-// stack every three seconds hides everything else.
-import type { Log } from './log.ts';
+// A store that is away is told of once with all there is to know, then with a line now and then, and once when it is back:
+// a log that repeats the same stack every three seconds hides what else happens.
+import type { Log } from '../journal/index.ts';
 
 const TOLD_AGAIN_MS = 60_000;
 

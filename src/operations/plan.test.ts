@@ -24,7 +24,6 @@ const kind: OperationKind = {
   steps: ['make'],
   cancel: { kind: 'does', what: 'things not made are forgotten' },
   retry: { kind: 'does', what: 'tries again' },
-  rollback: { kind: 'none', because: 'made is made' },
   plan: (_fleet, _operation, items) => items.map((item) => wait(item, { code: 'no-clay', thing: item.doc.target.id })),
   undo: (_fleet, item) => ({ changes: [{ kind: 'thing', id: item.doc.target.id, doc: null }], expects: [] }),
 };

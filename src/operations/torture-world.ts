@@ -122,7 +122,7 @@ export class TortureWorld {
               return await this.#port(() => driver.carryOut(action, fence));
             } catch (error) {
               if (!(error instanceof StoreUnavailable)) throw error;
-              return { kind: 'failed', reason: { code: 'driver-failed' }, retryable: true };
+              return { kind: 'failed', reason: { code: 'driver-failed' } };
             }
           },
         },

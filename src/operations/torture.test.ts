@@ -4,7 +4,7 @@ import { idOf, put, schemaKind } from '../fleet/index.ts';
 import { Type } from 'typebox';
 import { accept } from '../journal/index.ts';
 import { newOperation } from './decide.ts';
-import { fail, record, wait, type Driver, type OperationKind } from './kind.ts';
+import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { torture } from './torture.ts';
 import type { TortureSubject } from './torture-world.ts';
 
@@ -26,7 +26,6 @@ const light: OperationKind = {
   steps: ['switch'],
   cancel: { kind: 'does', what: 'lamps that are not lit stay dark' },
   retry: { kind: 'none', because: 'it never fails' },
-  rollback: { kind: 'none', because: 'a lit lamp is lit' },
   plan: (_fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -35,9 +34,7 @@ const light: OperationKind = {
       return [{ kind: 'act', item: item.id, expected: item.revision, action }];
     }),
   observe: (_fleet, item, outcome, nowMs) => {
-    if (outcome.kind === 'failed') {
-      return outcome.retryable ? wait(item, outcome.reason, nowMs + 1000) : fail(item, outcome.reason);
-    }
+    if (outcome.kind === 'failed') return wait(item, outcome.reason, nowMs + 1000);
     return record(
       item,
       { state: 'done', step: 'switch' },

@@ -10,7 +10,6 @@ const broken: OperationKind = {
   steps: ['look'],
   cancel: { kind: 'none', because: 'test' },
   retry: { kind: 'none', because: 'test' },
-  rollback: { kind: 'none', because: 'test' },
   plan: () => [],
   task: () => ({ kind: 'look', args: {} }),
   handleTaskAnswer: () => {

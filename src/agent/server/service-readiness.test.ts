@@ -34,7 +34,6 @@ test('a-service-that-cannot-be-prepared-is-waited-for-alone, and its host says w
   expect(await waitFor(world, WELL)).toEqual({ kind: 'applied' });
   expect(await waitFor(world, NAT)).toEqual({
     kind: 'failed',
-    retryable: true,
     reason: { code: 'service-not-ready', service: NAT, host: 'c2', because: SILENT, hosts: ['c2'] },
   });
   expect(world.host('c2').testHost.agent?.status().problems).toEqual([`${NAT}: ${SILENT}`]);
@@ -51,7 +50,6 @@ test('what-a-host-said-of-an-earlier-view-is-no-reason: it has not converged', a
   await world.setHandoverPhase('c1', 'c2', 'seeding');
   expect(await waitFor(world, NAT)).toEqual({
     kind: 'failed',
-    retryable: true,
     reason: { code: 'hosts-behind', hosts: ['c2'], inAll: 1 },
   });
 });

@@ -68,7 +68,6 @@ async function waitForViews(
 
 const behind = (...hosts: readonly string[]) => ({
   kind: 'failed',
-  retryable: true,
   reason: { code: 'hosts-behind', hosts, inAll: hosts.length },
 });
 
@@ -139,7 +138,7 @@ describe('the driver views', () => {
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
     world.plane.bfdDownByMajority.add('c1').add('c2');
     const reason = { code: 'target-unheard', service: 'nat:r1', host: 'c1', heard: 'c3' };
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', reason });
     world.plane.bfdDownByMajority.add('c3');
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
   });

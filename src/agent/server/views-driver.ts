@@ -45,7 +45,7 @@ interface ConvergenceWait {
 const AT_ONCE_MAX = 512;
 
 function fail(reason: Reason): ActionOutcome {
-  return { kind: 'failed', retryable: true, reason };
+  return { kind: 'failed', reason };
 }
 
 export class ViewsDriver implements Driver {

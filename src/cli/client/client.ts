@@ -2,6 +2,7 @@
 // harm; an answer of 503 (no lease holder for a moment) or 429 is retried, too.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../api/index.ts';
 import { isListOfObjects, notMusterFailure, parseObject, readText } from './answer-body.ts';
 import { EXIT, Failure } from '../exit-code.ts';
 import { problemIn, ApiRefusal, describeError, unreachableFailure } from './problem.ts';
@@ -31,6 +32,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Tries after a cut connection. The request's own time is the other bound. */
 const LOST_ANSWERS_MAX = 3;
+const LOST_ANSWER_BACKOFF = { firstMs: 200, longestMs: 800 };
 const RETRY_AFTER_DEFAULT_MS = 1000;
 const RETRY_AFTER_MAX_MS = 10_000;
 /** Lower bound, whatever Retry-After says. */
@@ -148,7 +150,7 @@ export class Client {
         lost += 1;
         const mayBeLost = isLostAnswer(error) && lost <= LOST_ANSWERS_MAX && Date.now() < until;
         if (!mayBeLost) throw this.#unreachable(error);
-        waitMs = 100 * 2 ** lost;
+        waitMs = backoffMs(LOST_ANSWER_BACKOFF, lost);
       }
       await sleep(waitMs);
     }

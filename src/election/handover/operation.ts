@@ -9,6 +9,7 @@ import {
   expectUnchanged,
   OPEN_ITEMS_BY_TARGET,
   record,
+  retryWithBackoff,
   targetKey,
   wait,
   type ActionOutcome,
@@ -44,10 +45,9 @@ import { TARGET_TIMEOUT_MS, findActiveHandover, assessTarget, type ActiveHandove
 import { handleBfdDownTarget, targetCheckFor, type TargetCheck } from './bfd-down-target.ts';
 import { hostsWithPresence } from '../desired-services.ts';
 
-const RETRY_MIN_MS = 500;
-const RETRY_MAX_MS = 8000;
+const HANDOVER_BACKOFF = { firstMs: 500, longestMs: 8000 };
 /** Whoever copies is waited for a few seconds in all. */
-const COPY_RETRY_MAX_MS = 1000;
+const COPY_BACKOFF = { firstMs: 500, longestMs: 1000 };
 const NO_CANDIDATE = 'no-candidate';
 
 export const handoverKind: OperationKind = {
@@ -62,7 +62,6 @@ export const handoverKind: OperationKind = {
     because:
       'elections begin another hand-over by themselves as long as there is a cause; "muster services move" asks for one',
   },
-  rollback: { kind: 'none', because: 'what was switched goes back by another hand-over' },
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) =>
       nextOf(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),
@@ -249,16 +248,10 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   if (outcome.kind !== 'failed') return advanceHandover(fleet, item, nowMs);
   const instead = handleBfdDownTarget(fleet, item, outcome.reason, nowMs);
   if (instead !== undefined) return instead;
-  const { step, attempt } = item.doc;
-  const longestMs = step === 'seed' || step === 'reseed' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
-  const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
-  return record(item, {
-    state: 'waiting',
-    step,
-    reason: { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) },
-    retryAtMs: nowMs + pauseMs,
-    attempt: attempt + 1,
-  });
+  const { step } = item.doc;
+  const reason = { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) };
+  const policy = step === 'seed' || step === 'reseed' ? COPY_BACKOFF : HANDOVER_BACKOFF;
+  return retryWithBackoff(item, reason, { nowMs, policy });
 }
 
 /** Who does the service while hosts are not ready for it: after the switch that is the new host. */

@@ -39,7 +39,6 @@ export const hostJoin: OperationKind = {
     what: 'hosts that have not come into service are forgotten, or removed if peers may know them; the others stay',
   },
   retry: { kind: 'does', what: 'hosts that did not come in time are waited for again' },
-  rollback: { kind: 'none', because: 'a host in service leaves it by scale-in, not by undoing its join' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {

@@ -1,8 +1,14 @@
 // Listens to heartbeats at the lease holder and commits transitions. A holder that is new, or that was itself away,
 // starts every host's clock anew.
 import { mark, valueOf, type FleetReader } from '../../fleet/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../../journal/index.ts';
-import type { Log } from '../../operations/index.ts';
+import {
+  isJournalAway,
+  LeaseHolderLoop,
+  type Clock,
+  type Decision,
+  type Journal,
+  type Log,
+} from '../../journal/index.ts';
 import { SITE } from '../../sites/index.ts';
 import { findHost } from '../decide.ts';
 import {
@@ -32,7 +38,7 @@ export interface LivenessOptions {
   readonly intervalMs?: number;
 }
 
-const LOOK_MS = 1000;
+const INTERVAL_MS = 1000;
 /** A host is missed when its time is up and not at the next look; but of many that fall silent one by one, some are missed together. */
 const BETWEEN_EARLY_LOOKS_MS = 100;
 /** A look that comes later than this was not late by itself: the process or the machine stood still. */
@@ -42,6 +48,7 @@ const TRANSITIONS_PER_COMMIT = 100;
 
 export class LivenessController {
   readonly #options: LivenessOptions;
+  readonly #loop: LeaseHolderLoop;
   /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
   readonly #heartbeats = new Map<string, HeartbeatHistory>();
   /** Heard, but not up yet: joining, or back after a loss. */
@@ -57,6 +64,14 @@ export class LivenessController {
 
   constructor(options: LivenessOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'liveness',
+      reconcile: () => this.reconcile(),
+      intervalMs: () => this.#nextPassInMs(),
+      // Without the lease it forgets whose clocks it started.
+      runsAsFollower: true,
+    });
   }
 
   /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
@@ -101,16 +116,12 @@ export class LivenessController {
     return this.#possiblyPartitionedSites.has(site);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(this.#nextPassInMs(), signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
   #nextPassInMs(): number {
-    const { clock, intervalMs = LOOK_MS } = this.#options;
+    const { clock, intervalMs = INTERVAL_MS } = this.#options;
     const nowMs = clock.nowMs();
     const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyPassMs + BETWEEN_EARLY_LOOKS_MS);
     if (earlyMs >= nowMs + intervalMs) return intervalMs;
@@ -219,7 +230,7 @@ export class LivenessController {
       await this.#options.journal.submit({ by: 'liveness', why, decide });
     } catch (error) {
       // The next look, here or at the next holder, finds the same.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      if (!isJournalAway(error)) throw error;
       this.#options.log.warn({ code: error.code }, 'liveness not recorded');
     }
   }

@@ -1,8 +1,16 @@
 // Looks after hosts that nobody drains just now: one that was found empty and on which something appears is draining again, and
 // one that becomes empty after its deadline is drained. It looks at what is.
 import { idOf, mark, put, valueOf, type FleetReader } from '../../fleet/index.ts';
-import { accept, NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../../journal/index.ts';
-import { newOperation, OPERATION, type Log } from '../../operations/index.ts';
+import {
+  accept,
+  LeaseHolderLoop,
+  type Clock,
+  type Decision,
+  type Journal,
+  type LeasePass,
+  type Log,
+} from '../../journal/index.ts';
+import { newOperation, OPERATION } from '../../operations/index.ts';
 import { findHost, type StoredHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { HOST, HOSTS_BY_STATE, type Host } from '../model.ts';
@@ -19,28 +27,33 @@ export interface ScaleInOptions {
   readonly intervalMs?: number;
 }
 
-const LOOK_MS = 5000;
+const INTERVAL_MS = 5000;
 
 export class ScaleInController {
   readonly #options: ScaleInOptions;
+  readonly #loop: LeaseHolderLoop;
 
   constructor(options: ScaleInOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'scale-in',
+      reconcile: (pass) => this.#reconcileHosts(pass),
+      intervalMs: options.intervalMs ?? INTERVAL_MS,
+    });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervalMs = LOOK_MS } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
+  }
+
+  async reconcile(): Promise<void> {
+    await this.#loop.reconcile();
   }
 
   /** Costs what hosts there are that are drained, or that nobody drains. */
-  async reconcile(): Promise<void> {
-    const { journal, clock, evacuators } = this.#options;
-    if (journal.fence === undefined) return;
-    const nowMs = clock.nowMs();
+  async #reconcileHosts({ nowMs }: LeasePass): Promise<void> {
+    const { journal, evacuators } = this.#options;
     const { fleet } = journal;
     for (const { id } of [...fleet.find(HOSTS_BY_STATE, 'state:drained')]) {
       if (isEmpty(fleet, evacuators, { host: id, nowMs })) continue;
@@ -52,16 +65,10 @@ export class ScaleInController {
   }
 
   async #decide(host: string, step: (fleet: FleetReader, looked: DrainCheck) => Decision<boolean>): Promise<void> {
-    const { journal, clock, evacuators, ids, log } = this.#options;
+    const { journal, clock, evacuators, ids } = this.#options;
     const operation = ids.next('op');
     const looked = { host, operation, nowMs: clock.nowMs(), evacuators };
-    try {
-      await journal.submit({ by: 'scale-in', operation, decide: (fleet) => step(fleet, looked) });
-    } catch (error) {
-      // The next look, here or at the next holder, finds the same.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      log.warn({ host, code: error.code }, 'not looked after yet');
-    }
+    await journal.submit({ by: 'scale-in', operation, decide: (fleet) => step(fleet, looked) });
   }
 }
 

@@ -1,6 +1,14 @@
 // One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
 // at what is left, never at what it did before.
-import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import {
+  mark,
+  mergeChanges,
+  put,
+  type Change,
+  type FleetReader,
+  type Reason,
+  type Refusal,
+} from '../../fleet/index.ts';
 import {
   OPEN_ITEMS_BY_TARGET,
   record,
@@ -11,10 +19,11 @@ import {
 } from '../../operations/index.ts';
 import { markUntrustedAfterRebuild } from './rebuilt-mark.ts';
 import type { StoredHost } from '../decide.ts';
-import type { BeginEvacuation, PlannedEvacuation, Evacuator, Tenant } from '../evacuator.ts';
+import type { PlannedEvacuation, Evacuator, Tenant } from '../evacuator.ts';
 import { HOST, type Host } from '../model.ts';
 import { findBlockingTenants, unsettledOf, remainingWorkReason } from './evidence.ts';
-import { drainHandoversId, drainMovesId, fullReason, moveBudgetFor } from './moves.ts';
+import { evacuationCommand, handingOver, startHandovers } from './handover-start.ts';
+import { drainMovesId, fullReason, moveBudgetFor } from './moves.ts';
 
 export interface DrainContext {
   readonly fleet: FleetReader;
@@ -27,8 +36,6 @@ export interface DrainContext {
   readonly nowMs: number;
 }
 
-/** A move that is begun ends by itself, whatever becomes of the drain. */
-export const MOVE_DEADLINE_MS = 3600 * 1000;
 /** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
 const LOOKS_MAX = 16;
 const LOOK_EVERY_MS = 5000;
@@ -57,22 +64,21 @@ const BLOCKED = 'service-not-ready';
 const HOLDING: readonly string[] = ['elections-held'];
 
 function attemptHandovers(context: DrainContext): HandoverAttempt {
-  const { fleet, evacuators, host, nowMs } = context;
+  const { fleet, evacuators, host, by, within, nowMs } = context;
   const changes: Change[] = [];
   const waits: Reason[] = [];
   let [postponed, underWay] = [false, false];
   let refused: Reason | undefined;
-  for (const evacuator of evacuators.filter((one) => one.leavesFirst === true)) {
-    const tenants = evacuator.inventory(fleet, host.id);
-    if (tenants.length === 0) continue;
-    const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
-    const made = beginEvacuations(context, evacuator, planned, drainHandoversId(fleet, host.id));
-    changes.push(...made.changes);
-    if (made.reason !== undefined) refused = made.reason;
+  // On the fleet as it is: the host is tombstoned already. The revision tells these operations from those of other looks.
+  const operation = `${fleet.revision}.${host.id}`;
+  const start = { hosts: [host.id], tombstones: [], operation, by, within, nowMs };
+  for (const { evacuator, planned, changes: begun, refusal } of startHandovers(fleet, evacuators, start)) {
+    changes.push(...begun);
+    if (refusal !== undefined) refused = notBegunReason(host.id, refusal);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     // Those that could go and were not begun wait for their turn.
     postponed ||= planned.some(isActionable);
-    underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, tenants);
+    underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, planned);
   }
   if (changes.length > 0) return { kind: 'begun', changes };
   const holding = waits.find(({ code }) => HOLDING.includes(code));
@@ -85,7 +91,8 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
   return { kind: 'none', ...(reason !== undefined && { reason }) };
 }
 
-function countBlocked(fleet: FleetReader, tenants: readonly Tenant[]): number {
+function countBlocked(fleet: FleetReader, planned: readonly PlannedEvacuation[]): number {
+  const tenants = planned.map(({ tenant }) => tenant);
   return openItemsOf(fleet, tenants).filter(isBlocked).length;
 }
 
@@ -99,7 +106,7 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
 
 /** What a hand-over of the host waits for; the one that was told before, while it does. */
 function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
-  const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
+  const tenants = handingOver(evacuators).flatMap((one) => one.inventory(fleet, host.id));
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
     doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
   );
@@ -116,14 +123,17 @@ function beginEvacuations(
   { fleet, host, by, within, nowMs }: DrainContext,
   evacuator: Evacuator,
   planned: readonly PlannedEvacuation[],
-  operation: BeginEvacuation['operation'],
 ): BegunEvacuations {
   const going = planned.filter(isActionable);
   if (going.length === 0) return { changes: [] };
-  const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
+  const how = evacuationCommand({ hosts: [host.id], by, within, nowMs }, drainMovesId(fleet, host.id));
   const answer = evacuator.begin(fleet, going, how);
-  if ('code' in answer) return { changes: [], reason: { code: 'not-begun', host: host.id, message: answer.message } };
+  if ('code' in answer) return { changes: [], reason: notBegunReason(host.id, answer) };
   return { changes: answer.changes };
+}
+
+function notBegunReason(host: string, { message }: Refusal): Reason {
+  return { code: 'not-begun', host, message };
 }
 
 /** As many as the budgets allow. One that cannot go does not keep the others. */
@@ -137,7 +147,7 @@ function beginMoves(context: DrainContext): readonly RecordStep[] {
   let rebuilt = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
     const planned = planNextMoves(context, evacuator, left);
-    const made = beginEvacuations(context, evacuator, planned, drainMovesId(fleet, host.id));
+    const made = beginEvacuations(context, evacuator, planned);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     if (made.reason !== undefined) waits.push(made.reason);
     if (made.changes.length === 0) continue;

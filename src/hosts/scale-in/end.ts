@@ -54,7 +54,6 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     steps: ['disconnect', 'finalize', 'remove'],
     cancel: { kind: 'none', because: 'peers forget the host already; join it again when it is removed' },
     retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
-    rollback: { kind: 'none', because: 'a removed host comes back by joining again' },
 
     plan: (fleet, { doc }, items, nowMs) => {
       const begunAtMs = doc.deadlineAtMs - doc.deadlineMs;

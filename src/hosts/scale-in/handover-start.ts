@@ -1,6 +1,7 @@
-// What leaves hosts first is begun in the commit that tombstones them, for all of them together: so a start does what its preview
-// showed, and not what comes of looking at one host after the other. What finds no room now is begun by the drains.
-import { runTrial, type Change, type FleetReader, type Trial } from '../../fleet/index.ts';
+// How handovers are begun for hosts that leave: planned, begun and named here alone. A start begins them in the commit that tombstones its
+// hosts, for all of them together: so it does what its preview showed, and not what comes of looking at one host after the other.
+// What finds no room then is begun by the drains, host by host.
+import { runTrial, type Change, type FleetReader, type Refusal, type Trial } from '../../fleet/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import {
   planEvacuation,
@@ -14,46 +15,74 @@ import { HOST } from '../model.ts';
 import { basisOf, isPlanBasisUnchanged, type PlanBasis } from '../preview/plan-basis.ts';
 import type { Slices, Steps } from '../preview/plan-slices.ts';
 import { targetOf } from '../preview/batch-plan.ts';
-import { MOVE_DEADLINE_MS } from './drain.ts';
+
+/** A move that is begun ends by itself, whatever becomes of the drain. */
+const MOVE_DEADLINE_MS = 3600 * 1000;
 
 interface HandoverStart {
   /** All that are named, also those that leave already: a preview plans for all of them. */
   readonly hosts: readonly string[];
-  /** What tombstones them. */
-  readonly changes: readonly Change[];
-  readonly operation: OperationId;
+  /** What tombstones those that are not in the fleet that it is planned on. */
+  readonly tombstones: readonly Change[];
+  /** What they are begun by: it names their operations. */
+  readonly operation: string;
   readonly by: string;
+  readonly within?: string | undefined;
   readonly nowMs: number;
 }
 
-export function startHandovers(fleet: FleetReader, evacuators: readonly Evacuator[], leaving: HandoverStart): Change[] {
-  const { hosts, changes, nowMs } = leaving;
-  const how = howToBegin(leaving);
+/** What one evacuator has begun, and what it could not; none for one that has nothing on these hosts. */
+interface StartedHandovers {
+  readonly evacuator: Evacuator;
+  /** For each tenant, also for those that wait. */
+  readonly planned: readonly PlannedEvacuation[];
+  readonly changes: readonly Change[];
+  readonly refusal?: Refusal;
+}
+
+export interface PreparedHandovers extends PreparedEvacuation {
+  readonly evacuator: Evacuator;
+}
+
+/** Those whose tenants change hands before anything moves. */
+export function handingOver(evacuators: readonly Evacuator[]): readonly Evacuator[] {
+  return evacuators.filter((one) => one.leavesFirst === true);
+}
+
+export function startHandovers(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  start: HandoverStart,
+): StartedHandovers[] {
+  if (start.tombstones.length === 0) return startOn(fleet, evacuators, start);
   return runTrial(fleet, (trial) => {
-    trial.add([...changes]);
-    return evacuators
-      .filter((one) => one.leavesFirst === true)
-      .flatMap((evacuator) => {
-        const leavers = hosts.map((host) => ({ host, tenants: evacuator.inventory(trial, host) }));
-        const going = evacuator.plan(trial, leavers, nowMs).filter((one) => targetOf(one) !== undefined);
-        if (going.length === 0) return [];
-        const begun = evacuator.begin(trial, going, how);
-        // The drains say why.
-        return 'code' in begun ? [] : begun.changes;
-      });
+    trial.add([...start.tombstones]);
+    return startOn(trial, evacuators, start);
   });
 }
 
-/** The same in steps, before the commit that tombstones them: for each evacuator what it begins, and whether that still holds. */
+function startOn(fleet: FleetReader, evacuators: readonly Evacuator[], start: HandoverStart): StartedHandovers[] {
+  return handingOver(evacuators).flatMap((evacuator): StartedHandovers[] => {
+    const leavers = start.hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
+    if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
+    const planned = evacuator.plan(fleet, leavers, start.nowMs);
+    const going = planned.filter((one) => targetOf(one) !== undefined);
+    if (going.length === 0) return [{ evacuator, planned, changes: [] }];
+    const begun = evacuator.begin(fleet, going, handoverCommand(start));
+    if ('code' in begun) return [{ evacuator, planned, changes: [], refusal: begun }];
+    return [{ evacuator, planned, changes: begun.changes }];
+  });
+}
+
+/** The same in steps, before the commit that tombstones the hosts: for each evacuator what it begins, and whether that still holds. */
 export function* startHandoversInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
-  leaving: HandoverStart,
+  start: HandoverStart,
 ): Steps<PreparedHandovers[]> {
-  const { hosts, changes, nowMs } = leaving;
+  const { hosts, tombstones, nowMs } = start;
   const begun: PreparedHandovers[] = [];
-  for (const evacuator of evacuators) {
-    if (evacuator.leavesFirst !== true) continue;
+  for (const evacuator of handingOver(evacuators)) {
     const basis = basisOf(slices.fleet, [evacuator], hosts);
     const leavers: LeavingTenants[] = [];
     for (const host of hosts) {
@@ -62,14 +91,14 @@ export function* startHandoversInSteps(
     }
     const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
     yield;
-    for (const change of changes) {
+    for (const change of tombstones) {
       if (change.kind === HOST.name) trial.add([change]);
       yield;
     }
     const planned = yield* planEvacuation(evacuator, trial, leavers, { nowMs });
     const going = planned.filter((one) => targetOf(one) !== undefined);
     if (going.length === 0) continue;
-    const how = howToBegin(leaving);
+    const how = handoverCommand(start);
     begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, going, how, basis })) });
   }
   return begun;
@@ -86,22 +115,22 @@ interface HandoverBatch {
 function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
   if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, going, how);
   const begun = evacuator.begin(trial, going, how);
+  // The drains say why.
   if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
   const targets = new Map(going.map((one) => [one.tenant.id, targetOf(one) ?? '']));
   return { ...begun, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
 }
 
-export interface PreparedHandovers extends PreparedEvacuation {
-  readonly evacuator: Evacuator;
+/** Services that change hands are not moves: their operations have a name and a budget of their own. */
+function handoverCommand(start: HandoverStart): BeginEvacuation {
+  return evacuationCommand(start, `hand-over-${start.operation}` as OperationId);
 }
 
-function howToBegin({ hosts, operation, by, nowMs }: HandoverStart): BeginEvacuation {
+/** What is begun off these hosts, by a start or by a drain. */
+export function evacuationCommand(
+  { hosts, by, within, nowMs }: Pick<HandoverStart, 'hosts' | 'by' | 'within' | 'nowMs'>,
+  operation: OperationId,
+): BeginEvacuation {
   const what = hosts.length === 1 ? `host ${hosts[0]}` : `${hosts.length} hosts`;
-  return {
-    operation: `hand-over-${operation}` as OperationId,
-    by,
-    why: `scale-in of ${what}`,
-    nowMs,
-    deadlineMs: MOVE_DEADLINE_MS,
-  };
+  return { operation, by, why: `scale-in of ${what}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
 }

@@ -12,11 +12,6 @@ export function drainMovesId(fleet: FleetReader, host: string): OperationId {
   return `drain-${fleet.revision}.${host}` as OperationId;
 }
 
-/** Services that change hands are not moves: they have a budget of their own. */
-export function drainHandoversId(fleet: FleetReader, host: string): OperationId {
-  return `hand-over-${fleet.revision}.${host}` as OperationId;
-}
-
 /** The host that an operation moves something off for a drain. */
 export function hostOfDrain(operation: string): string | undefined {
   return DRAIN_MOVE.exec(operation)?.[1];

@@ -29,7 +29,6 @@ export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
     steps: ['hand-over', 'move', 'empty'],
     cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
     retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
-    rollback: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
 
     plan: (fleet, operation, items, _nowMs) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
     itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),

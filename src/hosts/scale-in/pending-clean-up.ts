@@ -105,7 +105,6 @@ export const peerCleanUpKind: OperationKind = {
   steps: ['await-peer', 'clean'],
   cancel: { kind: 'none', because: 'flows and tunnels to a host that is gone would be found by nobody' },
   retry: { kind: 'does', what: 'the peers are waited for again' },
-  rollback: { kind: 'none', because: 'the host is removed' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),

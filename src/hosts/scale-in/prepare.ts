@@ -109,7 +109,7 @@ function* prepareStart(
     changes.push(...(tombstoneHost(fleet, host, command).changes ?? []));
     yield;
   }
-  const begun = yield* startHandoversInSteps(slices, evacuators, { ...asked, hosts: ids, changes });
+  const begun = yield* startHandoversInSteps(slices, evacuators, { ...asked, hosts: ids, tombstones: changes });
   if (pinned !== undefined && !begun.every((one) => isAsPlanned(one, pinned.planned))) return undefined;
   return {
     first: begun.flatMap((one) => one.changes),

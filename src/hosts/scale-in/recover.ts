@@ -29,7 +29,6 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
     steps: ['settle', 'activate'],
     cancel: { kind: 'none', because: 'start the scale-in again instead' },
     retry: { kind: 'does', what: 'hosts that did not come back in time are waited for again' },
-    rollback: { kind: 'none', because: 'start the scale-in again instead' },
 
     plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
     observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),

@@ -80,7 +80,7 @@ class ViewsDriver implements Driver {
     this.asked.push(hosts);
     const behind = hosts.filter((host) => this.behind.has(host));
     if (behind.length === 0) return { kind: 'applied' };
-    return { kind: 'failed', reason: { code: 'hosts-behind', hosts: behind }, retryable: true };
+    return { kind: 'failed', reason: { code: 'hosts-behind', hosts: behind } };
   }
 }
 

@@ -6,7 +6,7 @@ import { refuse } from '../../journal/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { malformedPlan } from '../preview/plan-hash.ts';
 import { planProblem } from '../preview/preview.ts';
-import { startHandovers } from './handover-start.ts';
+import { handingOver, startHandovers } from './handover-start.ts';
 import type { StartScaleIn } from './decide.ts';
 
 /** Planned before the commit that it is for. */
@@ -49,11 +49,13 @@ export function planStart(
       ? { kind: 'planned', first: () => prepared.first }
       : refuseChangedPlan(prepared.problem);
   }
-  const planners = plan === undefined ? evacuators.filter((one) => one.leavesFirst === true) : evacuators;
+  const planners = plan === undefined ? handingOver(evacuators) : evacuators;
   if (hasMoreThan(fleet, planners, { hosts, most: plannedHereMax })) return notPrepared();
   const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
   if (problem !== undefined) return refuseChangedPlan(problem);
-  return { kind: 'planned', first: () => startHandovers(fleet, evacuators, { ...asked, hosts, changes }) };
+  const start = { ...asked, hosts, tombstones: changes };
+  // What is refused is left to the drains: they say why.
+  return { kind: 'planned', first: () => startHandovers(fleet, evacuators, start).flatMap((one) => one.changes) };
 }
 
 function refuseChangedPlan(problem: Refusal): RefusalAnswer {

@@ -192,7 +192,6 @@ function operationOf(kit: Kit): OperationKind {
     steps: ['go'],
     cancel: { kind: 'none', because: 'of the test' },
     retry: { kind: 'none', because: 'of the test' },
-    rollback: { kind: 'none', because: 'of the test' },
     plan: (fleet, _operation, items) =>
       items.map((item) => {
         const { step, attempt, target } = item.doc;
@@ -209,7 +208,7 @@ function operationOf(kit: Kit): OperationKind {
         const changes = [put(kind, id, { ...rest, host: to ?? doc.host })];
         return record(item, { state: 'done', step: 'go' }, { changes });
       }
-      if (outcome.retryable) return wait(item, outcome.reason);
+      if (outcome.reason.code !== 'move-failed') return wait(item, outcome.reason);
       return { ...fail(item, outcome.reason), changes: [put(kind, id, rest)] };
     },
   };
@@ -239,14 +238,14 @@ export class TenantDriver implements Driver {
 
   async carryOut({ args }: Parameters<Driver['carryOut']>[0]): ReturnType<Driver['carryOut']> {
     const id = String(args['id']);
-    if (this.held) return { kind: 'failed', reason: { code: 'not-yet' }, retryable: true };
+    if (this.held) return { kind: 'failed', reason: { code: 'not-yet' } };
     if (this.unready.has(id)) {
-      return { kind: 'failed', reason: { code: 'service-not-ready', service: id, because: 'test' }, retryable: true };
+      return { kind: 'failed', reason: { code: 'service-not-ready', service: id, because: 'test' } };
     }
     const left = this.failures.get(id) ?? 0;
     if (left > 0) {
       this.failures.set(id, left - 1);
-      return { kind: 'failed', reason: { code: 'move-failed' }, retryable: false };
+      return { kind: 'failed', reason: { code: 'move-failed' } };
     }
     this.moved.push(id);
     return { kind: 'applied' };

@@ -78,7 +78,7 @@ function viewsDriver(): ReadonlyMap<string, Driver> {
     carryOut: async ({ item, attempt }) => {
       first ??= `${item}:${attempt}`;
       const reason = { code: 'hosts-behind', hosts: ['c3'] };
-      return first === `${item}:${attempt}` ? { kind: 'failed', reason, retryable: true } : { kind: 'applied' };
+      return first === `${item}:${attempt}` ? { kind: 'failed', reason } : { kind: 'applied' };
     },
   };
   return new Map([['views', views]]);

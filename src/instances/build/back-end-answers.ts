@@ -15,9 +15,8 @@ import {
   type StoredPort,
 } from '../../network/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   record,
-  wait,
   type ActionOutcome,
   type RecordStep,
   type StoredItem,
@@ -154,9 +153,7 @@ function waitForRelease({ item, instance, nowMs }: AnswerContext, answers: reado
 
 function retryOrder(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
   mark('back-end-asked-again');
-  const { attempt } = item.doc;
-  const again = wait(item, reason, nowMs + backoffMs(attempt));
-  return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
+  return retryWithBackoff(item, reason, { nowMs });
 }
 
 /** Nothing else can be tried: no other host makes a port that cannot be made. */

@@ -4,9 +4,7 @@ import { idOf, mergeChanges, put, type Change, type FleetReader } from '../../fl
 import { findHost } from '../../hosts/index.ts';
 import { bindPorts, NETWORK, PORT, SUBNET, type PoolKey, type Port, type StoredPort } from '../../network/index.ts';
 import {
-  backoffMs,
   record,
-  wait,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -31,6 +29,7 @@ import { INSTANCE, type Instance } from '../model.ts';
 import { validateReportedPorts } from './host-answer.ts';
 import { addressesKeptAtRelease, segmentOf } from '../back-end-orders.ts';
 import { isInline, bindModeOn, portsOf, canReachPools, type BindMode, type StoredInstance } from './placement.ts';
+import { retryDestroy } from '../delete/retry-destroy.ts';
 
 export const composeBuildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   const { step, state, host } = item.doc;
@@ -142,12 +141,7 @@ function handleBuildFailure(
 function handleDestroyAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   if (answer.outcome === 'done')
     return item.doc.step === 'sweep' ? continueAfterSweep(fleet, item, nowMs) : finishRelease(fleet, item, nowMs);
-  const problems = answer.problems ?? [];
-  return wait(
-    item,
-    { code: 'not-destroyed', instance: item.doc.target.id, host: item.doc.host, problems },
-    nowMs + backoffMs(item.doc.attempt),
-  );
+  return retryDestroy(item, answer, nowMs);
 }
 
 export type HostBindingResult =

@@ -54,7 +54,6 @@ export const instanceBuild: OperationKind = {
     kind: 'none',
     because: 'a build that was given up has handed its ports back; delete the instance and create it again',
   },
-  rollback: { kind: 'none', because: 'a build that fails gives everything back by itself' },
 
   plan: planInState('building'),
   observe: (fleet, item, outcome, nowMs) => handleBuildOutcome(fleet, item, outcome, nowMs),

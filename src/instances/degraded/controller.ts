@@ -2,9 +2,16 @@
 // look at those they are about; whoever gets the lease looks once through all instances and alarms, a page at a time.
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, type AppliedChange } from '../../fleet/index.ts';
-import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
+import {
+  accept,
+  isJournalAway,
+  LeaseHolderLoop,
+  type Clock,
+  type Journal,
+  type LeasePass,
+  type Log,
+} from '../../journal/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
-import type { Log } from '../../operations/index.ts';
 import { decideDegraded } from './alarm.ts';
 import { DEGRADED } from './degraded.ts';
 import { INSTANCE } from '../model.ts';
@@ -25,31 +32,33 @@ const IDLE_MS = 60_000;
 
 export class DegradedController {
   readonly #options: DegradedControllerOptions;
+  readonly #loop: LeaseHolderLoop;
   /** Instances that something happened to. Lost in a crash, found again by the look through all of them. */
   readonly #woken = new Set<string>();
   /** Instances to be looked at because of time alone. */
   readonly #scheduled = new Map<string, number>();
   /** The lease under which all instances are being, or were, looked through, and how far. */
   #scan: { readonly epoch: number; after: string | undefined } | undefined;
-  #sleep = new AbortController();
 
   constructor(options: DegradedControllerOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'degraded-instances',
+      reconcile: (pass) => this.#reconcileDue(pass),
+      intervalMs: () => this.#untilDueMs(),
+      // Without the lease it forgets what it was woken for.
+      runsAsFollower: true,
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { journal, clock } = this.#options;
-    const stopListening = journal.onCommit((_commit, applied) => this.wake(applied));
-    const stop = (): void => this.#sleep.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    while (!signal.aborted) {
-      const sleepMs = await this.reconcile();
-      if (signal.aborted) break;
-      await clock.sleep(sleepMs, this.#sleep.signal);
-      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.wake(applied));
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      stopListening();
     }
-    signal.removeEventListener('abort', stop);
-    stopListening();
   }
 
   wake(applied: readonly AppliedChange[]): void {
@@ -58,25 +67,31 @@ export class DegradedController {
     for (const change of applied) {
       for (const id of instancesOf(change)) this.#woken.add(id);
     }
-    if (this.#woken.size > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
+    if (this.#woken.size > 0) this.#loop.wake();
   }
 
-  /** Looks at all that is due, and answers how long nothing else will be. */
-  async reconcile(): Promise<number> {
-    const { journal, clock } = this.#options;
-    const epoch = journal.fence?.epoch;
-    if (epoch === undefined) {
+  /** Looks at all that is due. */
+  async reconcile(): Promise<void> {
+    await this.#loop.reconcile();
+  }
+
+  async #reconcileDue({ nowMs, fence }: LeasePass): Promise<void> {
+    if (fence === undefined) {
       this.#woken.clear();
       this.#scheduled.clear();
       this.#scan = undefined;
-      return RETRY_MS;
+      return;
     }
-    const nowMs = clock.nowMs();
-    const due = this.#takeDue(epoch, nowMs);
+    const due = this.#takeDue(fence.epoch, nowMs);
     for (const id of due) {
       if (!(await this.#reconcileInstance(id, nowMs))) this.#scheduled.set(id, nowMs + RETRY_MS);
     }
-    if (this.#scan?.after !== undefined || this.#woken.size > 0) return 0;
+  }
+
+  #untilDueMs(): number {
+    if (this.#scan === undefined) return RETRY_MS;
+    if (this.#scan.after !== undefined || this.#woken.size > 0) return 0;
+    const nowMs = this.#options.clock.nowMs();
     return Math.max(0, Math.min(IDLE_MS, ...[...this.#scheduled.values()].map((atMs) => atMs - nowMs)));
   }
 
@@ -113,7 +128,7 @@ export class DegradedController {
       });
       return true;
     } catch (error) {
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      if (!isJournalAway(error)) throw error;
       log.warn({ instance: id, code: error.code }, 'instance not looked after yet');
       return false;
     }

@@ -12,7 +12,7 @@ import {
   type StoredPort,
 } from '../../network/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   decideLater,
   expectUnchanged,
   newOperation,
@@ -66,7 +66,6 @@ export const instanceReplug: OperationKind = {
   steps: ['rebind', 'bind', 'plug'],
   cancel: { kind: 'none', because: 'it would begin anew while the instance is degraded; move or delete the instance' },
   retry: { kind: 'does', what: 'the ports are bound again' },
-  rollback: { kind: 'none', because: 'nothing is taken away that was there' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),
@@ -108,10 +107,8 @@ function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
 
 /** Nobody waits for the answer to an order that is not the last one any more. */
 function retryLater({ item, instance, nowMs }: ReplugContext, why: Reason): RecordStep {
-  const { attempt } = item.doc;
-  const reason = { ...why, instance: instance.id, host: instance.doc.host };
-  const retryAtMs = nowMs + backoffMs(attempt);
-  return record(item, { state: 'waiting', step: 'rebind', reason, retryAtMs, attempt: attempt + 1 });
+  const retry = retryWithBackoff(item, { ...why, instance: instance.id, host: instance.doc.host }, { nowMs });
+  return { ...retry, progress: { ...retry.progress, step: 'rebind' } };
 }
 
 function retryNotConnected(look: ReplugContext, fault: string, text?: string): RecordStep {

@@ -104,7 +104,6 @@ export const instanceClean: OperationKind = {
   steps: [HOLD, DESTROY],
   cancel: { kind: 'none', because: 'a copy that is left behind would be found by nobody' },
   retry: { kind: 'does', what: 'the host is asked again' },
-  rollback: { kind: 'none', because: 'what is destroyed is a copy that nobody uses' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {

@@ -98,7 +98,6 @@ export const instanceDelete: OperationKind = {
   steps: ['stop', 'destroy', 'release'],
   cancel: { kind: 'none', because: 'the instance may be half gone already' },
   retry: { kind: 'does', what: 'instances that could not be deleted in time are tried again' },
-  rollback: { kind: 'none', because: 'what is deleted does not come back' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {

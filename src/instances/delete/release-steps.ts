@@ -5,7 +5,7 @@ import { idOf, mark, type Change, type FleetReader } from '../../fleet/index.ts'
 import { findHost } from '../../hosts/index.ts';
 import { undeliveredReason } from '../../network/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   decideLater,
   record,
   wait,
@@ -21,6 +21,7 @@ import { beginSweep, uniqueSweepKey } from './clean.ts';
 import { INSTANCE } from '../model.ts';
 import { composeReleaseOrder, nonInlinePorts } from '../back-end-orders.ts';
 import { isFencedOrRemoved, portsOf, type StoredInstance } from '../build/placement.ts';
+import { retryDestroy } from './retry-destroy.ts';
 
 /** The host that made the ports has destroyed the instance and released them. */
 const RELEASED_BY_HOST = 'released-by-host';
@@ -56,13 +57,7 @@ export function handleDestroyAnswer(
   const { attempt } = item.doc;
   if (answer.outcome === 'done')
     return record(item, { state: 'running', step: 'release', attempt, host: null, ...told });
-  const reason = {
-    code: 'not-destroyed',
-    instance: item.doc.target.id,
-    host: item.doc.host,
-    problems: answer.problems ?? [],
-  };
-  return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
+  return retryDestroy(item, answer, nowMs);
 }
 
 export function planDestroy(
@@ -127,8 +122,7 @@ export function handleReleaseOutcome(
     return commitFinish(fleet, item, nowMs, finish);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = undeliveredReason(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
-  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  return retryWithBackoff(item, reason, { nowMs });
 }
 
 /** Whatever it holds when it goes, also what it got since it was looked at. */

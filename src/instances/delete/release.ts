@@ -30,7 +30,6 @@ export const instanceRelease: OperationKind = {
   steps: ['destroy', 'release'],
   cancel: { kind: 'none', because: 'what the build held would be nobody’s' },
   retry: { kind: 'does', what: 'the host or the back end is asked again' },
-  rollback: { kind: 'none', because: 'the build has failed; delete the instance and create it again' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item): readonly PlannedStep[] => {

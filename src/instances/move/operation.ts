@@ -56,7 +56,6 @@ export const instanceMove: OperationKind = {
     kind: 'does',
     what: 'what the deadline cut short goes on from where it was; instances that stayed where they were are tried again',
   },
-  rollback: { kind: 'none', because: 'move the instances back instead' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {

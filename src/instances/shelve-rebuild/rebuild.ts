@@ -118,6 +118,5 @@ export const instanceRebuild: OperationKind = {
   steps: ['schedule', 'bind', 'build', 'plug', 'unbind'],
   cancel: { kind: 'none', because: 'the instance has no host meanwhile; a rebuild that finds none ends by itself' },
   retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
-  rollback: { kind: 'none', because: 'its host is dead' },
   plan: planInState('rebuilding'),
 };

@@ -4,7 +4,7 @@ import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { PORT, undeliveredReason, unbindPort, type PortAnswer } from '../../network/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   decideLater,
   expectUnchanged,
   fail,
@@ -23,6 +23,7 @@ import { dropClaim } from '../build/failure.ts';
 import { INSTANCE, type Instance } from '../model.ts';
 import { composeReleaseOrder, nonInlinePorts } from '../back-end-orders.ts';
 import { isFencedOrRemoved, isInline, portsOf, type StoredInstance } from '../build/placement.ts';
+import { retryDestroy } from '../delete/retry-destroy.ts';
 
 const SHELVER = 'operation:instance-shelve';
 
@@ -31,7 +32,6 @@ export const instanceShelve: OperationKind = {
   steps: ['destroy', 'unbind'],
   cancel: { kind: 'none', because: 'the instance may be gone from its host already; unshelve it afterwards' },
   retry: { kind: 'does', what: 'a host or back end that did not answer in time is asked again' },
-  rollback: { kind: 'none', because: 'what is destroyed does not come back; unshelving builds it anew' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
@@ -54,9 +54,7 @@ export const instanceShelve: OperationKind = {
 
   handleTaskAnswer: (fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return recordDestroyed(fleet, item, nowMs);
-    const { target, host } = item.doc;
-    const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
-    return wait(item, reason, nowMs + backoffMs(item.doc.attempt));
+    return retryDestroy(item, answer, nowMs);
   },
 
   // The host has destroyed its copy: whatever the back end says, the instance is on the shelf and can be unshelved. What is still
@@ -135,8 +133,7 @@ function handleUnbindOutcome(fleet: FleetReader, item: StoredItem, outcome: Acti
   if (left?.length === 0 || hosts) return recordShelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = undeliveredReason(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
-  const again = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  return retryWithBackoff(item, reason, { nowMs });
 }
 
 function recordShelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {

@@ -8,11 +8,6 @@ import type { PoolKey } from '../ports/nic-requirements.ts';
 export interface Capabilities {
   /** Decided in the journal: there is no call, and so nothing to wait for. */
   readonly inline: boolean;
-  /** Ports can be made before a host is chosen. */
-  readonly earlyCreate: boolean;
-  /** A port can get its address when it is bound. */
-  readonly lateAddress: boolean;
-  readonly segments: boolean;
   /** Says by an event when a host has connected a port. */
   readonly events: boolean;
   /**
@@ -28,27 +23,18 @@ export interface Capabilities {
 export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
   embedded: {
     inline: true,
-    earlyCreate: true,
-    lateAddress: true,
-    segments: true,
     events: false,
     multipleBindings: true,
     needsCredentials: false,
   },
   'host-local': {
     inline: true,
-    earlyCreate: false,
-    lateAddress: true,
-    segments: true,
     events: false,
     multipleBindings: true,
     needsCredentials: false,
   },
   simulated: {
     inline: false,
-    earlyCreate: true,
-    lateAddress: true,
-    segments: true,
     events: true,
     multipleBindings: true,
     needsCredentials: true,
@@ -56,9 +42,6 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
   // The same network, for trials of back ends that hold one binding per port.
   'simulated-single': {
     inline: false,
-    earlyCreate: true,
-    lateAddress: true,
-    segments: true,
     events: true,
     multipleBindings: false,
     needsCredentials: false,

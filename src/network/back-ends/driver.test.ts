@@ -85,7 +85,7 @@ describe('the network driver', () => {
       { op: 'create', outcome: 'applied-but-lost' },
       { op: 'bind', outcome: 'unavailable', times: 2 },
     ]);
-    const silent = { kind: 'failed', retryable: true, reason: { code: 'network-unavailable', backEnd: 'simulated' } };
+    const silent = { kind: 'failed', reason: { code: 'network-unavailable', backEnd: 'simulated' } };
     expect(await carryOut(CREATE)).toMatchObject({ ...silent, reason: { op: 'create' } });
     expect(await carryOut(CREATE)).toMatchObject(silent);
     expect(await carryOut(CREATE)).toMatchObject({ kind: 'already' });
@@ -105,7 +105,7 @@ describe('the network driver', () => {
     await carryOut(CREATE);
     const asked = carryOut(BIND);
     await clock.advance(5000);
-    expect(await asked).toMatchObject({ kind: 'failed', retryable: true, reason: { code: 'network-unavailable' } });
+    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
   test('a-back-end-that-ignores-its-deadline-is-given-up-as-well', async () => {
@@ -114,14 +114,14 @@ describe('the network driver', () => {
     const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', deaf]]), callTimeoutMs: 5000 });
     const asked = carryOut(BIND);
     await clock.advance(6000);
-    expect(await asked).toMatchObject({ kind: 'failed', retryable: true });
+    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
   test('never: an order acts after the deadline of its operation', async () => {
     const { carryOut, clock, network } = startDriver();
     await carryOut(CREATE);
     const outcome = await carryOut(BIND, { deadlineAtMs: clock.nowMs() - 1 });
-    expect(outcome).toMatchObject({ kind: 'failed', retryable: true });
+    expect(outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
     expect(network.port('p0')?.binding).toBeUndefined();
   });
 
@@ -134,14 +134,17 @@ describe('the network driver', () => {
   test('a-back-end-that-is-not-configured-is-a-failure-of-its-own', async () => {
     const { carryOut } = startDriver([], { backEnds: new Map() });
     const reason = { code: 'back-end-not-configured', backEnd: 'simulated' };
-    expect(await carryOut(CREATE)).toEqual({ kind: 'failed', retryable: false, reason });
-    expect(await carryOut({ ...CREATE, backEnd: 'neutron' })).toMatchObject({ kind: 'failed', retryable: false });
+    expect(await carryOut(CREATE)).toEqual({ kind: 'failed', reason });
+    expect(await carryOut({ ...CREATE, backEnd: 'neutron' })).toMatchObject({
+      kind: 'failed',
+      reason: { code: 'back-end-not-configured', backEnd: 'neutron' },
+    });
   });
 
   test('nothing-is-asked-without-credentials', async () => {
     const { carryOut, network } = startDriver([], { hasCredentials: () => false });
     const reason = { code: 'network-credentials-missing', backEnds: ['simulated'] };
-    expect(await carryOut(CREATE)).toEqual({ kind: 'failed', retryable: true, reason });
+    expect(await carryOut(CREATE)).toEqual({ kind: 'failed', reason });
     expect(network.calls.list()).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { undeliveredReason } from './undelivered-reason.ts';
 
 test('a server without credentials says what it needs', () => {
   const reason = { code: 'network-credentials-missing', backEnds: ['simulated'] };
-  expect(undeliveredReason({ kind: 'failed', reason, retryable: true })).toEqual({
+  expect(undeliveredReason({ kind: 'failed', reason })).toEqual({
     code: 'network-credentials-needed',
     backEnds: ['simulated'],
   });
@@ -12,12 +12,12 @@ test('a server without credentials says what it needs', () => {
 
 test('a back end that is not configured is told by its name', () => {
   const reason = { code: 'back-end-not-configured', backEnd: 'simulated' };
-  expect(undeliveredReason({ kind: 'failed', reason, retryable: false })).toEqual(reason);
+  expect(undeliveredReason({ kind: 'failed', reason })).toEqual(reason);
 });
 
 test('a back end that was asked says for itself what became of it', () => {
   const reason = { code: 'network-unavailable', backEnd: 'simulated', op: 'bind' };
-  expect(undeliveredReason({ kind: 'failed', reason, retryable: true })).toBeUndefined();
+  expect(undeliveredReason({ kind: 'failed', reason })).toBeUndefined();
   expect(undeliveredReason({ kind: 'applied', facts: { ports: [] } })).toBeUndefined();
   expect(undeliveredReason({ kind: 'stale' })).toBeUndefined();
 });

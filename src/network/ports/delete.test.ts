@@ -61,7 +61,7 @@ describe('deleting ports', () => {
       progress: { state: 'waiting', attempt: 2, retryAtMs: 2008, reason: { code: 'port-not-deleted' } },
       changes: [],
     });
-    const failed = { kind: 'failed', reason: { code: 'x' }, retryable: true } as const;
+    const failed = { kind: 'failed', reason: { code: 'x' } } as const;
     expect(portDelete.observe!(fleet, item(), failed, 8)).toMatchObject({ progress: { state: 'waiting' } });
     for (const outcome of ['ok', 'not-found'] as const) {
       expect(answered(outcome)).toMatchObject({

@@ -3,7 +3,7 @@
 import { idOf, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
-  backoffMs,
+  retryWithBackoff,
   expectUnchanged,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
@@ -11,7 +11,6 @@ import {
   record,
   formatFact,
   targetKey,
-  wait,
   type ActionOutcome,
   type PlannedStep,
   type OperationId,
@@ -85,7 +84,6 @@ export const portDelete: OperationKind = {
   steps: ['release'],
   cancel: { kind: 'none', because: 'the back end may have deleted the port already' },
   retry: { kind: 'does', what: 'a port that could not be deleted in time is tried again' },
-  rollback: { kind: 'none', because: 'what is deleted does not come back' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
@@ -122,8 +120,7 @@ function handleReleaseOutcome(item: StoredItem, port: StoredPort, outcome: Actio
     return record(item, { state: 'done', step: 'release' }, made);
   }
   const reason = undeliveredReason(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
-  const retry = wait(item, reason, nowMs + backoffMs(item.doc.attempt));
-  return { ...retry, progress: { ...retry.progress, attempt: item.doc.attempt + 1 } };
+  return retryWithBackoff(item, reason, { nowMs });
 }
 
 export const portSentences: ReasonSentences = {

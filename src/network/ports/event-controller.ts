@@ -1,6 +1,5 @@
 // Writes down what back ends inside this process say of ports. What is lost in a crash is said again when the bind is repeated.
-import { NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
-import type { Log } from '../../operations/index.ts';
+import { LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../../journal/index.ts';
 import { recordNetworkEvents, type NetworkEventReport } from './event.ts';
 
 export interface NetworkEventsOptions {
@@ -18,11 +17,19 @@ const IDLE_MS = 60_000;
 
 export class NetworkEventsController {
   readonly #options: NetworkEventsOptions;
+  readonly #loop: LeaseHolderLoop;
   #queue: NetworkEventReport[] = [];
-  #sleep = new AbortController();
 
   constructor(options: NetworkEventsOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'network-events',
+      reconcile: (pass) => this.#recordAll(pass),
+      // What a pass leaves in the queue could not be written.
+      intervalMs: () => (this.#queue.length === 0 ? IDLE_MS : RETRY_MS),
+      isSilent: true,
+    });
   }
 
   /** Takes news at once and writes them down later. */
@@ -32,34 +39,24 @@ export class NetworkEventsController {
       return;
     }
     this.#queue.push(news);
-    this.#sleep.abort();
+    // Those that come while others wait do not make the retry come sooner.
+    if (this.#queue.length === 1) this.#loop.wake();
   };
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const stop = (): void => this.#sleep.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    while (!signal.aborted) {
-      if (this.#queue.length === 0) await clock.sleep(IDLE_MS, this.#sleep.signal);
-      else if (!(await this.flush())) await clock.sleep(RETRY_MS, signal);
-      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
-    }
-    signal.removeEventListener('abort', stop);
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
-  /** Writes down the oldest; false when it could not be done now. */
-  async flush(): Promise<boolean> {
-    const { journal, clock } = this.#options;
-    const events = this.#queue.slice(0, BATCH_MAX);
-    const nowMs = clock.nowMs();
-    try {
+  /** The oldest first. */
+  async #recordAll({ nowMs, signal }: LeasePass): Promise<void> {
+    while (this.#queue.length > 0 && !signal.aborted) {
+      const events = this.#queue.slice(0, BATCH_MAX);
       // Refused are those of ports that are gone meanwhile: nobody waits for them.
-      await journal.submit({ by: 'network', decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }) });
-    } catch (error) {
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      return false;
+      await this.#options.journal.submit({
+        by: 'network',
+        decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }),
+      });
+      this.#queue = this.#queue.slice(events.length);
     }
-    this.#queue = this.#queue.slice(events.length);
-    return true;
   }
 }

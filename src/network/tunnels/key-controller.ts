@@ -1,6 +1,5 @@
 // Gives numbers to networks, segments and routers that were made by a version that gave none. Whoever gets the lease looks once.
-import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
-import type { Log } from '../../operations/index.ts';
+import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../../journal/index.ts';
 import { allocateMissingTunnelKeys } from './keys.ts';
 
 export interface TunnelKeyControllerOptions {
@@ -15,34 +14,33 @@ const KEYS_PER_COMMIT = 500;
 
 export class TunnelKeyController {
   readonly #options: TunnelKeyControllerOptions;
-  /** The lease under which everything was found to have its number. */
-  #completedEpoch: number | undefined;
+  readonly #loop: LeaseHolderLoop;
 
   constructor(options: TunnelKeyControllerOptions) {
     this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'tunnel-keys',
+      reconcile: (pass) => this.#allocateAll(pass),
+      intervalMs: INTERVAL_MS,
+      isSilent: true,
+    });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      await this.reconcile();
-      await clock.sleep(INTERVAL_MS, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal);
   }
 
   async reconcile(): Promise<void> {
-    const { journal, log } = this.#options;
-    const epoch = journal.fence?.epoch;
-    if (epoch === undefined || epoch === this.#completedEpoch) return;
-    try {
-      let all = 0;
-      for (let given = await this.#allocateMissing(); given > 0; given = await this.#allocateMissing()) all += given;
-      if (all > 0) log.info({ keys: all }, 'numbers for tunnels given to what had none');
-      this.#completedEpoch = epoch;
-    } catch (error) {
-      // The next look tries again, or whoever has the lease then.
-      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-    }
+    await this.#loop.reconcile();
+  }
+
+  /** Once in each term: what is made in it has its number. */
+  async #allocateAll({ isNewTerm }: LeasePass): Promise<void> {
+    if (!isNewTerm) return;
+    let all = 0;
+    for (let given = await this.#allocateMissing(); given > 0; given = await this.#allocateMissing()) all += given;
+    if (all > 0) this.#options.log.info({ keys: all }, 'numbers for tunnels given to what had none');
   }
 
   async #allocateMissing(): Promise<number> {

@@ -26,7 +26,6 @@ function tryKind(answers: string[]): OperationKind {
     steps: ['build', 'destroy'],
     cancel: { kind: 'none', because: 'test' },
     retry: { kind: 'none', because: 'test' },
-    rollback: { kind: 'none', because: 'test' },
     plan: () => [],
     task: (_fleet, { doc: { step, target } }) => {
       const { id } = target;

@@ -23,7 +23,6 @@ const told: OperationKind = {
   steps: ['leave'],
   cancel: { kind: 'none', because: 'a test' },
   retry: { kind: 'none', because: 'a test' },
-  rollback: { kind: 'none', because: 'a test' },
   plan: () => [],
   task: () => ({ kind: 'leave', args: {} }),
   handleTaskAnswer: (_fleet, item, { outcome, problems = [] }) =>

@@ -2,6 +2,7 @@
 // what was on its way then fails, and whoever listens to `onUp` looks at the switch anew.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
+import { ReconnectingConnection } from '../transport/reconnecting-connection-driver.ts';
 import { dialSocket, type Dial } from '../transport/socket-driver.ts';
 import type { Flow } from '../../switch/switch.ts';
 import { readPacketIn, readPart, readPort, type PacketIn, type OpenFlowPort } from './replies.ts';
@@ -13,8 +14,7 @@ import { MESSAGE, MULTIPART } from './message-codes.ts';
 import type { Message } from './message-frame.ts';
 import { modText, packetOutText, putMod, putPacketOut, type Mod, type PacketOut } from './mods.ts';
 import { runBundle, type BundleContents } from './bundle-driver.ts';
-import type { OpenFlowConnection } from './connection-driver.ts';
-import { ReconnectingConnection } from './reconnecting-connection-driver.ts';
+import { connectOpenFlow, type OpenFlowConnection } from './connection-driver.ts';
 import type { PortNames } from './ports.ts';
 import { putBarrier, putMultipart, putEnablePacketIns } from './requests.ts';
 import { TokenBucket, type Rate } from './token-bucket.ts';
@@ -55,7 +55,7 @@ const LIMITS: OpenFlowLimits = {
 export class OpenFlowClient {
   readonly #options: OpenFlowOptions;
   readonly #limits: OpenFlowLimits;
-  readonly #connection: ReconnectingConnection;
+  readonly #connection: ReconnectingConnection<OpenFlowConnection>;
   readonly #packetListeners = new Set<(packet: PacketIn) => void>();
   readonly #packetRate: TokenBucket;
   readonly #flows = new FlowCache();
@@ -67,12 +67,15 @@ export class OpenFlowClient {
     this.#options = options;
     this.#limits = { ...LIMITS, ...options.limits };
     this.#packetRate = new TokenBucket(this.#limits.packetIns, options.clock.nowMs());
+    const { clock, random, dial = dialSocket(parseAddress(options.address)) } = options;
+    const { connectTimeoutMs, probeAfterMs } = this.#limits;
+    const onMessage = (message: Message): void => this.#onUnsolicited(message);
     this.#connection = new ReconnectingConnection({
-      ...this.#limits,
-      clock: options.clock,
-      random: options.random,
-      dial: options.dial ?? dialSocket(parseAddress(options.address)),
-      onMessage: (message) => this.#onUnsolicited(message),
+      clock,
+      peer: 'the switch',
+      random,
+      connectTimeoutMs,
+      connect: (signal) => connectOpenFlow(dial, signal, { clock, probeAfterMs, onMessage }),
     });
     this.#connection.onUp((connection) => this.#enablePacketIns(connection));
   }
@@ -94,7 +97,9 @@ export class OpenFlowClient {
 
   /** Told each time that the connection is lost or cannot be made. */
   onDown(listener: (why: Error) => void): () => void {
-    return this.#connection.onDown(listener);
+    return this.#connection.onState((state) => {
+      if (state.kind === 'down') listener(state.because);
+    });
   }
 
   /** What flows send to the controller. */
@@ -141,7 +146,7 @@ export class OpenFlowClient {
 
   /** Resolves when the switch has done all that it was sent before. */
   async barrier(): Promise<void> {
-    await this.#barrier(await this.#connection.acquire(), () => {});
+    await this.#barrier(await this.#connection.acquire('current-attempt'), () => {});
   }
 
   async flows(): Promise<readonly Flow[]> {
@@ -164,7 +169,7 @@ export class OpenFlowClient {
     const before = this.#bundles;
     const run = async (): Promise<void> => {
       await before;
-      const connection = await this.#connection.acquire();
+      const connection = await this.#connection.acquire('current-attempt');
       await (contents.count === 1 ? this.#single(connection, contents) : runBundle(connection, contents));
     };
     const done = run();
@@ -204,7 +209,7 @@ export class OpenFlowClient {
   }
 
   async #list<T>(kind: keyof typeof MULTIPART, read: (reader: BytesReader) => T): Promise<readonly T[]> {
-    const connection = await this.#connection.acquire();
+    const connection = await this.#connection.acquire('current-attempt');
     const entries: T[] = [];
     return connection.request({
       what: `the list of ${kind}`,

@@ -3,7 +3,9 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../journal/index.ts';
 import { withTimeout } from '../transport/deadline.ts';
-import { ClientClosed, ConnectionLost, RequestTimedOut } from '../transport/failures.ts';
+import { ClientClosed, ConnectionLost, RequestTimedOut, toConnectionLost } from '../transport/failures.ts';
+import type { LiveConnection } from '../transport/reconnecting-connection-driver.ts';
+import type { Dial } from '../transport/socket-driver.ts';
 import { hasCommonVersion } from './replies.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { errorName } from './error-codec.ts';
@@ -48,7 +50,7 @@ export interface OpenFlowRequest<T> extends Omit<ExpectedReply<T>, 'xid'> {
 
 const XID_MAX = 0xffff_ffff;
 
-export class OpenFlowConnection {
+export class OpenFlowConnection implements LiveConnection {
   readonly #stream: Duplex;
   readonly #options: OpenFlowConnectionOptions;
   readonly #cutter = new MessageFramer();
@@ -88,7 +90,7 @@ export class OpenFlowConnection {
     this.#ended.abort(why);
     this.#stream.destroy();
     this.#handshake.reject(why);
-    for (const { what, fail } of [...this.#pending.values()]) fail(toConnectionLost(what, why));
+    for (const { what, fail } of [...this.#pending.values()]) fail(toConnectionLost(what, why, true));
     this.#pending.clear();
     this.#closed.resolve(why);
   }
@@ -159,7 +161,7 @@ export class OpenFlowConnection {
   }
 
   #check(): void {
-    if (this.#ended.signal.aborted) throw toConnectionLost('not sent', this.#ended.signal.reason);
+    if (this.#ended.signal.aborted) throw toConnectionLost('not sent', this.#ended.signal.reason, true);
   }
 
   #read(chunk: Uint8Array): void {
@@ -230,8 +232,20 @@ function echoOf({ xid, body }: Message): Uint8Array {
   return writer.bytes.subarray(0, writer.length);
 }
 
-function toConnectionLost(what: string, why: unknown): Error {
-  if (why instanceof ClientClosed) return why;
-  const message = why instanceof Error ? why.message : String(why);
-  return new ConnectionLost(`${what}: ${message}`, { cause: why, mayHaveApplied: true });
+/** Dials, and waits until the switch has greeted. */
+export async function connectOpenFlow(
+  dial: Dial,
+  signal: AbortSignal,
+  options: OpenFlowConnectionOptions,
+): Promise<OpenFlowConnection> {
+  const connection = new OpenFlowConnection(await dial(signal), options);
+  const giveUp = (): void => connection.end(new ClientClosed());
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    await connection.handshake;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+  return connection;
 }

@@ -2,7 +2,7 @@
 // back by itself; until it is back, requests wait for as long as they may.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
-import type { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
+import { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
 import { DaemonFailure, MalformedMessage } from '../transport/failures.ts';
 import { ReconnectingConnection, type ReconnectState } from '../transport/reconnecting-connection-driver.ts';
 import { Monitor, type MonitoredTables } from './monitor.ts';
@@ -34,7 +34,7 @@ export interface OvsdbClientOptions {
 export class OvsdbClient {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #connection: ReconnectingConnection;
+  readonly #connection: ReconnectingConnection<JsonRpcConnection>;
   readonly #monitors = new Map<string, Monitor>();
   #lastMonitor = 0;
 
@@ -42,17 +42,23 @@ export class OvsdbClient {
   constructor(options: OvsdbClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    this.#connection = new ReconnectingConnection({
-      dial: options.dial ?? dialSocket(parseAddress(options.address)),
-      clock: options.clock,
-      random: options.random,
-      connectTimeoutMs: this.#timeoutMs,
+    const { clock, random, dial = dialSocket(parseAddress(options.address)), onState } = options;
+    const connection = {
+      clock,
       messageBytesMax: options.messageBytesMax ?? MESSAGE_BYTES_MAX,
       probeAfterMs: options.probeAfterMs ?? PROBE_AFTER_MS,
-      setUp: (connection) => this.#subscribeAll(connection),
-      onNotification: (method, params) => this.#onNotification(method, params),
-      ...(options.onState !== undefined && { onState: options.onState }),
+      onNotification: (method: string, params: readonly unknown[]) => this.#onNotification(method, params),
+    };
+    this.#connection = new ReconnectingConnection({
+      clock,
+      peer: 'the database',
+      random,
+      connectTimeoutMs: this.#timeoutMs,
+      connect: async (signal) => new JsonRpcConnection(await dial(signal), connection),
+      prepare: (made) => this.#subscribeAll(made),
+      wasUseful: (made) => made.hasReceived,
     });
+    if (onState !== undefined) this.#connection.onState(onState);
   }
 
   /**
@@ -70,7 +76,7 @@ export class OvsdbClient {
     this.#lastMonitor += 1;
     const id = `muster-${this.#lastMonitor}`;
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#connection.acquire(this.#timeoutMs);
+    const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
     // Known before it is asked for: the first update may be on the heels of the answer, and a new connection must know of it.
     this.#monitors.set(id, monitor);
     try {
@@ -106,7 +112,7 @@ export class OvsdbClient {
 
   async #request(method: string, params: readonly unknown[]): Promise<unknown> {
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#connection.acquire(this.#timeoutMs);
+    const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
     return connection.request(method, params, { timeoutMs: this.#leftMs(untilMs), cancel: method === 'transact' });
   }
 

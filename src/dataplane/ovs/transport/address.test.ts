@@ -1,7 +1,6 @@
-// Addresses of daemons, and how long to wait for one that is not there.
+// Addresses of daemons.
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from './address.ts';
-import { backoffMs } from './backoff.ts';
 import { BadAddress } from './failures.ts';
 
 describe('address', () => {
@@ -33,17 +32,5 @@ describe('address', () => {
     expect(parseAddress(`unix:/${'x'.repeat(106)}`)).toMatchObject({ kind: 'unix' });
     expect(() => parseAddress(`unix:/${'x'.repeat(107)}`)).toThrow(/at most 107 bytes/);
     expect(() => parseAddress(`unix:/${'ä'.repeat(54)}`)).toThrow(/has 109/);
-  });
-});
-
-describe('back-off', () => {
-  test('it-doubles-up-to-a-limit', () => {
-    expect([0, 1, 2, 3, 5, 6, 1000].map((failures) => backoffMs(failures, () => 1))).toEqual([
-      100, 200, 400, 800, 3200, 5000, 5000,
-    ]);
-  });
-
-  test('half-of-it-is-chance', () => {
-    expect([0, 6].map((failures) => backoffMs(failures, () => 0))).toEqual([50, 2500]);
   });
 });

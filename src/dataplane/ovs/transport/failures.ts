@@ -93,3 +93,13 @@ export class RequestRefused extends DaemonFailure {
     this.answer = answer;
   }
 }
+
+/** What a request ends with whose connection has ended. */
+export function toConnectionLost(what: string, why: unknown, mayHaveApplied: boolean): DaemonFailure {
+  if (why instanceof ClientClosed) return why;
+  return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayHaveApplied });
+}
+
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

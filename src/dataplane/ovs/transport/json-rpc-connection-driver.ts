@@ -1,12 +1,12 @@
 // One connection to a daemon that speaks JSON-RPC: requests and their answers, probes when it is quiet, and an end with a reason.
-// It never comes back; the line makes a new one.
+// It never comes back; `ReconnectingConnection` makes a new one.
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../journal/index.ts';
 import { withTimeout } from './deadline.ts';
 import {
-  ClientClosed,
+  asError,
   ConnectionLost,
-  type DaemonFailure,
+  toConnectionLost,
   MessageTooLarge,
   RequestRefused,
   RequestTimedOut,
@@ -21,6 +21,7 @@ import {
   writeRequest,
 } from './json-rpc.ts';
 import { JsonStream } from './json-stream.ts';
+import type { LiveConnection } from './reconnecting-connection-driver.ts';
 
 /** Callers wait for their answers; whoever has this many open does not. */
 const REQUESTS_OPEN_MAX = 4096;
@@ -51,7 +52,7 @@ interface PendingRequest {
   readonly fail: (why: Error) => void;
 }
 
-export class JsonRpcConnection {
+export class JsonRpcConnection implements LiveConnection {
   readonly #stream: Duplex;
   readonly #options: JsonRpcConnectionOptions;
   readonly #incoming: JsonStream;
@@ -231,15 +232,6 @@ export class JsonRpcConnection {
       }
     }
   }
-}
-
-function toConnectionLost(what: string, why: unknown, sent: boolean): DaemonFailure {
-  if (why instanceof ClientClosed) return why;
-  return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayHaveApplied: sent });
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function show(error: unknown): string {

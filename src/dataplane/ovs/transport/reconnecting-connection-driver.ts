@@ -1,63 +1,103 @@
-// A connection that comes back: when it is lost it is made anew, with longer and longer pauses. Whoever needs it waits for it.
-import type { Clock } from '../../../journal/index.ts';
-import { backoffMs } from './backoff.ts';
-import { JsonRpcConnection, type JsonRpcConnectionOptions } from './json-rpc-connection-driver.ts';
+// A connection that comes back: when it is lost it is made anew, with longer and longer pauses. Who needs it waits for it, for as long
+// as it may or for the attempt that is under way.
+import { backoffMs, type BackoffPolicy, type Clock } from '../../../journal/index.ts';
 import { withTimeout } from './deadline.ts';
-import { ClientClosed, ConnectionLost } from './failures.ts';
-import type { Dial } from './socket-driver.ts';
+import { asError, ClientClosed, ConnectionLost } from './failures.ts';
 
-export interface ReconnectOptions extends JsonRpcConnectionOptions {
-  readonly dial: Dial;
+/** A daemon that is restarted is back within a second; a host whose switch is down need not fill its log. */
+const DAEMON_BACKOFF: BackoffPolicy = { firstMs: 100, longestMs: 5000 };
+
+/** One connection, from its beginning to its end. It never comes back. */
+export interface LiveConnection {
+  /** Resolves when it has ended, with the reason. */
+  readonly closed: Promise<Error>;
+  end(why: Error): void;
+}
+
+export interface ReconnectOptions<C extends LiveConnection> {
   readonly clock: Clock;
+  /** To what, for whoever reads that there is none: `the switch`. */
+  readonly peer: string;
   /** From 0 to 1. */
   readonly random: () => number;
   readonly connectTimeoutMs: number;
-  /** Makes a new connection usable; nobody gets it before. */
-  readonly setUp?: (connection: JsonRpcConnection) => Promise<void>;
-  readonly onState?: (state: ReconnectState) => void;
+  /** Dials and greets. When `signal` is aborted it gives up; what it answers all the same is ended. */
+  readonly connect: (signal: AbortSignal) => Promise<C>;
+  /** Makes a new connection usable; nobody gets it before. When it rejects, the connection is ended. */
+  readonly prepare?: (connection: C) => Promise<void>;
+  /** Whether one that was up was of use, so that the pauses begin anew; always when nothing is said. */
+  readonly wasUseful?: (connection: C) => boolean;
 }
 
 export type ReconnectState =
   { readonly kind: 'up' } | { readonly kind: 'down'; readonly because: Error; readonly retryInMs: number };
 
-interface Waiter {
-  readonly take: (connection: JsonRpcConnection) => void;
+/** How long somebody waits who needs the connection: `current-attempt` not through a pause. */
+type ConnectionWait = { readonly timeoutMs: number } | 'current-attempt';
+
+interface Waiter<C> {
+  readonly wait: ConnectionWait;
+  readonly take: (connection: C) => void;
   readonly fail: (why: Error) => void;
 }
 
-export class ReconnectingConnection {
-  readonly #options: ReconnectOptions;
+export class ReconnectingConnection<C extends LiveConnection> {
+  readonly #options: ReconnectOptions<C>;
   readonly #closing = new AbortController();
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<Waiter<C>>();
+  readonly #upListeners = new Set<(connection: C) => void>();
+  readonly #stateListeners = new Set<(state: ReconnectState) => void>();
   readonly #running: Promise<void>;
-  #current: JsonRpcConnection | undefined;
+  #isConnecting = false;
+  #current: C | undefined;
   #last: Error = new ConnectionLost('no connection was tried yet');
 
-  constructor(options: ReconnectOptions) {
+  /** Begins to connect. */
+  constructor(options: ReconnectOptions<C>) {
     this.#options = options;
     this.#running = this.#run();
   }
 
+  /** The connection, if there is one now. */
+  get current(): C | undefined {
+    return this.#current;
+  }
+
   /** The connection, as soon as there is one. */
-  async acquire(timeoutMs: number): Promise<JsonRpcConnection> {
+  async acquire(wait: ConnectionWait): Promise<C> {
     if (this.#closing.signal.aborted) throw new ClientClosed();
     if (this.#current !== undefined) return this.#current;
-    const { promise, resolve, reject } = Promise.withResolvers<JsonRpcConnection>();
-    const waiter = { take: resolve, fail: reject };
+    if (wait === 'current-attempt' && !this.#isConnecting)
+      throw new ConnectionLost(`there is no connection to ${this.#options.peer}: ${this.#last.message}`, {
+        cause: this.#last,
+      });
+    const { promise, resolve, reject } = Promise.withResolvers<C>();
+    const waiter = { wait, take: resolve, fail: reject };
     this.#waiters.add(waiter);
-    const { clock } = this.#options;
-    const failure = (): Error =>
-      new ConnectionLost(`no connection within ${timeoutMs} ms: ${this.#last.message}`, { cause: this.#last });
     try {
-      return await withTimeout(promise, { clock, timeoutMs, failure });
+      return await (wait === 'current-attempt' ? promise : this.#before(promise, wait.timeoutMs));
     } finally {
       this.#waiters.delete(waiter);
     }
   }
 
-  /** The connection, if there is one now. */
-  get current(): JsonRpcConnection | undefined {
-    return this.#current;
+  #before(promise: Promise<C>, timeoutMs: number): Promise<C> {
+    const failure = (): Error =>
+      new ConnectionLost(`no connection within ${timeoutMs} ms: ${this.#last.message}`, { cause: this.#last });
+    return withTimeout(promise, { clock: this.#options.clock, timeoutMs, failure });
+  }
+
+  /** Told at once if it is up, and each time that it comes back. Call the answer to hear no more. */
+  onUp(listener: (connection: C) => void): () => void {
+    this.#upListeners.add(listener);
+    if (this.#current !== undefined) listener(this.#current);
+    return () => this.#upListeners.delete(listener);
+  }
+
+  /** Told each time that it comes up, is lost or cannot be made. Call the answer to hear no more. */
+  onState(listener: (state: ReconnectState) => void): () => void {
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
   }
 
   async close(): Promise<void> {
@@ -73,55 +113,75 @@ export class ReconnectingConnection {
     while (!signal.aborted) {
       failures = (await this.#once()) ? 0 : failures + 1;
       if (signal.aborted) return;
-      const retryInMs = backoffMs(failures, this.#options.random);
-      this.#options.onState?.({ kind: 'down', because: this.#last, retryInMs });
+      const retryInMs = backoffMs(DAEMON_BACKOFF, failures + 1, this.#options.random);
+      this.#tell({ kind: 'down', because: this.#last, retryInMs });
       await this.#options.clock.sleep(retryInMs, signal);
     }
   }
 
   /** One connection from its beginning to its end; whether it was of use. */
   async #once(): Promise<boolean> {
+    this.#isConnecting = true;
     const connection = await this.#connect();
-    if (connection === undefined) return false;
+    if (connection === undefined) return this.#failAttempt();
     const onClosing = (): void => connection.end(new ClientClosed());
     this.#closing.signal.addEventListener('abort', onClosing, { once: true });
-    if (this.#closing.signal.aborted) onClosing();
-    let usable = false;
-    try {
-      await this.#options.setUp?.(connection);
-      this.#up(connection);
-      usable = true;
-    } catch (error) {
-      // A daemon that does not take what we need is no use to anybody; it may have been changed when it is tried again.
-      connection.end(asError(error));
-    }
+    const isUp = await this.#bringUp(connection);
     this.#last = await connection.closed;
     this.#current = undefined;
     this.#closing.signal.removeEventListener('abort', onClosing);
-    return usable && connection.hasReceived;
+    if (!isUp) return this.#failAttempt();
+    return this.#options.wasUseful?.(connection) ?? true;
   }
 
-  #up(connection: JsonRpcConnection): void {
-    this.#current = connection;
-    this.#options.onState?.({ kind: 'up' });
-    for (const { take } of [...this.#waiters]) take(connection);
+  /** Who waited for this attempt does not wait for the next one. */
+  #failAttempt(): false {
+    this.#isConnecting = false;
+    for (const { wait, fail } of [...this.#waiters]) if (wait === 'current-attempt') fail(this.#last);
+    return false;
   }
 
-  async #connect(): Promise<JsonRpcConnection | undefined> {
-    const { clock, connectTimeoutMs: timeoutMs } = this.#options;
-    const giveUp = new AbortController();
-    const dialing = this.#options.dial(AbortSignal.any([giveUp.signal, this.#closing.signal]));
-    const failure = (): Error => new ConnectionLost(`no connection within ${timeoutMs} ms`);
+  /** False when it ended before anybody could have it. */
+  async #bringUp(connection: C): Promise<boolean> {
     try {
-      return new JsonRpcConnection(await withTimeout(dialing, { clock, timeoutMs, failure }), this.#options);
+      await this.#options.prepare?.(connection);
     } catch (error) {
-      giveUp.abort();
+      // A daemon that does not take what we need is no use to anybody; it may have been changed when it is tried again.
+      connection.end(asError(error));
+      return false;
+    }
+    if (this.#closing.signal.aborted) {
+      connection.end(new ClientClosed());
+      return false;
+    }
+    this.#isConnecting = false;
+    this.#current = connection;
+    this.#tell({ kind: 'up' });
+    for (const listener of [...this.#upListeners]) listener(connection);
+    for (const { take } of [...this.#waiters]) take(connection);
+    return true;
+  }
+
+  #tell(state: ReconnectState): void {
+    for (const listener of [...this.#stateListeners]) listener(state);
+  }
+
+  async #connect(): Promise<C | undefined> {
+    const { clock, connect, connectTimeoutMs: timeoutMs } = this.#options;
+    const giveUp = new AbortController();
+    const failure = (): Error => new ConnectionLost(`no connection within ${timeoutMs} ms`);
+    const connecting = connect(AbortSignal.any([giveUp.signal, this.#closing.signal]));
+    try {
+      return await withTimeout(connecting, { clock, timeoutMs, failure });
+    } catch (error) {
       this.#last = asError(error);
+      giveUp.abort();
+      // It may come in the moment in which it is given up: nobody else knows of it.
+      connecting.then(
+        (late) => late.end(this.#last),
+        () => {},
+      );
       return undefined;
     }
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

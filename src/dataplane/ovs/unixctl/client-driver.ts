@@ -2,7 +2,7 @@
 // the other, so the next one is sent when the one before is answered.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
-import type { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
+import { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
 import {
   ConnectionLost,
   DaemonFailure,
@@ -51,7 +51,7 @@ export class CommandRefused extends DaemonFailure {
 export class UnixctlClient {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #connection: ReconnectingConnection;
+  readonly #connection: ReconnectingConnection<JsonRpcConnection>;
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -59,14 +59,17 @@ export class UnixctlClient {
   constructor(options: UnixctlClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
+    const { clock, random, dial = dialTo(options.address), onState } = options;
+    const messageBytesMax = options.messageBytesMax ?? MESSAGE_BYTES_MAX;
     this.#connection = new ReconnectingConnection({
-      dial: options.dial ?? dialTo(options.address),
-      clock: options.clock,
-      random: options.random,
+      clock,
+      peer: 'ovs-vswitchd',
+      random,
       connectTimeoutMs: this.#timeoutMs,
-      messageBytesMax: options.messageBytesMax ?? MESSAGE_BYTES_MAX,
-      ...(options.onState !== undefined && { onState: options.onState }),
+      connect: async (signal) => new JsonRpcConnection(await dial(signal), { clock, messageBytesMax }),
+      wasUseful: (made) => made.hasReceived,
     });
+    if (onState !== undefined) this.#connection.onState(onState);
   }
 
   /** Any command, as `ovs-appctl` takes it; answers what it prints. Rejects with `CommandRefused`. */
@@ -122,7 +125,7 @@ export class UnixctlClient {
   async #runQueued(name: string, args: readonly string[]): Promise<string> {
     await this.#queue.catch(() => {}); // its own caller hears of it
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#connection.acquire(this.#timeoutMs);
+    const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
     const answer = await this.#ask(connection, [name, ...args], Math.max(1, untilMs - this.#clock.nowMs()));
     if (typeof answer !== 'string') throw new MalformedMessage(`${name} was answered with ${typeof answer}`);
     return answer;
