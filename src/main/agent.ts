@@ -7,10 +7,11 @@ import {
   DEMO_TASK_DURATIONS,
   FileDisk,
   parseFingerprint,
-  NodeDriver,
+  SimulatedNode,
   startAgent,
   transportTo,
   type Fingerprint,
+  type LocalDriver,
 } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -134,7 +135,7 @@ async function readJoinToken(file: string | undefined): Promise<string | undefin
 }
 
 interface NodeHandle {
-  readonly driver: NodeDriver;
+  readonly driver: LocalDriver;
   close(): Promise<void>;
 }
 
@@ -152,7 +153,7 @@ function createNode(options: AgentProgramOptions, log: Log): NodeHandle {
   }
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
-  return { driver: new NodeDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
+  return { driver: new SimulatedNode({ ...machine, switch: simulated }), close: () => Promise.resolve() };
 }
 
 /** An agent that says it knows more than it does would be asked for it. */
