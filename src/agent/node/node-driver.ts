@@ -22,6 +22,7 @@ import { STRAYS_MAX, type View } from '../protocol/messages.ts';
 import type { PacketResponder } from './switch/packet-responder.ts';
 import {
   DiskFailed,
+  StateDamaged,
   type ApplyResult,
   type TaskFence,
   type Inspection,
@@ -197,7 +198,8 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
   async conditions(): Promise<readonly Condition[]> {
     const trouble = await this.#options.switch?.probe?.();
     const failure = await this.#openRuntime();
-    const unreadable = { type: 'instance-runtime' as const, code: 'state-unreadable', message: failure?.message ?? '' };
+    const code = failure instanceof StateDamaged ? failure.code : 'state-unreadable';
+    const unreadable = { type: 'instance-runtime' as const, code, message: failure?.message ?? '' };
     return [
       ...(trouble === undefined ? [] : [{ type: 'switch' as const, ...trouble }]),
       ...(failure === undefined ? await this.runtime.conditions() : [unreadable]),

@@ -3,7 +3,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { MemoryDisk } from '../state/memory-disk.ts';
-import { DiskFailed } from '../ports.ts';
+import type { Task } from '../../../operations/index.ts';
+import { DiskFailed, StateDamaged, type TaskResult } from '../ports.ts';
 import { activate, build, destroy } from './instance-tasks-fixture.ts';
 import { InstanceTasks } from './instance-tasks.ts';
 import type { InstanceRuntime, InstanceSpec, RuntimeCall } from './instance-runtime.ts';
@@ -72,6 +73,7 @@ export function instanceRuntimeContract(name: string, make: () => RuntimeMachine
     moveContract(make);
     restartContract(make);
     taskContract(make);
+    damageContract(make);
   });
 }
 
@@ -210,11 +212,8 @@ function restartContract(make: () => RuntimeMachine): void {
 function taskContract(make: () => RuntimeMachine): void {
   test('finds-the-work-of-a-task-done-also-after-a-restart', async () => {
     const bench = new Bench(make);
-    const stamp = { journalId: 'j1', leaseEpoch: 1, revision: 1 };
-    const fence = { stamp, host: 'h1', serviceVersion: 6, signal: new AbortController().signal };
-    const perform = async (id: string, kind: string, args: Readonly<Record<string, unknown>>): Promise<string> => {
-      const tasks = new InstanceTasks({ runtime: bench.runtime, clock: new VirtualClock() });
-      const { outcome, facts } = await tasks.perform({ id, kind, args }, fence);
+    const perform = async (id: string, kind: string, args: Task['args']): Promise<string> => {
+      const { outcome, facts } = await performTask(bench.runtime, kind, args, id);
       return outcome === 'done' ? outcome : String(facts?.['fault']);
     };
     const told: string[] = [];
@@ -230,4 +229,97 @@ function taskContract(make: () => RuntimeMachine): void {
     for (const id of ['i1', 'i2']) expect(await perform(`d-${id}`, 'destroy', destroy(id))).toBe('done');
     expect(await bench.running()).toEqual([]);
   });
+}
+
+/** What may become of a file, and of the one before it. */
+const DAMAGES: readonly (readonly [string, (disk: MemoryDisk, text: string) => Promise<void>])[] = [
+  ['cut-off', (disk, text) => disk.write('machine', text.slice(0, text.length / 2))],
+  ['empty', (disk) => disk.write('machine', '')],
+  ['changed-and-still-readable', (disk, text) => disk.write('machine', text.replace('"i1"', '"i7"'))],
+  ['whole-but-for-its-checksum', (disk, text) => disk.write('machine', text.replace('"sha256"', '"sha257"'))],
+  ['something-else', (disk) => disk.write('machine', '{"instances":[{"id":1}],"sent":[]}')],
+  ['of-another-kind', (disk) => disk.write('machine', '[]')],
+  ['gone', async (disk) => disk.remove('machine')],
+  [
+    'gone-with-the-version-before-it',
+    async (disk) => {
+      disk.remove('machine');
+      disk.remove('machine-previous');
+    },
+  ],
+];
+
+function damageContract(make: () => RuntimeMachine): void {
+  test.each(DAMAGES)('removes-nothing-and-says-so-when-its-file-is-%s', async (_name, damage) => {
+    const bench = await withTwo(make);
+    const text = (await bench.disk.read('machine')) ?? '';
+    const ran = await bench.machine.running();
+    await damage(bench.disk, text);
+    await expect(bench.restart()).rejects.toThrow(StateDamaged);
+    expect(await bench.runtime.conditions()).toEqual([]);
+    for (const kind of ['build', 'destroy', 'prepare']) {
+      const performed = await performTask(bench.runtime, kind, kind === 'destroy' ? destroy('i1') : build('i1'));
+      // Whether it runs is not known.
+      expect(performed.facts).toEqual({ fault: 'state-damaged' });
+    }
+    expect(await bench.machine.running()).toEqual(ran);
+    // The file is brought back by whoever has a copy.
+    await bench.disk.write('machine', text);
+    await bench.runtime.open();
+    expect(await bench.running()).toEqual(['i1', 'i2']);
+  });
+
+  test('reads-a-file-of-before-checksums', async () => {
+    const bench = await withTwo(make);
+    const { sha256: _, ...older } = JSON.parse((await bench.disk.read('machine')) ?? '') as { sha256: string };
+    const disk = new BrokenDisk();
+    await disk.write('machine', JSON.stringify(older));
+    const upgraded = bench.machine.start(disk);
+    await upgraded.open();
+    expect(upgraded.instances).toEqual(bench.runtime.instances);
+    await upgraded.destroy('i1', callFor('t9'));
+    expect(await disk.read('machine')).toContain('"sha256"');
+  });
+
+  test('takes-the-version-before-for-what-is-really-there-when-it-is-told-to-recover', async () => {
+    const bench = await withTwo(make);
+    // The version before does not know of this one.
+    await bench.runtime.build(spec('i3'), callFor('t3'));
+    const ran = await bench.machine.running();
+    await bench.disk.write('machine', '{');
+    bench.runtime = bench.machine.start(bench.disk);
+    await bench.runtime.recover();
+    expect(bench.states()).toEqual(['i1 running', 'i2 running']);
+    expect(await bench.machine.running()).toEqual(ran);
+    expect(await bench.runtime.findStrays()).toEqual(ran === undefined ? [] : ['i3']);
+    await bench.restart();
+    expect(bench.states()).toEqual(['i1 running', 'i2 running']);
+  });
+
+  test('changes-nothing-by-recovering-when-nothing-is-wrong', async () => {
+    const bench = await withTwo(make);
+    const before = [await bench.disk.read('machine'), bench.states()];
+    bench.runtime = bench.machine.start(bench.disk);
+    await bench.runtime.recover();
+    expect([await bench.disk.read('machine'), bench.states()]).toEqual(before);
+  });
+}
+
+async function withTwo(make: () => RuntimeMachine): Promise<Bench> {
+  const bench = new Bench(make);
+  await bench.runtime.open();
+  for (const id of ['i1', 'i2']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
+  return bench;
+}
+
+function performTask(
+  runtime: InstanceRuntime,
+  kind: string,
+  args: Task['args'],
+  id = `t-${kind}`,
+): Promise<TaskResult> {
+  const tasks = new InstanceTasks({ runtime, clock: new VirtualClock() });
+  const stamp = { journalId: 'j1', leaseEpoch: 1, revision: 1 };
+  const fence = { stamp, host: 'h1', serviceVersion: 6, signal: new AbortController().signal };
+  return tasks.perform({ id, kind, args }, fence);
 }

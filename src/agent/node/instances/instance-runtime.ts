@@ -3,6 +3,7 @@
 // port may know which runtime it is. A runtime never destroys an instance by itself: what it does not know of is a stray.
 import type { SubnetView } from '../../../dataplane/index.ts';
 import type { Condition } from '../../../hosts/index.ts';
+import { StateDamaged } from '../ports.ts';
 import type { PortFact } from './host-ports.ts';
 import type { TaskNic } from './instance-task-args.ts';
 
@@ -102,6 +103,19 @@ export function failNotPrepared(id: string): RuntimeFailure {
   return runtimeFailed('not-prepared', `instance ${id} is not on this host`);
 }
 
+/** What to do when opening says that what was kept is damaged. */
+export async function unlessDamaged(
+  opened: Promise<void>,
+  otherwise: (damage: StateDamaged) => Promise<void>,
+): Promise<void> {
+  try {
+    await opened;
+  } catch (error) {
+    if (!(error instanceof StateDamaged)) throw error;
+    await otherwise(error);
+  }
+}
+
 /** What a view says that a runtime may want to know. */
 export interface RuntimeView {
   /** Undefined while a view says nothing of instances. */
@@ -123,7 +137,7 @@ export type ExpectedPort = Pick<TaskNic, 'mac' | 'network' | 'serial' | 'address
 
 /**
  * Calls for one instance never overlap, those for several may. Each may be repeated after a crash. What it cannot do is a value;
- * it rejects with `DiskFailed` when its state cannot be read or written, and anything else that it throws is a bug.
+ * it rejects with `DiskFailed` when its state cannot be read or written (`StateDamaged` when it cannot be trusted), and anything else that it throws is a bug.
  */
 export interface InstanceRuntime {
   /**
@@ -131,6 +145,11 @@ export interface InstanceRuntime {
    * nobody knows what runs here: nothing is removed, and nothing is said of instances.
    */
   open(): Promise<void>;
+  /**
+   * An operator's word that what was kept is lost: what is really there counts from now on, with what the version before says of it.
+   * Removes nothing. Nothing happens when it can be opened.
+   */
+  recover(): Promise<void>;
   /** What it has, in the order of their ids. */
   readonly instances: readonly RuntimeInstance[];
   instance(id: string): RuntimeInstance | undefined;

@@ -226,7 +226,7 @@ function toFailure({ fault, problem }: RuntimeFailure): TaskResult {
 
 function diskFailure(error: unknown): RuntimeFailure {
   if (!(error instanceof DiskFailed)) throw error;
-  return runtimeFailed('disk-failed', error.message);
+  return runtimeFailed(error.code, error.message);
 }
 
 function failPorts({ fault, problem, pool }: Extract<PortsResult, { kind: 'failed' }>): TaskResult {

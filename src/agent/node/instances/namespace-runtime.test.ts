@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { interfaceOf } from '../../../dataplane/index.ts';
 import { callFor } from './instance-runtime-contract.ts';
-import type { InstanceSpec } from './instance-runtime.ts';
+import type { InstanceSpec, RuntimeView } from './instance-runtime.ts';
+import { AMOUNTS } from './instance-tasks-fixture.ts';
 import { FakeNamespaceHost } from './namespace-host-fixture.ts';
+import type { NamespaceRuntime } from './namespace-runtime.ts';
+import { StateDamaged } from '../ports.ts';
 
 const WEB: InstanceSpec = {
   id: 'web',
@@ -99,4 +102,69 @@ test('one-that-cannot-be-deleted-is-not-said-to-be-gone', async () => {
   machine.namespaces.add('h1-web');
   machine.refuses = 'netns del';
   await expect(machine.runtime.destroy('web', CALL)).rejects.toThrow('cannot be deleted');
+});
+
+describe('a host that lost its record of instances', () => {
+  const expected = (...ids: readonly string[]): RuntimeView => ({
+    instances: ids.map((id) => ({ id, role: 'home', state: 'active', amounts: AMOUNTS, ports: [] })),
+    underTask: new Set(),
+    subnets: [],
+  });
+
+  async function withoutRecord(): Promise<{ machine: FakeNamespaceHost; next: NamespaceRuntime }> {
+    const machine = new FakeNamespaceHost();
+    for (const id of ['web', 'db']) await machine.runtime.build({ ...WEB, id, nics: [] }, CALL);
+    await machine.disk.write('machine', '{');
+    const next = machine.start();
+    await expect(next.open()).rejects.toThrow(StateDamaged);
+    return { machine, next };
+  }
+
+  test('goes-on-when-exactly-that-runs-which-the-view-says', async () => {
+    const { machine, next } = await withoutRecord();
+    await next.observeView(expected('web', 'db'));
+    await next.open();
+    expect(next.instances.map(({ id, state, by }) => `${id} ${state} ${by}`)).toEqual([
+      'db running recovered',
+      'web running build-1',
+    ]);
+    const after = machine.start();
+    await after.open();
+    expect(after.instances).toEqual(next.instances);
+  });
+
+  test.each<[string, RuntimeView]>([
+    ['says-of-one-more', expected('web', 'db', 'third')],
+    ['says-of-one-less', expected('web')],
+    ['says-nothing-of-instances', { ...expected(), instances: undefined }],
+    ['has-a-task-about-one', { ...expected('web', 'db'), underTask: new Set(['web']) }],
+    [
+      'expects-one',
+      {
+        ...expected('web', 'db'),
+        instances: expected('web', 'db').instances?.map((one) => ({ ...one, role: 'incoming' })),
+      },
+    ],
+    [
+      'builds-one',
+      {
+        ...expected('web', 'db'),
+        instances: expected('web', 'db').instances?.map((one) => ({ ...one, state: 'building' })),
+      },
+    ],
+  ])('does-not-when-the-view-%s', async (_name, view) => {
+    const { machine, next } = await withoutRecord();
+    await next.observeView(view);
+    await expect(next.open()).rejects.toThrow(StateDamaged);
+    expect([...machine.namespaces].sort()).toEqual(['h1-db', 'h1-web']);
+  });
+
+  test('knows-it-by-what-runs-when-an-agent-of-before-left-no-trace-of-a-file', async () => {
+    const machine = new FakeNamespaceHost();
+    machine.namespaces.add('h1-web');
+    await expect(machine.runtime.open()).rejects.toThrow(StateDamaged);
+    await machine.runtime.observeView(expected('web'));
+    await machine.runtime.open();
+    expect(machine.runtime.instances.map(({ id }) => id)).toEqual(['web']);
+  });
 });

@@ -2,7 +2,7 @@
 // left out, its id is not.
 import { readDataplaneView } from '../../../dataplane/index.ts';
 import type { View } from '../../protocol/messages.ts';
-import type { ExpectedInstance, RuntimeView } from './instance-runtime.ts';
+import type { ExpectedInstance, RuntimeInstance, RuntimeView } from './instance-runtime.ts';
 
 export function readRuntimeView({ host, parts, tasks }: View): RuntimeView {
   const domains = readDataplaneView(host, parts)?.networks.domains ?? [];
@@ -27,4 +27,29 @@ const EMPTY: Omit<ExpectedInstance, 'id'> = { role: 'home', state: 'unknown', am
 function textIn(thing: unknown, field: string): string | undefined {
   const text = typeof thing === 'object' && thing !== null ? (thing as Record<string, unknown>)[field] : undefined;
   return typeof text === 'string' ? text : undefined;
+}
+
+/** The instances of a view, when exactly those run that it says run here, and nothing is under way with any of them. */
+export function findUndisputed(
+  view: RuntimeView | undefined,
+  running: ReadonlySet<string>,
+): readonly RuntimeInstance[] | undefined {
+  const { instances: expected, underTask } = view ?? {};
+  if (expected === undefined || underTask === undefined || underTask.size > 0) return undefined;
+  const isSettled = expected.every(({ role, state }) => role === 'home' && state === 'active');
+  if (!isSettled || expected.length !== running.size || !expected.every(({ id }) => running.has(id))) return undefined;
+  const instances = expected.flatMap((instance) => toRuntimeInstance(instance) ?? []);
+  return instances.length === expected.length ? instances : undefined;
+}
+
+function toRuntimeInstance({ id, amounts, ports }: ExpectedInstance): RuntimeInstance | undefined {
+  if (amounts === undefined) return undefined;
+  const { vcpus, memoryMiB, diskGiB } = amounts;
+  const nics = ports.map(({ id: port, mac, network, serial, addresses }, nth) => ({
+    ...{ port, nic: nth, network, mac, serial, addresses },
+    // Of no use to anything that runs already.
+    backEnd: '',
+    createdBy: 'user' as const,
+  }));
+  return { id, state: 'running', vcpus, memoryMiB, diskGiB, nics, by: 'recovered' };
 }

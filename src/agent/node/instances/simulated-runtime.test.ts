@@ -3,7 +3,7 @@ import { activate, AMOUNTS, InstanceTasksHarness, build, destroy, migrate, nic }
 import { MemoryDisk } from '../state/memory-disk.ts';
 import { DiskFailed } from '../ports.ts';
 import { InstanceRecords } from './instance-records.ts';
-import { SimulatedHypervisor, type ArmedTaskFault } from './simulated-hypervisor.ts';
+import type { ArmedTaskFault } from './simulated-hypervisor.ts';
 import { spawnFaults } from '../../simulation/spawn-faults.ts';
 import { DEMO_TASK_DURATIONS, durationMs } from './task-durations.ts';
 
@@ -313,14 +313,6 @@ describe('a machine with a disk', () => {
     expect(facts).toEqual({ fault: 'disk-failed' }); // whether it runs is not known
     broken = false;
     expect((await bench.driver.inspect()).facts).toEqual({ driver: 'simulated', instances: 1 });
-  });
-
-  test('that-holds-nonsense-is-a-machine-that-forgot', async () => {
-    const disk = new MemoryDisk();
-    await disk.write('machine', '{ half');
-    const machine = new SimulatedHypervisor({ disk });
-    await machine.records.load();
-    expect(machine.instances).toEqual([]);
   });
 
   test('remembers-the-last-thousand-that-left-and-not-all', () => {

@@ -18,6 +18,7 @@ import {
   type RuntimeCapacity,
   type RuntimeInstance,
   type RuntimeResult,
+  unlessDamaged,
 } from './instance-runtime.ts';
 import type { SimulatedHypervisor } from './simulated-hypervisor.ts';
 import { durationMs, type TaskTime } from './task-durations.ts';
@@ -38,6 +39,12 @@ export class SimulatedRuntime implements InstanceRuntime {
 
   open(): Promise<void> {
     return this.#hypervisor.records.load();
+  }
+
+  /** What really ran is only in the file: the version before has most of it. */
+  async recover(): Promise<void> {
+    const { records } = this.#hypervisor;
+    await unlessDamaged(this.open(), () => records.recover((previous) => previous));
   }
 
   get instances(): readonly RuntimeInstance[] {
