@@ -5,7 +5,7 @@ import { ALARM } from '../../alarms/index.ts';
 import { idOf } from '../../fleet/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
-import type { TaskResult } from './ports.ts';
+import { DiskFailed, type TaskResult } from './ports.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import {
   startSwitchWorld,
@@ -132,6 +132,24 @@ describe('an instance runtime that lost its record', () => {
     expect(degraded(made)).toEqual([]);
     expect(alarms(made)).toEqual([]);
     expect(await leave(false)).toMatchObject({ outcome: 'done' });
+  });
+});
+
+describe('what an agent reports as a problem', () => {
+  test('makes-its-host-degraded-with-an-alarm-that-says-it-until-it-is-over', async () => {
+    const { clock, plane, c1 } = await world();
+    const made = { clock, plane, hosts: [c1] };
+    const { disk } = c1.testHost;
+    const write = disk.write.bind(disk);
+    disk.write = () => Promise.reject(new DiskFailed('no space left on device'));
+    await plane.edit('c1', { zone: 'other' });
+    await clock.pass(60_000);
+    expect(degraded(made)).toEqual(['agent problems']);
+    expect(plane.host('c1')?.degraded).toMatchObject([{ message: 'no space left on device' }]);
+    expect(alarms(made)).toEqual(['host-degraded:c1']);
+    disk.write = write;
+    await clock.pass(120_000);
+    expect([degraded(made), alarms(made)]).toEqual([[], []]);
   });
 });
 
