@@ -1,10 +1,10 @@
 // Agents as programs: real HTTP, real files, real time; servers that come and go.
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/server/control-plane-fixture.ts';
-import { runSimulatedAgents, SimulatedNode, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
+import { FileDisk, runSimulatedAgents, SimulatedNode, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
@@ -39,7 +39,9 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const base = { servers: [urls[1]!], folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const first = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   await expect.poll(() => plane.host('c1')?.state, LONG).toBe('active');
-  await expect.poll(() => first.status(), LONG).toMatchObject({ host: 'c1', server: urls[0], away: false });
+  await expect
+    .poll(() => first.status(), LONG)
+    .toMatchObject({ host: 'c1', server: urls[0], isServerUnreachable: false });
   // With what is true now, not with what it was told before it was in service.
   const { gateway, journal } = plane.leader;
   await expect.poll(() => gateway.hasConverged('c1', journal.fleet.revision), LONG).toBe(true);
@@ -70,6 +72,25 @@ test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async 
   const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   onTestFinished(() => agent.stop());
   await expect.poll(() => plane.host('c1')?.degraded, LONG).toMatchObject([{ type: 'switch', code: 'unreachable' }]);
+});
+
+test('an-agent-whose-record-of-instances-is-damaged-says-so-over-http-until-the-file-is-restored', LONG, async () => {
+  const { plane, urls } = await planeOf();
+  await plane.register('c1');
+  const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const joinToken = await plane.joinToken('c1');
+  const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0, steadyMs: 1000 };
+  await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
+  await writeFile(join(folder, 'agent-machine.json'), '{"instances":[');
+  const driver = new SimulatedNode({ clock: realClock, disk: new FileDisk(folder) });
+  const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
+  const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
+  onTestFinished(() => agent.stop());
+  const damaged = [{ type: 'instance-runtime', code: 'state-damaged' }];
+  await expect.poll(() => plane.host('c1')?.degraded, LONG).toMatchObject(damaged);
+  await writeFile(join(folder, 'agent-machine.json'), '{"instances":[],"sent":[]}');
+  await expect.poll(() => plane.host('c1')?.degraded, LONG).toBeUndefined();
 });
 
 test('a-server-that-closes-sends-its-agents-on-to-the-next', async () => {
