@@ -1,5 +1,4 @@
 // Machines that fail at what they are asked to do, lose power, or get another version of the agent.
-import type { ArmedTaskFault } from '../../src/agent/runtime.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
@@ -8,7 +7,7 @@ function running(world: World): Machine[] {
   return world.machines.filter((machine) => machine.incarnation !== undefined);
 }
 
-const FAULTS_OF: Readonly<Record<ArmedTaskFault['task'], readonly string[]>> = {
+const FAULTS_OF: Readonly<Record<(typeof TASKS)[number], readonly string[]>> = {
   build: ['spawn-failed', 'spawn-failed', 'resources-gone', 'bad-image'],
   destroy: ['busy'],
   prepare: ['resources-gone', 'migration-failed'],

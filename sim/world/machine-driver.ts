@@ -2,12 +2,12 @@
 // hypervisor that outlives agents; everything else is only remembered here.
 import type { View } from '../../src/agent/index.ts';
 import {
-  NodeDriver,
-  SimulatedRuntime,
+  SimulatedNode,
+  SimulatedHypervisor,
   type ApplyResult,
   type LocalDriver,
   type TaskResult,
-  type NodeDriverOptions,
+  type SimulatedNodeOptions,
 } from '../../src/agent/runtime.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
@@ -21,10 +21,10 @@ import { HostNetworkPort } from './network-port.ts';
 import type { World } from './world.ts';
 
 /** A hypervisor that says when what it runs is another. */
-export class WatchedHypervisor extends SimulatedRuntime {
+export class WatchedHypervisor extends SimulatedHypervisor {
   readonly #changed: () => void;
 
-  constructor(rng: Rng, peer: (host: string) => SimulatedRuntime | undefined, changed: () => void) {
+  constructor(rng: Rng, peer: (host: string) => SimulatedHypervisor | undefined, changed: () => void) {
     const take = (ms: number) => (): number => rng.between(1, ms);
     super({
       peer,
@@ -39,7 +39,7 @@ export class WatchedHypervisor extends SimulatedRuntime {
     this.#changed = changed;
   }
 
-  override put(...args: Parameters<SimulatedRuntime['put']>): void {
+  override put(...args: Parameters<SimulatedHypervisor['put']>): void {
     super.put(...args);
     this.#changed();
   }
@@ -79,7 +79,7 @@ function preflightOf({ passesPreflight }: Machine): TaskResult {
   return passesPreflight ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
 }
 
-function unpreparableServices({ unpreparable }: Machine): Pick<NodeDriverOptions, 'prepareFailureOf'> {
+function unpreparableServices({ unpreparable }: Machine): Pick<SimulatedNodeOptions, 'prepareFailureOf'> {
   return { prepareFailureOf: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
 }
 
@@ -100,10 +100,10 @@ async function checkLeave(
 
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
   const clock = new SimClock(program);
-  const { hypervisor: runtime } = machine;
+  const { hypervisor } = machine;
   const network = new HostNetworkPort(world, program);
-  const options = { clock, runtime, network, switch: machine.switch, ...unpreparableServices(machine) };
-  const simulated = new NodeDriver(options);
+  const options = { clock, hypervisor, network, switch: machine.switch, ...unpreparableServices(machine) };
+  const simulated = new SimulatedNode(options);
   const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {
       void ask().then(

@@ -102,6 +102,7 @@ export function agentCommand(cli: Cli): Command {
     .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');
   withSwitchOptions(command)
     .option('--netns <name>', 'make instances as network namespaces, plugged in from this one; for labs')
+    .option('--recover-instances', 'once, after its record of instances was lost: go on with what is really there')
     .addOption(
       new Option('--service-version <n>', 'pretend to be an older agent, to try fleets of several versions').argParser(
         parseServiceVersion,

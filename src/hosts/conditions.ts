@@ -1,11 +1,11 @@
-// What a host's agent reports of the parts that it drives: its switch, its instance runtime. A trouble that lasts makes the host
+// What a host's agent reports of the parts that it drives, its switch and its instance runtime, and of itself. A trouble that lasts makes the host
 // degraded, quiet that lasts ends it. Reports stay in memory; only transitions are committed, and the fewer the more it flaps.
 import { Type, type Static } from 'typebox';
 import { setting } from '../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
-export const CONDITION_TYPES = ['switch', 'instance-runtime'] as const;
+export const CONDITION_TYPES = ['switch', 'instance-runtime', 'agent'] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** One of each type, and as many that are not known yet. */
@@ -50,10 +50,14 @@ export const CONDITIONS = setting('conditions', {
 });
 type ConditionSettings = (typeof CONDITIONS)['defaultValue'];
 
-/** A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. */
+/**
+ * A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. What
+ * its agent itself lacks, such as room on its disk, keeps nothing away: whatever cannot be done there fails by itself.
+ */
 const EXCLUDES: Readonly<Record<ConditionType, readonly ('services' | 'instances')[]>> = {
   switch: ['services', 'instances'],
   'instance-runtime': ['instances'],
+  agent: [],
 };
 
 interface MayBeDegraded {

@@ -70,6 +70,7 @@ export function endDegradedAlarm(fleet: FleetReader, host: string): Change[] {
 const WRONG: Readonly<Record<ConditionType, string>> = {
   switch: 'its switch is out of control',
   'instance-runtime': 'its instance runtime fails',
+  agent: 'its agent reports a problem',
 };
 
 /** What is wrong, in a few words. */
@@ -94,6 +95,7 @@ const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
   },
   'instance-runtime': ({ host }) =>
     `It gets no new instances; what runs there goes on. See the log of the agent on ${formatFact(host)}.`,
+  agent: ({ host }) => `What is there goes on. See the log of the agent on ${formatFact(host)}.`,
 };
 
 export const conditionSentences: ReasonSentences = {

@@ -7,10 +7,11 @@ import {
   DEMO_TASK_DURATIONS,
   FileDisk,
   parseFingerprint,
-  NodeDriver,
+  SimulatedNode,
   startAgent,
   transportTo,
   type Fingerprint,
+  type NodeDriver,
 } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -42,6 +43,8 @@ export interface AgentProgramOptions {
   readonly external?: string;
   readonly datapath: 'system' | 'netdev';
   readonly netns?: string;
+  /** An operator's word that the record of instances is lost. */
+  readonly recoverInstances?: boolean;
   /** Less than the program knows, to try out fleets of several versions. */
   readonly serviceVersion?: number;
   readonly logLevel: string;
@@ -63,6 +66,7 @@ export async function runAgent(options: AgentProgramOptions): Promise<number> {
     // The agent makes the folder itself when it has something to keep.
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = createNode(options, log);
+    if (options.recoverInstances === true) await recoverInstances(machine.driver, log);
     const servers = parseServers(
       options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER,
       options.insecure === true,
@@ -152,7 +156,13 @@ function createNode(options: AgentProgramOptions, log: Log): NodeHandle {
   }
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
-  return { driver: new NodeDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
+  return { driver: new SimulatedNode({ ...machine, switch: simulated }), close: () => Promise.resolve() };
+}
+
+async function recoverInstances({ runtime }: NodeDriver, log: Log): Promise<void> {
+  await runtime.recover();
+  const instances = runtime.instances.map(({ id }) => id);
+  log.warn({ instances }, 'what is really there is the record of instances from now on');
 }
 
 /** An agent that says it knows more than it does would be asked for it. */

@@ -7,11 +7,16 @@ import {
   NamespaceRuntime,
   PacketResponder,
   NodeDriver,
+  SimulatedHypervisor,
+  SimulatedRuntime,
+  type Disk,
+  type InstanceRuntime,
+  type TaskDurations,
   type TaskResult,
-  type NodeDriverOptions,
 } from '../agent/runtime.ts';
 import { SwitchDown } from '../dataplane/index.ts';
 import { BadAddress, OvsSwitch, parseAddress } from '../dataplane/runtime.ts';
+import type { Clock } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { StartFailure } from './start-failure.ts';
@@ -28,29 +33,32 @@ export interface OvsNodeOptions {
 
 const run = promisify(execFile);
 
+/** What does not depend on which switch it is. */
+export interface OvsNodeParts {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of instances that are pretended, where no namespace is named for them. */
+  readonly durations: TaskDurations;
+}
+
 export function createOvsNode(
   options: OvsNodeOptions,
-  { log, ...machine }: NodeDriverOptions & { readonly log: Log },
+  { disk, clock, log, durations }: OvsNodeParts,
 ): { readonly driver: NodeDriver; close(): Promise<void> } {
   const { netns } = options;
   const ovs = openSwitch(options);
-  const namespaces =
+  const runtime: InstanceRuntime =
     netns === undefined
-      ? undefined
-      : new NamespaceRuntime({ hostNamespace: netns, run: runCommand, clock: realClock, plugs: ovs });
-  const responder = new PacketResponder({ packets: ovs, clock: realClock, log });
+      ? new SimulatedRuntime({ hypervisor: new SimulatedHypervisor({ disk, durations }), clock })
+      : new NamespaceRuntime({ hostNamespace: netns, run: runCommand, clock, plugs: ovs, disk });
   const driver = new NodeDriver({
-    ...machine,
+    clock,
+    runtime,
     facts: { driver: 'open-vswitch' },
     taskHandlers: { preflight: () => preflight(ovs) },
     switch: ovs,
-    responder,
-    // What is real takes the time that it takes.
-    ...(namespaces !== undefined && {
-      durations: {},
-      materialize: (instances) => namespaces.reconcile(instances),
-      onSubnets: (subnets) => namespaces.updateSubnets(subnets),
-    }),
+    responder: new PacketResponder({ packets: ovs, clock, log }),
   });
   return { driver, close: () => ovs.close() };
 }

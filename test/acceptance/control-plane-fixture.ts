@@ -2,7 +2,7 @@
 // the link inside the process with simulated machines, and a simulated network that outlives them all. Time is virtual and moves
 // only when a test lets it; every invariant of every room is checked after every commit.
 import { createToken, newSecret } from '../../src/access/index.ts';
-import { InProcessLink, SimulatedAgents, spawnFaults, type NodeDriverOptions } from '../../src/agent/runtime.ts';
+import { InProcessLink, SimulatedAgents, spawnFaults, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
 import { VirtualClock } from '../../src/journal/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
@@ -25,7 +25,7 @@ import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 
 export interface ControlPlaneHarnessOptions {
   /** What all machines have in common beside what the ground gives them. */
-  readonly machine?: Omit<NodeDriverOptions, 'clock'>;
+  readonly machine?: Omit<SimulatedNodeOptions, 'clock'>;
 }
 
 /** A document as a commit left it; without `doc` it was deleted. */
@@ -78,7 +78,7 @@ export class ControlPlaneHarness {
     const shared = {
       network: this.network.hostNetwork,
       faultFor: spawnFaults(this.network),
-      peer: (host: string) => this.agents.runtimeOf(host),
+      peer: (host: string) => this.agents.hypervisorOf(host),
       ...machine,
       clock,
     };

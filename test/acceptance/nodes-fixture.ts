@@ -1,5 +1,5 @@
 // The machines and switches of a test's hosts, with a note of everything that they were asked to do.
-import { NodeDriver, type TaskFence, type LocalDriver, type NodeDriverOptions } from '../../src/agent/runtime.ts';
+import { SimulatedNode, type TaskFence, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import type { Clock } from '../../src/journal/index.ts';
@@ -18,15 +18,15 @@ export interface Watch {
   readonly hasCredentials: () => boolean;
 }
 
-export class WatchedDriver extends NodeDriver {
+export class WatchedDriver extends SimulatedNode {
   readonly #watch: Watch;
-  readonly #withoutNetwork: NodeDriver;
+  readonly #withoutNetwork: SimulatedNode;
 
-  constructor(machine: NodeDriverOptions, watch: Watch) {
+  constructor(machine: SimulatedNodeOptions, watch: Watch) {
     super(machine);
     this.#watch = watch;
     const { network: _, switch: __, ...mute } = machine;
-    this.#withoutNetwork = new NodeDriver({ ...mute, runtime: this.runtime });
+    this.#withoutNetwork = new SimulatedNode({ ...mute, hypervisor: this.hypervisor });
   }
 
   override perform(task: Task, fence: TaskFence): ReturnType<LocalDriver['perform']> {

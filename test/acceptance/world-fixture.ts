@@ -208,7 +208,7 @@ export class World extends ControlPlaneHarness {
   }
 
   runs(host: string): string[] {
-    return (this.agents.runtimeOf(host)?.instances ?? []).map(({ id }) => id);
+    return (this.agents.hypervisorOf(host)?.instances ?? []).map(({ id }) => id);
   }
 
   host(name: string): Host {

@@ -1,10 +1,10 @@
 // Agents as programs: real HTTP, real files, real time; servers that come and go.
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/server/control-plane-fixture.ts';
-import { runSimulatedAgents, NodeDriver, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
+import { FileDisk, runSimulatedAgents, SimulatedNode, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
@@ -34,7 +34,7 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const joinToken = await plane.joinToken('c1');
-  const driver = new NodeDriver({ clock: realClock });
+  const driver = new SimulatedNode({ clock: realClock });
   // It knows only the server that does not decide.
   const base = { servers: [urls[1]!], folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const first = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
@@ -65,13 +65,32 @@ test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async 
   const joinToken = await plane.joinToken('c1');
   const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
-  const driver = Object.assign(new NodeDriver({ clock: realClock }), {
+  const driver = Object.assign(new SimulatedNode({ clock: realClock }), {
     conditions: async () => [{ type: 'switch' as const, code: 'unreachable', message: 'no answer' }],
   });
   const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   onTestFinished(() => agent.stop());
   await expect.poll(() => plane.host('c1')?.degraded, LONG).toMatchObject([{ type: 'switch', code: 'unreachable' }]);
+});
+
+test('an-agent-whose-record-of-instances-is-damaged-says-so-over-http-until-the-file-is-restored', LONG, async () => {
+  const { plane, urls } = await planeOf();
+  await plane.register('c1');
+  const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const joinToken = await plane.joinToken('c1');
+  const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0, steadyMs: 1000 };
+  await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
+  await writeFile(join(folder, 'agent-machine.json'), '{"instances":[');
+  const driver = new SimulatedNode({ clock: realClock, disk: new FileDisk(folder) });
+  const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
+  const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
+  onTestFinished(() => agent.stop());
+  const damaged = [{ type: 'instance-runtime', code: 'state-damaged' }];
+  await expect.poll(() => plane.host('c1')?.degraded, LONG).toMatchObject(damaged);
+  await writeFile(join(folder, 'agent-machine.json'), '{"instances":[],"sent":[]}');
+  await expect.poll(() => plane.host('c1')?.degraded, LONG).toBeUndefined();
 });
 
 test('a-server-that-closes-sends-its-agents-on-to-the-next', async () => {

@@ -20,7 +20,7 @@ import type {
 import { SILENT, type TestControlPlane } from '../server/control-plane-fixture.ts';
 import { verifyFake } from '../protocol/signer-fixture.ts';
 import type { AgentPorts, TaskFence, AgentLink, TaskResult, Reply, Session } from './ports.ts';
-import { NodeDriver, type NodeDriverOptions } from './node-driver.ts';
+import { SimulatedNode, type SimulatedNodeOptions } from '../simulation/simulated-node.ts';
 
 export type CallName = Exclude<keyof AgentLink, 'isAuthenticated' | 'certificates'>;
 type AnyReply = Reply<
@@ -84,13 +84,13 @@ export class TappedLink implements AgentLink {
 }
 
 /** Counts what it is asked to do. */
-export class CountingDriver extends NodeDriver {
+export class CountingDriver extends SimulatedNode {
   applies = 0;
   /** The last view that it was asked to bring about. */
   view: View | undefined;
   readonly performed: string[] = [];
 
-  override apply(...args: Parameters<NodeDriver['apply']>): ReturnType<NodeDriver['apply']> {
+  override apply(...args: Parameters<SimulatedNode['apply']>): ReturnType<SimulatedNode['apply']> {
     this.applies += 1;
     [this.view] = args;
     return super.apply(...args);
@@ -103,7 +103,7 @@ export class CountingDriver extends NodeDriver {
 }
 
 export interface TestHostOptions extends Partial<AgentOptions> {
-  readonly machine?: Partial<NodeDriverOptions>;
+  readonly machine?: Partial<SimulatedNodeOptions>;
 }
 
 /** One host: a machine and a disk, and one agent after the other on it. */

@@ -2,15 +2,24 @@
 // and that both ends work with one of an older version.
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
+import { idOf } from '../../fleet/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
-import { startSwitchWorld, type SwitchHost, type SwitchWorld } from './switch/switch-world-fixture.ts';
+import { writeRuntimeState } from './instances/runtime-state.ts';
+import { DiskFailed, type TaskResult } from './ports.ts';
+import { MemoryDisk } from './state/memory-disk.ts';
+import {
+  startSwitchWorld,
+  type SwitchHost,
+  type SwitchWorld,
+  type SwitchWorldOptions,
+} from './switch/switch-world-fixture.ts';
 
 interface ConditionsWorld extends SwitchWorld {
   readonly c1: SwitchHost;
 }
 
-async function world(): Promise<ConditionsWorld> {
-  const made = await startSwitchWorld(['c1', 'c2']);
+async function world(node: SwitchWorldOptions['node'] = {}): Promise<ConditionsWorld> {
+  const made = await startSwitchWorld(['c1', 'c2'], { node });
   const [c1] = made.hosts as [SwitchHost];
   return { ...made, c1 };
 }
@@ -98,6 +107,49 @@ describe('a switch that stops obeying while its agent lives', () => {
     ]);
     await cut.clock.pass(120_000);
     expect(degraded(cut)).toEqual(['switch not-converging']);
+  });
+});
+
+describe('an instance runtime that lost its record', () => {
+  test('makes-its-host-degraded-with-an-alarm-and-the-host-does-not-leave-unless-forced', async () => {
+    const disk = new MemoryDisk();
+    const record = writeRuntimeState({ instances: [], sent: [] });
+    await disk.write('machine', record.slice(1));
+    const { clock, plane, c1 } = await world({ disk });
+    const made = { clock, plane, hosts: [c1] };
+    await clock.pass(30_000);
+    expect(degraded(made)).toEqual(['instance-runtime state-damaged']);
+    expect(alarms(made)).toEqual(['host-degraded:c1']);
+    const { reason } = plane.leader.journal.fleet.get(ALARM, idOf(ALARM, 'host-degraded:c1'))?.doc ?? {};
+    expect(JSON.stringify(reason)).toContain('--recover-instances');
+    const signal = new AbortController().signal;
+    const fence = { stamp: { journalId: 'j', leaseEpoch: 1, revision: 1 }, host: 'c1', serviceVersion: 6, signal };
+    const leave = (force: boolean): Promise<TaskResult> =>
+      c1.testHost.driver.perform({ id: 'l', kind: 'leave', args: { force } }, fence);
+    expect(await leave(false)).toMatchObject({ outcome: 'failed' });
+    await disk.write('machine', record);
+    await clock.pass(60_000);
+    expect(degraded(made)).toEqual([]);
+    expect(alarms(made)).toEqual([]);
+    expect(await leave(false)).toMatchObject({ outcome: 'done' });
+  });
+});
+
+describe('what an agent reports as a problem', () => {
+  test('makes-its-host-degraded-with-an-alarm-that-says-it-until-it-is-over', async () => {
+    const { clock, plane, c1 } = await world();
+    const made = { clock, plane, hosts: [c1] };
+    const { disk } = c1.testHost;
+    const write = disk.write.bind(disk);
+    disk.write = () => Promise.reject(new DiskFailed('no space left on device'));
+    await plane.edit('c1', { zone: 'other' });
+    await clock.pass(60_000);
+    expect(degraded(made)).toEqual(['agent problems']);
+    expect(plane.host('c1')?.degraded).toMatchObject([{ message: 'no space left on device' }]);
+    expect(alarms(made)).toEqual(['host-degraded:c1']);
+    disk.write = write;
+    await clock.pass(120_000);
+    expect([degraded(made), alarms(made)]).toEqual([[], []]);
   });
 });
 

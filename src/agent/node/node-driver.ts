@@ -1,5 +1,5 @@
-// A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
-// holds outlives the agent, as a machine does.
+// The machine that an agent drives: its switch, its instance runtime, and what it does for tasks, by their kind. It brings the switch to
+// its view, and never touches what the fleet does not know: that is reported.
 import type { Clock } from '../../journal/index.ts';
 import {
   readDataplaneView,
@@ -7,7 +7,6 @@ import {
   findStrayPorts,
   SwitchDown,
   type ConntrackImport,
-  type SubnetView,
   type Switch,
   type TrackedConnection,
 } from '../../dataplane/index.ts';
@@ -15,55 +14,50 @@ import type { Condition } from '../../hosts/index.ts';
 import type { HostNetwork } from '../../network/index.ts';
 import type { Task } from '../../operations/index.ts';
 import { digestOf } from '../protocol/digest.ts';
+import type { InstanceRuntime, RuntimeView } from './instances/instance-runtime.ts';
 import { InstanceTasks } from './instances/instance-tasks.ts';
-import { isInstanceTask } from './instances/instance-task-args.ts';
-import { STRAYS_MAX, type UnreadyService, type View } from '../protocol/messages.ts';
+import { INSTANCE_TASKS } from './instances/instance-task-args.ts';
+import { readRuntimeView } from './instances/runtime-view.ts';
+import { STRAYS_MAX, type View } from '../protocol/messages.ts';
 import type { PacketResponder } from './switch/packet-responder.ts';
 import {
   DiskFailed,
+  StateDamaged,
   type ApplyResult,
   type TaskFence,
   type Inspection,
   type LocalDriver,
   type TaskResult,
 } from './ports.ts';
-import { SimulatedRuntime, type SimulatedRuntimeOptions } from './instances/simulated-runtime.ts';
 import { SwitchReconciler } from './switch/switch-reconciler.ts';
 
 /** Enough to know where to look. */
 const STRAYS_TOLD_MAX = 20;
 
-/** What the hypervisor of a machine is made with lies here too, unless one is handed in. */
-export interface NodeDriverOptions extends SimulatedRuntimeOptions {
+/** Carries out one task. It may be called again for the same task after a crash, and answers the same then. */
+export type TaskHandler = (task: Task, fence: TaskFence) => TaskResult | Promise<TaskResult>;
+export type TaskHandlers = Readonly<Record<string, TaskHandler>>;
+
+export interface NodeDriverOptions<R extends InstanceRuntime = InstanceRuntime> {
   readonly clock: Clock;
-  /** How long everything takes, beside what a task takes by itself. */
-  readonly delayMs?: number;
+  readonly runtime: R;
   readonly facts?: Readonly<Record<string, unknown>>;
-  /** What preflight finds wrong; nothing by default. Asked each time: a machine can be mended. */
-  readonly preflight?: () => readonly string[];
-  /** Why a view cannot be applied now; nothing by default. */
-  readonly obstacles?: () => readonly string[];
-  /** Why a service cannot be prepared here now; every service can by default. Other services are not held up by it. */
-  readonly prepareFailureOf?: (service: string) => string | undefined;
-  /** Tasks of other kinds, or instead of the machine's own, by kind. */
-  readonly taskHandlers?: Readonly<Record<string, (task: Task) => TaskResult | Promise<TaskResult>>>;
-  /** What runs there, when it is to outlive this driver. */
-  readonly runtime?: SimulatedRuntime;
+  /** Tasks of other kinds, or instead of the node's own, by kind. */
+  readonly taskHandlers?: TaskHandlers | undefined;
+  /** Called before another view is applied; why it cannot be applied now. */
+  readonly beforeApply?: ((signal: AbortSignal) => Promise<readonly string[]>) | undefined;
   /** The host's own access to networks, for hosts that make or bind ports themselves. */
-  readonly network?: HostNetwork;
-  /** Its switch, which outlives this driver. Without one there is nothing to bring in line, and nothing to wipe. */
-  readonly switch?: Switch;
-  /** Told of the subnets of every view, for instances that are plugged in for real. */
-  readonly onSubnets?: (subnets: readonly SubnetView[]) => void;
+  readonly network?: HostNetwork | undefined;
+  /** Its switch, which outlives this driver. Without one there is nothing to reconcile, and nothing to wipe. */
+  readonly switch?: Switch | undefined;
   /** The packets of its switch, where there are any. */
-  readonly responder?: PacketResponder;
+  readonly responder?: PacketResponder | undefined;
 }
 
-export class NodeDriver implements LocalDriver {
-  /** What runs there. Arm it with failures. */
-  readonly runtime: SimulatedRuntime;
-  readonly #options: NodeDriverOptions;
-  readonly #instanceTasks: InstanceTasks;
+export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements LocalDriver {
+  readonly runtime: R;
+  readonly #options: NodeDriverOptions<R>;
+  readonly #taskHandlers: ReadonlyMap<string, TaskHandler>;
   readonly #switchReconciler: SwitchReconciler | undefined;
   #appliedParts: string | undefined;
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
@@ -73,13 +67,21 @@ export class NodeDriver implements LocalDriver {
   #changeCount = 0;
   #hasRestoredNextHops = false;
 
-  constructor(machine: NodeDriverOptions) {
-    const { clock, network, runtime = new SimulatedRuntime(machine) } = machine;
-    this.runtime = runtime;
-    this.#options = machine;
+  constructor(options: NodeDriverOptions<R>) {
+    this.runtime = options.runtime;
+    this.#options = options;
     this.#switchReconciler =
-      machine.switch === undefined ? undefined : new SwitchReconciler(machine.switch, machine.responder?.environment);
-    this.#instanceTasks = new InstanceTasks({ runtime, clock, network });
+      options.switch === undefined ? undefined : new SwitchReconciler(options.switch, options.responder?.environment);
+    const instanceTasks = new InstanceTasks(options);
+    this.#taskHandlers = new Map<string, TaskHandler>([
+      ...INSTANCE_TASKS.map((kind): [string, TaskHandler] => [
+        kind,
+        (task, fence) => instanceTasks.perform(task, fence),
+      ]),
+      ['leave', (task) => this.#leave(task)],
+      ['preflight', () => ({ outcome: 'done' })],
+      ...Object.entries(options.taskHandlers ?? {}),
+    ]);
   }
 
   /** How often the machine was really changed. */
@@ -89,35 +91,23 @@ export class NodeDriver implements LocalDriver {
 
   async apply(view: View, signal: AbortSignal): Promise<ApplyResult> {
     const wipes = this.#switchReconciler?.wipeCount;
-    this.#knownInstances = knownInstancesIn(view);
+    const runtimeView = readRuntimeView(view);
+    this.#knownInstances = knownInstances(runtimeView);
     this.#interfaces = (readDataplaneView(view.host, view.parts)?.ports ?? []).map(({ id }) => interfaceOf(id));
-    this.#publishSubnets(view);
+    await this.runtime.observeView?.(runtimeView);
     const wanted = digestOf(view.parts);
-    if (wanted !== this.#appliedParts) {
-      await this.#simulateDelay(signal);
-      const problems = this.#options.obstacles?.() ?? [];
-      if (problems.length > 0) return { kind: 'failed', problems };
-    }
+    const obstacles = wanted === this.#appliedParts ? [] : ((await this.#options.beforeApply?.(signal)) ?? []);
+    if (obstacles.length > 0) return { kind: 'failed', problems: obstacles };
     await this.#restoreNextHops();
     // The same view says nothing of whether the switch still holds what it should.
     const lined = (await this.#switchReconciler?.reconcile(view, wipes)) ?? { kind: 'already' as const };
     this.#updateResponder(view);
     if (lined.kind === 'failed') return lined;
-    const unready = [...(lined.unready ?? []), ...this.#unpreparedServices(view)];
+    const { unready = [] } = lined;
     const isChanged = wanted !== this.#appliedParts || lined.kind === 'applied';
     this.#appliedParts = wanted;
     if (isChanged) this.#changeCount += 1;
     return { kind: isChanged ? 'applied' : 'already', ...(unready.length > 0 && { unready }) };
-  }
-
-  #unpreparedServices({ host, parts }: View): UnreadyService[] {
-    const { prepareFailureOf } = this.#options;
-    if (prepareFailureOf === undefined) return [];
-    const services = readDataplaneView(host, parts)?.services ?? [];
-    return services.flatMap(({ id, role }) => {
-      const because = role === 'preparing' ? prepareFailureOf(id) : undefined;
-      return because === undefined ? [] : [{ service: id, because }];
-    });
   }
 
   /** Once, before anything is changed: what an agent before this one found out is on the switch. */
@@ -154,18 +144,26 @@ export class NodeDriver implements LocalDriver {
     await this.#options.responder?.run(signal);
   }
 
-  #publishSubnets({ host, parts }: View): void {
-    const domains = readDataplaneView(host, parts)?.networks.domains ?? [];
-    this.#options.onSubnets?.(domains.flatMap(({ subnets }) => subnets));
-  }
-
   async hasConverged(view: View): Promise<boolean> {
     return (await this.#switchReconciler?.hasConverged(view)) ?? true;
   }
 
+  /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
+  async #leave(task: Task): Promise<TaskResult> {
+    const refused = await this.#refuseLeaveWithStrays(task);
+    if (refused !== undefined) return refused;
+    this.#appliedParts = undefined;
+    const lined = await this.#switchReconciler?.wipe();
+    return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
+  }
+
   /** What the fleet does not know is not left behind without a word. */
   async #refuseLeaveWithStrays({ args }: Task): Promise<TaskResult | undefined> {
-    const strays = args['force'] === true ? [] : await this.#strays();
+    if (args['force'] === true) return undefined;
+    const failure = await this.#openRuntime();
+    if (failure !== undefined)
+      return { outcome: 'failed', problems: [`nobody knows which instances run here: ${failure.message}`] };
+    const strays = await this.#strays();
     if (strays.length === 0) return undefined;
     const facts = { strays: strays.slice(0, STRAYS_TOLD_MAX), straysInAll: strays.length };
     return {
@@ -173,13 +171,6 @@ export class NodeDriver implements LocalDriver {
       problems: [`there is what the fleet does not know: ${facts.strays.join(', ')}`],
       facts,
     };
-  }
-
-  /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
-  async #leave(): Promise<TaskResult> {
-    this.#appliedParts = undefined;
-    const lined = await this.#switchReconciler?.wipe();
-    return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
   }
 
   async listConnections(service: string): Promise<readonly TrackedConnection[]> {
@@ -206,35 +197,29 @@ export class NodeDriver implements LocalDriver {
 
   async conditions(): Promise<readonly Condition[]> {
     const trouble = await this.#options.switch?.probe?.();
-    const unreadable = await this.#findUnreadableState();
+    const failure = await this.#openRuntime();
+    const code = failure instanceof StateDamaged ? failure.code : 'state-unreadable';
+    const unreadable = { type: 'instance-runtime' as const, code, message: failure?.message ?? '' };
     return [
       ...(trouble === undefined ? [] : [{ type: 'switch' as const, ...trouble }]),
-      ...(unreadable === undefined
-        ? []
-        : [{ type: 'instance-runtime' as const, code: 'state-unreadable', message: unreadable }]),
+      ...(failure === undefined ? await this.runtime.conditions() : [unreadable]),
     ];
   }
 
   async perform(task: Task, fence: TaskFence): Promise<TaskResult> {
-    await this.#simulateDelay(fence.signal);
-    const known = this.#options.taskHandlers?.[task.kind];
-    if (known !== undefined) return known(task);
-    if (isInstanceTask(task.kind)) return this.#instanceTasks.perform(task, fence);
-    if (task.kind === 'leave') return (await this.#refuseLeaveWithStrays(task)) ?? this.#leave();
-    if (task.kind !== 'preflight') return { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
-    const problems = this.#options.preflight?.() ?? [];
-    return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
+    const handle = this.#taskHandlers.get(task.kind);
+    return handle?.(task, fence) ?? { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
   }
 
   async inspect(): Promise<Inspection> {
     const gaps = this.#switchReconciler?.gaps ?? [];
-    const ownFacts = { ...(this.#options.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
+    const ownFacts = { ...this.#options.facts, ...(gaps.length > 0 && { gaps }) };
     const identity = await this.#identity();
-    if ((await this.#findUnreadableState()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
+    if ((await this.#openRuntime()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
     const strays = await this.#strays();
     const facts = {
       ...ownFacts,
-      instances: this.runtime.count('running'),
+      instances: this.runtime.instances.filter(({ state }) => state === 'running').length,
       // The list is cut, the number is not.
       ...(strays.length > STRAYS_MAX && { strays: strays.length }),
     };
@@ -253,13 +238,13 @@ export class NodeDriver implements LocalDriver {
     }
   }
 
-  /** Why the machine's disk does not say what runs: then nothing is said of it. */
-  async #findUnreadableState(): Promise<string | undefined> {
+  /** Why the runtime does not say what runs: then nothing is said of it. */
+  async #openRuntime(): Promise<DiskFailed | undefined> {
     try {
-      await this.runtime.load();
+      await this.runtime.open();
       return undefined;
     } catch (error) {
-      if (error instanceof DiskFailed) return error.message;
+      if (error instanceof DiskFailed) return error;
       throw error;
     }
   }
@@ -270,8 +255,9 @@ export class NodeDriver implements LocalDriver {
     if (known === undefined) return [];
     const { instances } = this.runtime;
     const explained = new Set(instances.flatMap(({ nics }) => nics.map(({ port }) => interfaceOf(port))));
+    const ids = new Set([...instances.map(({ id }) => id), ...(await this.runtime.findStrays())]);
     return [
-      ...instances.flatMap(({ id }) => (known.has(id) ? [] : [`instance/${id}`])),
+      ...[...ids].flatMap((id) => (known.has(id) ? [] : [`instance/${id}`])),
       ...(await this.#strayPorts(new Set([...explained, ...this.#interfaces]))),
     ];
   }
@@ -288,22 +274,9 @@ export class NodeDriver implements LocalDriver {
       throw error;
     }
   }
-
-  async #simulateDelay(signal: AbortSignal): Promise<void> {
-    const { clock, delayMs = 0 } = this.#options;
-    if (delayMs > 0) await clock.sleep(delayMs, signal);
-  }
 }
 
 /** Those that are there, those on their way, and those that a task is about. */
-function knownInstancesIn({ parts, tasks }: View): ReadonlySet<string> | undefined {
-  const part: unknown = parts['instances'];
-  if (!Array.isArray(part)) return undefined;
-  const ids = [...part.map((one: unknown) => idIn(one, 'id')), ...tasks.map(({ args }) => idIn(args, 'instance'))];
-  return new Set(ids.filter((id) => id !== undefined));
-}
-
-function idIn(thing: unknown, field: string): string | undefined {
-  const id = typeof thing === 'object' && thing !== null ? (thing as Record<string, unknown>)[field] : undefined;
-  return typeof id === 'string' ? id : undefined;
+function knownInstances({ instances, underTask }: RuntimeView): ReadonlySet<string> | undefined {
+  return instances === undefined ? undefined : new Set([...instances.map(({ id }) => id), ...underTask]);
 }

@@ -88,7 +88,7 @@ export class LinkDown extends Error {
 
 /** The disk refused: full, read-only, broken. Nothing was changed on it. */
 export class DiskFailed extends Error {
-  readonly code = 'disk-failed';
+  readonly code: string = 'disk-failed';
   readonly retryable = true;
 
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
@@ -97,9 +97,16 @@ export class DiskFailed extends Error {
   }
 }
 
+/** What was kept cannot be trusted, or is gone. It is never read as if there had been nothing. */
+export class StateDamaged extends DiskFailed {
+  override readonly code = 'state-damaged';
+}
+
 /** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. `machine`:
- * what runs on a simulated machine. `switch`: what is on a simulated switch. `certificate`: the agent's own, with its key. */
-export type FileName = 'identity' | 'view' | 'answers' | 'certificate' | 'machine' | 'switch';
+ * what an instance runtime has; `machine-previous`: the version before that; `machine-used`: it has had something. `switch`: what is on a simulated switch. `certificate`: the agent's own, with its key. */
+export type FileName = 'identity' | 'view' | 'answers' | 'certificate' | RuntimeFileName | 'switch';
+
+export type RuntimeFileName = 'machine' | 'machine-previous' | 'machine-used';
 
 /** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
  * rejects with `DiskFailed`. */

@@ -11,6 +11,7 @@ import {
   straysKey,
   summarizeStrays,
   troubleKey,
+  type Condition,
   type ConditionMemory,
   type Host,
 } from '../../hosts/index.ts';
@@ -26,6 +27,7 @@ import type { Log } from '../../operations/index.ts';
 import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
 import { agentName, recordVersion } from './decide.ts';
 import type { Heartbeat, HostReport } from '../protocol/messages.ts';
+import { reportedConditions } from './reported-conditions.ts';
 import { isImpostor, isSameSwitch, recordRemovedHostReport, recordSwitch } from './switch-reports.ts';
 
 export interface ReportRecorderOptions {
@@ -67,7 +69,9 @@ export class ReportRecorder {
       this.#submitAs(speaker, 'agent of another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
-    const isTroubled = this.#evaluateConditions(speaker, doc, beat) || this.#evaluateStrays(speaker, doc, report);
+    const isTroubled =
+      this.#evaluateConditions(speaker, doc, reportedConditions(beat, report)) ||
+      this.#evaluateStrays(speaker, doc, report);
     if (report?.switch === undefined) return isTroubled;
     // With each report it is looked at anew: another host may have shown the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
@@ -86,7 +90,7 @@ export class ReportRecorder {
   }
 
   /** Whether what the host reports to be wrong differs from what is recorded. An agent that says nothing of it counts as well. */
-  #evaluateConditions(speaker: AgentIdentity, { degraded }: Host, { conditions = [] }: Heartbeat): boolean {
+  #evaluateConditions(speaker: AgentIdentity, { degraded }: Host, conditions: readonly Condition[]): boolean {
     const { host } = speaker;
     const memory = this.#conditions.get(host);
     if (memory === undefined && degraded === undefined && conditions.length === 0) return false;

@@ -5,7 +5,7 @@ import { MemoryDisk } from '../node/state/memory-disk.ts';
 import { TestControlPlane, SILENT } from '../server/control-plane-fixture.ts';
 import { ed25519Signer } from '../protocol/signer-fixture.ts';
 import { SimulatedAgents, type SimulatedAgentsOptions } from './simulated-agents.ts';
-import { NodeDriver } from '../node/node-driver.ts';
+import { SimulatedNode } from './simulated-node.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 interface World {
@@ -64,11 +64,11 @@ test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
   await withAgents({ diskOf, driverOptionsOf }, async ({ clock, plane, agents }) => {
     agents.start('c1');
     await clock.until('it is active', () => plane.host('c1')?.state === 'active');
-    const hypervisor = agents.runtimeOf('c1');
+    const hypervisor = agents.hypervisorOf('c1');
     hypervisor?.put({ id: 'i1', state: 'running', vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], by: 't1' });
-    await hypervisor?.save();
+    await hypervisor?.records.save();
     await agents.restart('c1');
-    expect(agents.runtimeOf('c1')).toBe(hypervisor);
+    expect(agents.hypervisorOf('c1')).toBe(hypervisor);
     await clock.pass(90_000);
     expect(plane.leader.gateway.reportOf('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
     expect(await disks.get('c1')?.read('machine')).toContain('"i1"');
@@ -77,17 +77,20 @@ test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
 
 test('a-driver-of-ones-own-has-no-simulated-hypervisor', async () => {
   await withAgents({ driverOf: () => ({}) as never }, async ({ agents }) => {
-    expect(agents.runtimeOf('c1')).toBeUndefined();
+    expect(agents.hypervisorOf('c1')).toBeUndefined();
   });
 });
 
 test('tasks-that-are-taken-over-come-before-the-machine-s-own', async () => {
   const clock = new VirtualClock();
-  const driver = new NodeDriver({ clock, taskHandlers: { build: () => ({ outcome: 'done', facts: { mine: true } }) } });
+  const driver = new SimulatedNode({
+    clock,
+    taskHandlers: { build: () => ({ outcome: 'done', facts: { mine: true } }) },
+  });
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
   const fence = { stamp, host: 'c1', serviceVersion: 3, signal: new AbortController().signal };
   expect(await driver.perform({ id: 't', kind: 'build', args: build('i1') }, fence)).toMatchObject({
     facts: { mine: true },
   });
-  expect(driver.runtime.instances).toEqual([]);
+  expect(driver.hypervisor.instances).toEqual([]);
 });

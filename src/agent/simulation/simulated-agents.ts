@@ -7,9 +7,9 @@ import { verifyEd25519 } from '../protocol/ed25519.ts';
 import { HttpLink } from '../node/http-link.ts';
 import { MemoryDisk } from '../node/state/memory-disk.ts';
 import type { Disk, AgentLink, LocalDriver } from '../node/ports.ts';
-import { NodeDriver, type NodeDriverOptions } from '../node/node-driver.ts';
+import { SimulatedNode, type SimulatedNodeOptions } from './simulated-node.ts';
 import type { Verify } from '../protocol/statement.ts';
-import type { SimulatedRuntime } from '../node/instances/simulated-runtime.ts';
+import type { SimulatedHypervisor } from '../node/instances/simulated-hypervisor.ts';
 
 export interface SimulatedAgentsOptions {
   readonly link: AgentLink;
@@ -27,7 +27,7 @@ export interface SimulatedAgentsOptions {
   /** The disk of a host; by default one in memory, which lasts as long as this process. */
   readonly diskOf?: (host: string) => Disk;
   /** The machine of a host: how long its tasks take, what fails there. It keeps what runs on the host's disk. */
-  readonly driverOptionsOf?: (host: string) => Omit<NodeDriverOptions, 'clock'>;
+  readonly driverOptionsOf?: (host: string) => Omit<SimulatedNodeOptions, 'clock'>;
   /** Instead of a simulated machine. */
   readonly driverOf?: (host: string) => LocalDriver;
   /** Instead of the real one, for control planes that sign with something cheaper. */
@@ -71,9 +71,9 @@ export class SimulatedAgents {
   }
 
   /** What runs on a host; undefined when its machine is none of ours. */
-  runtimeOf(host: string): SimulatedRuntime | undefined {
+  hypervisorOf(host: string): SimulatedHypervisor | undefined {
     const { driver } = this.#machineOf(host);
-    return driver instanceof NodeDriver ? driver.runtime : undefined;
+    return driver instanceof SimulatedNode ? driver.hypervisor : undefined;
   }
 
   /** Starts the agent of a host, unless it runs. */
@@ -134,8 +134,8 @@ export class SimulatedAgents {
     let machine = this.#machines.get(host);
     if (machine === undefined) {
       const disk = diskOf?.(host) ?? new MemoryDisk();
-      const peer = (name: string): SimulatedRuntime | undefined => this.runtimeOf(name);
-      const driver = driverOf?.(host) ?? new NodeDriver({ disk, peer, ...driverOptionsOf?.(host), clock });
+      const peer = (name: string): SimulatedHypervisor | undefined => this.hypervisorOf(name);
+      const driver = driverOf?.(host) ?? new SimulatedNode({ disk, peer, ...driverOptionsOf?.(host), clock });
       machine = { disk, driver };
       this.#machines.set(host, machine);
     }

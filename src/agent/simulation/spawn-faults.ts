@@ -1,6 +1,6 @@
 // Faults of the operation `spawn` that are armed at the simulated network back end, as trouble of simulated machines: so one
 // place arms everything that can go wrong with a build.
-import type { SimulatedRuntimeOptions, InjectedTaskFault } from '../node/instances/simulated-runtime.ts';
+import type { SimulatedHypervisorOptions, InjectedTaskFault } from '../node/instances/simulated-hypervisor.ts';
 
 /** What the simulated back end says of a host's next spawn. */
 export interface SpawnFaultSource {
@@ -10,7 +10,7 @@ export interface SpawnFaultSource {
 /** Longer than any build waits: nobody answers any more. */
 const HANG_MS = 24 * 3600 * 1000;
 
-export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedRuntimeOptions['faultFor']> {
+export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedHypervisorOptions['faultFor']> {
   return ({ task, host }): InjectedTaskFault | undefined => {
     const struck = task === 'build' ? faults.spawnFault(host) : undefined;
     if (struck === undefined) return undefined;

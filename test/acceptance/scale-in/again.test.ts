@@ -21,10 +21,10 @@ async function statusOf(http: HttpApi, host: string): Promise<Status['hosts'][nu
 /** Somebody carries an instance over by hand, past every choice that the control plane makes, and writes down where it is. */
 async function moveByHand(world: ScaleInWorld, name: string, host: string): Promise<void> {
   const { host: from = '', nics, ...instance } = world.instance(name);
-  const [claim, machine] = [world.claim(name), world.agents.runtimeOf(from)?.instance(name)];
+  const [claim, machine] = [world.claim(name), world.agents.hypervisorOf(from)?.instance(name)];
   if (claim === undefined || machine === undefined) throw new Error(`${name} is not at ${from}`);
-  world.agents.runtimeOf(host)?.put(machine);
-  world.agents.runtimeOf(from)?.remove(name);
+  world.agents.hypervisorOf(host)?.put(machine);
+  world.agents.hypervisorOf(from)?.remove(name);
   const ports = nics.map(({ port: id }) => {
     const { binding, ...port } = world.port(id);
     const serial = port.serial + 1;
@@ -48,7 +48,7 @@ describe('a drained host on which something appears', () => {
     await world.untilState('drained', 'a');
     await world.settle();
     const first = await statusOf(http, 'a');
-    world.agents.runtimeOf('a')?.arm({ ...cannotMove, times: 1000 });
+    world.agents.hypervisorOf('a')?.arm({ ...cannotMove, times: 1000 });
     await moveByHand(world, 'late', 'a');
     await world.until('it is draining again', () => world.states('a')[0] === 'draining');
     const { operation = '' } = world.host('a').leaving ?? {};
@@ -64,7 +64,7 @@ describe('a drained host on which something appears', () => {
     const { status, body } = await http.post('/api/v1/scale-in/end', end);
     expect([status, JSON.stringify(body)]).toEqual([409, expect.stringContaining('"lives-here"')]);
     // What was in its way is over: it is emptied as before, and goes.
-    world.agents.runtimeOf('a')?.disarm();
+    world.agents.hypervisorOf('a')?.disarm();
     await world.untilState('drained', 'a');
     await world.settle();
     expect(world.instance('late').host).not.toBe('a');

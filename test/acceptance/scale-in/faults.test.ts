@@ -92,7 +92,7 @@ test('scale-in-deadline: no move is begun after it, the host stays and says so, 
   const world = await scaleInWorld();
   await world.place('one', 'a');
   await world.settle();
-  const machine = world.agents.runtimeOf('a');
+  const machine = world.agents.hypervisorOf('a');
   machine?.arm(cannotMove);
   const { operation = '' } = await world.start(['a'], { deadlineMs: 60_000 });
   await world.until('it is over', () => world.operationDoc(operation).state === 'failed');

@@ -40,7 +40,7 @@ describe.each([
     const world = await startPopulated();
     const http = await HttpApi.start(world);
     const had = addresses(world);
-    const b = world.agents.runtimeOf('b');
+    const b = world.agents.hypervisorOf('b');
     b?.arm({ ...cannotMove, times: 1000 });
     const until = crashEveryNthCommit(world, everyNth);
 

@@ -197,7 +197,9 @@ describe('recovery', () => {
     const before = world.switchOf('a').contents;
     const until = crashEveryNthCommit(world, everyNth);
     // Its instance cannot leave, and its peers forget nothing of it.
-    world.agents.runtimeOf('a')?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
+    world.agents
+      .hypervisorOf('a')
+      ?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
     await ask(of, 'start', 'a', 'b');
     await until('it is marked', () => isMarked(world, 'a') && isMarked(world, 'b'));
     await until('b is empty', () => world.states('b')[0] === 'drained');
@@ -249,7 +251,9 @@ describe('a host that is designated, and the only one with presence', () => {
     const before = new Map(HOSTS.map((host) => [host, world.switchOf(host).contents]));
     const services = world.all(SERVICE).map(({ id, doc }) => [id, doc.designated, doc.epoch]);
     const until = crashEveryNthCommit(world, everyNth);
-    world.agents.runtimeOf('a')?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
+    world.agents
+      .hypervisorOf('a')
+      ?.arm({ task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' });
     const watch = watchSwitches(world, ...ALL);
     await ask(of, 'start', 'a');
     await until('it is marked', () => isMarked(world, 'a'));

@@ -72,7 +72,7 @@ describe('scale-in-strays', () => {
   test('a-copy-of-an-instance-that-the-fleet-does-not-know-is-one, and a port that a foreign flow names', async () => {
     const world = await scaleInWorld();
     const one = { vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], state: 'running' as const, by: 'nobody' };
-    world.agents.runtimeOf('b')?.put({ id: 'ghost', ...one });
+    world.agents.hypervisorOf('b')?.put({ id: 'ghost', ...one });
     const flow = { table: 0, priority: 7, match: 'in_port="tap-x"', actions: 'drop', cookie: '00000000000000aa' };
     world.switchOf('b').applyForeign([{ kind: 'put-flow', flow }]);
     await world.until('it is told', () => strayed(world, 'b').length === 2);

@@ -116,7 +116,7 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
   test('it says that it failed, and runs it all the same: it is destroyed there first', async () => {
     const world = await startFixtureF({ backEnd });
     const odd = { task: 'build', times: 1, problem: 'odd', fault: 'spawn-failed', after: true } as const;
-    world.agents.runtimeOf('h2')?.arm(odd);
+    world.agents.hypervisorOf('h2')?.arm(odd);
     await world.userPort('mine', 'n');
     await world.create({ networks });
     await world.until('it runs', () => world.instance('web').state === 'active');

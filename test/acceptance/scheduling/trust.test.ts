@@ -58,7 +58,7 @@ test('an instance that fails after its request had its places stays, and says wh
   const world = await startFixtureF();
   for (const host of ['h2', 'h3', 'h4', 'h5']) {
     const fault = { task: 'build', instance: 'web-2', times: 9, problem: 'no', fault: 'spawn-failed' } as const;
-    world.agents.runtimeOf(host)?.arm(fault);
+    world.agents.hypervisorOf(host)?.arm(fault);
   }
   await world.create({ name: 'web', count: 2, minCount: 2, portIds: ['p1', 'p2'] });
   await world.settle();

@@ -49,7 +49,7 @@ describe('a host asked to build', () => {
     const answer = await bench.perform('build', build('i1', { nics: NICS }));
     expect(answer).toEqual({ outcome: 'done', tookMs: 0 });
     expect(network.calls).toEqual([]);
-    expect(bench.driver.runtime.instance('i1')?.nics).toEqual(NICS);
+    expect(bench.driver.hypervisor.instance('i1')?.nics).toEqual(NICS);
   });
 
   test.each(['allocate', 'bind', 'driver'])('ports-that-the-journal-keeps-are-left-to-the-server, %s', async (mode) => {
@@ -176,7 +176,7 @@ describe('the same task again', () => {
 
   test('after-a-crash-between-binding-and-starting-finds-its-ports', async () => {
     const { bench, network } = benchWith();
-    bench.driver.runtime.arm({ task: 'build', times: 1, problem: 'crashed', fault: 'spawn-failed' });
+    bench.driver.hypervisor.arm({ task: 'build', times: 1, problem: 'crashed', fault: 'spawn-failed' });
     const args = build('i1', { network: 'allocate', nics: NICS });
     expect(await bench.perform('build', args, { id: 't1' })).toMatchObject({ outcome: 'failed' });
     expect(await bench.perform('build', args, { id: 't1' })).toMatchObject({ facts: { ports: BOUND } });

@@ -5,7 +5,7 @@ import { compileChecker } from '../../../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION } from '../../../hosts/index.ts';
 import type { Task } from '../../../operations/index.ts';
 
-export const INSTANCE_TASKS = ['build', 'destroy', 'prepare', 'migrate', 'activate'] as const;
+export const INSTANCE_TASKS = ['build', 'destroy', 'prepare', 'migrate', 'activate', 'start', 'stop'] as const;
 export type InstanceTask = (typeof INSTANCE_TASKS)[number];
 
 /**
@@ -81,7 +81,13 @@ const DESTROY = Type.Object({
 });
 export type DestroyArgs = Static<typeof DESTROY>;
 
-const MIGRATE = Type.Object({ instance: ID, target: ID, kind: MOVE });
+const MIGRATE = Type.Object({
+  instance: ID,
+  target: ID,
+  kind: MOVE,
+  /** What the target answered to `prepare`, for runtimes that ask for it. */
+  handover: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
 export type MigrateArgs = Static<typeof MIGRATE>;
 
 const ACTIVATE = Type.Object({
@@ -95,11 +101,15 @@ const ACTIVATE = Type.Object({
 });
 export type ActivateArgs = Static<typeof ACTIVATE>;
 
+const POWER = Type.Object({ instance: ID });
+export type PowerArgs = Static<typeof POWER>;
+
 export type ParsedInstanceTask =
   | { readonly task: 'build' | 'prepare'; readonly args: BuildArgs }
   | { readonly task: 'destroy'; readonly args: DestroyArgs }
   | { readonly task: 'migrate'; readonly args: MigrateArgs }
-  | { readonly task: 'activate'; readonly args: ActivateArgs };
+  | { readonly task: 'activate'; readonly args: ActivateArgs }
+  | { readonly task: 'start' | 'stop'; readonly args: PowerArgs };
 
 const SCHEMAS = {
   build: BUILD,
@@ -107,11 +117,13 @@ const SCHEMAS = {
   destroy: DESTROY,
   migrate: MIGRATE,
   activate: ACTIVATE,
+  start: POWER,
+  stop: POWER,
 } satisfies Record<InstanceTask, TSchema>;
 
 const CHECKS = new Map(INSTANCE_TASKS.map((task) => [task, compileChecker(SCHEMAS[task])]));
 
-export function isInstanceTask(kind: string): kind is InstanceTask {
+function isInstanceTask(kind: string): kind is InstanceTask {
   return (INSTANCE_TASKS as readonly string[]).includes(kind);
 }
 

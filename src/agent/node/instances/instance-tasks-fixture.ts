@@ -8,7 +8,7 @@ import {
 import type { Task } from '../../../operations/index.ts';
 import type { TaskNic } from './instance-task-args.ts';
 import type { TaskFence, TaskResult } from '../ports.ts';
-import { NodeDriver, type NodeDriverOptions } from '../node-driver.ts';
+import { SimulatedNode, type SimulatedNodeOptions } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
 export const AMOUNTS = { vcpus: 2, memoryMiB: 2048, diskGiB: 20 };
@@ -94,15 +94,15 @@ export class RecordingNetwork implements HostNetwork {
 /** A machine and its clock; tasks are performed at once, however long they take. */
 export class InstanceTasksHarness {
   readonly clock = new VirtualClock();
-  readonly driver: NodeDriver;
+  readonly driver: SimulatedNode;
   #tasks = 0;
 
-  constructor(machine: Omit<NodeDriverOptions, 'clock'> = {}) {
-    this.driver = new NodeDriver({ clock: this.clock, ...machine });
+  constructor(machine: Omit<SimulatedNodeOptions, 'clock'> = {}) {
+    this.driver = new SimulatedNode({ clock: this.clock, ...machine });
   }
 
   get running(): string[] {
-    return this.driver.runtime.instances.map(({ id, state }) => `${id} ${state}`);
+    return this.driver.hypervisor.instances.map(({ id, state }) => `${id} ${state}`);
   }
 
   /** Begins a task; time stands still. */

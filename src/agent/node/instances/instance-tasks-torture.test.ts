@@ -76,7 +76,7 @@ async function run(crash?: Crash): Promise<Run> {
   const end = {
     state: stateOf(plane),
     answers: [...answers].sort(),
-    instances: rack.driver.runtime.instances.map(({ id, state }) => `${id} ${state}`),
+    instances: rack.driver.hypervisor.instances.map(({ id, state }) => `${id} ${state}`),
     ports: [...network.made],
     violations: plane.violations,
   };

@@ -1,4 +1,4 @@
-// Carries out the tasks that concern instances, on a simulated hypervisor. Each may be performed again after a crash and
+// Carries out the tasks that concern instances, on any instance runtime. Each may be performed again after a crash and
 // finds its work done; tasks of one instance follow one another, so that a build that is under way cannot outlive the
 // order to destroy it.
 import { mark } from '../../../fleet/index.ts';
@@ -6,6 +6,20 @@ import type { Clock } from '../../../journal/index.ts';
 import type { HostNetwork } from '../../../network/index.ts';
 import type { Task } from '../../../operations/index.ts';
 import { HostPorts, type PortFact, type PortsResult } from './host-ports.ts';
+import {
+  CUT_SHORT,
+  failExists,
+  failNotHere,
+  failNotPrepared,
+  failShortage,
+  runtimeFailed,
+  type InstanceRuntime,
+  type InstanceSpec,
+  type RuntimeFacts,
+  type RuntimeFailure,
+  type RuntimeInstance,
+  type RuntimeResult,
+} from './instance-runtime.ts';
 import {
   findUnsupported,
   parseInstanceTask,
@@ -16,11 +30,9 @@ import {
   type MigrateArgs,
 } from './instance-task-args.ts';
 import { DiskFailed, type TaskFence, type TaskResult } from '../ports.ts';
-import type { RuntimeInstance, SimulatedRuntime, InjectedTaskFault } from './simulated-runtime.ts';
-import { durationMs } from './task-durations.ts';
 
 export interface InstanceTasksParts {
-  readonly runtime: SimulatedRuntime;
+  readonly runtime: InstanceRuntime;
   readonly clock: Clock;
   /** The host's own access to networks; older hosts need it. */
   readonly network?: HostNetwork | undefined;
@@ -34,27 +46,20 @@ interface RunningTask {
 }
 
 export class InstanceTasks {
-  readonly #runtime: SimulatedRuntime;
-  readonly #clock: Clock;
+  readonly #runtime: InstanceRuntime;
   readonly #ports: HostPorts;
   /** The last task of each instance that has one under way. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor({ runtime, clock, network }: InstanceTasksParts) {
     this.#runtime = runtime;
-    this.#clock = clock;
     this.#ports = new HostPorts(network, clock);
   }
 
   async perform(task: Task, fence: TaskFence): Promise<TaskResult> {
     const parsed = parseInstanceTask(task);
     if (!('task' in parsed)) return { outcome: 'failed', problems: parsed, facts: { fault: 'unsupported' } };
-    const { instance } = parsed.args;
-    const performed = await this.#serialize(instance, () => this.#tryCarryOut({ task, parsed, fence }));
-    if (performed.outcome === 'done') return performed;
-    // Whoever decides what comes next has to know what is left here.
-    const runs = this.#runtime.instance(instance)?.state === 'running';
-    return { ...performed, facts: { ...performed.facts, runs } };
+    return this.#serialize(parsed.args.instance, () => this.#tryPerform({ task, parsed, fence }));
   }
 
   async #serialize(instance: string, work: () => Promise<TaskResult>): Promise<TaskResult> {
@@ -68,72 +73,65 @@ export class InstanceTasks {
     }
   }
 
+  async #tryPerform(work: RunningTask): Promise<TaskResult> {
+    try {
+      await this.#runtime.open();
+    } catch (error) {
+      // Nobody knows what runs here: nothing is said of it either.
+      return toFailure(diskFailure(error));
+    }
+    const performed = await this.#tryCarryOut(work);
+    if (performed.outcome === 'done') return performed;
+    // Whoever decides what comes next has to know what is left here.
+    const runs = this.#runtime.instance(work.parsed.args.instance)?.state === 'running';
+    return { ...performed, facts: { ...performed.facts, runs } };
+  }
+
   async #tryCarryOut(work: RunningTask): Promise<TaskResult> {
     try {
-      await this.#runtime.load();
       const beyond = findUnsupported(work.parsed, work.fence.serviceVersion);
       if (beyond !== undefined) {
         mark('agent-too-old-for-task');
-        return fail('unsupported', beyond);
+        return toFailure(runtimeFailed('unsupported', beyond));
       }
-      return this.#checkPreconditions(work) ?? (await this.#carryOut(work));
+      return this.#findOutcome(work) ?? (await this.#carryOut(work));
     } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      return fail('disk-failed', error.message);
+      return toFailure(diskFailure(error));
     }
   }
 
-  async #carryOut(work: RunningTask): Promise<TaskResult> {
-    const { parsed, fence } = work;
-    await this.#simulateDuration(parsed, fence.signal);
-    if (fence.signal.aborted) return failStopped();
+  async #carryOut({ task, parsed, fence }: RunningTask): Promise<TaskResult> {
     const connected = await this.#connect(parsed, fence);
     if (connected.kind === 'failed') return failPorts(connected);
-    const trouble = await this.#takeFault(parsed, fence);
-    if (fence.signal.aborted) return failStopped();
-    const failure = trouble?.fault === undefined ? undefined : fail(trouble.fault, trouble.problem ?? trouble.fault);
-    if (failure !== undefined && trouble?.after !== true) return failure;
-    // Time has passed: another instance may have taken the room.
-    const late = this.#checkPreconditions(work);
-    if (late !== undefined) return late;
-    const refused = await this.#changeRuntime(work, connected.ports);
-    if (refused !== undefined) return refused;
-    await this.#runtime.save();
+    if (fence.signal.aborted) return toFailure(CUT_SHORT);
+    const { ports } = connected;
+    const call = { task: task.id, host: fence.host, ports, signal: fence.signal };
+    const result = await this.#callRuntime(parsed, call);
     const released = await this.#release(parsed, fence);
-    if (failure !== undefined) return failure;
-    return released.kind === 'failed' ? failPorts(released) : succeed(connected.ports);
-  }
-
-  async #takeFault(
-    { task, args }: ParsedInstanceTask,
-    { host, signal }: TaskFence,
-  ): Promise<InjectedTaskFault | undefined> {
-    const trouble = this.#runtime.takeFault({ task, instance: args.instance, host });
-    if (trouble?.delayMs !== undefined) await this.#clock.sleep(trouble.delayMs, signal);
-    return trouble;
+    if (result.kind === 'failed') return toFailure(result);
+    return released.kind === 'failed' ? failPorts(released) : succeed({ ports, facts: result.facts });
   }
 
   /** The end that is known without doing anything: it is done already, or it cannot be done. */
-  #checkPreconditions({ task, parsed }: RunningTask): TaskResult | undefined {
+  #findOutcome({ task, parsed }: RunningTask): TaskResult | undefined {
     const found = this.#runtime.instance(parsed.args.instance);
     switch (parsed.task) {
       case 'build':
         if (found?.by === task.id && found.state === 'running') {
           mark('task-found-done');
-          return succeed(found.ports);
+          return succeed(found);
         }
         return this.#checkCapacity(parsed.args);
       case 'prepare':
-        // It may be the only one there is: to prepare for another copy would be to destroy it.
-        if (found?.state === 'running') return fail('instance-exists', `instance ${found.id} runs on this host`);
-        return found?.by === task.id ? succeed(found.ports) : this.#checkCapacity(parsed.args);
+        if (found?.state === 'running') return toFailure(failExists(found.id));
+        return found?.by === task.id ? succeed(found) : this.#checkCapacity(parsed.args);
       case 'migrate':
         return this.#checkMigration(parsed.args, found);
       case 'activate':
-        if (found === undefined) return fail('not-prepared', `instance ${parsed.args.instance} is not on this host`);
-        if (found.awaited === true && parsed.args.ifReceived === true)
-          return fail('nothing-received', `instance ${found.id} was not sent to this host`);
-        return found.by === task.id && found.state === 'running' ? succeed(found.ports) : undefined;
+        return checkActivation(parsed.args, found, task.id);
+      case 'start':
+      case 'stop':
+        return checkPower(parsed.args.instance, found, parsed.task === 'start' ? 'running' : 'stopped');
       case 'destroy':
         return undefined;
     }
@@ -141,31 +139,17 @@ export class InstanceTasks {
 
   #checkCapacity(args: BuildArgs): TaskResult | undefined {
     const short = this.#runtime.findShortage(args.instance, args);
-    return short.length === 0 ? undefined : fail('resources-gone', `no room on this host: ${short.join('; ')}`);
+    return short.length === 0 ? undefined : toFailure(failShortage(short));
   }
 
   #checkMigration({ instance, target }: MigrateArgs, found: RuntimeInstance | undefined): TaskResult | undefined {
     if (found?.state === 'running') return undefined;
-    if (found !== undefined) return fail('not-running', `instance ${instance} does not run on this host`);
+    if (found !== undefined)
+      return toFailure(runtimeFailed('not-running', `instance ${instance} does not run on this host`));
     const sent = this.#runtime.sentTo(instance);
-    if (sent === target) return { outcome: 'done' };
+    if (sent === target) return succeed({});
     const where = sent === undefined ? '' : `: it was sent to ${sent}`;
-    return fail('instance-gone', `instance ${instance} is not on this host${where}`);
-  }
-
-  async #simulateDuration({ task, args }: ParsedInstanceTask, signal: AbortSignal): Promise<void> {
-    const found = this.#runtime.instance(args.instance);
-    if (task === 'destroy' && found === undefined) return;
-    const sizes = 'vcpus' in args ? args : found;
-    const kind = 'kind' in args ? args.kind : undefined;
-    const ms = durationMs(this.#runtime.durations, {
-      task,
-      instance: args.instance,
-      ...(kind !== undefined && { kind }),
-      memoryMiB: sizes?.memoryMiB ?? 0,
-      diskGiB: sizes?.diskGiB ?? 0,
-    });
-    if (ms > 0) await this.#clock.sleep(ms, signal);
+    return toFailure(runtimeFailed('instance-gone', `instance ${instance} is not on this host${where}`));
   }
 
   #connect(order: ParsedInstanceTask, { host, signal }: TaskFence): Promise<PortsResult> {
@@ -173,57 +157,76 @@ export class InstanceTasks {
     return this.#ports.connect(mode, { host, instance: order.args.instance, nics, signal });
   }
 
-  /** The failure, when it cannot be done after all. */
-  async #changeRuntime({ task, parsed }: RunningTask, ports: readonly PortFact[]): Promise<TaskResult | undefined> {
-    const by = { by: task.id, ...(ports.length > 0 && { ports }) };
-    switch (parsed.task) {
+  #callRuntime(
+    { task, args }: ParsedInstanceTask,
+    call: Parameters<InstanceRuntime['build']>[1],
+  ): Promise<RuntimeResult> {
+    const { instance: id } = args;
+    switch (task) {
       case 'build':
-      case 'prepare': {
-        const { instance: id, vcpus, memoryMiB, diskGiB, nics } = parsed.args;
-        const made = { id, vcpus, memoryMiB, diskGiB, nics, ...by };
-        if (parsed.task === 'build') this.#runtime.put({ ...made, state: 'running' });
-        else this.#runtime.prepare(made);
-        return undefined;
-      }
-      case 'migrate': {
-        const { instance, target } = parsed.args;
-        if (await this.#runtime.transferTo(instance, target)) return undefined;
-        return fail('migration-failed', `host ${target} does not expect instance ${instance}`);
-      }
+        return this.#runtime.build(specOf(args), call);
+      case 'prepare':
+        return this.#runtime.prepare(specOf(args), call);
+      case 'migrate':
+        return this.#runtime.migrate({ id, target: args.target, move: args.kind, handover: args.handover }, call);
       case 'activate':
-        this.#activate(parsed.args, by);
-        return undefined;
+        return this.#runtime.activate({ id, nics: args.nics, move: args.kind }, call);
+      case 'start':
+        return this.#runtime.start(id, call);
+      case 'stop':
+        return this.#runtime.stop(id, call);
       case 'destroy':
-        this.#runtime.remove(parsed.args.instance);
-        return undefined;
+        return this.#runtime.destroy(id, call);
     }
-  }
-
-  #activate({ instance, nics }: ActivateArgs, made: Pick<RuntimeInstance, 'by' | 'ports'>): void {
-    const found = this.#runtime.instance(instance);
-    if (found === undefined) return;
-    const { id, vcpus, memoryMiB, diskGiB } = found;
-    this.#runtime.put({ id, state: 'running', vcpus, memoryMiB, diskGiB, nics, ...made });
   }
 
   /** After the instance is gone, never before: nothing may run with an address that is somebody else's. */
   #release(order: ParsedInstanceTask, { host, signal }: TaskFence): Promise<PortsResult> {
-    const own = order.task === 'destroy' && order.args.ports === 'delete-own' ? order.args.nics : [];
-    return this.#ports.release({ host, instance: order.args.instance, nics: own, signal });
+    const { instance } = order.args;
+    const isGone = order.task === 'destroy' && this.#runtime.instance(instance) === undefined;
+    const own = isGone && order.args.ports === 'delete-own' ? order.args.nics : [];
+    return this.#ports.release({ host, instance, nics: own, signal });
   }
 }
 
-function succeed(ports: readonly PortFact[] = []): TaskResult {
-  return { outcome: 'done', ...(ports.length > 0 && { facts: { ports } }) };
+function specOf({ instance: id, image, vcpus, memoryMiB, diskGiB, nics, kind: move }: BuildArgs): InstanceSpec {
+  return { id, image, vcpus, memoryMiB, diskGiB, nics, move };
 }
 
-function fail(fault: string, problem: string): TaskResult {
+function checkActivation(
+  { instance, ifReceived }: ActivateArgs,
+  found: RuntimeInstance | undefined,
+  task: string,
+): TaskResult | undefined {
+  if (found === undefined) return toFailure(failNotPrepared(instance));
+  if (found.awaited === true && ifReceived === true)
+    return toFailure(runtimeFailed('nothing-received', `instance ${found.id} was not sent to this host`));
+  return found.by === task && found.state === 'running' ? succeed(found) : undefined;
+}
+
+function checkPower(
+  id: string,
+  found: RuntimeInstance | undefined,
+  wanted: RuntimeInstance['state'],
+): TaskResult | undefined {
+  if (found === undefined) return toFailure(failNotHere(id));
+  if (found.state === 'prepared')
+    return toFailure(runtimeFailed('not-activated', `instance ${id} is only expected on this host`));
+  return found.state === wanted ? succeed({}) : undefined;
+}
+
+function succeed({ ports = [], facts }: { ports?: readonly PortFact[]; facts?: RuntimeFacts | undefined }): TaskResult {
+  const told = { ...facts, ...(ports.length > 0 && { ports }) };
+  return { outcome: 'done', ...(Object.keys(told).length > 0 && { facts: told }) };
+}
+
+function toFailure({ fault, problem }: RuntimeFailure): TaskResult {
   return { outcome: 'failed', problems: [problem], facts: { fault } };
 }
 
-/** Whoever stopped the agent does not listen; the task is begun again at the next start. */
-function failStopped(): TaskResult {
-  return fail('cut-short', 'the agent was stopped');
+function diskFailure(error: unknown): RuntimeFailure {
+  if (!(error instanceof DiskFailed)) throw error;
+  return runtimeFailed(error.code, error.message);
 }
 
 function failPorts({ fault, problem, pool }: Extract<PortsResult, { kind: 'failed' }>): TaskResult {

@@ -1,13 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { interfaceOf } from '../../../dataplane/index.ts';
-import type { NamespaceCommand } from './namespace-commands.ts';
-import { NamespaceRuntime } from './namespace-runtime.ts';
-import type { RuntimeInstance } from './simulated-runtime.ts';
-import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
+import { callFor } from './instance-runtime-contract.ts';
+import type { InstanceSpec, RuntimeView } from './instance-runtime.ts';
+import { AMOUNTS } from './instance-tasks-fixture.ts';
+import { FakeNamespaceHost } from './namespace-host-fixture.ts';
+import type { NamespaceRuntime } from './namespace-runtime.ts';
+import { StateDamaged } from '../ports.ts';
 
-const WEB: RuntimeInstance = {
+const WEB: InstanceSpec = {
   id: 'web',
-  state: 'running',
   vcpus: 1,
   memoryMiB: 64,
   diskGiB: 1,
@@ -23,91 +24,147 @@ const WEB: RuntimeInstance = {
       createdBy: 'muster',
     },
   ],
-  by: 'build-1',
 };
 const BLUE = { id: 'blue-v4', network: 'blue', domain: 'network/blue', cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
-
-class FakeHost {
-  readonly clock = new VirtualClock();
-  readonly said: string[] = [];
-  readonly plugged: string[] = [];
-  /** As `ip` lists them on the host. */
-  links = '';
-  /** What there is, by name. */
-  readonly there = new Set<string>();
-  readonly namespaces = new NamespaceRuntime({
-    hostNamespace: 'h1',
-    run: (command) => this.#run(command),
-    clock: this.clock,
-    plugs: {
-      plug: async (port) => void this.plugged.push(`plug ${port}`),
-      unplug: async (port) => void this.plugged.push(`unplug ${port}`),
-    },
-  });
-
-  async #run(command: NamespaceCommand): Promise<string> {
-    const [, ...words] = command;
-    if (words.join(' ') === 'netns list') return [...this.there].map((name) => `${name} (id: 1)\n`).join('');
-    if (words.join(' ') === '-n h1 -o link show type veth') return this.links;
-    if (words[0] === 'netns' && words[1] === 'add') this.there.add(words[2] ?? '');
-    if (words[0] === 'netns' && words[1] === 'del') this.there.delete(words[2] ?? '');
-    this.said.push(words.join(' '));
-    return '';
-  }
-}
+const VIEW = { instances: undefined, underTask: new Set<string>(), subnets: [BLUE] };
+const CALL = callFor('build-1');
 
 test('an-order-that-is-faster-than-its-view-waits-for-what-the-view-says-of-subnets', async () => {
-  const machine = new FakeHost();
+  const machine = new FakeNamespaceHost();
   let over = false;
-  void machine.namespaces.reconcile([WEB]).then(() => (over = true));
+  void machine.runtime.build(WEB, CALL).then(() => (over = true));
   await machine.clock.pass(700);
-  expect([over, machine.said]).toEqual([false, []]);
-  machine.namespaces.updateSubnets([BLUE]);
+  expect([over, machine.commands]).toEqual([false, []]);
+  await machine.runtime.observeView(VIEW);
   await machine.clock.pass(1);
   expect(over).toBe(true);
-  expect(machine.said).toContain('-n h1-web addr add 10.0.0.7/24 dev eth0');
-  expect(machine.said).toContain('-n h1-web route add default via 10.0.0.1 dev eth0');
+  expect(machine.commands).toContain('-n h1-web addr add 10.0.0.7/24 dev eth0');
+  expect(machine.commands).toContain('-n h1-web route add default via 10.0.0.1 dev eth0');
   expect(machine.plugged).toEqual([`plug ${interfaceOf('p1')}`]);
 });
 
 test('the-switch-of-the-host-sees-one-change-of-a-link: the line comes onto its host when all else is done', async () => {
-  const machine = new FakeHost();
-  machine.namespaces.updateSubnets([BLUE]);
-  await machine.namespaces.reconcile([WEB]);
+  const machine = new FakeNamespaceHost();
+  await machine.runtime.observeView(VIEW);
+  await machine.runtime.build(WEB, CALL);
   const [line, left] = [interfaceOf('p1'), `-n h1 link del ${interfaceOf('p1')}`];
-  const touching = machine.said.filter((words) => /\bh1(?: |$)/.test(words) && words !== left);
+  const touching = machine.commands.filter((words) => /\bh1(?: |$)/.test(words) && words !== left);
   expect(touching).toEqual([`-n h1-web link set ${line} addrgenmode none netns h1 up`]);
-  expect(machine.said.at(-1)).toBe(touching[0]);
+  expect(machine.commands.at(-1)).toBe(touching[0]);
 });
 
 test('one-whose-subnet-is-never-shown-is-made-with-its-address-alone', async () => {
-  const machine = new FakeHost();
+  const machine = new FakeNamespaceHost();
   let over = false;
-  void machine.namespaces.reconcile([WEB]).then(() => (over = true));
+  void machine.runtime.build(WEB, CALL).then(() => (over = true));
   await machine.clock.pass(5000);
   expect(over).toBe(true);
-  expect(machine.said).toContain('-n h1-web addr add 10.0.0.7/32 dev eth0');
+  expect(machine.commands).toContain('-n h1-web addr add 10.0.0.7/32 dev eth0');
 });
 
-test('what-is-there-is-only-plugged, and-what-runs-no-more-goes', async () => {
-  const machine = new FakeHost();
-  machine.namespaces.updateSubnets([BLUE]);
-  machine.there.add('h1-web').add('h1-old').add('h10-web');
-  await machine.namespaces.reconcile([WEB]);
-  expect(machine.said.filter((words) => words.startsWith('netns'))).toEqual(['netns del h1-old']);
+test('what-is-there-is-only-plugged, and-what-no-record-explains-stays-and-is-a-stray', async () => {
+  const machine = new FakeNamespaceHost();
+  await machine.runtime.observeView(VIEW);
+  await machine.runtime.build(WEB, CALL);
+  machine.namespaces.add('h1-old').add('h10-web');
+  [machine.commands.length, machine.plugged.length] = [0, 0];
+  const next = machine.start();
+  await next.open();
+  expect(machine.commands).toEqual([]);
   expect(machine.plugged).toEqual([`plug ${interfaceOf('p1')}`]);
-  await machine.namespaces.reconcile([{ ...WEB, state: 'prepared' }]);
-  expect([...machine.there]).toEqual(['h10-web']);
+  expect(await next.findStrays()).toEqual(['old']);
+});
+
+test('one-that-was-half-made-by-a-process-that-ended-is-made-anew', async () => {
+  const machine = new FakeNamespaceHost();
+  await machine.runtime.observeView(VIEW);
+  machine.namespaces.add('h1-web');
+  await machine.runtime.build(WEB, CALL);
+  expect(machine.commands.filter((words) => /^netns (add|del)/.test(words))).toEqual([
+    'netns del h1-web',
+    'netns add h1-web',
+  ]);
 });
 
 test('the-lines-of-others-stay-when-one-goes', async () => {
-  const machine = new FakeHost();
-  machine.namespaces.updateSubnets([BLUE]);
-  machine.there.add('h1-web').add('h1-old');
+  const machine = new FakeNamespaceHost();
+  machine.namespaces.add('h1-web').add('h1-old');
   const line = (number: number, name: string, end: string): string =>
     `${number}: ${name}@if2: <BROADCAST> mtu 1500\\    link/ether ba:20:6d:3a:17:6c brd ff:ff:ff:ff:ff:ff link-netns ${end}\n`;
   machine.links = `${line(2, interfaceOf('p1'), 'h1-web')}${line(3, 'mp0123', 'h1-old')}`;
-  await machine.namespaces.reconcile([WEB]);
-  expect(machine.said).toEqual(['-n h1 link del mp0123', 'netns del h1-old']);
-  expect(machine.plugged).toEqual(['unplug mp0123', `plug ${interfaceOf('p1')}`]);
+  await machine.runtime.destroy('old', CALL);
+  expect(machine.commands).toEqual(['-n h1 link del mp0123', 'netns del h1-old']);
+  expect(machine.plugged).toEqual(['unplug mp0123']);
+});
+
+test('one-that-cannot-be-deleted-is-not-said-to-be-gone', async () => {
+  const machine = new FakeNamespaceHost();
+  machine.namespaces.add('h1-web');
+  machine.refuses = 'netns del';
+  await expect(machine.runtime.destroy('web', CALL)).rejects.toThrow('cannot be deleted');
+});
+
+describe('a host that lost its record of instances', () => {
+  const expected = (...ids: readonly string[]): RuntimeView => ({
+    instances: ids.map((id) => ({ id, role: 'home', state: 'active', amounts: AMOUNTS, ports: [] })),
+    underTask: new Set(),
+    subnets: [],
+  });
+
+  async function withoutRecord(): Promise<{ machine: FakeNamespaceHost; next: NamespaceRuntime }> {
+    const machine = new FakeNamespaceHost();
+    for (const id of ['web', 'db']) await machine.runtime.build({ ...WEB, id, nics: [] }, CALL);
+    await machine.disk.write('machine', '{');
+    const next = machine.start();
+    await expect(next.open()).rejects.toThrow(StateDamaged);
+    return { machine, next };
+  }
+
+  test('goes-on-when-exactly-that-runs-which-the-view-says', async () => {
+    const { machine, next } = await withoutRecord();
+    await next.observeView(expected('web', 'db'));
+    await next.open();
+    expect(next.instances.map(({ id, state, by }) => `${id} ${state} ${by}`)).toEqual([
+      'db running recovered',
+      'web running build-1',
+    ]);
+    const after = machine.start();
+    await after.open();
+    expect(after.instances).toEqual(next.instances);
+  });
+
+  test.each<[string, RuntimeView]>([
+    ['says-of-one-more', expected('web', 'db', 'third')],
+    ['says-of-one-less', expected('web')],
+    ['says-nothing-of-instances', { ...expected(), instances: undefined }],
+    ['has-a-task-about-one', { ...expected('web', 'db'), underTask: new Set(['web']) }],
+    [
+      'expects-one',
+      {
+        ...expected('web', 'db'),
+        instances: expected('web', 'db').instances?.map((one) => ({ ...one, role: 'incoming' })),
+      },
+    ],
+    [
+      'builds-one',
+      {
+        ...expected('web', 'db'),
+        instances: expected('web', 'db').instances?.map((one) => ({ ...one, state: 'building' })),
+      },
+    ],
+  ])('does-not-when-the-view-%s', async (_name, view) => {
+    const { machine, next } = await withoutRecord();
+    await next.observeView(view);
+    await expect(next.open()).rejects.toThrow(StateDamaged);
+    expect([...machine.namespaces].sort()).toEqual(['h1-db', 'h1-web']);
+  });
+
+  test('knows-it-by-what-runs-when-an-agent-of-before-left-no-trace-of-a-file', async () => {
+    const machine = new FakeNamespaceHost();
+    machine.namespaces.add('h1-web');
+    await expect(machine.runtime.open()).rejects.toThrow(StateDamaged);
+    await machine.runtime.observeView(expected('web'));
+    await machine.runtime.open();
+    expect(machine.runtime.instances.map(({ id }) => id)).toEqual(['web']);
+  });
 });

@@ -1,135 +1,202 @@
-// Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Level-triggered: what runs is
-// made, what runs no more is taken away, whoever made it.
-import { interfaceOf, subnetMatcher, type SubnetView } from '../../../dataplane/index.ts';
-import type { Clock } from '../../../journal/index.ts';
+// Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Which there are is on disk;
+// one that should run and does not is made again, as after a restart of the host. Only a task takes one away.
+import type { Condition } from '../../../hosts/index.ts';
+import type { Disk } from '../ports.ts';
+import { damagedRecord, InstanceRecords } from './instance-records.ts';
 import {
-  instanceNamespace,
-  plugCommands,
-  unplugCommands,
-  type NamespaceCommand,
-  type NamespaceNic,
-} from './namespace-commands.ts';
-import { DiskFailed } from '../ports.ts';
-import type { RuntimeInstance } from './simulated-runtime.ts';
+  CUT_SHORT,
+  failNotHere,
+  failNotPrepared,
+  RUNTIME_DONE,
+  unlessDamaged,
+  type ActivateOrder,
+  type InstanceRuntime,
+  type InstanceSpec,
+  type MigrateOrder,
+  type RuntimeCall,
+  type RuntimeInstance,
+  type RuntimeResult,
+  type RuntimeView,
+} from './instance-runtime.ts';
+import { InstanceNamespaces, type InstanceNamespacesOptions } from './instance-namespaces.ts';
+import { findUndisputed } from './runtime-view.ts';
 
-export interface NamespaceRuntimeOptions {
-  /** Where the interfaces of the host's switch are. */
-  readonly hostNamespace: string;
-  /** Runs a command, and answers what it printed. */
-  readonly run: (command: NamespaceCommand) => Promise<string>;
-  readonly clock: Pick<Clock, 'sleep'>;
-  readonly plugs: { plug(port: string): Promise<void>; unplug(port: string): Promise<void> };
+export interface NamespaceRuntimeOptions extends InstanceNamespacesOptions {
+  /** Where it remembers what runs. */
+  readonly disk: Pick<Disk, 'read' | 'write'>;
 }
 
-/** Views come within milliseconds of each other; whoever is not shown a subnet in five seconds is not shown it at all. */
-const SUBNET_WAIT_MS = 500;
-const SUBNET_WAITS_MAX = 10;
-
-export class NamespaceRuntime {
-  readonly #options: NamespaceRuntimeOptions;
-  #subnets: readonly SubnetView[] = [];
-  #queue: Promise<void> = Promise.resolve();
-  #subnetsUpdated = new AbortController();
+export class NamespaceRuntime implements InstanceRuntime {
+  readonly #namespaces: InstanceNamespaces;
+  readonly #records: InstanceRecords;
+  #view: RuntimeView | undefined;
+  #opened: Promise<void> | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: NamespaceRuntimeOptions) {
-    this.#options = options;
+    this.#namespaces = new InstanceNamespaces(options);
+    this.#records = new InstanceRecords(options.disk);
   }
 
-  /** Prefixes and gateways of what is plugged in from now on. */
-  updateSubnets(subnets: readonly SubnetView[]): void {
-    this.#subnets = subnets;
-    this.#subnetsUpdated.abort('learnt');
-    this.#subnetsUpdated = new AbortController();
-  }
-
-  /** The order to build may be carried out before the view is followed that it came with. */
-  async #waitForSubnets(nics: RuntimeInstance['nics']): Promise<void> {
-    const isKnown = (ip: string): boolean => this.#subnets.some(({ cidr }) => subnetMatcher(cidr)(ip));
-    const all = nics.flatMap(({ addresses }) => addresses);
-    for (let waits = 0; waits < SUBNET_WAITS_MAX && !all.every(isKnown); waits += 1) {
-      await this.#options.clock.sleep(SUBNET_WAIT_MS, this.#subnetsUpdated.signal);
-    }
-  }
-
-  /** Brings them in line with what runs. One at a time. */
-  reconcile(instances: readonly RuntimeInstance[]): Promise<void> {
-    const work = (): Promise<void> => this.#reconcile(instances.filter(({ state }) => state === 'running'));
-    this.#queue = this.#queue.then(work, work);
-    return this.#queue;
-  }
-
-  async #reconcile(running: readonly RuntimeInstance[]): Promise<void> {
-    const there = await this.#listNamespaces();
-    const wanted = new Map(running.map((instance) => [this.#namespaceOf(instance.id), instance]));
-    for (const namespace of there) if (!wanted.has(namespace)) await this.#remove(namespace);
-    for (const [namespace, instance] of wanted) {
-      if (!there.has(namespace)) await this.#create(namespace, instance);
-      for (const { port } of instance.nics) await this.#options.plugs.plug(interfaceOf(port));
-    }
-  }
-
-  #namespaceOf(instance: string): string {
-    return instanceNamespace(this.#options.hostNamespace, instance);
-  }
-
-  /** Those of this host, by their names. */
-  async #listNamespaces(): Promise<ReadonlySet<string>> {
-    const listed = await this.#run(['ip', 'netns', 'list']);
-    const names = listed.split('\n').map((line) => line.split(' ')[0] ?? '');
-    return new Set(names.filter((name) => name.startsWith(`${this.#options.hostNamespace}-`)));
-  }
-
-  async #create(namespace: string, { nics }: RuntimeInstance): Promise<void> {
-    const { hostNamespace } = this.#options;
-    await this.#waitForSubnets(nics);
-    // One that was half made by a process that ended has left its interfaces behind.
-    for (const { port } of nics)
-      await this.#runIgnoringFailure(['ip', '-n', hostNamespace, 'link', 'del', interfaceOf(port)]);
-    for (const command of plugCommands({ namespace, hostNamespace, nics: nics.map((nic) => this.#nicOf(nic)) })) {
-      await this.#run(command);
-    }
-  }
-
-  /** Its interfaces are known by where their other ends are: their numbers are the same in every namespace. */
-  async #remove(namespace: string): Promise<void> {
-    const { hostNamespace, plugs } = this.#options;
-    const listed = await this.#runIgnoringFailure(['ip', '-n', hostNamespace, '-o', 'link', 'show', 'type', 'veth']);
-    const ends = [...listed.matchAll(/^\d+: (mp[0-9a-f]+)@.* link-netns (\S+)/gm)];
-    const links = ends.flatMap(([, name = '', end]) => (end === namespace ? [name] : []));
-    for (const link of links) await plugs.unplug(link);
-    const nics = links.map((hostSide) => ({ hostSide, name: '', mac: '', addresses: [], gateways: [] }));
-    for (const command of unplugCommands({ namespace, hostNamespace, nics })) await this.#runIgnoringFailure(command);
-  }
-
-  #nicOf({ port, nic, mac, addresses }: RuntimeInstance['nics'][number]): NamespaceNic {
-    const subnets = addresses.map((ip) => ({ ip, subnet: this.#subnets.find(({ cidr }) => subnetMatcher(cidr)(ip)) }));
-    const gateways = subnets.flatMap(({ subnet }) => subnet?.gateway ?? []);
-    return {
-      hostSide: interfaceOf(port),
-      name: `eth${nic}`,
-      mac,
-      addresses: subnets.map(
-        ({ ip, subnet }) => `${ip}/${subnet?.cidr.split('/')[1] ?? (ip.includes(':') ? '128' : '32')}`,
-      ),
-      gateways: nic === 0 ? [...new Map(gateways.map((one) => [one.includes(':'), one])).values()] : [],
-    };
-  }
-
-  async #run(command: NamespaceCommand): Promise<string> {
+  async open(): Promise<void> {
+    this.#opened ??= this.#adopt();
     try {
-      return await this.#options.run(command);
+      await this.#opened;
     } catch (error) {
-      throw new DiskFailed(`"${command.join(' ')}" failed`, { cause: error });
-    }
-  }
-
-  /** What is not there need not be taken away. */
-  async #runIgnoringFailure(command: NamespaceCommand): Promise<string> {
-    try {
-      return await this.#run(command);
-    } catch (error) {
-      if (error instanceof DiskFailed) return '';
+      this.#opened = undefined; // what failed may be mended
       throw error;
     }
   }
+
+  async #adopt(): Promise<void> {
+    await unlessDamaged(this.#loadRecords(), async (damage) => {
+      if (!(await this.#recoverIfViewAgrees())) throw damage;
+    });
+    await this.#serialize(async () => {
+      for (const instance of this.instances) if (instance.state === 'running') await this.#namespaces.ensure(instance);
+    });
+  }
+
+  /** An agent of before may have had a file, and said nowhere that it has. */
+  async #loadRecords(): Promise<void> {
+    await this.#records.load();
+    if (this.#records.isNew && (await this.#namespaces.list()).size > 0) throw damagedRecord('is missing');
+  }
+
+  /** What is there and was not in the version before is left alone: it is a stray. */
+  async recover(): Promise<void> {
+    await unlessDamaged(this.open(), async () => {
+      const there = await this.#namespaces.list();
+      await this.#records.recover((previous) =>
+        previous.filter(({ id, state }) => state !== 'running' || there.has(id)),
+      );
+      await this.open();
+    });
+  }
+
+  /** What really runs is what the fleet says that runs here, and no task is about any of it: then nothing was lost. */
+  async #recoverIfViewAgrees(): Promise<boolean> {
+    const expected = findUndisputed(this.#view, await this.#namespaces.list());
+    if (expected === undefined) return false;
+    await this.#records.recover((previous) => {
+      const known = new Map(previous.map((instance) => [instance.id, instance]));
+      return expected.map((instance) => ({ ...(known.get(instance.id) ?? instance), state: 'running' as const }));
+    });
+    return true;
+  }
+
+  get instances(): readonly RuntimeInstance[] {
+    return this.#records.all;
+  }
+
+  instance(id: string): RuntimeInstance | undefined {
+    return this.#records.get(id);
+  }
+
+  sentTo(id: string): string | undefined {
+    return this.#records.sentTo(id);
+  }
+
+  /** A namespace takes next to nothing. */
+  findShortage(): readonly string[] {
+    return [];
+  }
+
+  build(spec: InstanceSpec, call: RuntimeCall): Promise<RuntimeResult> {
+    return this.#serialize(async () => {
+      if (call.signal.aborted) return CUT_SHORT;
+      await this.#records.saveFirst();
+      const before = this.#records.get(spec.id);
+      // Half made by a process that ended, or of an instance that is only expected: nothing of it can be used.
+      if (before?.state !== 'running' && (await this.#namespaces.list()).has(spec.id))
+        await this.#namespaces.remove(spec.id);
+      const made = toInstance(spec, 'running', call);
+      await this.#namespaces.ensure(made);
+      return this.#record(made);
+    });
+  }
+
+  async prepare(spec: InstanceSpec, call: RuntimeCall): Promise<RuntimeResult> {
+    return this.#record(toInstance(spec, 'prepared', call));
+  }
+
+  migrate({ id, target }: MigrateOrder, { signal }: RuntimeCall): Promise<RuntimeResult> {
+    return this.#serialize(async () => {
+      if (signal.aborted) return CUT_SHORT;
+      await this.#namespaces.remove(id);
+      this.#records.markSent(id, target);
+      await this.#records.save();
+      return RUNTIME_DONE;
+    });
+  }
+
+  async activate({ id, nics }: ActivateOrder, call: RuntimeCall): Promise<RuntimeResult> {
+    const found = this.#records.get(id);
+    return found === undefined ? failNotPrepared(id) : this.build({ ...found, nics }, call);
+  }
+
+  async start(id: string, call: RuntimeCall): Promise<RuntimeResult> {
+    const found = this.#records.get(id);
+    return found === undefined ? failNotHere(id) : this.build(found, { ...call, ports: found.ports ?? [] });
+  }
+
+  /** Without power it keeps its record and nothing else: there is nothing in a namespace that has to outlive it. */
+  stop(id: string, { task, signal }: RuntimeCall): Promise<RuntimeResult> {
+    return this.#serialize(async () => {
+      const found = this.#records.get(id);
+      if (found === undefined) return failNotHere(id);
+      if (signal.aborted) return CUT_SHORT;
+      await this.#namespaces.remove(id);
+      return this.#record({ ...found, state: 'stopped', by: task });
+    });
+  }
+
+  destroy(id: string, { signal }: RuntimeCall): Promise<RuntimeResult> {
+    return this.#serialize(async () => {
+      if (signal.aborted) return CUT_SHORT;
+      if ((await this.#namespaces.list()).has(id)) await this.#namespaces.remove(id);
+      this.#records.remove(id);
+      await this.#records.save();
+      return RUNTIME_DONE;
+    });
+  }
+
+  /** Namespaces of this host that no record explains. */
+  async findStrays(): Promise<readonly string[]> {
+    const ids = [...(await this.#namespaces.list())];
+    return ids.filter((id) => this.#records.get(id)?.state !== 'running').sort();
+  }
+
+  conditions(): Promise<readonly Condition[]> {
+    return Promise.resolve([]);
+  }
+
+  /** Prefixes and gateways of what is plugged in from now on. */
+  observeView(view: RuntimeView): Promise<void> {
+    this.#view = view;
+    this.#namespaces.updateSubnets(view.subnets);
+    return Promise.resolve();
+  }
+
+  async #record(instance: RuntimeInstance): Promise<RuntimeResult> {
+    this.#records.put(instance);
+    await this.#records.save();
+    return RUNTIME_DONE;
+  }
+
+  /** One at a time: they change the same interfaces of the host. */
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work, work);
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function toInstance(
+  spec: InstanceSpec,
+  state: RuntimeInstance['state'],
+  { task, ports }: RuntimeCall,
+): RuntimeInstance {
+  const { id, vcpus, memoryMiB, diskGiB, nics } = spec;
+  return { id, state, vcpus, memoryMiB, diskGiB, nics, by: task, ...(ports.length > 0 && { ports }) };
 }

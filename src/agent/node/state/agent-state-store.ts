@@ -6,10 +6,10 @@ import type { Log, TaskAnswer } from '../../../operations/index.ts';
 import { TRUST } from '../trust.ts';
 import { tryParseJson } from '../../link/json-text.ts';
 import { VIEW, type View } from '../../protocol/messages.ts';
-import type { Disk, FileName } from '../ports.ts';
+import type { Disk, FileName, RuntimeFileName } from '../ports.ts';
 
 /** The agent's own files. What runs on a simulated machine is the machine's to remember. */
-type OwnFile = Exclude<FileName, 'machine' | 'switch'>;
+type OwnFile = Exclude<FileName, RuntimeFileName | 'switch'>;
 
 const MEMBERSHIP_STATE = Type.Object({
   /** The credential that is in use. */

@@ -12,4 +12,9 @@ export class MemoryDisk implements Disk {
     this.#files.set(name, text);
     return Promise.resolve();
   }
+
+  /** As somebody does who deletes a file. */
+  remove(name: FileName): void {
+    this.#files.delete(name);
+  }
 }

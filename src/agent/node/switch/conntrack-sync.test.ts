@@ -14,7 +14,7 @@ import { DEPOSIT_MAX, type View } from '../../protocol/messages.ts';
 import { TestControlPlane, SILENT } from '../../server/control-plane-fixture.ts';
 import { LinkDown, type LocalDriver } from '../ports.ts';
 import { ConntrackSync } from './conntrack-sync.ts';
-import { NodeDriver } from '../node-driver.ts';
+import { SimulatedNode } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { NAT, ConntrackSyncWorld } from './conntrack-sync-fixture.ts';
 
@@ -279,7 +279,7 @@ describe('connections are forgotten', () => {
   test('and-what-an-agent-before-it-left-undone', async () => {
     const clock = new VirtualClock();
     const its = new SimulatedSwitch({ host: 'c1', clock });
-    const driver = new NodeDriver({ clock, switch: its });
+    const driver = new SimulatedNode({ clock, switch: its });
     const view = otherAt('c1');
     await driver.apply(view, NEVER);
     const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
@@ -312,7 +312,7 @@ describe('connections are forgotten', () => {
     async (times) => {
       const clock = new VirtualClock();
       const its = new SimulatedSwitch({ host: 'c1', clock });
-      const driver = new NodeDriver({ clock, switch: its });
+      const driver = new SimulatedNode({ clock, switch: its });
       const view = otherAt('c1');
       await driver.apply(view, NEVER);
       const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;

@@ -5,7 +5,7 @@ import { idOf, put } from '../../../fleet/index.ts';
 import { accept } from '../../../journal/index.ts';
 import { TRANSPORT_ZONE } from '../../../network/index.ts';
 import type { OperationKind } from '../../../operations/index.ts';
-import { TestHost } from '../agent-fixture.ts';
+import { TestHost, type TestHostOptions } from '../agent-fixture.ts';
 import { TestControlPlane } from '../../server/control-plane-fixture.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
@@ -26,6 +26,8 @@ export interface SwitchWorldOptions {
   /** Operations that the server knows besides its own. */
   readonly kinds?: readonly OperationKind[];
   readonly switch?: Partial<ConstructorParameters<typeof SimulatedSwitch>[0]>;
+  /** What the first host has besides. */
+  readonly node?: TestHostOptions['machine'];
 }
 
 /** Hosts in service, with tunnels between all of them. */
@@ -50,7 +52,7 @@ export async function startSwitchWorld(
       testHost: new TestHost(plane, {
         name,
         joinToken: () => Promise.resolve(host.token),
-        machine: { switch: simulatedSwitch },
+        machine: { ...(nth === 0 && options.node), switch: simulatedSwitch },
       }),
     };
     hosts.push(host);

@@ -1,0 +1,156 @@
+// What runs on a machine that is not there, and which of its tasks are to fail. It outlives the agent, as a machine does,
+// and the process too when it is given a disk. It changes only by tasks: being absent from a view destroys nothing.
+import type { InstanceTask } from './instance-task-args.ts';
+import type { Disk } from '../ports.ts';
+import { InstanceRecords } from './instance-records.ts';
+import type { RuntimeCapacity, RuntimeFacts, RuntimeInstance } from './instance-runtime.ts';
+import type { TaskDurations } from './task-durations.ts';
+
+/** What goes wrong with one task. Without a fault it only takes longer. */
+export interface InjectedTaskFault {
+  /** Kebab-case: what the server decides by. */
+  readonly fault?: string;
+  /** What a person reads. */
+  readonly problem?: string;
+  /** It was done, and then the task failed. */
+  readonly after?: boolean;
+  readonly delayMs?: number;
+}
+
+export interface ArmedTaskFault extends InjectedTaskFault {
+  readonly task: InstanceTask;
+  /** Only of this instance; else of any. */
+  readonly instance?: string;
+  readonly times: number;
+  readonly problem: string;
+  readonly fault: string;
+}
+
+export interface TaskOnHost {
+  readonly task: InstanceTask;
+  readonly instance: string;
+  readonly host: string;
+}
+
+export interface SimulatedHypervisorOptions {
+  /** More than this is not built; without it everything fits. */
+  readonly capacity?: RuntimeCapacity;
+  readonly failures?: readonly ArmedTaskFault[];
+  /** Trouble that is armed elsewhere, asked for when nothing that is armed here strikes. */
+  readonly faultFor?: (at: TaskOnHost) => InjectedTaskFault | undefined;
+  /** The machine of another host, to send instances to. Without it, what is prepared counts as received. */
+  readonly peer?: (host: string) => SimulatedHypervisor | undefined;
+  /** What is told to whoever sends an instance here, and asked of it; nothing by default. */
+  readonly handoverFor?: (instance: string) => RuntimeFacts;
+  /** How long tasks take; nothing by default. */
+  readonly durations?: TaskDurations;
+  /** Where it remembers what runs, for machines that outlive their process. */
+  readonly disk?: Pick<Disk, 'read' | 'write'>;
+}
+
+export class SimulatedHypervisor {
+  readonly durations: TaskDurations;
+  readonly records: InstanceRecords;
+  readonly #capacity: RuntimeCapacity | undefined;
+  readonly #faultFor: SimulatedHypervisorOptions['faultFor'];
+  readonly #peer: SimulatedHypervisorOptions['peer'];
+  readonly #handoverFor: SimulatedHypervisorOptions['handoverFor'];
+  #failures: ArmedTaskFault[];
+
+  constructor(options: SimulatedHypervisorOptions = {}) {
+    const { capacity, failures = [], faultFor, peer, handoverFor, durations = {}, disk } = options;
+    this.durations = durations;
+    this.records = new InstanceRecords(disk);
+    this.#faultFor = faultFor;
+    this.#peer = peer;
+    this.#handoverFor = handoverFor;
+    this.#capacity = capacity;
+    this.#failures = [...failures];
+  }
+
+  /** In the order of their ids. */
+  get instances(): readonly RuntimeInstance[] {
+    return this.records.all;
+  }
+
+  instance(id: string): RuntimeInstance | undefined {
+    return this.records.get(id);
+  }
+
+  /** From now on the next tasks that match fail. */
+  arm(failure: ArmedTaskFault): void {
+    this.#failures.push(failure);
+  }
+
+  /** Nothing fails any more. */
+  disarm(): void {
+    this.#failures = [];
+  }
+
+  /** The trouble that strikes this task now. It is used up once. */
+  takeFault(at: TaskOnHost): InjectedTaskFault | undefined {
+    const { task, instance } = at;
+    const nth = this.#failures.findIndex(
+      (one) => one.task === task && one.times > 0 && (one.instance === undefined || one.instance === instance),
+    );
+    const failure = this.#failures[nth];
+    if (failure === undefined) return this.#faultFor?.(at);
+    const left = this.#failures.with(nth, { ...failure, times: failure.times - 1 });
+    this.#failures = left.filter(({ times }) => times > 0);
+    return failure;
+  }
+
+  /** What is short when this instance is added, or takes the place of what it was before. */
+  findShortage(id: string, wanted: RuntimeCapacity): readonly string[] {
+    const capacity = this.#capacity;
+    if (capacity === undefined) return [];
+    const others = this.instances.filter((one) => one.id !== id);
+    return (['vcpus', 'memoryMiB', 'diskGiB'] as const).flatMap((what) => {
+      const free = others.reduce((left, one) => left - one[what], capacity[what]);
+      return wanted[what] <= free ? [] : [`${what}: ${wanted[what]} wanted, ${free} free`];
+    });
+  }
+
+  put(instance: RuntimeInstance): void {
+    this.records.put(instance);
+  }
+
+  remove(id: string): void {
+    this.records.remove(id);
+  }
+
+  /** There is room for it here. */
+  prepare(instance: Omit<RuntimeInstance, 'state' | 'awaited'>): void {
+    const facts = this.#handoverFor?.(instance.id);
+    const awaited = this.#peer !== undefined;
+    this.put({ ...instance, state: 'prepared', ...(awaited && { awaited }), ...(facts !== undefined && { facts }) });
+  }
+
+  /** What was expected is here now, and can be activated. False where it is not expected: then nothing is taken. */
+  async receive(id: string, handover: RuntimeFacts | undefined): Promise<boolean> {
+    const expected = this.instance(id);
+    if (!isSameHandover(expected?.facts, handover)) return false;
+    if (expected?.awaited !== true) return expected !== undefined;
+    const { awaited: _, ...found } = expected;
+    this.put(found);
+    await this.records.save();
+    return true;
+  }
+
+  /** Sends it to another machine, which has it before this one forgets it. False when that one does not take it: it stays. */
+  async transferTo(id: string, target: string, handover: RuntimeFacts | undefined): Promise<boolean> {
+    const taken = (await this.#peer?.(target)?.receive(id, handover)) ?? true;
+    if (taken) this.markSent(id, target);
+    return taken;
+  }
+
+  /** It is on its way to another machine, and here no more. */
+  markSent(id: string, target: string): void {
+    this.remove(id);
+    this.records.markSent(id, target);
+  }
+}
+
+function isSameHandover(expected: RuntimeFacts | undefined, given: RuntimeFacts | undefined): boolean {
+  return expected === undefined || JSON.stringify(expected) === JSON.stringify(given);
+}
