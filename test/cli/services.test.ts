@@ -71,14 +71,14 @@ describe('services', () => {
   test('say-why-they-are-where-they-are', async () => {
     const host = await hostOf('nat:branch');
     const { out } = await muster('services', 'why', 'nat:branch');
-    expect(out).toContain(`Nobody had it yet: ${host} was chosen with score 0`);
+    expect(out).toContain(`It was not served yet: ${host} was chosen with score 0`);
     expect(out).toMatch(/Now these can take it: (\S+ with -?\d(, |\.)){3}/);
     expect(await json('services', 'why', 'nat:branch')).toMatchObject({
       service: 'nat:branch',
       now: { candidatesInAll: 3 },
     });
     expect((await muster('services', 'show', 'nat:branch')).out).toMatch(
-      new RegExp(`Host +${host}\\n[^]*Why +Nobody had it yet`),
+      new RegExp(`Host +${host}\\n[^]*Why +It was not served yet`),
     );
   });
 

@@ -1,4 +1,4 @@
-// Plans in slices: others decide in between, and a plan on hosts that came or went is made anew.
+// Plans made in slices: other deciders run in between, and a plan is made again when hosts come or leave.
 import { describe, expect, test } from 'vitest';
 import type { RouteContext as RouteWorld } from '../../access/index.ts';
 import { Fleet, Registry, type Change, type Forkable, type Projection } from '../../fleet/index.ts';
@@ -10,7 +10,7 @@ import { previewScaleIn, previewSteps } from './preview.ts';
 
 type Submit = RouteWorld['submit'];
 
-/** A decider of its own, with what others decide between two slices. The clock goes on by 1 ms each time that it is looked at. */
+/** A decider with a queue of decisions that others make between two slices. The clock advances by 1 ms each time that it is read. */
 function worldOf(fleet: Fleet, between: (slice: number) => void = () => undefined) {
   let [slices, nowMs] = [0, 0];
   const submit = (async (_authority, { decide }) => {
@@ -35,7 +35,7 @@ function* counting(slices: Slices, upTo: number): Steps<number> {
   return slices.fleet.revision;
 }
 
-/** Counts what was said of hosts; a fork is outdated as soon as anything more is. */
+/** Counts changes of hosts; a fork is outdated after the next one. */
 class Layout implements Forkable {
   seen = 0;
   #origin: Layout | undefined;
@@ -67,7 +67,7 @@ function laidOutFleet(name: string): Fleet {
 const commit = (fleet: Fleet, ...changes: Change[]): unknown => fleet.apply(fleet.revision + 1, changes);
 
 describe('a plan in slices', () => {
-  test('others-have-their-turn: each slice sees what was decided before it', async () => {
+  test('others-decide-in-between: each slice sees what was decided before it', async () => {
     const fleet = fleetOf('c1');
     const { world, taken } = worldOf(fleet, () => commit(fleet, hostChange({ name: 'c1', zone: 'z' })));
     const before = fleet.revision;
@@ -113,7 +113,7 @@ describe('a plan in slices', () => {
     expect(made).toMatchObject({ plan: 2, revisions: { first: fleet.revision } });
   });
 
-  test('gives-up-in-a-fleet-that-does-not-settle, with a sentence', async () => {
+  test('fails-in-a-fleet-that-does-not-settle, with a sentence', async () => {
     const fleet = laidOutFleet('c1');
     const { world } = worldOf(fleet, (slice) => commit(fleet, hostChange({ name: `n${slice}` })));
     const made = await planInSlices(world, AUTHORITY, onTrial);

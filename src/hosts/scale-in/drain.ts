@@ -1,5 +1,5 @@
-// One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
-// at what is left, never at what it did before.
+// One pass over a draining host, inside the commit: which services are handed over, which tenants move now, or why nothing does. It decides
+// from what is left on the host, never from what it did before.
 import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
   OPEN_ITEMS_BY_TARGET,
@@ -27,19 +27,19 @@ export interface DrainContext {
   readonly nowMs: number;
 }
 
-/** A move that is begun ends by itself, whatever becomes of the drain. */
+/** A move that has begun completes, whatever becomes of the drain. */
 export const MOVE_DEADLINE_MS = 3600 * 1000;
-/** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
+/** No more tenants that cannot move are tried in one pass. The following ones come in the next pass. */
 const LOOKS_MAX = 16;
 const LOOK_EVERY_MS = 5000;
 const DRAINER = 'operation:scale-in';
 
-/** The steps to record; none when nothing is new. */
+/** The steps to record; none when nothing changed. */
 export function drainStep(context: DrainContext): readonly RecordStep[] {
   const { item } = context;
   const handed = attemptHandovers(context);
   if (handed.kind === 'begun') return [recordBegun(context, 'hand-over', handed, 'hand-overs-under-way')];
-  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  // Until then no instance leaves: services that another host can take move first. One without another candidate waits for instances.
   if (handed.kind === 'busy' && item.doc.step === 'hand-over') return waitIfNew(item, 'hand-over', handed.reason);
   if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
   return beginMoves(context);
@@ -50,10 +50,10 @@ type HandoverAttempt =
   | { readonly kind: 'busy'; readonly reason: Reason }
   | { readonly kind: 'none'; readonly reason?: Reason };
 
-/** A hand-over that waits for this alone does not hold up the rest of the host: what else lives there moves around it. */
+/** A handover that waits for this alone does not hold up the rest of the host: other tenants move meanwhile. */
 const BLOCKED = 'service-not-ready';
 
-/** Waits of services that hold the host: nothing of it should move before they are over. */
+/** Reasons of services that hold up the host: nothing should move before they are resolved. */
 const HOLDING: readonly string[] = ['elections-held'];
 
 function attemptHandovers(context: DrainContext): HandoverAttempt {
@@ -70,7 +70,7 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
     changes.push(...made.changes);
     if (made.reason !== undefined) refused = made.reason;
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
-    // Those that could go and were not begun wait for their turn.
+    // Tenants that could move and were not started wait for the budget.
     postponed ||= planned.some(isActionable);
     underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, tenants);
   }
@@ -97,7 +97,7 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
   return tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
 }
 
-/** What a hand-over of the host waits for; the one that was told before, while it does. */
+/** What a handover of the host waits for; the recorded reason while it still holds. */
 function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
   const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
@@ -126,7 +126,7 @@ function beginEvacuations(
   return { changes: answer.changes };
 }
 
-/** As many as the budgets allow. One that cannot go does not keep the others. */
+/** As many as the budgets allow. A tenant that cannot move does not hold up the others. */
 function beginMoves(context: DrainContext): readonly RecordStep[] {
   const { fleet, evacuators, host, nowMs } = context;
   const room = moveBudgetFor(fleet, evacuators, host.id);
@@ -152,7 +152,7 @@ function beginMoves(context: DrainContext): readonly RecordStep[] {
   return recordStuck(context, waits, room.underWay);
 }
 
-/** The next ones of an evacuator that may go, and those found on the way that may not. Costs what is told. */
+/** The next tenants of an evacuator that may move, and those found on the way that may not. Costs O(tenants returned). */
 function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number): readonly PlannedEvacuation[] {
   if (room <= 0) return [];
   const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
@@ -160,7 +160,7 @@ function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number
   const first = takeFirst(staying, limit);
   const planned = planWithinLimits(context, evacuator, first, room);
   if (first.length < limit || planned.some(isActionable)) return planned;
-  // None of the first can go: others are looked at in their turn, so that these do not keep them for ever.
+  // None of the first can move: others are tried in turn, so that these do not block them for ever.
   const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
   const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
@@ -208,12 +208,12 @@ function recordBegun(
   return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });
 }
 
-/** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */
+/** Nothing can begin: because of what blocks, because of open moves, or because nothing is left. */
 function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
   const { item, host } = context;
   if (waits.length === 0 && !underWay) return finishIfEmpty(context, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
-  // What waits for something else, such as a port that nobody moves, is not helped by vouching for the host.
+  // A tenant that waits for something else, such as a port that no evacuator moves, is not helped by a force-down.
   if (away && waits.some(({ code }) => code === 'host-silent')) {
     mark('drain-waits-for-a-dead-host');
     return waitIfNew(item, 'move', { code: 'host-down', host: host.id });
@@ -225,7 +225,7 @@ function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: 
   );
 }
 
-/** The reason that the item gives already, while it is true: of many that wait alike, each look finds others. */
+/** The item's present reason while it still holds: of many equal waits, each pass finds another. */
 function repeatedReason(
   { fleet, evacuators, item, host, nowMs }: DrainContext,
   waits: readonly Reason[],
@@ -240,7 +240,7 @@ function repeatedReason(
   return livesHere ? told : undefined;
 }
 
-/** Nothing is left that somebody has to move: drained, if nothing lives there. */
+/** No evacuator has anything left to move: drained, if nothing lives there. */
 function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep[] {
   const { fleet, evacuators, item, host, nowMs } = context;
   const { id, doc } = host;
@@ -262,7 +262,7 @@ function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep
   return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
 }
 
-/** A wait, unless the item says so already. */
+/** Records a wait, unless the item has it already. */
 function waitIfNew(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
   const { doc } = item;
   if (doc.state === 'waiting' && doc.step === step && isSameReason(reason, doc.reason)) return [];

@@ -1,5 +1,5 @@
-// What leaves hosts first is begun in the commit that tombstones them, for all of them together: so a start does what its preview
-// showed, and not what comes of looking at one host after the other. What finds no room now is begun by the drains.
+// Starts the handovers of leaving hosts in the commit that tombstones them, for all hosts together: a start does what its preview showed, not
+// the result of planning one host after the other. Handovers beyond the budget are started by the drains.
 import { runTrial, type Change, type FleetReader, type Trial } from '../../fleet/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import {
@@ -17,9 +17,9 @@ import { targetOf } from '../preview/batch-plan.ts';
 import { MOVE_DEADLINE_MS } from './drain.ts';
 
 interface HandoverStart {
-  /** All that are named, also those that leave already: a preview plans for all of them. */
+  /** All hosts of the request, also those that leave already: a preview plans for all of them. */
   readonly hosts: readonly string[];
-  /** What tombstones them. */
+  /** The changes that tombstone them. */
   readonly changes: readonly Change[];
   readonly operation: OperationId;
   readonly by: string;
@@ -38,13 +38,13 @@ export function startHandovers(fleet: FleetReader, evacuators: readonly Evacuato
         const going = evacuator.plan(trial, leavers, nowMs).filter((one) => targetOf(one) !== undefined);
         if (going.length === 0) return [];
         const begun = evacuator.begin(trial, going, how);
-        // The drains say why.
+        // The drains report why.
         return 'code' in begun ? [] : begun.changes;
       });
   });
 }
 
-/** The same in steps, before the commit that tombstones them: for each evacuator what it begins, and whether that still holds. */
+/** The same in steps, before the commit that tombstones them: the prepared handovers of each evacuator, and whether they still hold. */
 export function* startHandoversInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
@@ -82,7 +82,7 @@ interface HandoverBatch {
   readonly basis: PlanBasis;
 }
 
-/** In steps where the evacuator has them; else what it begins holds while nothing of the hosts changes. */
+/** In steps if the evacuator supports them; else the plan holds while nothing of the hosts changes. */
 function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
   if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, going, how);
   const begun = evacuator.begin(trial, going, how);
