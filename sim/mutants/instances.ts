@@ -205,7 +205,7 @@ export const placedOutsideTheCommit: Mutant = {
     'never: more is claimed of a host than it has to promise',
     'never: an address has two owners',
     'never: two members of an anti-affinity group are put on one host',
-    'never: more addresses are held and promised than a pool has',
+    'never: more addresses are held and claimed than a pool has',
   ],
   plant: (parts) =>
     withKinds(parts, ['instance-build', 'instance-move', 'instance-rebuild'], (kind) => ({

@@ -1,5 +1,5 @@
-// Clears the alarm of missing credentials at the lease holder, as soon as that has the credentials. Builds raise it; without this it
-// stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
+// Clears the alarm of missing credentials at the lease holder, as soon as that server has them. Builds raise it; without this it would stand until
+// the next build on such a network, and work that waits for it, such as connecting ports again, would wait as long.
 import { ALARM } from '../alarms/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './back-ends/credentials.ts';
@@ -10,7 +10,7 @@ export interface CredentialsControllerOptions {
   readonly credentials: Parameters<typeof hasCredentials>[0];
 }
 
-/** While the alarm stands. Otherwise nothing is looked at before a commit raises it. */
+/** While the alarm stands. Otherwise nothing runs before a commit raises it. */
 const LOOK_MS = 5000;
 
 export class CredentialsController {
@@ -42,7 +42,7 @@ export class CredentialsController {
         decide: (fleet) => accept(updateCredentialsAlarm(fleet, false, nowMs), null),
       });
     } catch (error) {
-      // The next look tries again, or whoever has the lease then.
+      // The next pass tries again, here or at the next holder.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-// Writes down what back ends inside this process say of ports. What is lost in a crash is said again when the bind is repeated.
+// Records the events of back ends in this process. Events lost in a crash are sent again when the bind is repeated.
 import { NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { recordNetworkEvents, type NetworkEventReport } from './event.ts';
@@ -10,10 +10,10 @@ export interface NetworkEventsOptions {
 }
 
 const BATCH_MAX = 100;
-/** More than this is a back end gone wild while nobody can write. */
+/** More than this means a runaway back end while nothing can be committed. */
 const QUEUE_MAX = 10_000;
 const RETRY_MS = 1000;
-/** Nobody waits this long: it only bounds a sleep that news end. */
+/** Only bounds a sleep that new events end. */
 const IDLE_MS = 60_000;
 
 export class NetworkEventsController {
@@ -25,7 +25,7 @@ export class NetworkEventsController {
     this.#options = options;
   }
 
-  /** Takes news at once and writes them down later. */
+  /** Accepts events at once and records them later. */
   readonly enqueue = (news: NetworkEventReport): void => {
     if (this.#queue.length >= QUEUE_MAX) {
       this.#options.log.warn({ port: news.port, event: news.name }, 'network event dropped: too many wait');
@@ -47,13 +47,13 @@ export class NetworkEventsController {
     signal.removeEventListener('abort', stop);
   }
 
-  /** Writes down the oldest; false when it could not be done now. */
+  /** Records the oldest; false when that is not possible now. */
   async flush(): Promise<boolean> {
     const { journal, clock } = this.#options;
     const events = this.#queue.slice(0, BATCH_MAX);
     const nowMs = clock.nowMs();
     try {
-      // Refused are those of ports that are gone meanwhile: nobody waits for them.
+      // Events of ports that were deleted meanwhile are refused: nothing waits for them.
       await journal.submit({ by: 'network', decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }) });
     } catch (error) {
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;

@@ -1,4 +1,4 @@
-// Gives numbers to networks, segments and routers that were made by a version that gave none. Whoever gets the lease looks once.
+// Assigns tunnel keys to networks, segments and routers that were created by a version without keys. Each lease holder checks once per term.
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { allocateMissingTunnelKeys } from './keys.ts';
@@ -15,7 +15,7 @@ const KEYS_PER_COMMIT = 500;
 
 export class TunnelKeyController {
   readonly #options: TunnelKeyControllerOptions;
-  /** The lease under which everything was found to have its number. */
+  /** The term in which everything was found to have its key. */
   #completedEpoch: number | undefined;
 
   constructor(options: TunnelKeyControllerOptions) {
@@ -37,10 +37,10 @@ export class TunnelKeyController {
     try {
       let all = 0;
       for (let given = await this.#allocateMissing(); given > 0; given = await this.#allocateMissing()) all += given;
-      if (all > 0) log.info({ keys: all }, 'numbers for tunnels given to what had none');
+      if (all > 0) log.info({ keys: all }, 'tunnel keys assigned to documents without one');
       this.#completedEpoch = epoch;
     } catch (error) {
-      // The next look tries again, or whoever has the lease then.
+      // The next pass tries again, here or at the next holder.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
     }
   }
@@ -50,7 +50,7 @@ export class TunnelKeyController {
     if (allocateMissingTunnelKeys(journal.fleet, 1).length === 0) return 0;
     const outcome = await journal.submit({
       by: 'network',
-      why: 'numbers for tunnels',
+      why: 'tunnel keys',
       decide: (fleet) => {
         const changes = allocateMissingTunnelKeys(fleet, KEYS_PER_COMMIT);
         return accept(changes, changes.length);
