@@ -24,7 +24,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'deadline-passed': [
     {},
     { waitedFor: 'agent-not-heard', ...HOST },
-    { ...WEB, message: 'The build took longer than it may. Try it again.' },
+    { ...WEB, message: 'The build passed its deadline. Try it again.' },
   ],
   'items-failed': [
     { failed: 2, done: 1 },

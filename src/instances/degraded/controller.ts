@@ -1,5 +1,5 @@
-// Looks after instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events make it
-// look at those they are about; whoever gets the lease looks once through all instances and alarms, a page at a time.
+// Reconciles instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events trigger a check of the
+// instances concerned; a new holder checks all instances and alarms once, a page at a time. It keeps nothing across restarts.
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, type AppliedChange } from '../../fleet/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../../journal/index.ts';
@@ -15,21 +15,21 @@ export interface DegradedControllerOptions {
   readonly log: Log;
 }
 
-/** Instances that are looked through at once: small enough that nothing else waits for long. */
+/** Instances per page: small enough that nothing else waits for long. */
 const PAGE = 500;
 const BY = 'instances';
-/** What could not be written is tried again after this long. */
+/** A failed commit is tried again after this time. */
 const RETRY_MS = 1000;
-/** Nobody waits this long: it only bounds a sleep that changes end. */
+/** Only bounds a sleep that changes end. */
 const IDLE_MS = 60_000;
 
 export class DegradedController {
   readonly #options: DegradedControllerOptions;
-  /** Instances that something happened to. Lost in a crash, found again by the look through all of them. */
+  /** Instances with a change to check. Lost in a crash, found again by the full scan. */
   readonly #woken = new Set<string>();
-  /** Instances to be looked at because of time alone. */
+  /** Instances to check because of time alone. */
   readonly #scheduled = new Map<string, number>();
-  /** The lease under which all instances are being, or were, looked through, and how far. */
+  /** The term in which all instances are being, or were, scanned, and the position. */
   #scan: { readonly epoch: number; after: string | undefined } | undefined;
   #sleep = new AbortController();
 
@@ -53,7 +53,7 @@ export class DegradedController {
   }
 
   wake(applied: readonly AppliedChange[]): void {
-    // Whoever gets the lease looks through all of them anyway.
+    // A new holder scans all of them anyway.
     if (this.#options.journal.fence === undefined) return;
     for (const change of applied) {
       for (const id of instancesOf(change)) this.#woken.add(id);
@@ -61,7 +61,7 @@ export class DegradedController {
     if (this.#woken.size > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
   }
 
-  /** Looks at all that is due, and answers how long nothing else will be. */
+  /** Checks everything that is due, and returns how long nothing else is. */
   async reconcile(): Promise<number> {
     const { journal, clock } = this.#options;
     const epoch = journal.fence?.epoch;
@@ -99,7 +99,7 @@ export class DegradedController {
     return [...due].sort();
   }
 
-  /** False when it could not be written down. Most looks find nothing: they cost the decider nothing then. */
+  /** False when the commit failed. Most checks change nothing: those cost the decider nothing. */
   async #reconcileInstance(id: string, nowMs: number): Promise<boolean> {
     const { journal, log } = this.#options;
     const planned = decideDegraded(journal.fleet, id, nowMs);
@@ -114,13 +114,13 @@ export class DegradedController {
       return true;
     } catch (error) {
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      log.warn({ instance: id, code: error.code }, 'instance not looked after yet');
+      log.warn({ instance: id, code: error.code }, 'instance not reconciled yet');
       return false;
     }
   }
 }
 
-/** The instances whose ports a change may have connected or cut off. */
+/** The instances whose ports a change may have connected or disconnected. */
 function instancesOf({ kind, before, after }: AppliedChange): readonly string[] {
   switch (kind) {
     case INSTANCE.name:
