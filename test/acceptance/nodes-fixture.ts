@@ -1,4 +1,4 @@
-// The machines and switches of a test's hosts, with a note of everything that they were asked to do.
+// The machines and switches of a test's hosts, with a log of their tasks.
 import { NodeDriver, type TaskFence, type LocalDriver, type NodeDriverOptions } from '../../src/agent/runtime.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
@@ -40,7 +40,7 @@ export class WatchedDriver extends NodeDriver {
 interface WatchedSwitchOptions {
   readonly clock: Clock;
   readonly isBfdUp: (peer: string) => boolean;
-  /** Told of every change, once it is in force. */
+  /** Called for every change, once it is active. */
   readonly onChanged: (changes: readonly SwitchChange[]) => void;
 }
 
