@@ -109,8 +109,8 @@ function* beginSteps(
     .filter(({ evacuation }) => evacuation.kind === 'move')
     .map(({ tenant }) => serviceOf(tenant));
   const operation = `${how.operation}.hand-overs` as OperationId;
-  const looked = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
-  const { changes, begun, targets, isStillValid } = looked;
+  const reconciled = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
+  const { changes, begun, targets, isStillValid } = reconciled;
   return { changes, operations: begun.length === 0 ? [] : [operation], targets, isStillValid };
 }
 

@@ -17,12 +17,12 @@ import type { Service } from './model.ts';
 export type HasBfdUp = (host: string) => boolean;
 
 /** Cached per host: a host may have hundreds of services, and each query costs O(peers). */
-export function memoizePerHost(hears: HasBfdUp): HasBfdUp {
+export function memoizePerHost(hasBfdUp: HasBfdUp): HasBfdUp {
   const known = new Map<string, boolean>();
   return (host) => {
-    let heard = known.get(host);
-    if (heard === undefined) known.set(host, (heard = hears(host)));
-    return heard;
+    let isUp = known.get(host);
+    if (isUp === undefined) known.set(host, (isUp = hasBfdUp(host)));
+    return isUp;
   };
 }
 

@@ -22,17 +22,17 @@ export interface RebalanceAnswer {
 /** Costs O(services · presence) for each round; a person requests it, and seldom. */
 export function rebalanceServices(fleet: FleetReader, command: BeginHandovers): Decision<RebalanceAnswer> {
   if (valueOf(fleet, ELECTION).held) return refuse(electionsHeld());
-  const room = handoverBudget(fleet);
-  const planned = planRebalance(fleet, command.nowMs, room + 1);
-  const passing = planned.slice(0, room);
-  const moves = passing.map(({ service, to }) => ({
+  const budget = handoverBudget(fleet);
+  const planned = planRebalance(fleet, command.nowMs, budget + 1);
+  const selected = planned.slice(0, budget);
+  const moves = selected.map(({ service, to }) => ({
     service: service.id,
     from: service.doc.designated?.host ?? '',
     to,
   }));
-  const changes = beginHandovers(passing, command);
-  const begun = passing.length === 0 ? {} : { operation: command.operation };
-  return accept(changes, { ...begun, moves, more: planned.length > passing.length });
+  const changes = beginHandovers(selected, command);
+  const begun = selected.length === 0 ? {} : { operation: command.operation };
+  return accept(changes, { ...begun, moves, more: planned.length > selected.length });
 }
 
 /** A move helps when it brings the loads of both hosts closer: a difference of one would only change sides. */

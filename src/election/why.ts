@@ -64,18 +64,18 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
 
 /** Sentences for a person: why this host, the other candidates, and the rejections. */
 export function whySentences({ designated, why, handOver }: Service): string[] {
-  const told = why === undefined ? ['It was never elected.'] : sentencesOf(why);
+  const sentences = why === undefined ? ['It was never elected.'] : sentencesOf(why);
   // The reason why it is not served follows from the present state: no candidate, or elections are held.
-  if (designated === undefined) told.push('It is not served now.');
+  if (designated === undefined) sentences.push('It is not served now.');
   // During a handover there is a candidate: the target.
   else if (designated.degraded === true && handOver === undefined) {
-    told.push(`${designated.host} is leaving and has it only because no other host could take it.`);
+    sentences.push(`${designated.host} is leaving and has it only because no other host could take it.`);
   }
   if (handOver !== undefined) {
-    told.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
-    if (isBeforeSwitch(handOver)) told.push(...sentencesOf(handOver.why));
+    sentences.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
+    if (isBeforeSwitch(handOver)) sentences.push(...sentencesOf(handOver.why));
   }
-  return told;
+  return sentences;
 }
 
 /** The present candidates, whatever was recorded: for a service that is not served, and for "why not c8". */
@@ -112,8 +112,8 @@ export function candidateSentences({
 
 function rejectionSentences(rejected: Why['rejected'], inAll: number): string[] {
   if (rejected.length === 0) return [];
-  const told = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
-  return [`Not eligible: ${told}${andMore(inAll - rejected.length)}.`];
+  const rejections = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
+  return [`Not eligible: ${rejections}${andMore(inAll - rejected.length)}.`];
 }
 
 function sentencesOf(why: Why): string[] {

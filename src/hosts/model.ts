@@ -244,8 +244,8 @@ const activeHasConnected: Invariant = {
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== HOST.name || after === undefined) return [];
       const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
-      const heard = is.connection.state === 'up' && is.credential !== undefined;
-      return is.state === 'active' && was?.state === 'joining' && !heard ? [`host ${after.id}`] : [];
+      const isConnected = is.connection.state === 'up' && is.credential !== undefined;
+      return is.state === 'active' && was?.state === 'joining' && !isConnected ? [`host ${after.id}`] : [];
     }),
 };
 

@@ -134,7 +134,7 @@ function holdBackMassSilence(
   return { transitions, silentSites };
 }
 
-/** Costs O(site), and only while several of its hosts are not heard. */
+/** Costs O(site), and only while several of its hosts are silent. */
 function sizeOf(fleet: FleetReader, site: string): SiteSize {
   let [hosts, down] = [0, 0];
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {

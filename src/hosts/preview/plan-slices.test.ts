@@ -6,7 +6,7 @@ import { runAllSteps } from '../evacuator.ts';
 import { HOST, hostsModel } from '../model.ts';
 import { planInSlices, type Slices, type Steps } from './plan-slices.ts';
 import { evacuatorOf, fleetOf, hostChange, sha256 } from './preview-fixture.ts';
-import { previewScaleIn, previewSteps } from './preview.ts';
+import { previewScaleIn, planPreviewInSteps } from './preview.ts';
 
 type Submit = RouteWorld['submit'];
 
@@ -85,7 +85,7 @@ describe('a plan in slices', () => {
       evacuatorOf({ name: 'instances', kind: 'instance', on: { c1: ['a', 'b'], c2: ['c'] }, told: {} }),
     ];
     const { world, taken } = worldOf(fleet);
-    const made = await planInSlices(world, AUTHORITY, (slices) => previewSteps(slices, evacuators, asked));
+    const made = await planInSlices(world, AUTHORITY, (slices) => planPreviewInSteps(slices, evacuators, asked));
     expect(taken()).toBeGreaterThan(1);
     expect('plan' in made && made.plan).toEqual(previewScaleIn(fleet, evacuators, asked));
   });

@@ -86,7 +86,7 @@ export function previewScaleIn(
 }
 
 /** The same in slices: the first and the last part may be planned on different revisions of the fleet. */
-export function* previewSteps(
+export function* planPreviewInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
   asked: PreviewScaleIn,
@@ -156,7 +156,7 @@ export function planProblem(
 }
 
 /** The same in steps, before the commit; returns the plan, too. */
-export function* pinnedPlanSteps(
+export function* planPinnedInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
   { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },

@@ -76,13 +76,13 @@ const BAD: Readonly<Record<HostResult['result'], string>> = {
 
 /** Refuses a request as a whole, with every bad name. */
 export function refuseVerb(verb: ScaleInVerb, bad: readonly HostResult[]): Refusal {
-  const told = bad.map(({ host, result, reason, blockers }) => {
+  const entries = bad.map(({ host, result, reason, blockers }) => {
     if (reason?.code === 'ambiguous-host')
       return `${host}: an id of ${String(reason['hosts']).replaceAll(',', ' and ')}`;
     const why = reason?.code ?? blockers?.map(({ code }) => code).find((code) => code !== undefined);
     return `${host}: ${BAD[result]}${why === undefined || why === 'unknown-host' ? '' : ` (${why})`}`;
   });
-  const message = `These hosts cannot ${SAID[verb]}: ${told.join(', ')}. Nothing was changed.`;
+  const message = `These hosts cannot ${SAID[verb]}: ${entries.join(', ')}. Nothing was changed.`;
   const said = { message, field: '/hosts', facts: { hosts: bad } };
   if (bad.some(({ result }) => result === 'unknown')) return { kind: 'not-found', code: 'unknown-host', ...said };
   if (bad.some(({ result }) => result === 'wrong-state')) return { kind: 'conflict', code: 'wrong-state', ...said };

@@ -103,8 +103,8 @@ function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Re
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
     doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
   );
-  const told = item.doc.reason;
-  return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
+  const recorded = item.doc.reason;
+  return reasons.some(({ code }) => code === recorded?.code) ? recorded : reasons[0];
 }
 
 interface BegunEvacuations {
@@ -118,10 +118,10 @@ function beginEvacuations(
   planned: readonly PlannedEvacuation[],
   operation: BeginEvacuation['operation'],
 ): BegunEvacuations {
-  const going = planned.filter(isActionable);
-  if (going.length === 0) return { changes: [] };
+  const startable = planned.filter(isActionable);
+  if (startable.length === 0) return { changes: [] };
   const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
-  const answer = evacuator.begin(fleet, going, how);
+  const answer = evacuator.begin(fleet, startable, how);
   if ('code' in answer) return { changes: [], reason: { code: 'not-begun', host: host.id, message: answer.message } };
   return { changes: answer.changes };
 }
@@ -129,11 +129,11 @@ function beginEvacuations(
 /** As many as the budgets allow. A tenant that cannot move does not hold up the others. */
 function beginMoves(context: DrainContext): readonly RecordStep[] {
   const { fleet, evacuators, host, nowMs } = context;
-  const room = moveBudgetFor(fleet, evacuators, host.id);
-  if (room.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, room));
+  const budget = moveBudgetFor(fleet, evacuators, host.id);
+  if (budget.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, budget));
   const changes: Change[] = [];
   const waits: Reason[] = [];
-  let left = room.moves;
+  let left = budget.moves;
   let rebuilt = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
     const planned = planNextMoves(context, evacuator, left);
@@ -149,22 +149,22 @@ function beginMoves(context: DrainContext): readonly RecordStep[] {
     const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
     return [recordBegun(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
   }
-  return recordStuck(context, waits, room.underWay);
+  return recordStuck(context, waits, budget.underWay);
 }
 
 /** The next tenants of an evacuator that may move, and those found on the way that may not. Costs O(tenants returned). */
-function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number): readonly PlannedEvacuation[] {
-  if (room <= 0) return [];
+function planNextMoves(context: DrainContext, evacuator: Evacuator, budget: number): readonly PlannedEvacuation[] {
+  if (budget <= 0) return [];
   const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
-  const limit = room + LOOKS_MAX;
+  const limit = budget + LOOKS_MAX;
   const first = takeFirst(staying, limit);
-  const planned = planWithinLimits(context, evacuator, first, room);
+  const planned = planWithinLimits(context, evacuator, first, budget);
   if (first.length < limit || planned.some(isActionable)) return planned;
   // None of the first can move: others are tried in turn, so that these do not block them for ever.
   const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
   const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
-  return planWithinLimits(context, evacuator, turn, room);
+  return planWithinLimits(context, evacuator, turn, budget);
 }
 
 function takeFirst(tenants: Iterable<Tenant>, limit: number): Tenant[] {
@@ -180,16 +180,16 @@ function planWithinLimits(
   { fleet, host, within, nowMs }: DrainContext,
   evacuator: Evacuator,
   tenants: readonly Tenant[],
-  room: number,
+  budget: number,
 ): readonly PlannedEvacuation[] {
   let found: readonly PlannedEvacuation[] = [];
-  let going = 0;
-  for (let at = 0; at < tenants.length && going < room;) {
-    const slice = tenants.slice(at, at + room - going);
+  let startable = 0;
+  for (let at = 0; at < tenants.length && startable < budget;) {
+    const slice = tenants.slice(at, at + budget - startable);
     at += slice.length;
     const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
     found = evacuator.limitDisruption?.(fleet, planned) ?? planned;
-    going = found.filter(isActionable).length;
+    startable = found.filter(isActionable).length;
   }
   return found;
 }
@@ -230,14 +230,14 @@ function repeatedReason(
   { fleet, evacuators, item, host, nowMs }: DrainContext,
   waits: readonly Reason[],
 ): Reason | undefined {
-  const told = item.doc.reason;
-  if (told === undefined || !waits.some(({ code }) => code === told.code)) return undefined;
-  if (waits.some((one) => isSameReason(one, told))) return told;
-  const { untilMs } = told;
+  const recorded = item.doc.reason;
+  if (recorded === undefined || !waits.some(({ code }) => code === recorded.code)) return undefined;
+  if (waits.some((one) => isSameReason(one, recorded))) return recorded;
+  const { untilMs } = recorded;
   if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
-  const facts = new Set(Object.values(told));
+  const facts = new Set(Object.values(recorded));
   const livesHere = evacuators.some((one) => one.inventory(fleet, host.id).some(({ id }) => facts.has(id)));
-  return livesHere ? told : undefined;
+  return livesHere ? recorded : undefined;
 }
 
 /** No evacuator has anything left to move: drained, if nothing lives there. */
@@ -247,9 +247,9 @@ function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep
   const [tenant] = findBlockingTenants(fleet, evacuators, { host: id, nowMs, enough: 1 });
   if (tenant !== undefined) {
     const waits = attemptHandovers(context);
-    const told = waits.kind === 'begun' ? undefined : waits.reason;
+    const handoverReason = waits.kind === 'begun' ? undefined : waits.reason;
     const code = doc.leaving?.drain === true ? 'lives-here' : 'left-to-operator';
-    return waitIfNew(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
+    return waitIfNew(item, step, handoverReason ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
   }
   const work = remainingWorkReason(fleet, host);
   if (work !== undefined) return waitIfNew(item, step, work);

@@ -31,8 +31,8 @@ export function judgeEnd(fleet: FleetReader, evacuators: readonly Evacuator[], j
   if (act === 'unchanged' || under !== undefined) return verdictWhileEnding(judging, under?.doc.operation);
   const blockers = command.force === undefined ? blockersOf(fleet, evacuators, { host, nowMs: command.nowMs }) : [];
   const isOpen = isConnected(host.doc);
-  const told = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
-  const all = [...blockers, ...told];
+  const connected = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
+  const all = [...blockers, ...connected];
   return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, judging, isOpen);
 }
 
@@ -60,8 +60,8 @@ function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: b
     const item: NewItem = { key: id, target: { kind: HOST.name, id }, host: id, step: 'disconnect', state: 'running' };
     return { result: 'accepted', item, changes: [put(HOST, id, doc), ...drains] };
   }
-  const going: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
-  return { result: 'accepted', item: finalizeItem(id), changes: [put(HOST, id, going), ...drains] };
+  const finalizing: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
+  return { result: 'accepted', item: finalizeItem(id), changes: [put(HOST, id, finalizing), ...drains] };
 }
 
 function applyForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {

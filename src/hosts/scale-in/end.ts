@@ -201,14 +201,18 @@ function handleLeaveAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAns
   }
   // It searched for strays before it left.
   const { credential: _, strays: __, ...rest } = host.doc;
-  const gone: Host = {
+  const disconnected: Host = {
     ...rest,
     connection: { state: 'down', sinceMs: nowMs },
     changedBy: ENDER,
     changedAtMs: nowMs,
   };
   const made = {
-    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revokeTokens(fleet, host.id, nowMs)],
+    changes: [
+      put(HOST, host.id, disconnected),
+      ...endStraysAlarm(fleet, host.id),
+      ...revokeTokens(fleet, host.id, nowMs),
+    ],
   };
   return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
 }

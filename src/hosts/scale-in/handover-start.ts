@@ -35,9 +35,9 @@ export function startHandovers(fleet: FleetReader, evacuators: readonly Evacuato
       .filter((one) => one.leavesFirst === true)
       .flatMap((evacuator) => {
         const leavers = hosts.map((host) => ({ host, tenants: evacuator.inventory(trial, host) }));
-        const going = evacuator.plan(trial, leavers, nowMs).filter((one) => targetOf(one) !== undefined);
-        if (going.length === 0) return [];
-        const begun = evacuator.begin(trial, going, how);
+        const startable = evacuator.plan(trial, leavers, nowMs).filter((one) => targetOf(one) !== undefined);
+        if (startable.length === 0) return [];
+        const begun = evacuator.begin(trial, startable, how);
         // The drains report why.
         return 'code' in begun ? [] : begun.changes;
       });
@@ -67,27 +67,27 @@ export function* startHandoversInSteps(
       yield;
     }
     const planned = yield* planEvacuation(evacuator, trial, leavers, { nowMs });
-    const going = planned.filter((one) => targetOf(one) !== undefined);
-    if (going.length === 0) continue;
+    const startable = planned.filter((one) => targetOf(one) !== undefined);
+    if (startable.length === 0) continue;
     const how = howToBegin(leaving);
-    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, going, how, basis })) });
+    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, startable, how, basis })) });
   }
   return begun;
 }
 
 interface HandoverBatch {
   readonly evacuator: Evacuator;
-  readonly going: readonly PlannedEvacuation[];
+  readonly startable: readonly PlannedEvacuation[];
   readonly how: BeginEvacuation;
   readonly basis: PlanBasis;
 }
 
 /** In steps if the evacuator supports them; else the plan holds while nothing of the hosts changes. */
-function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
-  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, going, how);
-  const begun = evacuator.begin(trial, going, how);
+function* prepareBatch(trial: Trial, { evacuator, startable, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
+  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, startable, how);
+  const begun = evacuator.begin(trial, startable, how);
   if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
-  const targets = new Map(going.map((one) => [one.tenant.id, targetOf(one) ?? '']));
+  const targets = new Map(startable.map((one) => [one.tenant.id, targetOf(one) ?? '']));
   return { ...begun, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
 }
 

@@ -48,8 +48,8 @@ function nextOf(fleet: FleetReader, { evacuators, operation, item }: DrainItem):
   // It has moved on: drained, or taken over by another verb.
   if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });
   // Most passes come while its moves are open: they cost no decision.
-  const room = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
-  if (room?.moves === 0) return wait(item, fullReason(host.id, room));
+  const budget = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
+  if (budget?.moves === 0) return wait(item, fullReason(host.id, budget));
   const { by } = operation.doc;
   return decideLater(item, (at, nowMs) => {
     const now = at.get(ITEM, item.id);

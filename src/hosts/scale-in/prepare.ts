@@ -8,7 +8,7 @@ import type { Evacuator } from '../evacuator.ts';
 import { basisOf, isPlanBasisUnchanged } from '../preview/plan-basis.ts';
 import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices, type Steps } from '../preview/plan-slices.ts';
 import { leaversOf } from '../preview/leavers.ts';
-import { pinnedPlanSteps } from '../preview/preview.ts';
+import { planPinnedInSteps } from '../preview/preview.ts';
 import { targetOf, type EvacuatorPlan } from '../preview/batch-plan.ts';
 import { resolveNamedHosts, type ScaleInAnswer } from './answer.ts';
 import { startHandoversInSteps, type PreparedHandovers } from './handover-start.ts';
@@ -100,7 +100,7 @@ function* prepareStart(
   // Changes from here on make it another plan.
   const basis = plan === undefined ? undefined : basisOf(fleet, evacuators, ids);
   const pinned =
-    plan === undefined ? undefined : yield* pinnedPlanSteps(slices, evacuators, { ...asked, hosts, ...plan });
+    plan === undefined ? undefined : yield* planPinnedInSteps(slices, evacuators, { ...asked, hosts, ...plan });
   const stands = (now: FleetReader, named: readonly string[]): boolean =>
     isSameList(ids, named) && (basis === undefined || isPlanBasisUnchanged(now, basis));
   if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], isStillValid: stands };

@@ -18,7 +18,7 @@ import { OPERATION, type Explain, type OperationId } from '../../operations/inde
 import type { Evacuator } from '../evacuator.ts';
 import { PREVIEW, renderPreview, type RenderContext } from '../preview/representation.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
-import { previewSteps } from '../preview/preview.ts';
+import { planPreviewInSteps } from '../preview/preview.ts';
 import type { HostResult, ScaleInAnswer } from './answer.ts';
 import { scaleInBlockedRoute } from './blocked-routes.ts';
 import { SCALE_IN } from './settings.ts';
@@ -148,7 +148,7 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
         const { fleet } = slices;
         const budgets = valueOf(fleet, SCALE_IN);
         const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
-        const preview = yield* previewSteps(slices, evacuators, asked);
+        const preview = yield* planPreviewInSteps(slices, evacuators, asked);
         const sight = world.redactorFor(caller, fleet);
         if ('code' in preview) return renderRefusal(preview, { explain, sight });
         const leavers = preview.hosts.map(({ host }) => host);

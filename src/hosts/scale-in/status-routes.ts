@@ -131,6 +131,6 @@ function renderProgress(
   const { operation, step, state } = item.doc;
   const reason = state === 'waiting' || state === 'failed' ? item.doc.reason : undefined;
   if (reason === undefined) return { operation, step };
-  const told = sight?.redactReason(reason) ?? reason;
-  return { operation, step, reason: told, sentence: explain(told) };
+  const visible = sight?.redactReason(reason) ?? reason;
+  return { operation, step, reason: visible, sentence: explain(visible) };
 }

@@ -52,8 +52,8 @@ export const instanceEvacuator: Evacuator = {
     const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
       doc.role === 'move' ? [doc.instance] : [],
     );
-    const going = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
-    return [...new Set([...here, ...coming, ...going, ...instancesHeldOn(fleet, host)])]
+    const leaving = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
+    return [...new Set([...here, ...coming, ...leaving, ...instancesHeldOn(fleet, host)])]
       .sort()
       .map((id) => ({ kind: INSTANCE.name, id }));
   },

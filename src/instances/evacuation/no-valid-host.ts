@@ -5,7 +5,7 @@ import type { PlannedEvacuation, LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM, claimId, segmentOfPool } from '../../network/index.ts';
 import {
   groupTallyOf,
-  reportSteps,
+  reportInSteps,
   reportText,
   type ReportStage,
   type ScheduleReport,
@@ -97,7 +97,7 @@ export function* explainNoValidHost(
 function* reportWithoutClaim(trial: Trial, id: string, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const home = trial.get(CLAIM, claimId(id, 'home'));
   if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
-  const report = yield* reportSteps(trial, request);
+  const report = yield* reportInSteps(trial, request);
   if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
   return report;
 }

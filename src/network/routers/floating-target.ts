@@ -83,15 +83,15 @@ function candidateAddresses(
     const message = `Port "${id}" has no address yet. Associate the floating address when it has one.`;
     return conflict('port-without-address', message, { field: '/port', facts: { port: id } });
   }
-  const asked = ip === undefined ? doc.addresses : doc.addresses.filter((one) => one.ip === canonicalIp(ip));
-  if (asked.length === 0) {
+  const candidates = ip === undefined ? doc.addresses : doc.addresses.filter((one) => one.ip === canonicalIp(ip));
+  if (candidates.length === 0) {
     const message = `Port "${id}" does not have the address ${ip}. It has ${joinIps(doc.addresses)}.`;
     return invalid('address-not-of-port', message, { field: '/portIp', facts: { port: id, ip } });
   }
   const version = versionOf(floating.outside.ip);
-  const fitting = asked.filter((one) => versionOf(one.ip) === version);
+  const fitting = candidates.filter((one) => versionOf(one.ip) === version);
   if (fitting.length > 0) return fitting;
-  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(asked)} to offer. Both must be of one version.`;
+  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(candidates)} to offer. Both must be of one version.`;
   return invalid('address-version-mismatch', message, { field: '/port', facts: { port: id, version } });
 }
 

@@ -52,7 +52,7 @@ const STAGES_MAX = 40;
 const HOSTS_PER_STEP = 512;
 
 export function composeReport(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
-  const steps = reportSteps(fleet, request);
+  const steps = reportInSteps(fleet, request);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -63,7 +63,7 @@ export function composeReport(fleet: FleetReader, request: ScheduleRequest): Sch
  * The same in steps. Other requests may use the scheduler between two of them, so nothing of a request is cached: hosts that join or leave meanwhile
  * may be counted or not.
  */
-export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+export function* reportInSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const losses = new Losses();
   let ask = prepareRequest(fleet, request);
   let faults = new NicRejections(ask.places);
