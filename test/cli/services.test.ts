@@ -146,7 +146,7 @@ describe('services', () => {
     expect(await muster('settings', 'set', 'election', held)).toMatchObject(done);
     const refused = await muster('services', 'move', 'dhcp:floor');
     expect(refused).toMatchObject({ code: 1 });
-    expect(refused.err).toContain('Elections are held still');
+    expect(refused.err).toContain('Elections are held by the setting');
     expect(await muster('settings', 'set', 'election', held.replace('true', 'false'))).toMatchObject(done);
   });
 
