@@ -202,10 +202,10 @@ export const placedOutsideTheCommit: Mutant = {
   bug: 'a place is found before the commit that takes it, on what there was then',
   scenario: INSTANCES,
   caughtBy: [
-    'never: more is claimed of a host than it has to promise',
+    'never: more is claimed of a host than it has to give',
     'never: an address has two owners',
     'never: two members of an anti-affinity group are put on one host',
-    'never: more addresses are held and promised than a pool has',
+    'never: more addresses are held and claimed than a pool has',
   ],
   plant: (parts) =>
     withKinds(parts, ['instance-build', 'instance-move', 'instance-rebuild'], (kind) => ({

@@ -29,8 +29,8 @@ export const lostPark: Mutant = {
 
 export const activeWithoutHeartbeat: Mutant = {
   name: 'active-unheard',
-  bug: 'a host is put into service before its agent was heard',
-  caughtBy: ['never: a host becomes active before its agent was heard'],
+  bug: 'a host is put into service before its agent sent a heartbeat',
+  caughtBy: ['never: a host becomes active before its agent sent a heartbeat'],
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
       ...kind,

@@ -1,4 +1,4 @@
-// Which services a change makes the controller look at: never too few, and few enough.
+// Which services a change makes the controller reconcile: never too few, and few enough.
 import { expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';

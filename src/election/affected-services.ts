@@ -1,5 +1,5 @@
-// Which services a change may concern. Events only make the controller look sooner: whatever is forgotten here is found by the
-// scan. Cheap, because every commit asks.
+// Decides which services a change may affect. Events only make the controller reconcile sooner: the periodic scan finds what is missed here.
+// It must stay cheap: it runs for every commit.
 import { idOf, SETTING, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../hosts/index.ts';
 import {
@@ -52,14 +52,14 @@ export function affectedServices(fleet: FleetReader, change: AppliedChange): Aff
   }
 }
 
-/** What it does, and what it could do: of a host only what elections ask for. */
+/** The services of a host and those that it is a candidate for; only changes of fields that elections read count. */
 function servicesAffectedByHost(fleet: FleetReader, id: string, { before, after }: AppliedChange): ServiceId[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   if (was !== undefined && is !== undefined && isSameForElections(was, is)) return [];
   return servicesInvolvingHost(fleet, id);
 }
 
-/** What a host does, and what it could do. */
+/** The services that it serves, and those that it could. */
 export function servicesInvolvingHost(fleet: FleetReader, id: string): ServiceId[] {
   const touching = [...fleet.find(SERVICES_TOUCHING_HOST, id)].map((service) => service.id);
   return [
@@ -85,7 +85,7 @@ function isSameForElections(was: Host, is: Host): boolean {
   );
 }
 
-/** Where it was and where it is now; most changes of a port change neither. */
+/** The subnets where the port was and where it is now; most changes of a port change neither. */
 function servicesAffectedByPort(fleet: FleetReader, was: Port | undefined, is: Port | undefined): ServiceId[] {
   const [from, to] = [was?.binding?.host, is?.binding?.host];
   if (from === undefined && to === undefined) return [];

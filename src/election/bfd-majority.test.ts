@@ -1,4 +1,4 @@
-// When hosts that do not hear another one are believed, and what becomes of its services then.
+// When reports that BFD to a host is down are believed, and what happens to its services then.
 import { describe, expect, test } from 'vitest';
 import type { Host } from '../hosts/index.ts';
 import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
@@ -31,7 +31,7 @@ const pair = (world: World): string => {
   return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
 };
 
-describe('a host that most of its listeners do not hear', () => {
+describe('a host whose BFD most of its peers report down', () => {
   test('loses-its-services-to-the-standby-at-once, though-it-says-that-it-is-well', async () => {
     const world = await servedBy('a', 'b', 'c');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};
@@ -109,7 +109,7 @@ describe('a host that most of its listeners do not hear', () => {
   });
 });
 
-describe('who listens for whom', () => {
+describe('which hosts have BFD sessions', () => {
   test('all-listen-for-the-designated-and-the-standby, and-they-for-all', async () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'b' }, standby: 'd' });
@@ -161,7 +161,7 @@ describe('who listens for whom', () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     const detector = bfdDetectorOf(world.fleet, {
       countBfdDown: () => 2,
-      // As agents say it: who is not among those that they do not hear is heard.
+      // As agents report it: a host that is not in the list of peers with BFD down is up.
       bfdStatus: (listener) => (listener === 'b' || listener === 'c' ? 'unheard' : 'heard'),
     });
     expect([detector.hasBfdUp('a'), detector.isBfdDownUnanimously('a')]).toEqual([true, false]);

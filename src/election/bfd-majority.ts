@@ -1,17 +1,17 @@
-// What hosts hear of each other on the data path, put together: one that most of its listeners do not hear is lost, whatever it says
-// itself. One listener alone never decides: it may be the one that is cut off.
+// Combines the BFD reports of peers: a host whose BFD most of its peers report down is lost, whatever it reports itself. A single peer must
+// never decide: that peer may be the one that is cut off.
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost, transportZoneOf } from '../hosts/index.ts';
 import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
 import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './health.ts';
 import { bfdPeers } from './bfd-peers.ts';
 
-/** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
+/** The BFD state that a peer reports for a host; undefined when the peer is silent itself or has no session. */
 export type PeerBfdStatus = 'heard' | 'unheard' | undefined;
 
 export interface BfdStatusSource {
   bfdStatus(listener: string, host: string): PeerBfdStatus;
-  /** How many say that they do not hear a host, whoever they are. Cheap: every candidate is asked for. */
+  /** How many hosts report BFD to a host down. Cheap: called for every candidate. */
   countBfdDown(host: string): number;
 }
 
@@ -24,8 +24,8 @@ export function isDownByMajority(said: readonly PeerBfdStatus[]): boolean {
 }
 
 /**
- * Those of its heartbeat peers that have a tunnel to it. One without, such as one of another transport zone, misses no heartbeat: that
- * it does not complain must not count as hearing.
+ * Those of its BFD peers that have a tunnel to it. A peer without one, for example in another transport zone, has no session: its missing
+ * report must not count as BFD up.
  */
 function bfdObserversOf(fleet: FleetReader, id: string): string[] {
   const host = findHost(fleet, id)?.doc;
@@ -50,8 +50,8 @@ export function bfdDetectorOf(fleet: FleetReader, reports: BfdStatusSource): Bfd
     hasBfdUp,
     isBfdDownUnanimously: (host) => {
       if (reports.countBfdDown(host) === 0) return false;
-      const heard = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
-      return heard.includes('unheard') && !heard.includes('heard');
+      const statuses = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
+      return statuses.includes('unheard') && !statuses.includes('heard');
     },
     isBfdDownByMajority: (host) =>
       reports.countBfdDown(host) >= AGAINST_MIN &&

@@ -1,5 +1,5 @@
-// Who listens for whom on the data path: the hosts that send to a service listen for the one that does it and for the one that would
-// take it over, and both of those for them. Derived from services alone, so that both ends come to the same.
+// Decides between which hosts BFD sessions run: hosts that send to a service monitor its designated host and its standby, and both of those
+// monitor them. Derived from services alone, so that both ends of a session compute the same.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { presenceOf } from '../network/index.ts';
 import { SERVICE, SERVICES_BY_STANDBY, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
@@ -7,12 +7,12 @@ import { bfdSettingsOf } from './settings.ts';
 import { hasStandby } from './standby.ts';
 import { firstHostsWithPresence, servicesOfSubnet } from './desired-services.ts';
 
-/** A majority of so many is as sure as one of more, and each costs the designated host a port. */
+/** A majority of this many is as reliable as one of more, and each costs the designated host a session. */
 export const BFD_OBSERVERS_MAX = 64;
 
 /**
- * The hosts that are listened for: who does it, who would take it over, and both ends of a hand-over. Whoever still sends to the old
- * one must not come to think that it is lost.
+ * The hosts that are monitored: the designated host, the standby, and both ends of a handover. A sender that still uses the old host must not
+ * consider it lost.
  */
 export function bfdObservedHostsOf({ type, designated, standby, handOver }: Service): string[] {
   if (!hasStandby(type) || designated === undefined) return [];
@@ -20,7 +20,7 @@ export function bfdObservedHostsOf({ type, designated, standby, handOver }: Serv
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 
-/** The first of those with presence by name; `more` lets see who would be next. */
+/** The first of those with presence by name; `more` includes the next in line. */
 export function bfdObserverHostsOf(fleet: FleetReader, doc: Service, more = 0): string[] {
   const watched = bfdObservedHostsOf(doc);
   return watched.length === 0
@@ -28,7 +28,7 @@ export function bfdObserverHostsOf(fleet: FleetReader, doc: Service, more = 0): 
     : firstHostsWithPresence(fleet, doc, { count: BFD_OBSERVERS_MAX + more, except: watched });
 }
 
-/** The hosts with which a host exchanges heartbeats, in the order of names. Whoever is in one's list has one in his. */
+/** The BFD peers of a host, sorted by name. The relation is symmetric. */
 export function bfdPeers(fleet: FleetReader, host: string): string[] {
   if (!bfdSettingsOf(fleet).on) return [];
   const peers = new Set<string>();

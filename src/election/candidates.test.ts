@@ -1,4 +1,4 @@
-// Who can do a service: one reason for each host that cannot, and scores for those that can.
+// Candidates of a service: one reason for each host that is rejected, and scores for the others.
 import { expect, test } from 'vitest';
 import { Fleet, Registry, type Change } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';

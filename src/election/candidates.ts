@@ -1,5 +1,5 @@
-// Who could do a service, who could not and why, and how loaded each is. Every path asks here: first elections, losses, leaving
-// hosts, moves that operators ask for. A poll is one look at one state of the fleet: what is chosen in it counts for the next.
+// Decides which hosts are candidates for a service, which are rejected and why, and the score of each. Every path uses it: first elections,
+// failovers, drains, moves by operators. An ElectionContext covers one state of the fleet: a choice made in it counts for the next choice.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { ROUTER, externalReachPredicate } from '../network/index.ts';
@@ -21,14 +21,14 @@ export interface Rejected {
 
 export interface Candidates {
   readonly eligible: Shortlist<Candidate>;
-  /** Leaving hosts that nothing else speaks against, not yet past the point of no return. */
+  /** Leaving hosts without another rejection, not yet past the point of no return. */
   readonly leaving: Shortlist<Candidate>;
-  /** Hosts that nothing else speaks against than that most of their listeners do not hear them. Before leaving ones. */
+  /** Hosts whose only rejection is that most of their peers report BFD down. Preferred to leaving ones. */
   readonly bfdDown: Shortlist<Candidate>;
   readonly rejected: Shortlist<Rejected>;
 }
 
-/** The first few of many in their order, and how many there are. */
+/** The first few of a long list in its order, and the length. */
 export class Shortlist<T> {
   readonly listed: T[] = [];
   count = 0;
@@ -60,21 +60,21 @@ const byHost = (one: Rejected, other: Rejected): boolean => one.host < other.hos
 
 type Present = readonly Readonly<Standing>[];
 
-/** About what a slice of elections asks for. Beyond it each is looked for anew, so that a poll of a whole fleet stays small. */
+/** About what a slice of elections uses. Beyond it presence is computed again, so that the context of a whole fleet stays small. */
 const PRESENT_KEPT_MAX = 50_000;
 
 export class ElectionContext {
   readonly fleet: FleetReader;
   readonly #isBfdDownByMajority: IsBfdDownByMajority;
   readonly #standings: ReturnType<(typeof STANDINGS)['create']>;
-  /** What choices in this poll have added to hosts' weights. */
+  /** What choices in this context have added to hosts' weights. */
   readonly #more = new Map<string, number>();
-  /** What it has added to what they would take over. */
+  /** What they have added to the weights of standbys. */
   readonly #moreStandbys = new Map<string, number>();
-  /** The hosts with presence for a router with several subnets, each once: whoever is chosen for twice is not looked for twice. */
+  /** The hosts with presence for a router with several subnets, each once: computed once for several choices. */
   readonly #present = new Map<string, Present>();
   #presentLeft = PRESENT_KEPT_MAX;
-  /** By router: the hosts that reach the segment of its own address outside. */
+  /** By router: the hosts that reach the segment of its external address. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
   constructor(fleet: FleetReader, isUnheard: IsBfdDownByMajority = () => false) {
@@ -83,7 +83,7 @@ export class ElectionContext {
     this.#standings = fleet.projection(STANDINGS);
   }
 
-  /** Costs O(presence). `except`: hosts that are not to be asked. */
+  /** Costs O(presence). `except`: hosts that are left out. */
   candidatesOf({ doc }: Pick<StoredService, 'doc'>, except: readonly string[] = []): Candidates {
     const own = weightedHostOf(doc);
     const eligible = new Shortlist(byScore);
@@ -118,7 +118,7 @@ export class ElectionContext {
     return present;
   }
 
-  /** The best of those that could take it over: what a host would have to take over weighs as much as what it does. */
+  /** The best standby: what a host would take over weighs as much as what it serves. */
   chooseStandby(doc: Service): string | undefined {
     const reaches = this.#wayOutOf(doc);
     let best: Candidate | undefined;
@@ -133,25 +133,25 @@ export class ElectionContext {
     return best?.host;
   }
 
-  /** Whether a host that was chosen to take a service over still can. */
+  /** Whether the chosen standby of a service is still fit. */
   canStandBy(doc: Service, host: string): boolean {
     return this.#standings.get(host).canStandBy && this.rejectionOf(doc, host) === undefined;
   }
 
-  /** Whether nothing speaks against a host as a standby but that most of its listeners do not hear it. */
+  /** Whether a standby's only rejection is that most of its peers report BFD down. */
   isRejectedOnlyByBfd(doc: Service, host: string): boolean {
     const isUnheard = this.rejectionOf(doc, host) === 'unheard';
     return isUnheard && this.#standings.get(host).canStandBy && hasPresence(this.fleet, doc, host);
   }
 
-  /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
+  /** Why a host cannot serve a service; `no-presence` when it has nothing of its subject. Costs O(1). */
   rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
     const because = this.#rejectionFor(this.#standings.get(host), this.#wayOutOf(doc));
     if (because !== undefined) return because;
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
 
-  /** Whether a host could go on with a service that it has the connections of: nothing speaks against it but that it leaves. */
+  /** Whether a host with the connections of a service could go on serving it: its only rejection may be that it leaves. */
   canKeepService(doc: Service, host: string): boolean {
     const standing = this.#standings.get(host);
     const reaches = this.#wayOutOf(doc);
@@ -165,14 +165,14 @@ export class ElectionContext {
     return this.#score(this.#standings.get(host));
   }
 
-  /** A service was given to a host: the next choice counts it there, and no longer where it was. */
+  /** Records a designation: the next choice counts it at its new host, and no longer at its old one. */
   recordChoice(doc: Service, to: string | undefined): void {
     const from = weightedHostOf(doc);
     if (from !== undefined) this.#more.set(from, (this.#more.get(from) ?? 0) - 1);
     if (to !== undefined) this.#more.set(to, (this.#more.get(to) ?? 0) + 1);
   }
 
-  /** A host is to take a service over, and another one is not any more. */
+  /** Records a new standby, and that the former one no longer is. */
   recordStandbyChange(from: string | undefined, to: string | undefined): void {
     if (from !== undefined) this.#moreStandbys.set(from, (this.#moreStandbys.get(from) ?? 0) - 1);
     if (to !== undefined) this.#moreStandbys.set(to, (this.#moreStandbys.get(to) ?? 0) + 1);
@@ -197,7 +197,7 @@ export class ElectionContext {
     return leaving && host !== undefined && this.#standings.hasZone(standing) && reaches(host);
   }
 
-  /** Address translation is done where the outside is reached; the others need no way out of their own. */
+  /** NAT runs on a host that reaches the external network; the other services need no external access of their own. */
   #wayOutOf({ type, subject }: Subject): (host: Host) => boolean {
     if (type !== 'nat') return anywhere;
     let reaches = this.#waysOut.get(subject);

@@ -1,5 +1,5 @@
-// The one choice: of those that can do a service the one with the lowest score, then the first by id. Whoever chooses for several
-// does so in the order of their ids on one poll: each choice counts for the next, and no order of lists or maps shows.
+// The choice: of the candidates of a service the one with the lowest score, then the first by id. Several services are chosen in the order of
+// their ids in one context: each choice counts for the next, and the order of lists or maps must never show.
 import { mark } from '../fleet/index.ts';
 import type { Candidates, ElectionContext } from './candidates.ts';
 import type { Cause, Loss, StoredService } from './model.ts';
@@ -8,19 +8,19 @@ import { whyOf, type Choice } from './why.ts';
 export interface ChoiceRequest {
   readonly service: Pick<StoredService, 'id' | 'doc'>;
   readonly cause: Cause;
-  /** Of a host that was lost: in what way. */
+  /** For a lost host: how it was lost. */
   readonly lost?: Loss | undefined;
-  /** Hosts that are not to be chosen: the one that has it. */
+  /** Hosts that are not candidates: the present one. */
   readonly excluded?: readonly string[];
-  /** Whether a leaving host will do when no other can. */
+  /** Whether a leaving host is acceptable when there is no other. */
   readonly fallback: 'leaving' | 'none';
-  /** Taken if it can do it at all: it is being built already. */
+  /** Chosen if it is a candidate at all: it is being prepared already. */
   readonly prefer?: string | undefined;
-  /** Taken before all others, also while it leaves: it has the connections, and hands them on with the next hand-over. */
+  /** Chosen before all others, also while it leaves: it has the connections, and the next handover copies them on. */
   readonly conntrackHolder?: string | undefined;
 }
 
-/** Undefined when nobody can. What is chosen is counted in the poll. */
+/** Undefined when there is no candidate. The choice is counted in the context. */
 export function chooseHost(context: ElectionContext, asked: ChoiceRequest, nowMs: number): Choice | undefined {
   const { service, cause, lost, excluded, fallback } = asked;
   const candidates = context.candidatesOf(service, excluded);

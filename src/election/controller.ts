@@ -1,5 +1,5 @@
-// Looks after services at the lease holder: elects, hands over and withdraws, in slices that are decided inside their commits.
-// It looks at what is. Events make it look sooner; a scan finds what no event told of, such as a host that nobody hears any more.
+// Reconciles services at the lease holder: elects, hands over and withdraws, in slices that are decided inside their commits. It keeps nothing
+// across restarts: events make it run sooner; a periodic scan finds what no event reported, such as a host whose BFD went down.
 import { idOf, type AppliedChange } from '../fleet/index.ts';
 import {
   isJournalAway,
@@ -22,11 +22,11 @@ export interface ElectionOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Whether any host still hears a silent one on the data path. */
+  /** Whether any peer still reports BFD to a silent host up. */
   readonly hasBfdUp: FailureDetector['hasBfdUp'];
-  /** Whether most of those that listen for a host do not hear it. */
+  /** Whether most of a host's BFD peers report it down. */
   readonly isBfdDownByMajority: NonNullable<FailureDetector['isBfdDownByMajority']>;
-  /** Whether peers say that the BFD of a host is down, and none says that it is up. */
+  /** Whether peers report a host's BFD down, and none reports it up. */
   readonly isBfdDownUnanimously?: FailureDetector['isBfdDownUnanimously'];
   /** Whether a site's hosts are silent together. */
   readonly maybePartitioned: MaybePartitioned;
@@ -34,11 +34,11 @@ export interface ElectionOptions {
 }
 
 const SCAN_MS = 5000;
-/** What waits for other hand-overs to end is looked at again after this long. */
+/** Services that wait for the handover budget are reconciled again after this time. */
 const POSTPONED_MS = 1000;
 /** Services per commit: small enough that nothing else waits for long. */
 const SERVICES_PER_COMMIT = 500;
-/** Far longer than hosts need; after it another hand-over is begun if there is still a cause. */
+/** Far longer than hosts need; after it another handover begins if the cause persists. */
 const HANDOVER_DEADLINE_MS = 3_600_000;
 const BY = 'election';
 
@@ -72,7 +72,7 @@ export class ElectionController {
     }
   }
 
-  /** Something changed: what it may concern is looked at next. */
+  /** A commit: the services that it may affect are reconciled next. */
   wake(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const change of applied) {
@@ -83,13 +83,13 @@ export class ElectionController {
     }
   }
 
-  /** Somebody hears a host no more, or again: nobody waits for the next scan. */
+  /** A BFD report changed: do not wait for the next scan. */
   wakeForHost(host: string): void {
     for (const id of servicesInvolvingHost(this.#options.journal.fleet, host)) this.#woken.add(id);
     if (this.#woken.size > 0) this.#loop.wake();
   }
 
-  /** Looks once at everything that is due. */
+  /** Reconciles everything that is due once. */
   async reconcile(): Promise<void> {
     await this.#loop.reconcile();
   }
@@ -109,7 +109,7 @@ export class ElectionController {
     }
   }
 
-  /** In the order of ids, so that slices choose as one look at all of them would. */
+  /** In the order of ids, so that slices choose the same as a single pass would. */
   #takeDue(nowMs: number): ServiceId[] {
     if (nowMs >= this.#scanAtMs) {
       this.#scanAtMs = nowMs + this.#scanMs;
@@ -137,7 +137,7 @@ export class ElectionController {
       nowMs,
       deadlineMs: HANDOVER_DEADLINE_MS,
     };
-    // Most looks find nothing: they cost the decider nothing then.
+    // Most passes change nothing: those cost the decider nothing.
     const planned = reconcileServices(journal.fleet, command);
     if (planned.kind === 'refuse') return;
     if (planned.changes.length === 0) return this.#postpone(planned.answer.postponed, nowMs);
@@ -154,12 +154,12 @@ export class ElectionController {
 
   #logOutcome({ elected, withdrawn, begun, postponed }: ReconcileSummary, nowMs: number): void {
     const facts = { elected: elected.length, withdrawn: withdrawn.length, handedOver: begun.length };
-    this.#options.log.info(facts, 'services looked at');
+    this.#options.log.info(facts, 'services reconciled');
     this.#postpone(postponed, nowMs);
   }
 
   #postpone(services: readonly ServiceId[], nowMs: number): void {
-    // They are found again by a scan that comes sooner.
+    // A scan that comes sooner finds them again.
     if (services.length > 0) this.#scanAtMs = Math.min(this.#scanAtMs, nowMs + POSTPONED_MS);
   }
 }

@@ -1,4 +1,4 @@
-// One look at many services: balanced, and the same whatever order anything comes in.
+// One pass over many services: balanced, and independent of any input order.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Fleet, Registry, type Change } from '../fleet/index.ts';
@@ -144,7 +144,7 @@ test('why-is-told-with-candidates-rejections-and-scores', () => {
   });
   expect(whySentences(doc)).toMatchInlineSnapshot(`
     [
-      "Nobody had it yet: c7 was chosen with score -2, the lowest.",
+      "It was not served yet: c7 was chosen with score -2, the lowest.",
       "Other candidates: c8 with 0.",
       "Not eligible: c1 is leaving, c9 is not connected.",
     ]
@@ -156,7 +156,7 @@ test('why-is-told-with-candidates-rejections-and-scores', () => {
   expect(whySentences(nobody)).toMatchInlineSnapshot(`
     [
       "It was never elected.",
-      "Nobody does it now.",
+      "It is not served now.",
     ]
   `);
 });
@@ -165,7 +165,7 @@ test('one-that-is-leaving-and-was-chosen-is-not-said-to-be-out-of-the-question',
   const fleet = fleetWith(fitHost('c1', LEAVING), routers(1), everywhere(['c1'], 1));
   look(fleet);
   expect(whySentences(service(fleet, 'nat:r0') as Service)).toEqual([
-    'Nobody had it yet: c1 was chosen, the only candidate, with score 0, although it is leaving: no other host could take it.',
+    'It was not served yet: c1 was chosen, the only candidate, with score 0, although it is leaving: no other host could take it.',
     'c1 is leaving and has it only because no other host could take it.',
   ]);
 });

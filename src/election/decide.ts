@@ -1,5 +1,5 @@
-// Deciding on services inside a commit: made with their subject, elected, handed over, withdrawn, and removed with it. One
-// function for the controller and for whoever empties a host, so that both may do it and nothing is done twice.
+// Decides on services inside a commit: created and removed with their subject, elected, handed over, withdrawn. The controller and drains use
+// the same function, so that either may act first and nothing is done twice.
 import { mark, put, remove, valueOf, type Change, type FleetReader } from '../fleet/index.ts';
 import { runAllSteps } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
@@ -26,7 +26,7 @@ import { isDesired, subjectOf } from './desired-services.ts';
 export interface ReconcileServices extends ElectionInput {
   /** In any order; decided in the order of ids. */
   readonly services: readonly ServiceId[];
-  /** Names the hand-overs that are begun, if any are. */
+  /** Names the handovers that begin, if any. */
   readonly operation: OperationId;
   readonly by: string;
   readonly why?: string;
@@ -34,29 +34,29 @@ export interface ReconcileServices extends ElectionInput {
 }
 
 export interface ReconcileSummary {
-  /** What was done, by the ids of services. */
+  /** The outcome, by service id. */
   readonly elected: readonly ServiceId[];
   readonly withdrawn: readonly ServiceId[];
   readonly begun: readonly ServiceId[];
-  /** These are to be handed over as soon as others are done. */
+  /** Services to hand over once the budget allows. */
   readonly postponed: readonly ServiceId[];
 }
 
-/** A look that was made before the commit that it is for. */
+/** A reconciliation that was decided before its commit. */
 export interface PreparedReconcile extends ReconcileSummary {
   readonly changes: readonly Change[];
-  /** Where services go by it. */
+  /** The target hosts of services in it. */
   readonly targets: ReadonlyMap<ServiceId, string>;
-  /** Whether it may still be committed. Which host is the best may be another by now. Costs what was looked at. */
+  /** Whether it may still be committed. Another host may be the best by now. Costs O(services reconciled). */
   readonly isStillValid: (fleet: FleetReader) => boolean;
 }
 
-/** What a look has come to so far. */
+/** Intermediate result of a pass. */
 interface ReconcileProgress {
-  /** What is stored of each, when it was looked at. */
+  /** The stored document of each service when it was decided. */
   readonly seen: { readonly id: ServiceId; readonly was: Service | undefined }[];
   readonly changes: Change[];
-  /** What services are now, and what is stored of them. */
+  /** The services as decided so far, and their stored documents. */
   readonly decided: { readonly id: ServiceId; readonly was: Service | undefined; readonly is: Service }[];
   readonly handovers: PlannedHandover[];
   readonly elected: ServiceId[];
@@ -69,7 +69,7 @@ export function reconcileServices(fleet: FleetReader, command: ReconcileServices
   return accept(changes, { elected, withdrawn: gone, begun, postponed });
 }
 
-/** The same a service at a time, for who lets others have a turn in between. */
+/** The same one service at a time, so that other deciders run in between. */
 export function* reconcileServicesInSteps(
   fleet: FleetReader,
   command: ReconcileServices,
@@ -102,8 +102,8 @@ export function* reconcileServicesInSteps(
 }
 
 /**
- * After all designations: whoever got one is loaded by it. While elections are held still, nobody else is chosen either. Nor is a standby
- * chosen by who does not know who is unheard: elections would take it back, and that one would choose it again, without end.
+ * After all designations, since each adds to the load of its host. While elections are held, no standby is chosen either. Nor does a caller
+ * without BFD reports choose one: elections would revert it, and that caller would choose it again, without end.
  */
 function* assignStandbys(
   context: ElectionContext,
@@ -120,7 +120,7 @@ function* assignStandbys(
   return changes;
 }
 
-/** A host that was chosen although it leaves was chosen for want of a better one: only what is new speaks against it. */
+/** A leaving host was chosen for want of a better one: only a new rejection counts against it. */
 function captureValidity(
   context: ElectionContext,
   { seen, handovers, decided: others }: ReconcileProgress,
@@ -176,7 +176,7 @@ function reconcileService(
   if (!begins) doing.decided.push({ id, was: stored?.doc, is: doc });
 }
 
-/** A service made anew begins above every epoch that one of its name may have had. */
+/** A new service begins above every epoch that a former one with its name may have had. */
 function newService(fleet: FleetReader, subject: Pick<Service, 'type' | 'subject'>, by: Authorship): Service {
   return {
     ...subject,
@@ -188,7 +188,7 @@ function newService(fleet: FleetReader, subject: Pick<Service, 'type' | 'subject
   };
 }
 
-/** A hand-over that nothing carries on: its operation has ended in a way that could not be written down. */
+/** A handover without an operation: its operation ended in a way that could not be recorded. */
 function dropOrphanedHandover(context: ElectionContext, service: StoredService, by: Authorship): StoredService {
   const { id, doc } = service;
   if (doc.handOver === undefined) return service;

@@ -1,5 +1,5 @@
-// What a service looks like after it was elected, withdrawn, or let go of a hand-over; and the beginning of hand-overs. The
-// only place that writes designations: its epoch grows with every new one.
+// The service document after an election, a withdrawal, or a cancelled handover; and the start of handovers. Designations must be written
+// nowhere else: the epoch grows with every new one.
 import { put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
@@ -16,7 +16,7 @@ const authorFields = ({ by, nowMs }: Authorship): Pick<Service, 'changedBy' | 'c
   changedAtMs: nowMs,
 });
 
-/** It is this host's from now on. */
+/** Designates this host. */
 export function designate(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Authorship): Service {
   const { handOver: _, cameFrom: __, standby, ...rest } = doc;
   const from = doc.designated?.host;
@@ -38,7 +38,7 @@ function degradedFlag(fleet: FleetReader, host: string): { readonly degraded?: t
   return doc !== undefined && isTombstoned(doc) ? { degraded: true } : {};
 }
 
-/** Nobody does it. The epoch stays: the next one grows from it. */
+/** No host is designated. The epoch stays: the next designation grows from it. */
 export function withdrawDesignation(doc: Service, by: Authorship): Service {
   const { designated: _, handOver: __, standby: ___, ...rest } = doc;
   return { ...rest, ...authorFields(by) };
@@ -50,7 +50,7 @@ export function setDegraded(doc: Service, degraded: boolean, by: Authorship): Se
   return { ...doc, designated: { ...designated, ...(degraded && { degraded: true }) }, ...authorFields(by) };
 }
 
-/** Whether it goes back to where it came from once there is room. */
+/** Whether it is brought back to its former host once the budget allows. */
 export function setFailBackPending(doc: Service, back: boolean, by: Authorship): Service {
   const { cameFrom, ...rest } = doc;
   if (cameFrom === undefined) return doc;
@@ -58,13 +58,13 @@ export function setFailBackPending(doc: Service, back: boolean, by: Authorship):
   return { ...rest, cameFrom: { ...from, ...(back && { back }) }, ...authorFields(by) };
 }
 
-/** Whoever has it goes on alone: before the switch the old host, after it the new one. */
+/** Ends the handover with the designated host: before the switch the old one, after it the new one. */
 export function clearHandover(doc: Service, by: Authorship): Service {
   const { handOver: _, ...rest } = doc;
   return { ...rest, ...authorFields(by) };
 }
 
-/** One service that is to go from its host to another. */
+/** A service that moves from its host to another. */
 export interface PlannedHandover {
   readonly service: StoredService;
   readonly to: string;
@@ -77,12 +77,12 @@ export interface BeginHandovers extends Authorship {
   readonly deadlineMs: number;
 }
 
-/** Nothing hands a service over twice at a time, nor while the host before is still being cleared. */
+/** A service has at most one handover at a time, and none while the former host is still being cleared. */
 export function isHandoverActive(fleet: FleetReader, { id, doc }: Pick<StoredService, 'id' | 'doc'>): boolean {
   return doc.handOver !== undefined || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0;
 }
 
-/** The services as they are being handed over, and the one operation that does it. None when there are none. */
+/** The services with their handover, and the one operation that does it. None for an empty list. */
 export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHandovers): Change[] {
   if (passing.length === 0) return [];
   const { operation, by, why, nowMs, deadlineMs } = how;
@@ -91,7 +91,7 @@ export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHa
     ...passing.map(({ service: { id, doc }, to, why: chosen }) => {
       const from = doc.designated?.host ?? '';
       const handOver = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
-      // Asked for once: one that is given up or cancelled is not begun again.
+      // Requested once: a cancelled or failed one is not started again.
       return put(SERVICE, id, { ...setFailBackPending(doc, false, how), handOver, ...authorFields(how) });
     }),
     ...newOperation({

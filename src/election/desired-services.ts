@@ -1,16 +1,16 @@
-// Which services should exist, and where each has presence. Derived from routers, subnets and bound ports: nothing else makes
-// a service, and nothing else ends it.
+// Decides which services should exist, and where each has presence. Derived from routers, subnets and bound ports: services must be created
+// and removed for no other reason.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { presenceOf, ROUTER, ROUTERS_BY_SUBNET, SUBNET, type Router } from '../network/index.ts';
 import { SERVICE, SERVICE_TYPES, serviceId, type ServiceId, type ServiceType } from './model.ts';
 
-/** What a service is for. */
+/** The subject of a service. */
 export interface Subject {
   readonly type: ServiceType;
   readonly subject: string;
 }
 
-/** What the id of a service says of it; undefined when it is no such id. */
+/** The type and subject in a service id; undefined for other ids. */
 export function subjectOf(id: string): Subject | undefined {
   const at = id.indexOf(':');
   const type = SERVICE_TYPES.find((one) => one === id.slice(0, at));
@@ -32,12 +32,12 @@ export function isDesired(fleet: FleetReader, { type, subject }: Subject): boole
   }
 }
 
-/** Every service that a router may have, wanted or not: its own, and those of these subnets. */
+/** Every service that a router may have, desired or not: its own, and those of these subnets. */
 export function servicesOfRouter(id: string, subnets: readonly string[]): ServiceId[] {
   return [serviceId('nat', id), ...subnets.map((subnet) => serviceId('subnet-route', subnet))];
 }
 
-/** Every service that hangs on a subnet, wanted or not: its own, and the address translation of its router. */
+/** Every service of a subnet, desired or not: its own, and the NAT of its router. */
 export function servicesOfSubnet(fleet: FleetReader, subnet: string): ServiceId[] {
   return [
     serviceId('subnet-route', subnet),
@@ -67,13 +67,13 @@ export function hostsWithPresence(fleet: FleetReader, of: Subject): Set<string> 
   return new Set(hostListsWithPresence(fleet, of).flat());
 }
 
-/** The same, subnet by subnet: a host may be in several. Each list is the very same for as long as its hosts are the same. */
+/** The same, subnet by subnet: a host may be in several. A list is the identical object while its hosts are the same. */
 export function hostListsWithPresence(fleet: FleetReader, of: Subject): (readonly string[])[] {
   const presence = presenceOf(fleet);
   return subnetsOf(fleet, of).map((subnet) => presence.hostsInSubnet(subnet));
 }
 
-/** The first so many of them by name, but for some. Costs what is asked for, not the presence. */
+/** The first of them by name, with exceptions. Costs O(result), not O(presence). */
 export function firstHostsWithPresence(fleet: FleetReader, of: Subject, { count, except }: PresenceLimit): string[] {
   const presence = presenceOf(fleet);
   const subnets = subnetsOf(fleet, of);
@@ -100,7 +100,7 @@ export function hasPresence(fleet: FleetReader, of: Subject, host: string): bool
   return subnetsOf(fleet, of).some((subnet) => presence.portCountsInSubnet(subnet).has(host));
 }
 
-/** Whether any host but this one has presence. */
+/** Whether any other host has presence. */
 export function hasPresenceElsewhere(fleet: FleetReader, of: Subject, host?: string): boolean {
   return hostListsWithPresence(fleet, of).some((hosts) => hosts.some((present) => present !== host));
 }

@@ -1,5 +1,5 @@
-// Whoever empties a host decides by the same function as elections, and knows less: who is unheard, whose BFD is down. Whatever state
-// hosts are in, the two must come to rest together: neither takes back what the other has just committed.
+// Drains decide by the same function as elections, and know less: they have no BFD reports. Whatever state hosts are in, the two must settle
+// together: neither reverts what the other has just committed.
 import { expect, test } from 'vitest';
 import { CONDITIONS, HOST, isTombstoned } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
@@ -8,13 +8,13 @@ import { designationEvacuator as evacuator } from './evacuator.ts';
 import { SERVICE, type Service } from './model.ts';
 
 const SUBNETS = ['s1', 's2'];
-/** Longer than a host that is late is waited for, and than a switch out of control is given. */
+/** Longer than the waits for a late host and for a switch out of control. */
 const TICKS = CONDITIONS.defaultValue.moveAfterMs / 1000 + 90;
 const NEAR_THE_END = 40;
-/** A hand-over that is not ready is given to another host after a minute: that is a commit or two. */
+/** A handover that is not ready gets another target after a minute: that is a commit or two. */
 const COMMITS_MAX = 4;
 
-/** What a host may be in, each told to the world and to the fleet as it would be. */
+/** States of a host, applied to the world and to the fleet. */
 const STATES: Readonly<Record<string, (world: World, host: string) => Promise<void>>> = {
   fine: async () => undefined,
   leaving: (world, host) => world.edit(host, LEAVING),
@@ -44,7 +44,7 @@ const STATES: Readonly<Record<string, (world: World, host: string) => Promise<vo
 };
 const NAMES = Object.keys(STATES);
 
-/** Services of a, which is to leave; b may take them, and so may c where there is one. */
+/** Services of a, which is to leave; b is a candidate, and so is c where there is one. */
 async function served(others: readonly string[], rules: Partial<Service>): Promise<World> {
   const world = await World.of(
     fitHost('a'),
@@ -59,7 +59,7 @@ async function served(others: readonly string[], rules: Partial<Service>): Promi
   return world;
 }
 
-/** What a drain of each leaving host does now; nothing is committed when there is nothing. */
+/** The next step of the drain of each leaving host; commits nothing when there is none. */
 async function drain(world: World): Promise<void> {
   const leaving = [...world.fleet.all(HOST)].filter(({ doc }) => isTombstoned(doc));
   for (const { id } of leaving) {
@@ -72,7 +72,7 @@ async function drain(world: World): Promise<void> {
   }
 }
 
-/** Both look at every tick, the drain first. How often either has committed something of a service near the end. */
+/** Both run at every tick, the drain first. Counts commits to services near the end. */
 async function commitsNearTheEnd(world: World): Promise<number> {
   let [tick, commits] = [0, 0];
   const end = world.journal.onCommit((_commit, applied) => {
@@ -94,7 +94,7 @@ const RULES = [
 
 async function look(a: string, b: string, { others, behind, rules }: Variant): Promise<string[]> {
   const world = await served(others, rules);
-  // Only one at a time: the others have their turn for as long as it waits.
+  // A budget of one: the others get their turn for as long as this one waits.
   await world.setting({ handOversAtOnce: 1 });
   for (const name of behind) world.views.behind.add(name);
   await STATES[b]?.(world, 'b');
@@ -121,7 +121,7 @@ const VARIANTS: readonly Variant[] = [
 ];
 
 test.each(NAMES.filter((name) => name !== 'leaving'))(
-  'a drain and elections come to rest when the leaving host is %s',
+  'a drain and elections settle when the leaving host is %s',
   async (a) => {
     const wrong: string[] = [];
     for (const b of NAMES) for (const variant of VARIANTS) wrong.push(...(await look(a, b, variant)));

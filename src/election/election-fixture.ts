@@ -1,5 +1,5 @@
-// A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it, with the real controller
-// and hosts that follow their views or not.
+// A small fleet with routers and hosts that have ports, for tests of this module; and a control plane on it, with the real controller and hosts
+// that converge on their views or not.
 import { alarmsModel } from '../alarms/index.ts';
 import { idOf, put, remove, SETTING, type Change, type FleetReader, type Model } from '../fleet/index.ts';
 import { CURRENT_SERVICE_VERSION, HOST, hostsModel, type Host } from '../hosts/index.ts';
@@ -27,7 +27,7 @@ import { ELECTION } from './settings.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 
-/** Ports are bound here without instances: the network's own rules are not what is tested. */
+/** Ports are bound here without instances: the network's own rules are not under test. */
 export const MODELS: readonly Model[] = [
   { kinds: [SETTING] },
   alarmsModel,
@@ -37,7 +37,7 @@ export const MODELS: readonly Model[] = [
   electionModel,
 ];
 
-/** A host that can do every service. */
+/** A host that is a candidate for every service. */
 export function fitHost(name: string, facts: Partial<Host> = {}): Change {
   const { doc } = host(name);
   let digits = 7;
@@ -52,7 +52,7 @@ export function fitHost(name: string, facts: Partial<Host> = {}): Change {
   return put(HOST, idOf(HOST, name), fit);
 }
 
-/** The documents that everything stands on: a site, the default zone, a network inside and one outside. */
+/** The base documents: a site, the default zone, an internal network and an external one. */
 function ground(): Change[] {
   return [
     put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED }),
@@ -62,7 +62,7 @@ function ground(): Change[] {
   ];
 }
 
-/** A router that leads outside, with its subnets. */
+/** A router with an external network, with its subnets. */
 export function routed(name: string, subnets: readonly string[], facts: Partial<Router> = {}): Change[] {
   const doc: Router = {
     name,
@@ -95,7 +95,7 @@ export function service(fleet: FleetReader, id: string): Service | undefined {
   return fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
 }
 
-/** Documents on which elections have not looked yet. */
+/** Documents that elections have not seen yet. */
 export function fleetOf(...changes: readonly (Change | readonly Change[])[]): Change[] {
   return [...ground(), ...changes.flat()];
 }
@@ -106,7 +106,7 @@ export const LEAVING = {
   leaving: { operation: 'op-scale-in', drain: true, by: 'ann', atMs: 0 },
 } as const satisfies Partial<Host>;
 
-/** Its agent reports that its switch does not obey. */
+/** Its agent reports that its switch is out of control. */
 export function outOfControl(
   sinceMs: number,
   facts: Partial<NonNullable<Host['degraded']>[number]> = {},
@@ -114,15 +114,15 @@ export function outOfControl(
   return { degraded: [{ type: 'switch', code: 'unreachable', message: 'no answer', sinceMs, ...facts }] };
 }
 
-/** Hosts that follow their views, but for those that are told not to. */
+/** Hosts that converge on their views, except the listed ones. */
 export class FakeViewsDriver implements Driver {
-  /** Hosts that most of their listeners do not hear. */
+  /** Hosts whose BFD most of their peers report down. */
   readonly bfdDownByMajority = new Set<string>();
-  /** Connected, and not in line. */
+  /** Connected, and not converged. */
   readonly behind = new Set<string>();
   /** Services that a host cannot provide, and why: by `host service`. */
   readonly unready = new Map<string, string>();
-  /** What was waited for: `prepare X`, `switch X Y`. */
+  /** The views that were waited for: `prepare X`, `switch X Y`. */
   readonly log: string[] = [];
 
   carryOut(...[{ step, args }]: Parameters<Driver['carryOut']>): ReturnType<Driver['carryOut']> {
@@ -153,11 +153,11 @@ export class FakeViewsDriver implements Driver {
 
 export class World extends TestWorld {
   readonly views = new FakeViewsDriver();
-  /** Hosts whose peers hear them. */
+  /** Hosts whose BFD is up. */
   readonly bfdUp = new Set<string>();
-  /** Hosts that most of their listeners do not hear. */
+  /** Hosts whose BFD most of their peers report down. */
   readonly bfdDownByMajority = this.views.bfdDownByMajority;
-  /** Hosts of which peers say that their BFD is down, and none that it is up. */
+  /** Hosts whose BFD some peer reports down and none up. */
   readonly bfdDownUnanimously = new Set<string>();
   /** The hosts whose peers were asked. */
   readonly asked: string[] = [];
@@ -193,12 +193,12 @@ export class World extends TestWorld {
     return new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
   }
 
-  /** Who asks, for commands that begin something. */
+  /** The caller, for commands that start something. */
   asking(): { operation: OperationId; by: string; nowMs: number; deadlineMs: number } {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 3_600_000 };
   }
 
-  /** What an operator says of a service. */
+  /** The operator's settings of a service. */
   async say(id: string, edit: EditService['edit']): Promise<void> {
     await this.commit((fleet) => editService(fleet, { id, edit, by: 'ann', nowMs: this.nowMs }));
   }
@@ -223,14 +223,14 @@ export class World extends TestWorld {
     await this.put(put(SETTING, ELECTION.name, { value: { ...ELECTION.defaultValue, ...value }, ...CHANGED }));
   }
 
-  /** Most of those that listen for a host say that they do not hear it. */
+  /** Most BFD peers of a host report it down. */
   async loseBfd(name: string): Promise<void> {
     this.bfdDownByMajority.add(name);
     this.#election?.wakeForHost(name);
     await this.reconcile();
   }
 
-  /** One look of the controller. */
+  /** One pass of the controller. */
   reconcile(): Promise<void> {
     return this.#election?.reconcile() ?? Promise.resolve();
   }
@@ -244,10 +244,10 @@ export class World extends TestWorld {
       quiet = this.fleet.revision === before ? quiet + 1 : 0;
       if (quiet === 12) return;
     }
-    throw new Error(`it does not come to rest: ${this.shown()} ${JSON.stringify(this.open())}`);
+    throw new Error(`it does not settle: ${this.shown()} ${JSON.stringify(this.open())}`);
   }
 
-  /** Until a service is in a phase of its hand-over. */
+  /** Until a service is in a phase of its handover. */
   async until(id: string, phase: string): Promise<void> {
     for (let tick = 0; tick < TICKS_MAX; tick += 1) {
       if (service(this.fleet, id)?.handOver?.phase === phase) return;
@@ -256,7 +256,7 @@ export class World extends TestWorld {
     throw new Error(`${id} is never ${phase}: ${this.shown()}`);
   }
 
-  /** Every service and who does it: `nat:r1 A, dhcp:s1 -`. */
+  /** Every service and its designated host: `nat:r1 A, dhcp:s1 -`. */
   shown(): string {
     return [...this.fleet.all(SERVICE)]
       .map(({ id, doc: { designated, handOver: passing } }) => {
@@ -286,7 +286,7 @@ export class World extends TestWorld {
   }
 }
 
-/** These hosts all have something behind router `r1`, and everything is elected. */
+/** These hosts all have a port behind router `r1`, and everything is elected. */
 export async function servedBy(...names: readonly string[]): Promise<World> {
   const world = await World.of(
     names.map((name) => fitHost(name)),

@@ -1,4 +1,4 @@
-// What this room brings to the fleet.
+// The model of this module: documents, indexes, projections and invariants of elections.
 import type { Model } from '../fleet/index.ts';
 import { ELECTION_INVARIANTS } from './invariants.ts';
 import { HANDOVERS_BLOCKED } from './handover/budget.ts';

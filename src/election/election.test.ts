@@ -1,4 +1,4 @@
-// Elections over time: who does a service first, who takes over and when, and who never does. Named after what must hold.
+// Elections over time: first designations, failovers and their timing, and what must never happen. Tests are named after what must hold.
 import { expect, test } from 'vitest';
 import { idOf, put, remove } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
@@ -64,7 +64,7 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
   await world.settle();
   expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
   world.bfdUp.delete('a');
-  // No event tells of it: the scan does.
+  // No event reports it: the scan finds it.
   await world.settle();
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
@@ -98,7 +98,7 @@ test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services',
   await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 b, subnet-route:s2 b');
   expect(world.asked).toEqual(['a']);
-  // What they say is not remembered for longer.
+  // Their reports are not kept for longer.
   world.bfdUp.clear();
   await world.settle();
   expect(world.shown()).toBe('nat:r1 b, nat:r2 b, subnet-route:s1 b, subnet-route:s2 b');

@@ -1,4 +1,4 @@
-// Designations as tenants of a host: what lives there, where each would go, and that it does not matter who begins.
+// Designations as tenants of a host: the inventory, the target of each, and that drain and election agree whichever begins.
 import { describe, expect, test } from 'vitest';
 import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST, type PlannedEvacuation } from '../hosts/index.ts';
@@ -102,7 +102,7 @@ test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
   );
 });
 
-test('a-standby-is-chosen-by-elections-alone: who empties a host does not know who is unheard', async () => {
+test('a-standby-is-chosen-by-elections-alone: drains have no BFD reports', async () => {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('b'), portOn('b', 's1'));
@@ -114,14 +114,14 @@ test('a-standby-is-chosen-by-elections-alone: who empties a host does not know w
   const { revision } = world.fleet;
   expect(world.shown()).toBe('nat:r1 a (a to b, preparing), subnet-route:s1 a');
   expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toContain('subnet-route:s1 move b');
-  // What is not begun yet waits for its turn, and nothing of it is written by either.
+  // A service that waits for the budget is written by neither.
   await world.commit(begin(world, 'a'));
   await world.reconcile();
   expect(world.fleet.revision).toBe(revision);
   expect(service(world.fleet, 'subnet-route:s1')?.standby).toBeUndefined();
 });
 
-describe('without another host to go to', () => {
+describe('without another candidate', () => {
   async function alone(): Promise<World> {
     const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
     await world.settle();
@@ -210,7 +210,7 @@ test('never: a drain that can begin nothing yet chooses a standby that the elect
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();
   expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
-  // As the election leaves it when the others do not hear x.
+  // As the election leaves it when the peers report x down.
   const { standby, ...doc } = service(world.fleet, 'subnet-route:s1')!;
   expect(standby).toBe('x');
   await world.put(put(SERVICE, idOf(SERVICE, 'subnet-route:s1'), doc));

@@ -1,5 +1,5 @@
-// How designations get away from a host that leaves: by the same decision that elections make all the time, so that it does not
-// matter which of the two comes first. What has no presence elsewhere ends with the host.
+// The evacuator of designations: they leave a host by the same decision that elections make, so that it does not matter which of the two acts
+// first. A service without presence elsewhere ends with the host.
 import { idOf, put, valueOf, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   runAllSteps,
@@ -35,10 +35,10 @@ import { ELECTION } from './settings.ts';
 import { assessService, type ElectionVerdict } from './verdict.ts';
 import { hasPresenceElsewhere } from './desired-services.ts';
 
-/** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
+/** The duration of one handover with responsive hosts: four rounds of views and the drain. */
 const ABOUT_MS = 3000;
 
-/** Who is heard by its peers, and whether a site is cut off, is known to the election controller alone: it is left to that. */
+/** BFD reports and silent sites are known to the election controller alone: what depends on them is left to it. */
 const CAUTIOUS_DETECTOR: Omit<FailureDetector, 'nowMs'> = { hasBfdUp: () => true, maybePartitioned: () => true };
 
 export const designationEvacuator: Evacuator = {
@@ -77,7 +77,7 @@ export const designationEvacuator: Evacuator = {
 
   failBack: (fleet, host, how) => {
     const leaving = findHost(fleet, host)?.doc.leaving;
-    // Whose way back it is, the asker's operation says: a host named twice makes ids that are too long to be asked for.
+    // The operation names the host that is recovered: with that host in the id twice, ids would be too long to be accepted.
     const operation = `${how.operation}.fail-back` as OperationId;
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
       ({ doc }) => leaving !== undefined && leftThisTime(leaving, doc),
@@ -92,7 +92,7 @@ function* planSteps(fleet: FleetReader, leavers: readonly LeavingTenants[], { no
   const context = new ElectionContext(fleet);
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
-  // In the order of services, whichever host they are on: as elections choose.
+  // In the order of services, whichever host they are on: the order of elections.
   for (const one of [...all].sort((a, b) => (a.tenant.id < b.tenant.id ? -1 : 1))) {
     planned.set(one, evacuationOf(context, one, nowMs));
     yield;
@@ -109,12 +109,12 @@ function* beginSteps(
     .filter(({ evacuation }) => evacuation.kind === 'move')
     .map(({ tenant }) => serviceOf(tenant));
   const operation = `${how.operation}.hand-overs` as OperationId;
-  const looked = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
-  const { changes, begun, targets, isStillValid } = looked;
+  const reconciled = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
+  const { changes, begun, targets, isStillValid } = reconciled;
   return { changes, operations: begun.length === 0 ? [] : [operation], targets, isStillValid };
 }
 
-/** Whether a service left a host by this leaving of it. A host that is drained again leaves by another operation. */
+/** Whether a service left a host by its present scale-in. A later drain of the same host is another operation. */
 function leftThisTime(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
   return cameFrom?.operation === leaving.operation || (designated?.sinceMs ?? -Infinity) >= leaving.atMs;
 }
@@ -182,7 +182,7 @@ function whyKept(fleet: FleetReader, service: StoredService, host: string): Reas
   return isSilent ? { code: 'host-just-silent', service: id, host } : { code: 'no-candidate', service: id };
 }
 
-/** Silent, and held on to. */
+/** On a silent host, and kept there. */
 function isHeldWhileBfdUp(fleet: FleetReader, { doc: { onControlLoss, designated } }: StoredService): boolean {
   const host = findHost(fleet, designated?.host ?? '')?.doc;
   return onControlLoss === 'hold' && host !== undefined && isTombstoned(host) && host.connection.state !== 'up';

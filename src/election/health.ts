@@ -1,5 +1,5 @@
-// How a designation stands: whether its host still does it, and if not, whether that is certain. Losing control of a host is
-// not losing its data path: a silent host is lost only as far as its service says so.
+// Decides the health of a designation: whether its host still serves, and if not, whether that is certain. Losing control of a host is not
+// losing its data path: a silent host counts as lost only as the policy of its service says.
 import { mark, valueOf, type FleetReader } from '../fleet/index.ts';
 import {
   CONDITIONS,
@@ -13,34 +13,34 @@ import {
 import type { ElectionContext } from './candidates.ts';
 import type { Service } from './model.ts';
 
-/** Whether any host still hears another one on the data path. */
+/** Whether any peer still reports BFD to another host up. */
 export type HasBfdUp = (host: string) => boolean;
 
-/** Asks once for each host: a host may have hundreds of services, and to ask costs as much as it has peers. */
-export function memoizePerHost(hears: HasBfdUp): HasBfdUp {
+/** Cached per host: a host may have hundreds of services, and each query costs O(peers). */
+export function memoizePerHost(hasBfdUp: HasBfdUp): HasBfdUp {
   const known = new Map<string, boolean>();
   return (host) => {
-    let heard = known.get(host);
-    if (heard === undefined) known.set(host, (heard = hears(host)));
-    return heard;
+    let isUp = known.get(host);
+    if (isUp === undefined) known.set(host, (isUp = hasBfdUp(host)));
+    return isUp;
   };
 }
 
-/** Whether a site's hosts are silent together: then it is its link, and nobody there is lost by that. */
+/** Whether a site's hosts are silent together: then its uplink is suspected, and no host there is lost for it. */
 export type MaybePartitioned = (site: string) => boolean;
 
-/** Whether most of those that listen for a host do not hear it. */
+/** Whether most of a host's BFD peers report it down. */
 export type IsBfdDownByMajority = (host: string) => boolean;
 
-/** Whether peers say that the BFD of a host is down, and none says that it is up. */
+/** Whether peers report a host's BFD down, and none reports it up. */
 export type IsBfdDownUnanimously = (host: string) => boolean;
 
 export interface FailureDetector {
   readonly hasBfdUp: HasBfdUp;
-  /** Absent for who does not know: it is left to elections then what depends on it. */
+  /** Absent for callers without BFD reports: what depends on them is left to elections. */
   readonly isBfdDownByMajority?: IsBfdDownByMajority | undefined;
   readonly maybePartitioned: MaybePartitioned;
-  /** Absent where nobody listens. */
+  /** Absent where no BFD sessions run. */
   readonly isBfdDownUnanimously?: IsBfdDownUnanimously | undefined;
   readonly nowMs: number;
 }
@@ -74,12 +74,12 @@ export function healthOf(context: ElectionContext, doc: Service, senses: Failure
   if (host === undefined || isConfirmedLost(host)) return 'gone';
   if (isBfdDownByMajority?.(id) === true) return 'unheard';
   if (host.connection.state !== 'up') {
-    // Held on to: what else would move it is not known to it while it is cut off.
+    // Kept there: other causes to move it are unknown to the host while it is cut off.
     if (doc.onControlLoss === 'hold' && hasBfdUp(id)) return 'fine';
     return host.connection.state === 'suspect' && maybePartitioned(host.site) ? 'cut-off' : 'silent';
   }
   const control = controlOf(context.fleet, { id, host }, senses);
-  // Before its leaving: a switch that cannot be told to stop would go on beside the next one.
+  // Before leaving: a switch that cannot be told to stop would go on serving beside the next host.
   if (control !== undefined) return control;
   if (isTombstoned(host)) return 'leaving';
   const because = context.rejectionOf(doc, id);
@@ -88,8 +88,8 @@ export function healthOf(context: ElectionContext, doc: Service, senses: Failure
 }
 
 /**
- * Losing control of a switch is not losing its data path: what it does stays there, unless the host itself says that it cannot serve, or
- * those that send to it say so, for long enough that a daemon that is only started again is not taken for one that is lost.
+ * Losing control of a switch is not losing its data path: its services stay there, unless the host itself reports that it cannot serve, or
+ * its BFD peers do, for long enough that a restarting daemon is not taken for a lost one.
  */
 function controlOf(
   fleet: FleetReader,
@@ -104,13 +104,13 @@ function controlOf(
   return 'data-path-lost';
 }
 
-/** Past the point of no return, wiped, vouched for being off, or joining as somebody new. */
+/** Past the point of no return, wiped, forced down, or joining as a new host. */
 function isConfirmedLost({ state, forcedDown, quarantined }: Host): boolean {
   if (forcedDown !== undefined || quarantined !== undefined) return true;
   return state === 'removed' || state === 'joining' || state === 'finalizing';
 }
 
-/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear, or whose switch stays as it is. */
+/** Whether a handover waits for a host: not for one that is disconnected, or whose switch does not change. */
 export function canTakePartInHandover(fleet: FleetReader, id: string): boolean {
   const host = findHost(fleet, id)?.doc;
   if (host === undefined || host.serviceVersion < DESIGNATIONS_VERSION) return false;

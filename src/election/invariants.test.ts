@@ -1,4 +1,4 @@
-// Each invariant finds what it is named after, and what is wrong at rest is told by name.
+// Each invariant finds what it is named after, and problems at rest are reported by name.
 import { expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
 import { ITEM, operationsModel, type Item } from '../operations/index.ts';
@@ -113,19 +113,19 @@ test.each<readonly [string, readonly Change[], readonly string[]]>([
   [
     'one-that-nobody-does',
     [fitHost('a', LEAVING), nat({ epoch: 5, ...{ designated: undefined, standby: undefined } } as never)],
-    ['nobody does nat:r1, and b could', ROUTE],
+    ['nat:r1 is not served, and b is a candidate', ROUTE],
   ],
   [
     'one-that-nobody-would-take-over',
     [nat({ standby: undefined } as never)],
-    ['nobody would take nat:r1 over, and b could', ROUTE],
+    ['nat:r1 has no standby, and b is a candidate', ROUTE],
   ],
-  ['one-that-stays-behind', [fitHost('a', LEAVING)], ['nat:r1 stays at a, and b could have it', ROUTE]],
+  ['one-that-stays-behind', [fitHost('a', LEAVING)], ['nat:r1 stays at a, and b is a candidate', ROUTE]],
   ['one-in-a-hand-over', [nat(passing())], ['nat:r1 is being handed over', ROUTE]],
   [
     'one-that-does-not-say-that-it-is-degraded',
     ['a', 'b', 'c'].map((name) => fitHost(name, LEAVING)),
-    ['nat:r1 stays at leaving a and does not say so', ROUTE],
+    ['nat:r1 stays at leaving a and is not degraded', ROUTE],
   ],
   [
     'one-that-says-so-without-cause',

@@ -1,5 +1,5 @@
-// What must never be untrue of designations, checked after every commit in tests and in the simulation; and what must be true
-// once everything has come to rest.
+// What must never be untrue of designations, checked after every commit in tests and in the simulation; and what must hold once everything has
+// settled.
 import type { AppliedChange, FleetReader, Invariant } from '../fleet/index.ts';
 import { findHost, HOST, isOutOfControl, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
@@ -40,11 +40,11 @@ const notToALeavingHost: Invariant = {
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
-      // It has the connections until its hand-over ends: who was to have them is lost.
+      // It has the connections until its handover ends: the target was lost.
       const { handOver } = was ?? {};
       if (handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host) return [];
       const others = new ElectionContext(fleet).candidatesOf({ doc: is }).eligible.listed;
-      return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
+      return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} is a candidate`];
     }),
 };
 
@@ -59,7 +59,7 @@ const notOutOfControl: Invariant = {
 };
 
 const oneHandover: Invariant = {
-  name: 'never: a service is handed over twice at a time, or by somebody who does not have it',
+  name: 'never: a service has two handovers at a time, or one that does not start at its host',
   check: (fleet, changed) => [
     ...serviceChanges(changed).flatMap(({ id, is: { designated, handOver } }) => {
       if (handOver === undefined) return [];
@@ -79,7 +79,7 @@ const oneHandover: Invariant = {
 };
 
 const standbyIsAnother: Invariant = {
-  name: 'never: the host that would take a service over is the one that has it',
+  name: 'never: the standby of a service is its designated host',
   check: (_fleet, changed) =>
     serviceChanges(changed).flatMap(({ id, is: { designated, standby } }) =>
       standby !== undefined && (designated === undefined || standby === designated.host)
@@ -119,8 +119,8 @@ function isTombstonedHost(fleet: FleetReader, host: string): boolean {
 }
 
 /**
- * What is wrong with services once nothing is under way any more; none when all is well. One whose host is only silent may
- * stay there when nobody else can take it. Costs O(services · presence): for tests and the simulation.
+ * What is wrong with services once nothing is in progress any more; empty when all is well. A service whose host is only silent may stay there
+ * while there is no other candidate. Costs O(services · presence): for tests and the simulation.
  */
 export function findSteadyStateProblems(fleet: FleetReader): string[] {
   const context = new ElectionContext(fleet);
@@ -135,16 +135,16 @@ export function findSteadyStateProblems(fleet: FleetReader): string[] {
     const { eligible, leaving } = context.candidatesOf(stored);
     if (designated === undefined) {
       const able = eligible.first ?? (exclusion === 'soft' ? leaving.first : undefined);
-      return able === undefined ? [] : [`nobody does ${id}, and ${able.host} could`];
+      return able === undefined ? [] : [`${id} is not served, and ${able.host} is a candidate`];
     }
     if (hasStandby(stored.doc.type) && stored.doc.standby === undefined) {
       const able = context.chooseStandby(stored.doc);
-      if (able !== undefined) return [`nobody would take ${id} over, and ${able} could`];
+      if (able !== undefined) return [`${id} has no standby, and ${able} is a candidate`];
     }
     if (!isTombstonedHost(fleet, designated.host))
       return designated.degraded === true ? [`${id} is degraded without cause`] : [];
     if (eligible.first !== undefined)
-      return [`${id} stays at ${designated.host}, and ${eligible.first.host} could have it`];
-    return designated.degraded === true ? [] : [`${id} stays at leaving ${designated.host} and does not say so`];
+      return [`${id} stays at ${designated.host}, and ${eligible.first.host} is a candidate`];
+    return designated.degraded === true ? [] : [`${id} stays at leaving ${designated.host} and is not degraded`];
   });
 }

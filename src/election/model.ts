@@ -1,5 +1,5 @@
-// Services that one host does for all: source NAT of a router, the route to a subnet, DHCP in a subnet. A service exists with
-// its subject and has at most one designated host; its epoch only grows, so that work for an older one is refused.
+// Network services (NAT, routes, DHCP) and the host designated for each. A service exists with its subject and has at most one designated host;
+// its epoch only grows, so that work for an older designation is refused.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index, type Stored } from '../fleet/index.ts';
 
@@ -8,18 +8,18 @@ const CLOSED = { additionalProperties: false };
 export const SERVICE_TYPES = ['nat', 'subnet-route', 'dhcp'] as const;
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
-/** What an operator says of a service. */
+/** The operator's settings of a service. */
 export const SERVICE_FACTS = {
-  /** When only leaving hosts are left: `soft` keeps it there, degraded, until they end; `hard` withdraws it. */
+  /** When only leaving hosts are candidates: `soft` keeps it there, degraded, until they end; `hard` withdraws it. */
   exclusion: Type.Enum(['soft', 'hard']),
-  /** When control of its host is lost while the host's peers still hear it: `move` elects another, `hold` waits. */
+  /** When control of its host is lost while peers report its BFD up: `move` elects another, `hold` waits. */
   onControlLoss: Type.Enum(['move', 'hold']),
 };
 
-/** Enough to answer "why this one"; counts tell of the rest. */
+/** Enough to answer "why this one"; counts cover the rest. */
 export const WHY_LISTED_MAX = 10;
 
-/** Why a host cannot be chosen, in the order in which they are asked. */
+/** Rejections of a host, in the order in which they are checked. */
 export const REJECTIONS = [
   'unknown-host',
   'removed',
@@ -38,8 +38,9 @@ export const REJECTIONS = [
 export type Rejection = (typeof REJECTIONS)[number];
 
 /**
- * What made an election. `recovered`: nobody did it, and somebody can again. `presence-gone`: its host has nothing of the
- * subject any more. `data-path-lost`: its switch is out of control, and forwards nothing. `host-unfit`: its host is there and cannot do it any more, for example without a tunnel address.
+ * The cause of an election. `recovered`: it was not served, and there is a candidate again. `presence-gone`: its host has nothing of the
+ * subject any more. `data-path-lost`: its switch is out of control, and forwards nothing. `host-unfit`: its host is connected and cannot
+ * serve any more, for example without a tunnel address.
  */
 export const CAUSES = [
   'first-election',
@@ -55,16 +56,16 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** How the host of a service was lost. `bfd-down`: most of its peers said so, whatever it says itself. */
+/** How the host of a service was lost. `bfd-down`: most of its peers reported so, whatever it reports itself. */
 export const LOSSES = ['silent', 'bfd-down', 'forced-down', 'quarantined', 'removed'] as const;
 export type Loss = (typeof LOSSES)[number];
 
 const WHY = Type.Object(
   {
     cause: Type.Enum(CAUSES),
-    /** Of `host-lost`: in what way. Absent in elections of earlier versions. */
+    /** For `host-lost`: how. Absent in elections of earlier versions. */
     lost: Type.Optional(Type.Enum(LOSSES)),
-    /** It went back to the host that still had its connections, before all others. */
+    /** It returned to the host that still had its connections, before all others. */
     kept: Type.Optional(Type.Literal(true)),
     chosen: Type.Optional(Type.String()),
     /** Designations minus base weight when it was chosen; lowest first, then by host id. */
@@ -83,10 +84,10 @@ const WHY = Type.Object(
 export type Why = Static<typeof WHY>;
 
 /**
- * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
- * old one still serves what reaches it. `retiring`: nothing new begins at the old one any more. `draining`, of `nat`: it does nothing
- * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `seeding` is like `preparing`, and
- * `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
+ * `preparing`: the old host serves, the target is prepared. `switched`: the target is designated, the other hosts redirect to it, the old one
+ * still serves what reaches it. `retiring`: the old host accepts nothing new. `draining`, of `nat`: the old host does nothing by itself and
+ * forwards late packets, as it does from `retiring` on for other services. `seeding` is like `preparing`, and `reseeding` like `retiring`,
+ * with conntrack sync from the old host to the new one meanwhile.
  */
 const HANDOVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
 
@@ -96,9 +97,9 @@ const HANDOVER = Type.Object(
     from: Type.String(),
     to: Type.String(),
     phase: Type.Enum(HANDOVER_PHASES),
-    /** Why it goes there; it becomes the service's own when it is switched. */
+    /** Why it moves there; it becomes the service's own reason with the switch. */
     why: WHY,
-    /** When the phase began, or when another host was chosen in it. */
+    /** When the phase began, or when its target was changed. */
     sinceMs: Type.Integer(),
   },
   CLOSED,
@@ -112,28 +113,28 @@ export const SERVICE_SCHEMA = Type.Object(
     ...SERVICE_FACTS,
     /** Of the present designation, or of the last one; grows with every new one. */
     epoch: Type.Integer({ minimum: 0 }),
-    /** Absent while nobody does it. */
+    /** Absent while it is not served. */
     designated: Type.Optional(
       Type.Object(
         {
           host: Type.String(),
           sinceMs: Type.Integer(),
-          /** It is there only because no other host has presence. */
+          /** Set when it is there only because no other host has presence. */
           degraded: Type.Optional(Type.Literal(true)),
         },
         CLOSED,
       ),
     ),
-    /** Who takes it over when its host is lost: chosen beforehand, and another one only when this one cannot any more. */
+    /** The standby: takes over when the designated host is lost; chosen beforehand, and replaced only when it is no longer fit. */
     standby: Type.Optional(Type.String()),
     handOver: Type.Optional(HANDOVER),
-    /** Before its host left: where it goes back to if fail-back is asked for. */
+    /** The host before its scale-in: the service returns there on fail-back. */
     cameFrom: Type.Optional(
       Type.Object(
         {
           host: Type.String(),
           operation: Type.String(),
-          /** It goes back there as soon as there is room for another hand-over. */
+          /** It returns there as soon as the budget allows another handover. */
           back: Type.Optional(Type.Literal(true)),
         },
         CLOSED,
@@ -151,13 +152,13 @@ export type StoredService = Stored<'service', Service>;
 export type Handover = Static<typeof HANDOVER>;
 export const SERVICE = schemaKind('service', SERVICE_SCHEMA);
 
-/** Its id tells what it is: `nat:edge`, `dhcp:rack-1-v4`. */
+/** Its id says what it is: `nat:edge`, `dhcp:rack-1-v4`. */
 export function serviceId(type: ServiceType, subject: string): ServiceId {
   return `${type}:${subject}` as ServiceId;
 }
 
 /**
- * The host whose weight a service is part of: one that is being handed to it counts, one that it hands over does not.
+ * The host whose weight counts a service: the target of a handover counts it, the old host does not.
  */
 export function weightedHostOf({ designated, handOver }: Service): string | undefined {
   return handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : designated?.host;
@@ -168,7 +169,7 @@ export function isBeforeSwitch({ phase }: Pick<Handover, 'phase'>): boolean {
   return phase === 'preparing' || phase === 'seeding';
 }
 
-/** Every host that a service has something to do with: designated, getting it, or giving it away. */
+/** Every host involved in a service: designated, target, or old host. */
 export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
   name: 'services-touching-host',
   kind: SERVICE,
@@ -177,7 +178,7 @@ export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
   ],
 };
 
-/** What a host would take over. */
+/** The services that a host is standby for. */
 export const SERVICES_BY_STANDBY: Index<'service', Service> = {
   name: 'services-by-standby',
   kind: SERVICE,
@@ -190,14 +191,14 @@ export const SERVICES_BY_SUBJECT: Index<'service', Service> = {
   keysOf: (doc) => [doc.subject],
 };
 
-/** Those that left a host by its scale-in. */
+/** The services that left a host by its scale-in. */
 export const SERVICES_BY_ORIGIN: Index<'service', Service> = {
   name: 'services-by-origin',
   kind: SERVICE,
   keysOf: ({ cameFrom }) => (cameFrom === undefined ? [] : [cameFrom.host]),
 };
 
-/** For the count of hand-overs under way. */
+/** For the count of open handovers. */
 export const SERVICES_IN_HANDOVER: Index<'service', Service> = {
   name: 'services-in-hand-over',
   kind: SERVICE,

@@ -1,4 +1,4 @@
-// Everything that elections bring to the program.
+// The Module value of elections: everything that they contribute to the program.
 import { contribute, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS, LIVENESS_CONTROLLER, REBALANCE, UNREADY_SERVICES, type Rebalance } from '../hosts/index.ts';
 import { ElectionController } from './controller.ts';
@@ -22,7 +22,7 @@ const rebalance: Rebalance = (fleet, how) => {
 
 const SERVICES_METRIC: DocumentMetric<Service> = {
   name: 'muster_services',
-  help: 'Services by type, and whether a host does them',
+  help: 'Network services by type, and whether a host is designated',
   kind: SERVICE,
   labels: ['type', 'state'],
   labelsOf: (doc) => [doc.type, servingState(doc)],

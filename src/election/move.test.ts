@@ -1,4 +1,4 @@
-// What operators ask of services: every refusal by its code, moves to a host and to the best, evening out, and the way back.
+// Operators' commands on services: every refusal by its code, moves to a host and to the best one, rebalancing, and fail-back.
 import { describe, expect, test } from 'vitest';
 import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
@@ -150,7 +150,7 @@ describe('an edit', () => {
   });
 });
 
-describe('evening out', () => {
+describe('rebalancing', () => {
   const subnets = ['s1', 's2', 's3', 's4', 's5'];
 
   /** Six services, all at a; b and c come in after. */
@@ -221,7 +221,7 @@ describe('evening out', () => {
   });
 });
 
-describe('the way back', () => {
+describe('fail-back', () => {
   const failBack =
     (world: World) =>
     (fleet: FleetReader): Decision<unknown> => ({

@@ -1,5 +1,5 @@
-// What operators ask of a service: other rules, another host. A move is refused when its host cannot take it; nothing is
-// begun that would only wait.
+// Decides on operators' commands on services: edit its settings, move it to another host, fail back. A move whose target is no candidate is
+// refused; nothing must begin that would only wait.
 import { noSuch } from '../access/index.ts';
 import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, isOutOfControl, unknownHost } from '../hosts/index.ts';
@@ -32,7 +32,7 @@ export function editService(fleet: FleetReader, { id, edit, by, nowMs }: EditSer
 
 export interface MoveService extends BeginHandovers {
   readonly id: string;
-  /** Where to; the best of the others when nothing is said. */
+  /** The requested target; the best other candidate by default. */
   readonly host?: string;
 }
 
@@ -83,8 +83,8 @@ function chooseMoveTarget(
 }
 
 /**
- * The hand-overs that bring a host's services back, of those that left it by its present scale-in and still have presence there.
- * What is beyond the limit of hand-overs at once is begun by elections, as others end.
+ * The handovers that fail a host's services back: those that left it by its present scale-in and still have presence there. Elections start
+ * the ones beyond the budget, as others end.
  */
 export function failBack(
   fleet: FleetReader,
@@ -112,17 +112,17 @@ function findService(fleet: FleetReader, id: string): StoredService | undefined 
 }
 
 export function electionsHeld(): Refusal {
-  const message = 'Elections are held still by the setting "election". Set its "held" to false first.';
+  const message = 'Elections are held by the setting "election". Set its "held" to false first.';
   return { kind: 'conflict', code: 'elections-held', message };
 }
 
 function outOfControl({ id }: StoredService, host: string): Refusal {
-  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would do it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host}".`;
+  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host}".`;
   return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }
 
 function notDesignated(id: string): Refusal {
-  const message = `Nobody does ${id} now, so there is nothing to move: it is elected as soon as a host can take it.`;
+  const message = `${id} is not served now, so there is nothing to move: a host is elected as soon as there is a candidate.`;
   return { kind: 'conflict', code: 'not-designated', message, facts: { service: id } };
 }
 

@@ -1,5 +1,5 @@
-// Services and hosts whose switch is out of control while the agent lives: chosen for nothing, and what they have stays until their
-// data path is known to be gone.
+// Hosts whose switch is out of control while the agent is connected: candidates for nothing, and their services stay until their data path is
+// known to be down.
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS } from '../hosts/index.ts';
 import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, type World } from './election-fixture.ts';
@@ -17,7 +17,7 @@ async function pass(world: World, ms: number): Promise<void> {
   }
 }
 
-/** Three hosts, and the one that does the translation has no control of its switch. */
+/** Three hosts; the one that serves NAT has no control of its switch. */
 async function uncontrolled(facts: Parameters<typeof outOfControl>[1] = {}): Promise<{ world: World; at: string }> {
   const world = await servedBy('a', 'b', 'c');
   const at = hostOf(world) ?? '';

@@ -1,4 +1,4 @@
-// A look at services that was made before its commit: it may be committed as long as nothing that it rests on was changed.
+// A reconciliation that was decided before its commit: it may be committed as long as none of its inputs changed.
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index.ts';
 import { runAllSteps, HOST, type Host } from '../hosts/index.ts';
@@ -48,8 +48,8 @@ const look = (fleet: Fleet) => {
   return runAllSteps(reconcileServicesInSteps(fleet, { ...how, ...SENSES }));
 };
 
-describe('a look that was made before its commit', () => {
-  test('holds-while-nothing-changes, and says where services go', () => {
+describe('a reconciliation that was decided before its commit', () => {
+  test('holds-while-nothing-changes, and names the targets of services', () => {
     const fleet = leavingFleet();
     const { isStillValid, targets, changes } = look(fleet);
     expect([...targets]).toEqual([[ID, 'x']]);

@@ -1,4 +1,4 @@
-// Evening out: hand-overs from hosts that do much to hosts that do little, as few as will do. Never done unless somebody asks.
+// Rebalancing: handovers from hosts with many services to hosts with few, as few as necessary. It must never run without a request.
 import { valueOf, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -15,30 +15,30 @@ export interface RebalanceAnswer {
   /** Absent when nothing is to be moved. */
   readonly operation?: OperationId;
   readonly moves: readonly { readonly service: string; readonly from: string; readonly to: string }[];
-  /** More could be evened out when these are done: only so many are handed over at once. */
+  /** More could be rebalanced when these are done: the budget limits concurrent handovers. */
   readonly more: boolean;
 }
 
-/** Costs O(services · presence) for each round; it is asked for by a person, and seldom. */
+/** Costs O(services · presence) for each round; a person requests it, and seldom. */
 export function rebalanceServices(fleet: FleetReader, command: BeginHandovers): Decision<RebalanceAnswer> {
   if (valueOf(fleet, ELECTION).held) return refuse(electionsHeld());
-  const room = handoverBudget(fleet);
-  const planned = planRebalance(fleet, command.nowMs, room + 1);
-  const passing = planned.slice(0, room);
-  const moves = passing.map(({ service, to }) => ({
+  const budget = handoverBudget(fleet);
+  const planned = planRebalance(fleet, command.nowMs, budget + 1);
+  const selected = planned.slice(0, budget);
+  const moves = selected.map(({ service, to }) => ({
     service: service.id,
     from: service.doc.designated?.host ?? '',
     to,
   }));
-  const changes = beginHandovers(passing, command);
-  const begun = passing.length === 0 ? {} : { operation: command.operation };
-  return accept(changes, { ...begun, moves, more: planned.length > passing.length });
+  const changes = beginHandovers(selected, command);
+  const begun = selected.length === 0 ? {} : { operation: command.operation };
+  return accept(changes, { ...begun, moves, more: planned.length > selected.length });
 }
 
-/** A move helps when it leaves both hosts nearer to each other: a difference of one would only change sides. */
+/** A move helps when it brings the loads of both hosts closer: a difference of one would only change sides. */
 const WORTH_IT = 2;
 
-/** The moves that are left to make until none helps any more, `most` of them; each service moves once. */
+/** The moves until none helps any more, at most `most`; each service moves once. */
 function planRebalance(fleet: FleetReader, nowMs: number, most: number): PlannedHandover[] {
   const context = new ElectionContext(fleet);
   const byHost = findMovableServices(fleet, context);
@@ -85,7 +85,7 @@ interface Move {
   readonly to: Candidate;
 }
 
-/** To the lightest host that one of its services can go to; of several services the first by id. */
+/** To the least loaded candidate of one of its services; of several services the first by id. */
 function bestMove(context: ElectionContext, host: string, services: readonly StoredService[]): Move | undefined {
   let best: Move | undefined;
   for (const service of services) {

@@ -1,4 +1,4 @@
-// The HTTP surface of services: look at them, say how they are to be elected, move one, even them out.
+// The HTTP surface of services: list, show, explain, edit, move, rebalance. No decisions here.
 import { Type } from 'typebox';
 import {
   answer,
@@ -80,7 +80,7 @@ const WHY_NOW = Type.Object({
   why: SERVICE_SCHEMA.properties.why,
   now: Type.Object({
     candidates: Type.Array(Type.Object({ host: Type.String(), score: Type.Integer() }), {
-      description: 'the first few, the one that would be chosen first',
+      description: 'the first few, the next choice first',
     }),
     candidatesInAll: Type.Integer(),
     rejected: Type.Array(Type.Object({ host: Type.String(), because: Type.Enum(REJECTIONS) })),
@@ -90,7 +90,9 @@ const WHY_NOW = Type.Object({
 });
 
 const MOVED = Type.Object({
-  operation: Type.Optional(Type.String({ description: 'the operation to follow; absent when it is there already' })),
+  operation: Type.Optional(
+    Type.String({ description: 'the operation to follow; absent when the service is there already' }),
+  ),
   service: Type.String(),
   to: Type.String(),
 });
@@ -98,17 +100,17 @@ const MOVED = Type.Object({
 const REBALANCED = Type.Object({
   operation: Type.Optional(Type.String({ description: 'the operation to follow; absent when nothing is to be moved' })),
   moves: Type.Array(Type.Object({ service: Type.String(), from: Type.String(), to: Type.String() })),
-  more: Type.Boolean({ description: 'more could be evened out when these are done' }),
+  more: Type.Boolean({ description: 'more could be rebalanced when these are done' }),
 });
 
 export const serviceRoutes: readonly Route[] = [
-  listRoute(SERVICES, { listing: LISTING, about: 'List services and the hosts that do them' }),
-  showRoute(SERVICES, { about: 'Show a service: who does it, and why' }),
+  listRoute(SERVICES, { listing: LISTING, about: 'List services and the hosts designated for them' }),
+  showRoute(SERVICES, { about: 'Show a service: its designated host, and why' }),
   read({
     method: 'GET',
     path: `${PATH}/:id/why`,
     tag: TAG,
-    about: 'Say why a service is where it is, and who could take it now',
+    about: 'Explain why a service is where it is, and which hosts are candidates now',
     // Every host of the fleet may be a candidate.
     scansFleet: () => true,
     access: 'viewer',
@@ -151,12 +153,12 @@ export const serviceRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PATH}/:id/move`,
     tag: TAG,
-    about: 'Hand a service over to another host, the best one or one that is named',
+    about: 'Hand a service over to another host, the best candidate or a named one',
     access: 'operator',
     params: BY_ID,
     body: strictObject({
       host: Type.Optional(
-        Type.String({ ...HOST_REF, description: 'where to, by any id of it; else the best of the others' }),
+        Type.String({ ...HOST_REF, description: 'the target, by any id of it; the best other candidate by default' }),
       ),
       ...ASKED,
     }),
@@ -181,7 +183,7 @@ export const serviceRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PATH}/rebalance`,
     tag: TAG,
-    about: 'Even out what hosts do, with as few hand-overs as possible',
+    about: 'Rebalance services over hosts, with as few handovers as possible',
     access: 'operator',
     body: strictObject(ASKED),
     answers: {
@@ -203,7 +205,7 @@ export const serviceRoutes: readonly Route[] = [
 
 const explain = explainer([operationSentences, viewsSentences, electionSentences]);
 
-/** What its hand-over waits for, such as what the next host lacks. */
+/** The reason that its handover waits for, for example what its target lacks. */
 function waitSentences(fleet: FleetReader, id: string): string[] {
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id))].flatMap(({ doc: { state, reason } }) =>
     state === 'waiting' && reason !== undefined ? [explain(reason)] : [],
@@ -212,7 +214,7 @@ function waitSentences(fleet: FleetReader, id: string): string[] {
 
 function heldSentences(fleet: FleetReader): string[] {
   if (!valueOf(fleet, ELECTION).held) return [];
-  return ['Elections are held still: no service changes its host until "held" of the setting "election" is false.'];
+  return ['Elections are held: no service changes its host until "held" of the setting "election" is false.'];
 }
 
 function operationAnswer(body: {

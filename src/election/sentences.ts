@@ -1,4 +1,4 @@
-// How this room says why something waits or failed.
+// The sentences of this module's reasons: why something waits or failed.
 import type { Reason } from '../fleet/index.ts';
 import { formatFact, type ReasonSentences } from '../operations/index.ts';
 import { REJECTION_SENTENCES } from './why.ts';
@@ -9,31 +9,32 @@ function rejection(because: Reason[string]): string {
 }
 
 function behindOf(hosts: Reason[string]): string {
-  return Array.isArray(hosts) && hosts.length > 0 ? `: ${formatFact(hosts)} did not say that it is done` : '';
+  return Array.isArray(hosts) && hosts.length > 0 ? `: ${formatFact(hosts)} did not report its part as done` : '';
 }
 
 export const electionSentences: ReasonSentences = {
   'elections-held': ({ service }) =>
-    `${formatFact(service)} stays where it is while elections are held still. Set "held" of the setting "election" to false to go on.`,
+    `${formatFact(service)} stays where it is while elections are held. Set "held" of the setting "election" to false to go on.`,
   'held-out-of-control': ({ service, host }) =>
-    `${formatFact(service)} stays at ${formatFact(host)}, whose switch is out of control and could not be told to stop: two hosts would do it. It goes on when the switch obeys again, or when its peers see its BFD down; "muster hosts show ${formatFact(host)}" says what is wrong.`,
+    `${formatFact(service)} stays at ${formatFact(host)}, whose switch is out of control and could not be told to stop: two hosts would serve it. The handover goes on when the switch is under control again, or when its peers see its BFD down; "muster hosts show ${formatFact(host)}" says what is wrong.`,
   'no-candidate': ({ service, host, because }) =>
     host === undefined
       ? `No host can take ${formatFact(service)}. "muster services why ${formatFact(service)}" says what each lacks.`
-      : `No host can take ${formatFact(service)}: ${formatFact(host)} ${rejection(because)}, and nobody else can. The old host serves meanwhile.`,
+      : `No host can take ${formatFact(service)}: ${formatFact(host)} ${rejection(because)}, and there is no other candidate. The old host serves meanwhile.`,
   'service-not-ready': ({ service, host, because, servedBy }) =>
     `${formatFact(service)} cannot be provided by ${formatFact(host)} yet: ${formatFact(because)}. ${servedBy === undefined ? 'Its old host serves' : `${formatFact(servedBy)} serves`} meanwhile.`,
-  'host-stays': ({ service, host }) => `${formatFact(service)} stays at ${formatFact(host)}, which leaves no more.`,
+  'host-stays': ({ service, host }) =>
+    `${formatFact(service)} stays at ${formatFact(host)}, which is no longer leaving.`,
   'host-recovering': ({ service, host }) =>
     `${formatFact(service)} goes to ${formatFact(host)} as soon as ${formatFact(host)} is in service again.`,
   'target-unfit': ({ service, host, because }) =>
     `${formatFact(service)} stays where it is: ${formatFact(host)} ${rejection(because)}.`,
   'target-unheard': ({ service, host }) =>
-    `${formatFact(service)} is not given to ${formatFact(host)}, which most of its peers do not hear. Its old host serves meanwhile.`,
+    `${formatFact(service)} is not handed over to ${formatFact(host)}: most of its peers see its BFD down. Its old host serves meanwhile.`,
   'hand-over-drains': ({ service, host }) =>
-    `${formatFact(host)} passes on what still comes to it for ${formatFact(service)}.`,
+    `${formatFact(host)} forwards late packets of ${formatFact(service)} to its new host.`,
   'connections-not-copied': ({ service, uncopied }) =>
-    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,
+    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Connections that were open then may be cut.`,
   'hand-over-under-way': ({ service, to }) => `${formatFact(service)} is being handed over to ${formatFact(to)}.`,
   'held-while-heard': ({ service, host }) =>
     `${formatFact(host)} is not connected, and ${formatFact(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
@@ -43,5 +44,5 @@ export const electionSentences: ReasonSentences = {
   'elected-anew': ({ service, host }) =>
     `${formatFact(service)} is${host === undefined ? '' : ` at ${formatFact(host)}`} by a later decision: this hand-over has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
   'service-withdrawn': ({ service }) =>
-    `${formatFact(service)} was withdrawn meanwhile, and nobody does it now: this hand-over has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
+    `${formatFact(service)} was withdrawn meanwhile, and is not served now: this hand-over has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
 };

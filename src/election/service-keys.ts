@@ -1,4 +1,4 @@
-// Running parts of elections that others ask for, and those that others provide to it.
+// Service keys of elections: running parts that other modules use, and those that others provide.
 import { serviceKey } from '../composition/index.ts';
 import type { ElectionController } from './controller.ts';
 import type { BfdStatusSource } from './bfd-majority.ts';
@@ -7,7 +7,7 @@ export const ELECTION_CONTROLLER = serviceKey<ElectionController>('election');
 
 /** What agents report of the BFD sessions with their peers. */
 export interface BfdReports extends BfdStatusSource {
-  /** Calls with a host whenever it becomes another matter who reports it up or down. */
+  /** Calls back with a host whenever a peer's BFD report of it changes. */
   onBfdChange(listener: (host: string) => void): void;
 }
 

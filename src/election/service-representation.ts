@@ -1,4 +1,4 @@
-// How services are shown: as they are, with the reason in sentences.
+// The API representation of a service: the document, with its reason in sentences.
 import { Type } from 'typebox';
 import { defineRepresentation } from '../access/index.ts';
 import { SERVICE, SERVICE_SCHEMA, type Service } from './model.ts';
@@ -10,6 +10,8 @@ export const SERVICE_REPRESENTATION = defineRepresentation<'service', Service>({
   toJson: (doc) => ({ ...doc, whySentences: whySentences(doc) }),
   fields: {
     ...SERVICE_SCHEMA.properties,
-    whySentences: Type.Array(Type.String(), { description: 'why this host, who else could, and who not' }),
+    whySentences: Type.Array(Type.String(), {
+      description: 'why this host, which other candidates, and which rejections',
+    }),
   },
 });

@@ -1,28 +1,28 @@
-// How elections and hand-overs go, as operators may change it while the system runs.
+// The setting `election`: how elections, handovers and BFD run; operators may change it at run time.
 import { Type } from 'typebox';
 import { setting, valueOf, type FleetReader } from '../fleet/index.ts';
 
-/** With three of them a loss is noticed in 300 ms. */
+/** With three missing packets a loss is detected in 300 ms. */
 const BFD_INTERVAL_MS = 100;
 
 export const ELECTION = setting('election', {
   about:
-    'Whether elections are held still (for an upgrade), how long an old host passes on what comes late, how many services are handed over at once, and how often hosts listen for each other on the data path.',
+    'Whether elections are held (for an upgrade), how long an old host forwards late packets, how many services are handed over at once, and the BFD interval between hosts.',
   schema: Type.Object(
     {
-      /** Nobody is elected, withdrawn or handed over while it is set. */
+      /** While it is set, no service is elected, withdrawn or handed over. */
       held: Type.Boolean(),
-      /** How long the old host goes on for what is still on its way to it. */
+      /** How long the old host forwards packets that are still on their way to it. */
       handOverDrainMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
       handOversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
-      /** Whether hosts listen for each other on the data path where services hang on it. Absent: they do. */
+      /** Whether BFD sessions run between the hosts of services. Absent: they do. */
       heartbeats: Type.Optional(Type.Boolean()),
-      /** How often each of them sends; three that are missing are a host that is not heard. */
+      /** How often each host sends; after three missing packets BFD is down. */
       heartbeatMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 10_000 })),
     },
     { additionalProperties: false },
   ),
-  // Each hand-over makes every host with presence compile its view anew, three times: more at once would only queue there.
+  // Each handover makes every host with presence compile its view again, three times: more at once would only queue there.
   defaultValue: {
     held: false,
     handOverDrainMs: 1000,
@@ -37,7 +37,7 @@ export interface BfdSettings {
   readonly everyMs: number;
 }
 
-/** Those who said something of elections before there were heartbeats have them as they are by default. */
+/** Settings stored before BFD existed get its defaults. */
 export function bfdSettingsOf(fleet: FleetReader): BfdSettings {
   const { heartbeats = true, heartbeatMs = BFD_INTERVAL_MS } = valueOf(fleet, ELECTION);
   return { on: heartbeats, everyMs: heartbeatMs };

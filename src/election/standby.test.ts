@@ -1,4 +1,4 @@
-// Who takes a service over when its host is lost, and that it stays the same as long as it can.
+// Which host is the standby of a service, and that it stays the same as long as it is fit.
 import { expect, test } from 'vitest';
 import { fitHost, LEAVING, plainSubnet, portOn, routed, servedBy, service, World } from './election-fixture.ts';
 
@@ -94,14 +94,14 @@ test('what-is-held-still-keeps-its-standby', async () => {
   expect(pair(world)).toBe('a c');
 });
 
-/** Only who is a standby has enough listeners to be missed: most do not hear these hosts then. */
+/** Only a standby has enough BFD peers to be reported down: most report these hosts down then. */
 function unheardAsStandby(world: World, ...names: readonly string[]): void {
   const isStandby = (host: string): boolean =>
     [NAT, 'subnet-route:s1'].some((id) => service(world.fleet, id)?.standby === host);
   world.bfdDownByMajority.has = (host) => names.includes(host) && isStandby(host);
 }
 
-test('a-standby-that-is-unheard-stays-while-nobody-else-can: it would be chosen again as soon as nobody listens for it', async () => {
+test('a-standby-with-bfd-down-stays-while-there-is-no-other-candidate: without its peers it would be chosen again', async () => {
   const world = await servedBy('a', 'b');
   expect(pair(world)).toBe('a b');
   unheardAsStandby(world, 'b');

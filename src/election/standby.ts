@@ -1,16 +1,16 @@
-// Who takes a service over when its host is lost. Chosen beforehand, so that every host knows where to send when it does not hear the
-// designated one any more; it stays while it is fit, because whoever watches it would have to follow every change.
+// Chooses the standby of a service: the host that takes over when the designated one is lost. Chosen beforehand, so that every host knows where
+// to send when BFD to the designated host is down; it stays while it is fit, because every peer would have to follow a change.
 import type { ElectionContext } from './candidates.ts';
 import type { Service, ServiceType } from './model.ts';
 import type { Authorship } from './designation.ts';
 
-/** A moment without DHCP harms nobody: whoever has an address keeps it. */
+/** A moment without DHCP harms no client: leases persist. */
 export function hasStandby(type: ServiceType): boolean {
   return type !== 'dhcp';
 }
 
 /**
- * The service with the standby that it should have. What is chosen is counted in the poll. During a hand-over too it is a third host, and not
+ * The service with the standby that it should have. The choice is counted in the context. During a handover, too, it is a third host, and not
  * the old one that still has the connections: that one redirects from `turn` on (docs/adr/0051).
  */
 export function assignStandby(context: ElectionContext, doc: Service, { by, nowMs }: Authorship): Service {
@@ -22,9 +22,9 @@ export function assignStandby(context: ElectionContext, doc: Service, { by, nowM
 }
 
 /**
- * One that is unheard stays while there is no other: as a standby it has more listeners than as anybody else, so that without it would seem
- * heard, and be chosen again, without end. It does no harm: who hears neither of the two sends to the designated host, and nothing is elected
- * to one that is unheard while another is heard.
+ * A standby with BFD down stays while there is no other: as a standby it has more BFD peers than otherwise, so that without the role its BFD
+ * would seem up, and it would be chosen again, without end. It does no harm: a host with BFD down to both sends to the designated host, and no
+ * host with BFD down is elected while another candidate is up.
  */
 function standbyOf(context: ElectionContext, doc: Service): string | undefined {
   const { designated, standby, type } = doc;

@@ -1,5 +1,5 @@
-// What is kept of who stands how must never show: an election on a fleet that has seen many, and many trials, is the one of a
-// server that has just started.
+// The cached standings of hosts must never show: an election on a fleet with a long history, and many trials, equals that of a server that has
+// just started.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -99,7 +99,7 @@ const anyChange: fc.Arbitrary<Change> = fc.oneof(
   ),
 );
 
-test('never: what was asked before, or tried and taken back, shows in an election', () => {
+test('never: earlier queries, or trials that were undone, show in an election', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(anyChange, fc.array(anyChange, { maxLength: 4 })), { maxLength: 12 }), (steps) => {
       const fleet = world();

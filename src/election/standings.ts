@@ -1,5 +1,5 @@
-// How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts reads no
-// documents, and looks them up only when they are not the thousand of the last one.
+// The standing of each host, independent of the service, updated with every change: an election over a thousand hosts reads no documents, and
+// looks hosts up only when the list is another than last time.
 import type { AppliedChange, Forkable, Projection } from '../fleet/index.ts';
 import {
   DESIGNATIONS_VERSION,
@@ -16,14 +16,14 @@ import { SERVICE, weightedHostOf, type Rejection, type Service } from './model.t
 export interface Standing {
   readonly id: string;
   host: Host | undefined;
-  /** The first thing that speaks against it, its transport zone apart. */
+  /** Its first rejection, its transport zone apart. */
   rejection: Rejection | undefined;
-  /** Nothing but its leaving speaks against it, its transport zone apart. */
+  /** Its leaving is its only rejection, its transport zone apart. */
   leaving: boolean;
-  /** The services that it does, and what its base weight takes off them. Here, because documents lie far apart in memory. */
+  /** The services that it serves, and the base weight that is subtracted. Here, because documents lie far apart in memory. */
   weight: number;
   baseWeight: number;
-  /** The services that it would take over, and whether it can: an older agent would take itself for the one that does them. */
+  /** The services that it is standby for, and whether it supports that: an older agent would consider itself designated. */
   standbys: number;
   canStandBy: boolean;
   zone: string;
@@ -44,10 +44,10 @@ const unknownStanding = (id: string): Standing => ({
 class Standings implements Forkable {
   readonly #hosts = new Map<string, Standing>();
   #zones = new Set<string>();
-  /** How the hosts of a list stand, as long as nobody comes: to look up each of a thousand costs more than the election. */
+  /** The standings of a list of hosts, valid while no host is added: looking up a thousand costs more than the election. */
   #lists: WeakMap<readonly string[], readonly Standing[]> | undefined;
 
-  /** For plans: hosts that leave stand otherwise in it alone. Costs O(hosts). */
+  /** For plans: only the leaving hosts have another standing in it. Costs O(hosts). */
   fork(): Standings {
     const fork = new Standings();
     for (const [id, standing] of this.#hosts) fork.#hosts.set(id, { ...standing });
@@ -95,7 +95,7 @@ class Standings implements Forkable {
     let standing = this.#hosts.get(id);
     if (standing === undefined) {
       this.#hosts.set(id, (standing = unknownStanding(id)));
-      // They may have somebody of this name who was nobody, or who has gone and is nobody since.
+      // Cached lists may hold a placeholder for a host of this name that was unknown, or was removed.
       this.#lists = undefined;
     }
     return standing;
@@ -109,7 +109,7 @@ class Standings implements Forkable {
     return this.#hosts.get(id) ?? unknownStanding(id);
   }
 
-  /** In the order of the list, which must not change. They are looked up once for a list that is asked for again. */
+  /** In the order of the list, which must not change. They are looked up once for a list that is used again. */
   getAll(hosts: readonly string[]): readonly Readonly<Standing>[] {
     this.#lists ??= new WeakMap();
     let standings = this.#lists.get(hosts);
@@ -120,7 +120,7 @@ class Standings implements Forkable {
     return standings;
   }
 
-  /** Whether the zone that a host is in is defined: its tunnels are parked until then. */
+  /** Whether the zone of a host is defined: until then it has no tunnels. */
   hasZone({ zone }: Readonly<Standing>): boolean {
     return this.#zones.has(zone);
   }
@@ -132,7 +132,7 @@ export const STANDINGS: Projection<Standings> = {
   create: () => new Standings(),
 };
 
-/** The first thing that speaks against a host, in the order of REJECTIONS. */
+/** The first rejection of a host, in the order of REJECTIONS. */
 function rejectionOf(host: Host | undefined): Rejection | undefined {
   if (host === undefined) return 'unknown-host';
   if (host.state === 'removed') return 'removed';
@@ -140,7 +140,7 @@ function rejectionOf(host: Host | undefined): Rejection | undefined {
   return host.state === 'active' ? incapacityOf(host) : 'not-in-service';
 }
 
-/** What keeps a host from doing any service, its state and its zone apart. */
+/** What keeps a host from serving anything, its state and its zone apart. */
 function incapacityOf(host: Host): Rejection | undefined {
   if (host.quarantined !== undefined) return 'quarantined';
   if (host.connection.state !== 'up' || host.forcedDown !== undefined) return 'not-connected';

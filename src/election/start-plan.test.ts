@@ -1,4 +1,4 @@
-// A start that is held to a preview hands services over as the preview showed: all its hosts together, not one after the other.
+// A start that is bound to a preview hands services over as the preview showed: all its hosts together, not one after the other.
 import { expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
 import { startScaleIn } from '../hosts/index.ts';
@@ -40,6 +40,6 @@ test('hosts-that-leave-together-are-chosen-for-together', () => {
   const decision = startScaleIn(fleet, [designationEvacuator], { hosts: ['a', 'b'], drain: true, ...asked });
   if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
   fleet.apply(3, decision.changes);
-  // In the order of services: the first of them gets the first of the hosts that are left.
+  // In the order of services: the first of them gets the first of the remaining hosts.
   expect(['nat:r1', 'nat:r2'].map((id) => service(fleet, id)?.handOver?.to)).toEqual(['x', 'y']);
 });

@@ -1,5 +1,5 @@
-// What becomes of one service now: kept, elected, handed over, withdrawn. A healthy designation never moves without a cause,
-// and one that nobody else can take is kept as long as its host may still do it.
+// Decides about one service now: kept, elected, handed over, withdrawn. A healthy designation must never move without a cause, and one without
+// another candidate is kept as long as its host may still serve.
 import { mark, type FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { ElectionContext } from './candidates.ts';
@@ -30,10 +30,10 @@ const WITHDRAW: ElectionVerdict = { kind: 'withdraw' };
 
 type ServiceSnapshot = Pick<StoredService, 'id' | 'doc'>;
 
-/** What is chosen is counted in the poll. */
+/** The choice is counted in the context. */
 export function assessService(context: ElectionContext, service: ServiceSnapshot, now: ElectionInput): ElectionVerdict {
   const health = healthOf(context, service.doc, now);
-  // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
+  // A handover ends by itself, unless the designated host is lost meanwhile.
   if (service.doc.handOver !== undefined && !LOST.includes(health)) return KEEP;
   switch (health) {
     case 'fine':
@@ -70,7 +70,7 @@ export function assessService(context: ElectionContext, service: ServiceSnapshot
 
 const LOST_TO_SILENCE: ElectionOccasion = { cause: 'host-lost', lost: 'silent' };
 
-/** How a host was lost that does not do it any more, for certain. */
+/** How a host that certainly does not serve any more was lost. */
 function lossOf(fleet: FleetReader, { designated }: Service): Loss {
   const host = findHost(fleet, designated?.host ?? '')?.doc;
   if (host?.forcedDown !== undefined) return 'forced-down';
@@ -96,7 +96,7 @@ function elect(
       ...occasion,
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { excluded: [designated.host] }),
-      // It has been built there in part, or wholly; or the others send there already.
+      // It is prepared there in part, or wholly; or the other hosts send there already.
       prefer: handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : standby,
       conntrackHolder: conntrackHolderOf(service.doc),
     },
@@ -105,15 +105,15 @@ function elect(
   return choice && { kind: 'elect', choice };
 }
 
-/** Who still has the connections of a service: until the hand-over ends, the host that it is handed over from. */
+/** The host that still has the connections of a service: until the handover ends, its old host. */
 function conntrackHolderOf({ type, exclusion, handOver }: Service): string | undefined {
   if (type !== 'nat' || exclusion === 'hard' || handOver === undefined) return undefined;
   return isBeforeSwitch(handOver) ? undefined : handOver.from;
 }
 
 /**
- * Only to a host that is heard: it may be the listeners that are cut off, and then nothing is better elsewhere. Without one, it is
- * judged by what else is known of its host: one that is down as well, or leaves, is not kept without a word.
+ * Only to a host whose BFD is up: the reporting peers may be the ones that are cut off, and then no other host is better. Without such a
+ * candidate the other facts about its host decide: one that is down as well, or leaves, is not kept without a reason.
  */
 function decideOnBfdDown(context: ElectionContext, service: ServiceSnapshot, now: ElectionInput): ElectionVerdict {
   if (context.candidatesOf(service, [service.doc.designated?.host ?? '']).eligible.count === 0) {
@@ -145,13 +145,13 @@ function decideOnLeavingHost(context: ElectionContext, service: ServiceSnapshot,
   );
 }
 
-/** From one leaving host to another only if this one has nothing of it any more: so that it can be emptied. */
+/** From one leaving host to another only if the first has no presence any more: so that it can be drained. */
 export function fallbackFor(fleet: FleetReader, doc: Service): ChoiceRequest['fallback'] {
   const isHere = hasPresence(fleet, doc, doc.designated?.host ?? '');
   return doc.exclusion === 'soft' && !isHere ? 'leaving' : 'none';
 }
 
-/** Whoever may still do it keeps it while there is something to do it for; from a leaving host only if that will do. */
+/** A host that may still serve keeps the service while its subject exists; a leaving host only if its policy allows. */
 function decideWithoutCandidate(context: ElectionContext, doc: Service): ElectionVerdict {
   if (!hasPresenceElsewhere(context.fleet, doc)) return WITHDRAW;
   const host = findHost(context.fleet, doc.designated?.host ?? '')?.doc;
@@ -166,7 +166,7 @@ function decideOnHealthyHost(context: ElectionContext, service: ServiceSnapshot,
   return isStranded(context, service) ? { kind: 'flag', degraded: true } : keepInPlace(context, service.doc);
 }
 
-/** Held on to while its peers hear it, on a host that leaves and that nobody could take it from: that is to be said. */
+/** Kept while its peers report BFD up, on a leaving host and without another candidate: that is recorded as degraded. */
 function isStranded(context: ElectionContext, service: ServiceSnapshot): boolean {
   const { designated } = service.doc;
   const host = findHost(context.fleet, designated?.host ?? '')?.doc;
@@ -175,7 +175,7 @@ function isStranded(context: ElectionContext, service: ServiceSnapshot): boolean
   return context.candidatesOf(service, [designated?.host ?? '']).eligible.count === 0;
 }
 
-/** It stays; and what was said of its host when that was leaving is taken back once it is not. */
+/** It stays; and the degradation recorded while its host was leaving is cleared once it is not. */
 function keepInPlace(context: ElectionContext, { designated }: Service): ElectionVerdict {
   if (designated?.degraded !== true) return KEEP;
   const host = findHost(context.fleet, designated.host)?.doc;
@@ -190,7 +190,7 @@ function decideOnFailBack(
 ): ElectionVerdict {
   const { doc } = service;
   const because = context.rejectionOf(doc, host);
-  // It is about to be in service again.
+  // It is about to be active again.
   if (because === 'not-in-service') return KEEP;
   if (because !== undefined) return { kind: 'stay' };
   const why = whyOf('fail-back', context.candidatesOf(service, [doc.designated?.host ?? '']), host, nowMs);

@@ -1,4 +1,4 @@
-// Why something was designated, for tests in which nobody reads it.
+// The reason of a designation, for tests in which it does not matter.
 import type { Why } from './model.ts';
 
 export function anyWhy(cause: Why['cause'] = 'asked-for'): Why {

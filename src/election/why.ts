@@ -1,4 +1,4 @@
-// Why a service is where it is: what is kept of an election, and how it is told.
+// The reason why a service is where it is: the record of an election, and its sentences. The record must stay bounded.
 import type { Candidate, Candidates } from './candidates.ts';
 import { isBeforeSwitch, type Cause, type Loss, type Rejection, type Service, type Why } from './model.ts';
 
@@ -10,7 +10,7 @@ export interface Choice {
 /** The record of a choice. Bounded: the first few of each list, and how many there are. */
 export function whyOf(cause: Cause, among: Candidates, chosen: string | undefined, nowMs: number): Why {
   const { eligible, leaving, rejected } = among;
-  // The one that was asked for may not be among the best.
+  // A requested target may not be among the best.
   const listed = eligible.count > 0 ? eligible : leaving;
   return {
     cause,
@@ -24,17 +24,17 @@ export function whyOf(cause: Cause, among: Candidates, chosen: string | undefine
 }
 
 const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
-  'first-election': 'Nobody had it yet',
-  // Told more closely where it is on record: it may still have forwarded.
+  'first-election': 'It was not served yet',
+  // More precise where the cause is recorded: the host may still have forwarded.
   'host-lost': 'Its host was out of contact, forced down or removed',
   'data-path-lost': 'The switch of its host was out of control and forwarded nothing',
   'host-leaving': 'Its host is leaving',
   'presence-gone': 'Its host had no port of it any more',
-  'host-unfit': 'Its host could not do it any more',
-  'fail-back': 'It went back to the host that it came from',
-  rebalance: 'It was moved to even out the load',
-  'asked-for': 'It was moved because somebody asked for it',
-  recovered: 'Nobody had it, and a host could take it again',
+  'host-unfit': 'Its host could not serve it any more',
+  'fail-back': 'It returned to the host that it came from',
+  rebalance: 'It was moved to rebalance the load',
+  'asked-for': 'It was moved on request',
+  recovered: 'It was not served, and there was a candidate again',
 };
 
 const LOSS_SENTENCES: Readonly<Record<Loss, string>> = {
@@ -58,27 +58,27 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
   'no-transport-zone': 'is in a transport zone that is not defined',
   'agent-too-old': 'has an agent that is too old',
   'no-way-out': 'does not reach the external network',
-  unheard: 'is not heard by most of its peers',
+  unheard: 'has BFD down to most of its peers',
   'no-presence': 'has no port of it',
 };
 
-/** Sentences for a person: why this host, who else, and who not. */
+/** Sentences for a person: why this host, the other candidates, and the rejections. */
 export function whySentences({ designated, why, handOver }: Service): string[] {
-  const told = why === undefined ? ['It was never elected.'] : sentencesOf(why);
-  // Why nobody does is told by how things stand now: no host can, or elections are held still.
-  if (designated === undefined) told.push('Nobody does it now.');
-  // While it is handed over there is one that can take it.
+  const sentences = why === undefined ? ['It was never elected.'] : sentencesOf(why);
+  // The reason why it is not served follows from the present state: no candidate, or elections are held.
+  if (designated === undefined) sentences.push('It is not served now.');
+  // During a handover there is a candidate: the target.
   else if (designated.degraded === true && handOver === undefined) {
-    told.push(`${designated.host} is leaving and has it only because no other host could take it.`);
+    sentences.push(`${designated.host} is leaving and has it only because no other host could take it.`);
   }
   if (handOver !== undefined) {
-    told.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
-    if (isBeforeSwitch(handOver)) told.push(...sentencesOf(handOver.why));
+    sentences.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
+    if (isBeforeSwitch(handOver)) sentences.push(...sentencesOf(handOver.why));
   }
-  return told;
+  return sentences;
 }
 
-/** How things stand now, whatever was recorded: for a service that nobody does, and for "why not c8". */
+/** The present candidates, whatever was recorded: for a service that is not served, and for "why not c8". */
 export interface CandidateSummary {
   readonly candidates: readonly Candidate[];
   readonly candidatesInAll: number;
@@ -112,8 +112,8 @@ export function candidateSentences({
 
 function rejectionSentences(rejected: Why['rejected'], inAll: number): string[] {
   if (rejected.length === 0) return [];
-  const told = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
-  return [`Not eligible: ${told}${andMore(inAll - rejected.length)}.`];
+  const rejections = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
+  return [`Not eligible: ${rejections}${andMore(inAll - rejected.length)}.`];
 }
 
 function sentencesOf(why: Why): string[] {
@@ -122,13 +122,13 @@ function sentencesOf(why: Why): string[] {
   const others = candidates.filter(({ host }) => host !== chosen);
   const more = candidatesInAll - candidates.length;
   return [
-    `${occasion}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(why)}.`,
+    `${occasion}: ${chosen === undefined ? 'no host was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(why)}.`,
     ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scoreText).join(', ')}${andMore(more)}.`]),
     ...rejectionSentences(...omitChosen(rejected, rejectedInAll, chosen)),
   ];
 }
 
-/** What speaks against the host that was chosen for want of a better one, or because it still had the connections. */
+/** The rejection of a host that was chosen for want of a better one, or because it still had the connections. */
 function exceptionOf({ chosen, rejected, kept }: Why): string {
   const own = rejected.find(({ host }) => host === chosen);
   const although = own === undefined ? '' : `, although it ${REJECTION_SENTENCES[own.because]}`;
@@ -136,7 +136,7 @@ function exceptionOf({ chosen, rejected, kept }: Why): string {
   return own === undefined ? '' : `${although}: no other host could take it`;
 }
 
-/** One that is leaving and was chosen all the same is told of with the choice. */
+/** A leaving host that was chosen all the same is reported with the choice. */
 function omitChosen(
   rejected: Why['rejected'],
   inAll: number,

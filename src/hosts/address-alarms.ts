@@ -1,5 +1,5 @@
-// Alarms of tunnel addresses that several hosts have: none are given any more, but stores of earlier versions have them, and a removed
-// host may report again after its address went to another. One alarm for each host, so that each site hears of its own.
+// Alarms about tunnel addresses that several hosts share. No address is given out twice any more, but stores of earlier versions have
+// shared ones, and a removed host may report again after its address was reassigned. One alarm per host, so that each site sees its own.
 import { ALARM, ALARMS_BY_CODE, alarmId, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import { remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { formatFact, type ReasonSentences } from '../operations/index.ts';
@@ -9,10 +9,10 @@ import { TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
 
 const SHARED = 'tunnel-address-shared';
 
-/** Enough to find the mistake by. */
+/** Enough names to find the mistake. */
 const NAMED_MAX = 3;
 
-/** What is to change of the alarms. Costs what hosts share addresses, and what alarms of this kind stand. */
+/** The alarm changes to commit. Costs O(hosts with shared addresses + open alarms of this code). */
 export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
   const wanted = new Set<string>();
   const raised = fleet.projection(TUNNEL_ADDRESSES).sharedAddresses().flatMap((address) =>
@@ -29,9 +29,9 @@ export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
 
 interface Conflict {
   readonly host: StoredHost;
-  /** Of the same site, and not all of them: who may see the host may not see those of other sites. */
+  /** Alarms name only hosts of the same site: a reader of this site may not see those of others. */
   readonly others: readonly string[];
-  /** All of them. */
+  /** The count covers hosts of every site. */
   readonly count: number;
 }
 
@@ -43,7 +43,7 @@ function conflictsAt(fleet: FleetReader, address: string): Conflict[] {
     return itself || as.length > 0 ? [{ host, itself, as }] : [];
   });
   return living.flatMap((host) => {
-    // A machine that joined by another name and shows its old switch is one machine.
+    // A machine that joined under another name and reports its old switch is one machine, not two.
     const back = removed.filter(({ itself, as }) => itself || as.some((name) => name !== host.id));
     const count = living.length - 1 + back.length;
     return count === 0 ? [] : [{ host, others: namesFor(host, [...living, ...back.map((one) => one.host)]), count }];
@@ -65,6 +65,6 @@ export const addressSentences: ReasonSentences = {
     const hidden = Number(count) - named.length;
     const more = hidden === 0 ? [] : [`${hidden} ${named.length === 0 ? '' : 'more '}host${hidden === 1 ? '' : 's'}`];
     const who = [...(named.length === 0 ? [] : [named.join(', ')]), ...more].join(' and ');
-    return `Host ${formatFact(host)} has the tunnel address ${formatFact(address)}, and so ${Number(count) === 1 ? 'has' : 'have'} ${who}: they take each other's packets. Give each its own with "muster hosts edit ${formatFact(host)} --tunnel-address", or stop the agent of one that was removed.`;
+    return `Host ${formatFact(host)} has the tunnel address ${formatFact(address)}, and so ${Number(count) === 1 ? 'has' : 'have'} ${who}: each receives packets of the others. Give each its own with "muster hosts edit ${formatFact(host)} --tunnel-address", or stop the agent of one that was removed.`;
   },
 };

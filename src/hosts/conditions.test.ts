@@ -1,4 +1,4 @@
-// Reports of trouble, put together: what makes a host degraded, what ends it, and how little of a flapping one is written down.
+// Merging of trouble reports: what makes a host degraded, what ends it, and how few commits a flapping host causes.
 import { describe, expect, test } from 'vitest';
 import { accessModel } from '../access/index.ts';
 import { ALARM, alarmsModel } from '../alarms/index.ts';
@@ -20,7 +20,7 @@ const GONE: Condition = {
   cannotServe: true,
 };
 
-/** Plays reports, one every five seconds, and says when what is recorded changed. `x` is trouble, `.` is none. */
+/** Plays one report every five seconds and lists the changes of the recorded condition. `x` is a failure, `.` is none. */
 function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CUT, g: GONE }): string[] {
   let recorded: Degraded | undefined;
   let memory = NEVER_BAD;
@@ -42,7 +42,7 @@ function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CU
   return told;
 }
 
-describe('a trouble that is reported', () => {
+describe('a reported failure', () => {
   test.each<readonly [name: string, reports: string, told: readonly string[]]>([
     ['makes-the-host-degraded-when-it-lasts', 'xxxxx', ['10 s unreachable']],
     ['is-nothing-when-it-is-short', 'x....x....', []],
@@ -55,13 +55,13 @@ describe('a trouble that is reported', () => {
   });
 
   test('that-flaps-for-an-hour-costs-a-few-commits', () => {
-    // Bad for 20 s, then well for 20 s: without a growing delay each change would be two commits a minute and more.
+    // Bad for 20 s, then well for 20 s: without a growing delay each change would cost two or more commits a minute.
     const told = play('xxxx....'.repeat(90));
     expect(told.length).toBeGreaterThan(1);
     expect(told.length).toBeLessThan(20);
   });
 
-  test('that-takes-the-data-path-with-it-later-is-recorded-anew: the services go by that', () => {
+  test('that-later-includes-the-data-path-is-recorded-again: services depend on it', () => {
     const told = play('xxxxsss', { x: CUT, s: { ...CUT, cannotServe: true } });
     expect(told).toEqual(['10 s unreachable', '20 s unreachable']);
   });
@@ -71,7 +71,7 @@ describe('a trouble that is reported', () => {
     const [first, last] = play(`${flapping}${'.'.repeat(200)}xxx....`).slice(-2);
     const beganS = (flapping.length + 200) * 5;
     expect([first, last]).toEqual([`${beganS + 10} s unreachable`, `${beganS + 25} s well`]);
-    // Without the quiet it has to be well for longer than that.
+    // Without the long quiet before it, the host has to be well for longer than that.
     expect(play(`${flapping}xxx....`).at(-1)).not.toContain('well');
   });
 
@@ -105,7 +105,7 @@ describe('a host that is degraded', () => {
     expect(findHost(fleet, 'c1')?.doc.degraded).toEqual([{ ...CUT, sinceMs: 5 }]);
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
-        "Host c1 is degraded: its switch is out of control: no answer from its database socket. It gets no new services and instances; services that it has stay while its peers see its BFD up. On c1, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version"). This ends by itself when the trouble is over for a few seconds.",
+        "Host c1 is degraded: its switch is out of control: no answer from its database socket. It gets no new services and instances; services that it has stay while its peers see its BFD up. On c1, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version"). This ends by itself once no failure is reported for a few seconds.",
       ]
     `);
     expect(record(fleet, [{ ...CUT, message: 'another socket' }], 6)).toBe(0);

@@ -8,7 +8,7 @@ const CLOSED = { additionalProperties: false };
 export const CONDITION_TYPES = ['switch', 'instance-runtime', 'agent'] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** One of each type, and as many that are not known yet. */
+/** One of each known type, and as many of types that are not known yet. */
 export const CONDITIONS_MAX = 4;
 export const CONDITION_MESSAGE_MAX = 200;
 
@@ -17,15 +17,15 @@ const FACTS = {
   /** A stable word for the cause, such as `unreachable`. */
   code: Type.String({ pattern: '^[a-z][a-z0-9-]{0,49}$' }),
   message: Type.String({ maxLength: CONDITION_MESSAGE_MAX }),
-  /** Its data path is known to be gone with it: nothing is forwarded there. Unknown when it is not said. */
+  /** Its data path is known to be down, too: nothing is forwarded there. Absent means unknown. */
   cannotServe: Type.Optional(Type.Literal(true)),
 };
 
-/** Something that is wrong. What is well is not reported. */
+/** A failing part. Healthy parts are not reported. */
 export const CONDITION = Type.Object(FACTS, CLOSED);
 export type Condition = Static<typeof CONDITION>;
 
-/** What is wrong with a host, each with the time since when it counts. */
+/** The failing parts of a host, each with the time since when it counts. */
 export const DEGRADED = Type.Array(Type.Object({ ...FACTS, sinceMs: Type.Integer() }, CLOSED), {
   minItems: 1,
   maxItems: CONDITIONS_MAX,
@@ -34,12 +34,12 @@ export type Degraded = Static<typeof DEGRADED>;
 
 export const CONDITIONS = setting('conditions', {
   about:
-    'When a host whose switch or instance runtime fails is degraded, when it is not any more, and when its services move, in milliseconds.',
+    'When a host with a failing switch or instance runtime becomes degraded, when that ends, and when its services move, in milliseconds.',
   schema: Type.Object(
     {
-      /** A trouble that is reported for this long makes the host degraded. */
+      /** A failure that is reported for this long makes the host degraded. */
       degradedAfterMs: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
-      /** A host that reports nothing wrong for this long is not degraded any more; twice as long after each further time. */
+      /** A host that reports no failure for this long is no longer degraded; the time doubles with each recent degradation. */
       steadyMs: Type.Integer({ minimum: 1000, maximum: 600_000 }),
       /** The services of a degraded host move after this long, if it cannot serve or its peers say that its BFD is down. */
       moveAfterMs: Type.Integer({ minimum: 0, maximum: 86_400_000 }),
@@ -64,7 +64,7 @@ interface MayBeDegraded {
   readonly degraded?: Degraded | undefined;
 }
 
-/** Why a host may not be chosen for something new; undefined when nothing of it is wrong in a way that counts for that. */
+/** Why a host may not be chosen for new work; undefined when none of its failures matters for it. */
 export function findExclusion(
   { degraded }: MayBeDegraded,
   from: 'services' | 'instances',
@@ -72,37 +72,37 @@ export function findExclusion(
   return degraded?.find(({ type }) => EXCLUDES[type].includes(from));
 }
 
-/** Whether what the control plane wants of its switch cannot be had now: nobody waits for it. */
+/** Whether its switch cannot converge now: nothing waits for it. */
 export function isOutOfControl({ degraded }: MayBeDegraded): boolean {
   return degraded?.some(({ type }) => type === 'switch') === true;
 }
 
-/** What the holder remembers of the conditions of one host. */
+/** What the lease holder keeps in memory of the conditions of one host. */
 export interface ConditionMemory {
-  /** When the trouble began that has not been over for long enough yet. */
+  /** Start of the failure that has not been over for long enough yet. */
   readonly badSinceMs?: number | undefined;
-  /** Since when nothing is wrong without a break. */
+  /** Start of the current time without failures. */
   readonly goodSinceMs?: number | undefined;
-  /** How often it became degraded lately, or by another cause. */
+  /** How often it became degraded lately, or its cause changed. */
   readonly losses: number;
   readonly lastLossMs: number;
-  /** When it last reported a trouble. */
+  /** Time of its last failure report. */
   readonly lastBadMs: number;
 }
 
 export const NEVER_BAD: ConditionMemory = { losses: 0, lastLossMs: 0, lastBadMs: 0 };
 
-/** After this long without a trouble losses no longer count against a host. */
+/** After this long without a failure, earlier ones no longer lengthen the delay. */
 const LOSSES_FORGOTTEN_MS = 600_000;
 const STEADY_DOUBLINGS_MAX = 5;
 
 export interface ConditionVerdict {
   readonly memory: ConditionMemory;
-  /** `pending`: what is reported differs from what is recorded, and has not lasted long enough. */
+  /** `pending`: the report differs from what is recorded, but not for long enough yet. */
   readonly verdict: 'same' | 'pending' | 'record';
 }
 
-/** Trouble in words that are the same for the same trouble; empty for none. */
+/** A key of the failures, equal for equal failures; empty for none. */
 interface ObservedCondition {
   readonly recorded: string;
   readonly reported: string;
@@ -121,7 +121,7 @@ function judgeBad(
   patience: DampingSettings,
 ): ConditionVerdict {
   const badSinceMs = memory.badSinceMs ?? nowMs;
-  // Before this report counts as the last: by the time that it has lasted, the long quiet before it would not be seen any more.
+  // Computed before this report counts as the last one: once it has lasted, the long quiet before it would no longer be visible.
   const losses = lossesLately(memory, nowMs);
   const bad: ConditionMemory = { ...memory, losses, badSinceMs, goodSinceMs: undefined, lastBadMs: nowMs };
   if (recorded === reported) return { memory: bad, verdict: 'same' };
@@ -156,7 +156,7 @@ function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: Damp
   return steadyMs * 2 ** Math.min(Math.max(0, lossesLately(memory, nowMs) - 1), STEADY_DOUBLINGS_MAX);
 }
 
-/** Messages may differ from report to report; the causes are what counts. */
+/** Messages may differ from report to report; only the causes are compared. */
 export function isSameTrouble(one: readonly Condition[], other: readonly Condition[]): boolean {
   return troubleKey(one) === troubleKey(other);
 }

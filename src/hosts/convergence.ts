@@ -1,5 +1,5 @@
-// Waiting until hosts are in line with what the control plane wants: an action of the driver `views`, which watches what agents
-// report of the views that they applied.
+// Waits until hosts have converged on their views: an action of the driver `views`, which compares the revisions that agents report as
+// applied. It must never count a host whose agent cannot reconcile its switch.
 import type { Reason } from '../fleet/index.ts';
 import {
   formatFact,
@@ -16,7 +16,7 @@ import { DESIGNATIONS_VERSION } from './service-version.ts';
 interface ConvergenceTarget {
   readonly hosts: readonly string[];
   readonly revision: number;
-  /** What their agents must know for it to count. */
+  /** The service version that agents need for their report to count. */
   readonly serviceVersion?: number;
 }
 
@@ -31,12 +31,12 @@ export function awaitConvergence(item: StoredItem, { hosts, ...how }: Convergenc
   };
 }
 
-/** An older agent is in line with what it knows of its view, and leaves its switch as a newer one left it. */
+/** An older agent reports what it knows of its view as converged and leaves its switch as a newer agent left it. */
 export function awaitCleanUp(item: StoredItem, peers: ConvergenceTarget): PlannedStep {
   return awaitConvergence(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
 }
 
-/** Why a peer cannot be told to take something off its switch now; undefined when it can. */
+/** Why a peer cannot remove something from its switch now; undefined when it can. */
 export function cleanupBlocker(host: Host): 'peer-not-heard' | 'peer-too-old' | 'peer-out-of-control' | undefined {
   if (host.connection.state !== 'up') return 'peer-not-heard';
   if (host.serviceVersion < DESIGNATIONS_VERSION) return 'peer-too-old';
@@ -47,14 +47,14 @@ export const viewsSentences: ReasonSentences = {
   'hosts-behind': ({ hosts, inAll }) => {
     const named = Array.isArray(hosts) ? hosts.map(String) : [];
     const more = Number(inAll ?? named.length) - named.length;
-    return `These hosts have not converged on their newest view yet: ${formatFact(hosts)}${more > 0 ? ` and ${more} more` : ''}. They are waited for; "muster hosts show ${formatFact(named[0] ?? 'HOST')}" says how one stands.`;
+    return `These hosts have not converged on their newest view yet: ${formatFact(hosts)}${more > 0 ? ` and ${more} more` : ''}. The operation waits for them; "muster hosts show ${formatFact(named[0] ?? 'HOST')}" shows the state of one.`;
   },
 };
 
 /** Hosts that do well are in line at once; of the others every try is written down. */
 const CONVERGENCE_BACKOFF = { firstMs: 500, longestMs: 8000 };
 
-/** Somebody is behind: asked again, less and less often. */
+/** A host is behind: check again with a growing delay. */
 export function retryConvergence(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
   return retryWithBackoff(item, reason, { nowMs, policy: CONVERGENCE_BACKOFF });
 }

@@ -132,7 +132,7 @@ describe('maintenance', () => {
     expect(after(fleet, editHost(fleet, { ...who, edit: { tunnelAddress: null } })).tunnelAddress).toBeUndefined();
   });
 
-  test('zones-that-a-host-was-edited-out-of-are-kept, the last first, and shown to nobody', () => {
+  test('zones-that-a-host-was-edited-out-of-are-kept, the last first, and are part of no representation', () => {
     const fleet = joined('c1');
     const zones = (transportZone: string | null): unknown => {
       const doc = after(fleet, editHost(fleet, { ...who, edit: { transportZone } }));
@@ -143,7 +143,7 @@ describe('maintenance', () => {
     expect(zones('edge')).toEqual(['default']);
     expect(zones('edge')).toEqual(['default']);
     expect(zones('rack')).toEqual(['edge', 'default']);
-    // Where it is now, it has not left.
+    // The zone that it is in now is not among those that it left.
     expect(zones(null)).toEqual(['rack', 'edge']);
     for (let nth = 0; nth < 40; nth += 1) zones(`z${nth}`);
     expect(zones('end')).toHaveLength(16);
@@ -176,7 +176,7 @@ test.each([
   ['an unknown field, with a suggestion', { taits: [] }, '/taits: is not a known field (did you mean "traits"?)'],
   ['a number as text', { baseWeight: '3' }, '/baseWeight: must be integer'],
   ['a state that does not exist', { state: 'gone' }, '/state: must be one of "joining", "active"'],
-  ['an address that is none', { tunnelAddress: '192.0.2.300' }, '/tunnelAddress'],
+  ['an invalid address', { tunnelAddress: '192.0.2.300' }, '/tunnelAddress'],
 ])('a host document with %s is refused by name', (_name, wrong, problem) => {
   const host = joined('c1').get(HOST, idOf(HOST, 'c1'))?.doc as Host;
   expect(HOST.check(host)).toBeUndefined();

@@ -1,4 +1,5 @@
-// Deciding on hosts: joining a list of them, editing what operators say of one, and taking one in or out of maintenance.
+// Decides on hosts: join a list of them, edit what operators set, enter and leave maintenance, force-down. Pure: it must never depend on
+// time or ids that are not parameters.
 import type { Static } from 'typebox';
 import { revokeTokenChange, tokensOfHost } from '../access/index.ts';
 import { idOf, isId, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
@@ -14,7 +15,7 @@ export { findHost, unknownHost, type StoredHost } from './find-host.ts';
 
 type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
 
-/** A host to join: a name, and what differs from the defaults. */
+/** A host to join: its name and what differs from the defaults. */
 export interface HostSpec extends Partial<Omit<Facts, 'capacity'>> {
   readonly name: string;
   readonly site?: string;
@@ -36,7 +37,7 @@ export interface JoinHosts {
 
 /** The site of hosts that name none. */
 const DEFAULT_SITE = 'central';
-/** CPUs are shared well, memory and disk are not. */
+/** CPUs can be overcommitted; memory and disk cannot. */
 const DEFAULT_RATIOS = { vcpus: 4, memory: 1, disk: 1 };
 
 /** Registers hosts as joining and starts the operation that brings them into service. All of them, or none. */
@@ -60,13 +61,13 @@ export function joinHosts(fleet: FleetReader, command: JoinHosts): Decision<{ re
 
 interface HostRegistration {
   readonly changes: readonly Change[];
-  /** What an operation has to do for each of them. */
+  /** The items of the join operation, one per host. */
   readonly items: readonly NewItem[];
-  /** The site of all of them, when it is one. */
+  /** The site that all of them have in common, if any. */
   readonly site?: string;
 }
 
-/** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
+/** The documents of joining hosts. A removed host comes back as a new one: nothing of its former life is valid. */
 export function registerHosts(
   fleet: FleetReader,
   { hosts, by, callerSite, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'callerSite' | 'nowMs'>,
@@ -121,7 +122,7 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
   return put(HOST, idOf(HOST, spec.name), host);
 }
 
-/** Of a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */
+/** For a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */
 function keptFields(before: Host): Partial<Host> {
   const { state, readmitted, credential, serviceVersion, switch: identity } = before;
   return {
@@ -133,7 +134,7 @@ function keptFields(before: Host): Partial<Host> {
   };
 }
 
-/** What is wrong with a list of hosts: every bad name is told, not the first one only. */
+/** What is wrong with a list of hosts: every bad name is reported, not only the first. */
 function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
@@ -157,7 +158,7 @@ function addressProblem(fleet: FleetReader, hosts: readonly HostSpec[], callerSi
   return undefined;
 }
 
-/** A host that was removed may be joined anew, and one that is still joining while nothing brings it in any more. */
+/** A removed host may join again, and so may one that is joining while no operation does it any more. */
 function isTaken(fleet: FleetReader, name: string): boolean {
   const host = findHost(fleet, name);
   if (host === undefined || host.doc.state === 'removed') return false;
@@ -176,7 +177,7 @@ function batchRefusal(kind: Refusal['kind'], code: string, what: string, names: 
 
 export interface EditHost {
   readonly id: string;
-  /** Only what is to change. Null takes it away. */
+  /** Only the fields to change; null clears one. */
   readonly edit: {
     readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' | 'transportZone' ? null : never);
   };
@@ -213,7 +214,7 @@ export interface AuditedCommand {
   readonly nowMs: number;
 }
 
-/** Maintenance: the host takes nothing new. What runs on it stays. */
+/** Maintenance: the host gets nothing new. What runs there stays. */
 export function disableHost(fleet: FleetReader, { id, reason, by, nowMs }: AuditedCommand): Decision<Host> {
   return changeHost(fleet, id, (host) =>
     host.disabled?.reason === reason
@@ -229,7 +230,7 @@ export function enableHost(fleet: FleetReader, { id, by, nowMs }: Omit<AuditedCo
   });
 }
 
-/** Somebody vouches for the host being off, whatever is heard of it. */
+/** Force-down: an operator states that the host is off, whatever heartbeats say. */
 export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: AuditedCommand): Decision<Host> {
   return changeHost(fleet, id, (host) =>
     host.forcedDown?.reason === reason
@@ -242,7 +243,7 @@ export function clearForceDown(fleet: FleetReader, { id, by, nowMs }: Omit<Audit
   return changeHost(fleet, id, (host) => {
     const { forcedDown, ...rest } = host;
     if (forcedDown === undefined) return host;
-    // What it had was built elsewhere on that word. Taking it back does not make the host one to be trusted.
+    // Its tenants were rebuilt elsewhere because of that statement. Clearing it does not make the host trusted again.
     const isRebuilt = host.leaving?.rebuilt === true && host.quarantined === undefined;
     const quarantined = isRebuilt && { quarantined: { because: 'vouched-off' as const, atMs: nowMs } };
     return { ...rest, ...quarantined, changedBy: by, changedAtMs: nowMs };

@@ -1,4 +1,4 @@
-// The decisions of this room that the product reaches by routes only, for tests of several rooms together.
+// Decisions of this module that the product reaches only by routes, for tests of several modules together.
 export { editHost } from './decide.ts';
 export { previewScaleIn, type ScaleInPreview } from './preview/preview.ts';
 export { reAdmitHost } from './join/re-admit.ts';

@@ -1,9 +1,9 @@
-// What lives on a host and how it gets away from there. Each kind of tenant (instances, and later pods, designations, managed
-// nodes) brings an evacuator; whoever empties a host knows this interface and nothing of its tenants.
+// The port by which tenants leave a host. Each kind of tenant (instances, designations, later pods and managed nodes) brings an evacuator;
+// previews, drains and evidence call this interface and must never know a tenant kind themselves.
 import type { AppliedChange, Change, FleetReader, Index, Reason, Refusal, Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
-/** Something that keeps a host from leaving. */
+/** A tenant that keeps a host from leaving. */
 export interface Tenant {
   /** The kind of its document. */
   readonly kind: string;
@@ -11,7 +11,7 @@ export interface Tenant {
 }
 
 export type Evacuation =
-  /** `to` is the host that would be chosen now; the choice is made when the move begins. */
+  /** `to` is the host that would be chosen now; the final choice is made when the move begins. */
   | { readonly kind: 'move'; readonly how: string; readonly to: string }
   /** The host is dead for certain: built elsewhere, with what is known of it. */
   | { readonly kind: 'rebuild'; readonly to: string }
@@ -30,17 +30,17 @@ export interface PlannedEvacuation {
 export interface LeavingTenants {
   readonly host: string;
   readonly tenants: readonly Tenant[];
-  /** Instances among them stay inside this site; services are the whole fleet's, and go where elections let them. */
+  /** Instances among them stay in this site; services belong to the whole fleet and move as elections allow. */
   readonly within?: string | undefined;
 }
 
 export interface PlanOptions {
   readonly nowMs: number;
-  /** So many of those that have no place are told what each host lacks, which costs a look at every host; none unless said. */
+  /** For how many tenants without a target the reasons of every host are listed, which costs a scan of all hosts; none by default. */
   readonly explained?: number;
 }
 
-/** What each step leaves to be done, and what comes out at the end. */
+/** A generator: what is left after each step, and the result at the end. */
 export type PlanSteps = Generator<undefined, readonly PlannedEvacuation[]>;
 
 export interface StartedEvacuation {
@@ -48,85 +48,85 @@ export interface StartedEvacuation {
   readonly operations: readonly OperationId[];
 }
 
-/** Begun before the commit that it is for. */
+/** Moves prepared before the commit that starts them. */
 export interface PreparedEvacuation extends StartedEvacuation {
-  /** By the ids of tenants: the host that each goes to. */
+  /** The target host by tenant id. */
   readonly targets: ReadonlyMap<string, string>;
-  /** Whether that may still be done, and so: nothing that it replaces was changed since. Costs what was begun. */
+  /** Whether this may still be committed unchanged: none of the documents that it replaces changed since. Costs O(moves). */
   readonly isStillValid: (fleet: FleetReader) => boolean;
 }
 
 export interface BeginEvacuation {
-  /** Names the operations that are begun; an evacuator adds to it what tells its own apart. */
+  /** Names the operations that begin; an evacuator appends what distinguishes its own. */
   readonly operation: OperationId;
   readonly by: string;
   readonly why?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
-  /** As for `Leavers`: kept with the operations that are begun. */
+  /** As for `Leavers`: stored with the operations that begin. */
   readonly within?: string | undefined;
 }
 
 export interface Evacuator {
   readonly name: string;
-  /** Where its tenants go is part of what a preview promises; of the others only that they go. */
+  /** Whether a preview promises the targets of its tenants; of other tenants it promises only that they leave. */
   readonly promisesTargets?: true;
-  /** The kinds of operations that move its tenants: what they took tells how long a move takes. */
+  /** The kinds of operations that move its tenants: their measured durations give the estimate. */
   readonly moveKinds?: readonly string[];
-  /** About how long one of its moves takes, when nothing was measured. */
+  /** The typical duration of one of its moves, when none was measured. */
   readonly typicalMoveMs?: number;
-  /** Its tenants leave before those of the others: services change hands before the first instance goes. */
+  /** Whether its tenants leave before those of other evacuators: services are handed over before the first instance moves. */
   readonly leavesFirst?: true;
-  /** Some of its tenants end with their host: which, its plan says. Without it all of them keep the host from leaving. */
+  /** Whether some of its tenants may end with their host; its plan says which. Otherwise each of them keeps the host from leaving. */
   readonly canEndWithHost?: true;
-  /** What lives on the host or is on its way there, in the order of ids. */
+  /** What lives on the host or moves to it, sorted by id. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
-  /** By host: the documents that its inventory and its plan for the host follow from. While they are the same, so is what lives there. */
+  /** The documents, by host, from which inventory and plan follow. While they are unchanged, so are inventory and plan. */
   readonly dependsOn: readonly Index<string, never>[];
-  /** Those of its tenants that are on their way off the host just now: they count against the budgets. */
+  /** Its tenants that are moving off the host now: they count against the budgets. */
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
   /**
-   * What can be done now for each of these tenants, were it done for all of them: hosts that leave together are planned
-   * together. The hosts are tombstoned in `fleet` already. Costs O(tenants).
+   * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together. The hosts are
+   * tombstoned in `fleet` already. Costs O(tenants).
    */
   readonly plan: (
     fleet: FleetReader,
     leavers: readonly LeavingTenants[],
     nowMs: number,
   ) => readonly PlannedEvacuation[];
-  /** The same in steps of well below a millisecond, for who lets others have a turn in between. The trial is its own. */
+  /** The same in steps of well below a millisecond, so that other deciders run in between. The trial belongs to this plan. */
   readonly planInSteps?: (trial: Trial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
   /** The kinds of documents that its plan adds to a trial. */
   readonly trialKinds?: readonly string[];
-  /** Begins what is planned for these; those that wait or end are left out. Answers the operations that do it. */
+  /** Starts the planned moves; tenants that wait or end are left out. Returns the operations. */
   readonly begin: (
     fleet: FleetReader,
     planned: readonly PlannedEvacuation[],
     how: BeginEvacuation,
   ) => StartedEvacuation | Refusal;
-  /** The same in steps, for what leaves first. */
+  /** The same in steps, for tenants that leave first. */
   readonly beginInSteps?: (
     fleet: FleetReader,
     planned: readonly PlannedEvacuation[],
     how: BeginEvacuation,
   ) => Generator<undefined, PreparedEvacuation>;
-  /** Those of the inventory that are not on their way yet, so that a drain need not look at all of it each time. */
+  /** The part of the inventory that is not moving yet, so that a drain need not read all of it each time. */
   readonly remainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
-  /** What of a plan may be begun now: what is beyond a limit on disruption waits instead. */
+  /** Applies limits on disruption to a plan: what exceeds one waits. */
   readonly limitDisruption?: (
     fleet: FleetReader,
     planned: readonly PlannedEvacuation[],
   ) => readonly PlannedEvacuation[];
   /**
-   * Why something that a drain moved off the host has not arrived well: it counts as not moved. Empty when all of it has. Costs
-   * what is told.
+   * Why tenants that a drain moved off the host did not arrive in good state: they do not count as moved. Empty when all did. Costs
+   * O(reasons returned).
    */
   readonly findUnsettled?: (fleet: FleetReader, host: string) => Iterable<Reason>;
-  /** Hosts that may have more to do, or may be empty, after this change. Cheap: every commit asks. */
+  /** Hosts that may have more to drain, or may be empty, after this change. Cheap: called for every commit. */
   readonly hostsAffectedBy?: (fleet: FleetReader, change: AppliedChange) => readonly string[];
-  /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */
+  /** What becomes of remaining tenants when the host is removed by force, or because they end with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: AbandonCommand) => readonly Change[];
-  /** Brings back what left the host by its present scale-in, for a recover that asks for it. Absent when nothing goes back. */
+  /** Brings back what left the host in its present scale-in, for a recover with fail-back. Absent when nothing is brought back. */
   readonly failBack?: (fleet: FleetReader, host: string, how: BeginEvacuation) => StartedEvacuation;
 }
 
@@ -135,7 +135,7 @@ export interface AbandonCommand {
   readonly nowMs: number;
 }
 
-/** In steps where the evacuator has them. */
+/** In steps if the evacuator supports them. */
 export function* planEvacuation(
   evacuator: Evacuator,
   trial: Trial,
@@ -146,7 +146,7 @@ export function* planEvacuation(
   return yield* evacuator.planInSteps(trial, leavers, how);
 }
 
-/** All steps in one go. */
+/** Runs all steps at once. */
 export function runAllSteps<T>(steps: Generator<undefined, T>): T {
   for (;;) {
     const { done, value } = steps.next();

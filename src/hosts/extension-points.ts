@@ -1,4 +1,4 @@
-// What other modules add to hosts.
+// Extension points of hosts: what other modules contribute. Nothing here may name a contributing module.
 import { extensionPoint, type Composition } from '../composition/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Evacuator } from './evacuator.ts';
@@ -8,21 +8,21 @@ import type { Rebalance } from './join/scale-out.ts';
 import type { RemovalImpactComputation } from './preview/removal-impact.ts';
 import type { ViewPart } from './view.ts';
 
-/** How each kind of tenant gets off a host. */
+/** How each kind of tenant leaves a host. */
 export const EVACUATORS = extensionPoint<Evacuator>('evacuators');
-/** What hosts' agents are shown. */
+/** The parts of agents' views. */
 export const VIEW_PARTS = extensionPoint<ViewPart>('view-parts');
-/** How services are spread anew when hosts have come in. */
+/** How services are rebalanced after hosts have joined. */
 export const REBALANCE = extensionPoint<Rebalance>('rebalance');
-/** The hosts that may have tunnels to one that leaves. */
+/** The peers of a leaving host: those that may have tunnels to it. */
 export const TUNNEL_PEERS = extensionPoint<TunnelPeersLookup>('tunnel-peers');
-/** What a preview says that leaving hosts touch. */
+/** The impact of leaving hosts on others, for previews. */
 export const REMOVAL_IMPACT = extensionPoint<RemovalImpactComputation>('touched-by');
-/** Services that a host was chosen for and cannot prepare. */
+/** Services that a host was designated for and cannot prepare. */
 export const UNREADY_SERVICES =
   extensionPoint<(fleet: FleetReader, host: string) => readonly UnreadyService[]>('unready-services');
 
-/** In the order of their names, whichever modules bring them. */
+/** Sorted by name, whichever modules contribute them. */
 export function evacuatorsOf(composition: Composition): readonly Evacuator[] {
   return [...composition.all(EVACUATORS)].sort((a, b) => (a.name < b.name ? -1 : 1));
 }

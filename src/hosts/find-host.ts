@@ -1,4 +1,4 @@
-// A host by its name, and what is answered when there is none.
+// Finds a host by its name, and refuses when there is none or the id is ambiguous.
 import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
 import { HOST, type Host, type HostId } from './model.ts';
 
@@ -8,9 +8,9 @@ export function findHost(fleet: FleetReader, id: string): StoredHost | undefined
   return fleet.get(HOST, id as HostId);
 }
 
-/** What an id that several hosts have is refused with: they are named, so that one of them can be. */
+/** The refusal for an id that several hosts have: it names them, so that the caller can choose. */
 export function ambiguousHost(form: string, names: readonly string[]): Refusal {
-  const message = `"${form}" is an id of ${names.length} hosts: ${names.join(', ')}. Say the name of the one that you mean.`;
+  const message = `"${form}" is an id of ${names.length} hosts: ${names.join(', ')}. Use the name of one of them.`;
   return { kind: 'conflict', code: 'ambiguous-host', message, facts: { host: form, candidates: names } };
 }
 

@@ -55,7 +55,7 @@ async function worldOf(): Promise<AlarmsWorld> {
   return world;
 }
 
-test('a removed host that reports: an alarm until it was not heard for ten minutes, and one of the address that another has by then', async () => {
+test('a removed host that reports: an alarm until it has been silent for ten minutes, and another for its address if a new host has it by then', async () => {
   const world = await worldOf();
   expect(await world.look()).toEqual([]);
   world.reportedMs = world.nowMs;
@@ -67,7 +67,7 @@ test('a removed host that reports: an alarm until it was not heard for ten minut
   expect(await world.look()).toEqual(['removed-host-reports:c1', 'tunnel-address-shared:c2']);
   world.clock.now += 9 * MINUTE_MS;
   expect(await world.look()).toHaveLength(2);
-  // Heard again: it stands for another ten minutes.
+  // It reports again: the alarm stands for another ten minutes.
   world.reportedMs = world.nowMs;
   world.clock.now += 9 * MINUTE_MS;
   expect(await world.look()).toHaveLength(2);
@@ -77,7 +77,7 @@ test('a removed host that reports: an alarm until it was not heard for ten minut
   expect(world.violations).toEqual([]);
 });
 
-test('a new holder has to listen for ten minutes before it takes a removed host for silent', async () => {
+test('a new holder observes for ten minutes before it considers a removed host silent', async () => {
   const world = await worldOf();
   await world.journal.submit({
     by: 'test',
@@ -92,7 +92,7 @@ test('a new holder has to listen for ten minutes before it takes a removed host 
   expect(await world.look()).toEqual([]);
 });
 
-test('two machines with the credential of a host: an alarm until they were not seen for ten minutes, and none of a removed host', async () => {
+test('two machines with the credential of a host: an alarm until ten minutes without a sighting, and none for a removed host', async () => {
   const world = await worldOf();
   world.shared.set('c2', world.nowMs).set('c1', world.nowMs).set('nobody', world.nowMs);
   const raised = 'agent-credential-shared:c2';

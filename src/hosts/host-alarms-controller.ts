@@ -1,5 +1,5 @@
-// Keeps alarms about hosts true that no single commit could: addresses that several hosts have, removed hosts that still report or
-// no longer do, and credentials that two machines show. At the lease holder; it looks at what is.
+// Maintains the alarms about hosts that no single commit can: shared tunnel addresses, removed hosts that still report or have stopped,
+// and credentials used by two machines. Runs at the lease holder and reconciles from current state; it keeps nothing across restarts.
 import { ALARMS_BY_CODE } from '../alarms/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
@@ -12,9 +12,9 @@ export interface HostAlarmsOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
-  /** When the agent of a removed host last showed its old credential to this server. */
+  /** When the agent of a removed host last presented its revoked credential to this server. */
   readonly lastReportMs: (host: string) => number | undefined;
-  /** The hosts whose credential two machines show to this server, and when that was last seen. */
+  /** The hosts whose credential two machines present to this server, and when that was last seen. */
   readonly sharedCredentials: () => Iterable<readonly [host: string, sharedMs: number]>;
   readonly intervalMs?: number;
 }
@@ -71,7 +71,7 @@ export class HostAlarmsController {
       const host = String(doc.reason['host']);
       const removed = findHost(fleet, host);
       if (removed === undefined) return endRemovedReports(fleet, host);
-      // It joins anew, and its agent has not come in: the one that was removed is told of until then.
+      // It joins again, and its agent has not come in: until then the reports come from the removed one.
       if (removed.doc.state !== 'removed') return [];
       const heardMs = Math.max(this.#options.lastReportMs(host) ?? 0, this.#listeningSinceMs, doc.sinceMs);
       const itself = reportersOf(fleet, host).itself && nowMs - heardMs < SILENT_AFTER_MS;

@@ -1,5 +1,5 @@
-// Routes take a host by every id that leads to one: its name, its system id, its datapath id in any form, its topology id. Whatever field
-// names a host is marked in the schema of its route, and handlers get the name: this is the one place where ids are looked up.
+// Resolves every id of a host to its name: name, system id, datapath id in any form, topology id. Fields that name a host are marked in the
+// route's schema and handlers get the name: ids must be resolved nowhere else.
 import type { TSchema } from 'typebox';
 import {
   strictObject,
@@ -27,7 +27,7 @@ interface HostField {
   readonly mark: HostMark;
 }
 
-/** The same route, for whichever id of a host the caller knows. */
+/** The same route, accepting any id of a host. */
 export function acceptAnyHostId(route: Route): Route {
   const isOfHosts = route.path === HOSTS_PATH || route.path.startsWith(`${HOSTS_PATH}/`);
   const face: RouteFields = isOfHosts ? { ...route, params: strictObject({ id: HOST_REF }) } : route;
@@ -79,7 +79,7 @@ function handleWithHostNames<R>(
   marked: readonly HostField[],
   { call, world }: HostRouteCall,
 ): R | { readonly kind: 'refuse'; readonly refusal: Refusal } {
-  // Projects know nothing of hosts: to them an id is what they wrote, whoever has it.
+  // Projects know no hosts: for them an id stays as they wrote it.
   if (call.caller.project !== undefined) return handle(call, world);
   const names: Record<HostField['place'], Record<string, string>> = { params: {}, query: {}, body: {} };
   for (const { place, field, mark } of marked) {
@@ -87,7 +87,7 @@ function handleWithHostNames<R>(
     if (form === undefined) continue;
     const match = matchHost(world.journal.fleet, form, call.caller.site);
     if (match.kind === 'ambiguous') return { kind: 'refuse', refusal: ambiguousHost(form, match.names) };
-    // As it was asked for when nobody has it: that is what the answer is about.
+    // Unknown ids stay as written: the answer is about them.
     if (match.kind === 'unknown' || match.host.id === form) continue;
     names[place][field] = mark === 'kind/id' ? `${HOST_TARGET}${match.host.id}` : match.host.id;
   }
@@ -98,7 +98,7 @@ function handleWithHostNames<R>(
 
 const HOST_TARGET = `${HOST.name}/`;
 
-/** What of a field is the id of a host, if it is one. */
+/** Which part of a field is a host id, if any. */
 function hostIdIn(fields: Fields, field: string, mark: HostMark): string | undefined {
   const value = fields[field];
   if (typeof value !== 'string') return undefined;

@@ -1,5 +1,5 @@
-// How a host is shown: with what follows from its document, and without its credential and what only tunnels are
-// traced by.
+// The API representation of a host: its document and what follows from it. It must never contain the credential or the keys by which only
+// tunnels are traced.
 import { Type } from 'typebox';
 import { defineRepresentation, type Redactor } from '../access/index.ts';
 import { conditionText } from './record-conditions.ts';
@@ -9,7 +9,7 @@ import { redactStrays } from './strays.ts';
 
 const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
 
-/** What others have said of a host may be about anything; what its own site has said is shown as it is. */
+/** Text from other modules may name anything and is filtered by site; text from the host's own site is shown as it is. */
 function limitHost(doc: Host, sight: Redactor): Host {
   const { leaving, quarantined, disabled, forcedDown, degraded, strays } = doc;
   if ([leaving, quarantined, disabled, forcedDown, degraded, strays].every((one) => one === undefined)) return doc;
@@ -90,17 +90,19 @@ export const HOST_REPRESENTATION = defineRepresentation<'host', Host>({
           sinceMs: Type.Integer(),
           sentence: Type.String(),
         }),
-        { description: 'what its agent reports to be failing; absent when nothing is' },
+        { description: 'the failures that its agent reports; absent when there are none' },
       ),
     ),
     strays: Type.Optional(
       Type.Object(
         { names: Type.Array(Type.String()), count: Type.Integer(), sinceMs: Type.Integer() },
-        { description: 'what its agent reports that the fleet does not know: the first by name, and how many' },
+        {
+          description: 'strays: what its agent reports that the fleet does not know; the first by name, and the count',
+        },
       ),
     ),
-    readmitted: Type.Optional(Type.Boolean({ description: 'it was removed before, and joins anew' })),
-    enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
+    readmitted: Type.Optional(Type.Boolean({ description: 'it was removed before and joins again' })),
+    enabled: Type.Boolean({ description: 'false while in maintenance: it gets nothing new' }),
     disabled: Type.Optional(Said),
     forcedDown: Type.Optional(Said),
     state: Type.Enum(HOST_STATES),

@@ -3,7 +3,7 @@ import { matchHost, resolveHost } from './identity.ts';
 import { fleetOf } from './preview/preview-fixture.ts';
 
 const BRIDGE = '6c2f7d5e-6b2a-4a35-9a7e-0f0f5f3c8b11';
-/** Two that a double cannot tell apart: they differ in the last of 64 bits. */
+/** Two datapath ids that differ only in the last of 64 bits: equal if read as a double. */
 const ALL_ONES = { datapathId: 'ffffffffffffffff', systemId: 'sys-1', bridge: BRIDGE };
 const ONE_LESS = { datapathId: 'fffffffffffffffe', systemId: 'sys-2' };
 
@@ -14,7 +14,7 @@ const fleet = fleetOf(
   { name: 'c4' },
 );
 
-describe('which host is meant', () => {
+describe('resolving a host id', () => {
   test.each([
     ['by-its-name', 'c1', 'c1'],
     ['by-topology-id', `ovsdb://uuid/${BRIDGE}/bridge/br-int`, 'c1'],

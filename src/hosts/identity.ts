@@ -1,5 +1,5 @@
-// Which host somebody means. Operators type names; controllers, switches and inventories use ids of their own. Every form
-// leads to the same host, whether it is connected or not, and after it was removed as long as nobody else has the form.
+// Resolves an id to a host. Operators use names; controllers, switches and inventories use ids of their own. Every form resolves to the same
+// host, connected or not, and also after its removal while no other host has the form.
 import type { FleetReader } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
 import { HOSTS_BY_IDENTITY } from './model.ts';
@@ -25,13 +25,13 @@ export function matchHost(fleet: FleetReader, form: string, site?: string): Host
   return { kind: 'ambiguous', names: [first, ...others].map(({ id }): string => id).sort() };
 }
 
-/** The host that is meant, where there is exactly one. */
+/** The host with this id, if there is exactly one. */
 export function resolveHost(fleet: FleetReader, form: string, site?: string): StoredHost | undefined {
   const match = matchHost(fleet, form, site);
   return match.kind === 'host' ? match.host : undefined;
 }
 
-/** The lowest is meant: one that is there before one that is gone, its own name before another's id, a trusted one first. */
+/** The lowest rank wins: a living host before a removed one, its own name before another's id, a trusted host first. */
 function rank({ doc }: StoredHost, form: string): number {
   const gone = doc.state === 'removed' ? 4 : 0;
   const otherwise = doc.name === form ? 0 : 2;
@@ -43,7 +43,7 @@ const COLONS = /^(?:[0-9a-f]{2}:){7}[0-9a-f]{2}$/i;
 const INVENTORY = /^openflow:(\d{1,30})$/;
 const TOPOLOGY = /^ovsdb:\/\/uuid\/([0-9a-f-]{36})\/bridge\/br-int$/i;
 
-/** As hosts are filed: digits in lower case, numbers without leading zeros. All 64 bits count, so no number is made of them. */
+/** As the index keys are written: digits in lower case, numbers without leading zeros. All 64 bits count, so never convert to number. */
 function usualForm(form: string): string {
   if (HEX.test(form)) return form.toLowerCase().replace(/^0x/, '');
   if (COLONS.test(form)) return form.toLowerCase().replaceAll(':', '');

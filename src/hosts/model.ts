@@ -1,4 +1,5 @@
-// Hosts: compute nodes with their capacity, their place, and where they are between joining and removed.
+// Hosts: compute nodes with their capacity, their place, and their state between joining and removed. Transitions outside the state table
+// must never be committed; invariants hold that.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
@@ -32,7 +33,7 @@ export const CAPACITY = Type.Object(
     vcpus: Type.Integer({ minimum: 0, maximum: 100_000 }),
     memoryMiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
     diskGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
-    /** How many times over each may be promised. */
+    /** The overcommit ratio of each resource. */
     ratios: Type.Object(
       {
         vcpus: Type.Number({ exclusiveMinimum: 0, maximum: 1000 }),
@@ -45,7 +46,7 @@ export const CAPACITY = Type.Object(
   CLOSED,
 );
 
-/** What an operator says of a host. */
+/** What an operator sets on a host. */
 export const HOST_FACTS = {
   zone: word,
   aggregates: words(AGGREGATES_MAX),
@@ -59,22 +60,22 @@ export const HOST_FACTS = {
   resources: Type.Record(word, Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
     maxProperties: RESOURCES_MAX,
   }),
-  /** Who connects an instance's ports: the control plane once the host is chosen, or the host's own driver as it builds. */
+  /** Whether ports are bound by the control plane once the host is chosen, or by the host's own driver during the build. */
   bindsAt: Type.Enum(['conductor', 'driver']),
-  /** The hosts that it has tunnels with; the default zone when none is named. One that is not defined yet parks its tunnels. */
+  /** The transport zones that it has tunnels in; the default zone when none is named. An undefined zone has no tunnels until it is defined. */
   transportZone: word,
 };
 
 /** A datapath id has 64 bits: a number would lose some of them. */
 const DATAPATH_ID = Type.String({ pattern: '^[0-9a-f]{16}$', 'x-form': '16 lower-case hexadecimal digits' });
 
-/** What tells its switch apart from any other, as its agent reports it. */
+/** The identity of its switch, as its agent reports it. */
 export const SWITCH_IDENTITY = Type.Object(
   {
-    /** Absent while the integration bridge has none: the host is not chosen for services until then. */
+    /** Absent while the integration bridge has none: the host is a candidate for no service until then. */
     datapathId: Type.Optional(DATAPATH_ID),
     systemId: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    /** The UUID of the OVSDB server's bridge row: what its topology id is made of. */
+    /** The UUID of the OVSDB server's bridge row, from which the topology id is made. */
     bridge: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   },
   CLOSED,
@@ -88,18 +89,18 @@ const AUDITED_REASON = Type.Object(
 
 const LEAVING = Type.Object(
   {
-    /** The scale-in that it leaves by. */
+    /** The scale-in by which it leaves. */
     operation: Type.String(),
     /** False when the operator moves everything off it by other means. */
     drain: Type.Boolean(),
     by: Type.String(),
     why: Type.Optional(Type.String()),
     atMs: Type.Integer(),
-    /** Something of it was built elsewhere because somebody vouched for it being off: it is not trusted when it returns. */
+    /** Tenants of it were rebuilt elsewhere because it was forced down: it is not trusted when it returns. */
     rebuilt: Type.Optional(Type.Boolean()),
-    /** It comes back, and so does what left it. */
+    /** It returns, and so does what left it. */
     failBack: Type.Optional(Type.Boolean()),
-    /** It goes whatever lives on it: who said so, and why. Kept with the removed host. */
+    /** It is removed whatever lives on it: who asked for it, and why. Kept with the removed host. */
     forced: Type.Optional(AUDITED_REASON),
   },
   CLOSED,
@@ -107,10 +108,10 @@ const LEAVING = Type.Object(
 
 const QUARANTINED = Type.Object(
   {
-    /** `removed`: it was removed and reports again. `vouched-off`: somebody vouched for it being off, and what it had was
-     * built elsewhere. `identity`: its switch shows the identity of another host. */
+    /** `removed`: it was removed and reports again. `vouched-off`: an operator forced it down, and its tenants were rebuilt elsewhere.
+     * `identity`: its switch has the identity of another host. */
     because: Type.Enum(['removed', 'vouched-off', 'identity']),
-    /** The host whose identity it shows. */
+    /** The host whose identity its switch has. */
     as: Type.Optional(Type.String()),
     atMs: Type.Integer(),
   },
@@ -126,26 +127,26 @@ const HOST_SCHEMA = Type.Object(
     resources: Type.Optional(HOST_FACTS.resources),
     bindsAt: Type.Optional(HOST_FACTS.bindsAt),
     transportZone: Type.Optional(HOST_FACTS.transportZone),
-    /** Zones that it was edited out of, the last one first: who of them has not followed yet may have a tunnel to it. */
+    /** Zones that it was edited out of, the last one first: peers there that have not converged since may have a tunnel to it. */
     leftZones: Type.Optional(Type.Array(word, { maxItems: LEFT_ZONES_MAX })),
     switch: Type.Optional(SWITCH_IDENTITY),
     /** Set from the start of its scale-in until it is active again. */
     leaving: Type.Optional(LEAVING),
-    /** Set while it is not trusted: nothing is chosen for it, it has no tunnels, and its old flows are wiped. */
+    /** Set while it is not trusted: it is a candidate for nothing, has no tunnels, and its old flows are wiped. */
     quarantined: Type.Optional(QUARANTINED),
-    /** Set while the host takes nothing new: maintenance. */
+    /** Set while the host gets nothing new: maintenance. */
     disabled: Type.Optional(AUDITED_REASON),
-    /** Set while somebody vouches for it being off. */
+    /** Set while an operator states that it is off (force-down). */
     forcedDown: Type.Optional(AUDITED_REASON),
-    /** Set while its agent reports that a part of it fails: nothing new is chosen for it that needs that part. */
+    /** Set while its agent reports a failure: the host is no candidate for work that needs the failing part. */
     degraded: Type.Optional(DEGRADED),
-    /** What its agent reports that the fleet does not know: it is not removed with that, unless by force. */
+    /** What its agent reports that the fleet does not know: with strays a host is removed only by force. */
     strays: Type.Optional(STRAYS_SCHEMA),
-    /** It was removed before, and joins anew: a join that is given up leaves it removed, so that it is known again. */
+    /** It was removed before and joins again: if that join is cancelled it stays removed, so that it is still recognised. */
     readmitted: Type.Optional(Type.Literal(true)),
     state: Type.Enum(HOST_STATES),
     connection: Type.Object({ state: Type.Enum(CONNECTION_STATES), sinceMs: Type.Integer() }, CLOSED),
-    /** What its agent can do; 0 until it has said so. */
+    /** The service version of its agent; 0 until it is reported. */
     serviceVersion: Type.Integer({ minimum: 0 }),
     /** The credential that its agent got when it joined. */
     credential: Type.Optional(Type.String()),
@@ -162,7 +163,7 @@ export type HostId = Id<'host'>;
 export const HOST = schemaKind('host', HOST_SCHEMA);
 
 const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
-  // To finalizing when its join is given up and peers may have tunnels to it.
+  // To finalizing when its join is cancelled and peers may have tunnels to it.
   joining: ['active', 'finalizing', 'removed'],
   active: ['draining'],
   // To finalizing by force.
@@ -175,7 +176,7 @@ const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
 
 const TOMBSTONED: readonly HostState[] = ['draining', 'drained', 'finalizing'];
 
-/** Leaving: not to be chosen for anything. */
+/** Leaving: a candidate for nothing. */
 export function isTombstoned(host: Host): boolean {
   return TOMBSTONED.includes(host.state);
 }
@@ -194,8 +195,8 @@ export const HOSTS_BY_STATE: Index<'host', Host> = {
 };
 
 /**
- * Every form in which somebody may name a host: its name, its topology id, its datapath id in hexadecimal and as an inventory
- * id, its system id. Removed hosts keep theirs: who shows one of them is known again.
+ * Every form that identifies a host: its name, its topology id, its datapath id in hexadecimal and as an inventory id, its system id.
+ * Removed hosts keep theirs, so that a host that reports one of them is recognised.
  */
 export const HOSTS_BY_IDENTITY: Index<'host', Host> = {
   name: 'hosts-by-identity',
@@ -238,17 +239,17 @@ const hasSite: Invariant = {
 };
 
 const activeHasConnected: Invariant = {
-  name: 'never: a host becomes active before its agent was heard',
+  name: 'never: a host becomes active before its agent sent a heartbeat',
   check: (_fleet, changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== HOST.name || after === undefined) return [];
       const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
-      const heard = is.connection.state === 'up' && is.credential !== undefined;
-      return is.state === 'active' && was?.state === 'joining' && !heard ? [`host ${after.id}`] : [];
+      const isConnected = is.connection.state === 'up' && is.credential !== undefined;
+      return is.state === 'active' && was?.state === 'joining' && !isConnected ? [`host ${after.id}`] : [];
     }),
 };
 
-/** Stores of earlier versions may have hosts that share one: what counts is who gets an address in this commit. */
+/** Stores of earlier versions may have hosts that share an address: only addresses assigned in this commit are checked. */
 const oneTunnelAddress: Invariant = {
   name: 'never: a host gets the tunnel address of another',
   check: (fleet, changed) =>

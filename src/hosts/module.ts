@@ -1,4 +1,4 @@
-// Everything that hosts bring to the program.
+// The Module value of hosts: everything that it contributes to the program.
 import {
   contribute,
   hideKind,

@@ -1,4 +1,4 @@
-// The commit that makes a host degraded, or ends that, with its alarm. Pure; how long a report has to last is decided before.
+// The commit that makes a host degraded or ends that, with its alarm. Pure; how long a report must last is decided in conditions.ts.
 import { ALARM, alarmId, clearAlarm, type Alarm } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
@@ -9,7 +9,7 @@ import { HOST, type Host } from './model.ts';
 
 export interface RecordConditions {
   readonly host: string;
-  /** All that is wrong now; none ends it. */
+  /** All current failures; an empty list ends the condition. */
   readonly conditions: readonly Condition[];
   readonly nowMs: number;
 }
@@ -21,7 +21,7 @@ export function recordConditions(
   { host: id, conditions, nowMs }: RecordConditions,
 ): Decision<null> {
   const host = findHost(fleet, id);
-  // One that joins is looked over before it is in service: nothing is chosen for it until then.
+  // A joining host is checked before it is active: nothing is chosen for it until then.
   const isIn = host !== undefined && host.doc.state !== 'removed' && host.doc.state !== 'joining';
   if (!isIn) return accept([], null);
   if (isSameTrouble(host.doc.degraded ?? [], conditions)) return accept([], null);
@@ -39,12 +39,12 @@ export function recordConditions(
   return accept([put(HOST, host.id, doc), degradedAlarm(host, degraded, nowMs)], null);
 }
 
-/** A host has been in trouble since it first was, whatever the cause has become meanwhile. */
+/** The host is degraded since its first failure, whatever the cause has become meanwhile. */
 function conditionSinceMs(before: Degraded | [], { type }: Condition, nowMs: number): number {
   return before.find((one) => one.type === type)?.sinceMs ?? nowMs;
 }
 
-/** Written anew when the cause is another: it says what to do about it. */
+/** Written again when the cause changes: the text says what to do about it. */
 function degradedAlarm({ id, doc }: StoredHost, degraded: Degraded, nowMs: number): Change {
   const isCritical = degraded.some(({ type }) => type === 'switch');
   const alarm: Alarm = {
@@ -73,12 +73,12 @@ const WRONG: Readonly<Record<ConditionType, string>> = {
   agent: 'its agent reports a problem',
 };
 
-/** What is wrong, in a few words. */
+/** The failure in a few words. */
 export function conditionText({ type, message, cannotServe }: Condition): string {
   return `${WRONG[type]}${cannotServe === true ? ' and forwards nothing' : ''}: ${message}`;
 }
 
-/** What an agent reports of a switch that answers and yet does not take its view. */
+/** The code that an agent reports when its switch answers and still does not converge. */
 const NOT_CONVERGING = 'not-converging';
 
 const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
@@ -89,7 +89,7 @@ const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
         : 'services that it has stay while its peers see its BFD up';
     const look =
       isAnswering === true
-        ? `Its switch answers and does not take its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`
+        ? `Its switch answers but does not converge on its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`
         : `On ${formatFact(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
     return `It gets no new services and instances; ${services}. ${look}`;
   },
@@ -103,6 +103,6 @@ export const conditionSentences: ReasonSentences = {
     const { host, parts, conditions } = reason as Readonly<Record<string, Reason[string]>>;
     const wrong = (conditions as readonly string[]).join('; ');
     const toDo = [...new Set(parts as readonly ConditionType[])].map((part) => TO_DO[part](reason)).join(' ');
-    return `Host ${formatFact(host)} is degraded: ${wrong}. ${toDo} This ends by itself when the trouble is over for a few seconds.`;
+    return `Host ${formatFact(host)} is degraded: ${wrong}. ${toDo} This ends by itself once no failure is reported for a few seconds.`;
   },
 };

@@ -1,5 +1,5 @@
-// Who still reports a removed host: its own agent with the credential that it had, and other hosts whose switch is its switch. The alarm
-// counts and names them, and is cleared when nobody does any more.
+// Decides which machines report as a removed host: its own agent with the revoked credential, and other hosts whose switch is its switch. The
+// alarm counts and names them, and is cleared when none is left.
 import { ALARM, alarmId, clearAlarm, raiseOrUpdateAlarm } from '../alarms/index.ts';
 import type { Change, FleetReader, Reason } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
@@ -8,19 +8,19 @@ import { HOSTS_BY_IDENTITY, identityForms } from './model.ts';
 
 export const REMOVED_HOST_REPORTS = 'removed-host-reports';
 
-/** The alarm is for a person to read: whoever has more copies of a machine than this looks for them elsewhere. */
+/** The alarm is for a person to read: with more copies than this, the inventory is the place to search. */
 const NAMED_MAX = 8;
 
 export interface Reporters {
-  /** Its own agent, by the credential that was revoked when it was removed. */
+  /** Its own agent, by the credential that was revoked with its removal. */
   readonly itself: boolean;
-  /** Hosts that show its switch. */
+  /** Hosts that report its switch. */
   readonly as: readonly string[];
 }
 
 const NO_REPORTERS: Reporters = { itself: false, as: [] };
 
-/** Who reports a removed host, as far as is on record. Costs O(1) and those who show its switch. */
+/** The recorded reporters of a removed host. Costs O(hosts that report its switch). */
 export function reportersOf(fleet: FleetReader, id: string): Reporters {
   const reason = fleet.get(ALARM, alarmId(REMOVED_HOST_REPORTS, id))?.doc.reason;
   const removed = findHost(fleet, id);
@@ -28,7 +28,7 @@ export function reportersOf(fleet: FleetReader, id: string): Reporters {
   return { itself: isItself(reason), as: findHostsWithSwitchOf(fleet, removed) };
 }
 
-/** Alarms of earlier versions name the one host that showed its switch, or none when it was the host itself. */
+/** Alarms of earlier versions name the one host that reported its switch, or none when it was the host itself. */
 function isItself({ itself, as }: Omit<Reason, 'code'>): boolean {
   return itself === true || (itself === undefined && as === undefined);
 }
@@ -38,7 +38,7 @@ function findHostsWithSwitchOf(fleet: FleetReader, removed: StoredHost): string[
   for (const form of identityForms(removed.doc.switch)) {
     for (const { id, doc } of fleet.find(HOSTS_BY_IDENTITY, form)) {
       const isOther = id !== removed.id && doc.state !== 'removed';
-      // Names do not count: an operator may call a host what he likes.
+      // Host names do not count as ids of the switch: operators choose them freely.
       if (isOther && identityForms(doc.switch).includes(form)) found.add(id);
     }
   }
@@ -47,21 +47,21 @@ function findHostsWithSwitchOf(fleet: FleetReader, removed: StoredHost): string[
 
 export interface RemovedHostReport {
   readonly removed: StoredHost;
-  /** Whether its own agent reports; what is on record when nothing is said. */
+  /** Whether its own agent reports; the recorded state when not given. */
   readonly itself?: boolean;
-  /** A host that shows its switch from this commit on. */
+  /** A host that reports its switch from this commit on. */
   readonly by?: string;
   readonly nowMs: number;
 }
 
-/** The alarm as it is to be: raised, changed, or cleared when nobody reports the host any more. */
+/** The alarm as it should be: raised, changed, or cleared when nothing reports as the host any more. */
 export function removedReportAlarm(fleet: FleetReader, reported: RemovedHostReport): Change[] {
   const { removed, by, nowMs } = reported;
   const { itself = reportersOf(fleet, removed.id).itself } = reported;
   const as = [...new Set([...findHostsWithSwitchOf(fleet, removed), ...(by === undefined ? [] : [by])])].sort();
   if (!itself && as.length === 0) return endRemovedReports(fleet, removed.id);
   const { site } = removed.doc;
-  // Whoever may see the removed host may not see those of other sites.
+  // A reader of the removed host's site may not see hosts of others.
   const named = as.filter((name) => findHost(fleet, name)?.doc.site === site).slice(0, NAMED_MAX);
   const count = as.length + (itself ? 1 : 0);
   const reason = { code: REMOVED_HOST_REPORTS, host: removed.id, itself, as: named, count };
@@ -69,14 +69,14 @@ export function removedReportAlarm(fleet: FleetReader, reported: RemovedHostRepo
   return raiseOrUpdateAlarm(fleet, alarmId(REMOVED_HOST_REPORTS, removed.id), alarm);
 }
 
-/** It is joined again by somebody's will: whoever reports by this name is wanted. */
+/** It joins again by an operator's request: reports under this name are expected. */
 export function endRemovedReports(fleet: FleetReader, host: string): Change[] {
   return clearAlarm(fleet, alarmId(REMOVED_HOST_REPORTS, host));
 }
 
 export const removedReportSentences: ReasonSentences = {
   [REMOVED_HOST_REPORTS]: ({ host, itself, as, count }) => {
-    // Alarms of earlier versions name one host, and count none.
+    // Alarms of earlier versions name one host and have no count.
     const named = Array.isArray(as) ? as.map(String) : as === undefined ? [] : [String(as)];
     const isAgent = isItself({ itself, as });
     const others = Number(count ?? named.length + (isAgent ? 1 : 0)) - (isAgent ? 1 : 0);

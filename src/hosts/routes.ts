@@ -1,4 +1,4 @@
-// The HTTP surface of hosts: join them, look at them, edit them, take them in and out of maintenance.
+// The HTTP surface of hosts: list, show, edit, maintenance, force-down, re-admit. No decisions here.
 import { Type } from 'typebox';
 import {
   answer,
@@ -53,7 +53,7 @@ const LISTING: Listing<'host', Host> = {
     quarantined: { schema: Type.Boolean(), valuesOf: (doc) => [doc.quarantined !== undefined] },
     degraded: { schema: Type.Boolean(), valuesOf: (doc) => [doc.degraded !== undefined] },
     removed: {
-      schema: Type.Boolean({ description: 'false unless said, or unless a state is asked for' }),
+      schema: Type.Boolean({ description: 'false by default, unless a state is requested' }),
       valuesOf: (doc) => [doc.state === 'removed'],
     },
   },
@@ -94,7 +94,7 @@ export interface UnreadyService {
 }
 
 export interface HostRouteParts {
-  /** What hand-overs wait for at a host. Costs what services it does or is to do. */
+  /** What handovers wait for at a host. Costs O(services of the host). */
   readonly findUnreadyServices: (fleet: FleetReader, host: string) => readonly UnreadyService[];
 }
 
@@ -102,7 +102,7 @@ const SHOWN = Type.Object({
   ...HOST_REPRESENTATION.schema.properties,
   unready: Type.Optional(
     Type.Array(Type.Object({ service: Type.String(), because: Type.String(), operation: Type.String() }), {
-      description: 'services that it is to take over and cannot provide yet, with the reason of its agent',
+      description: 'services that it takes over and cannot provide yet, with the reason from its agent',
     }),
   ),
 });
@@ -121,7 +121,7 @@ function showHostRoute({ findUnreadyServices }: HostRouteParts): Route {
       const found = readResource(fleet, HOST_REPRESENTATION, call, redactorFor(call.caller, fleet));
       const unready = found.kind === 'refuse' ? [] : findUnreadyServices(fleet, call.params.id);
       if (found.kind === 'refuse' || unready.length === 0) return found;
-      // Without an ETag: what is not ready changes while the host's document does not.
+      // Without an ETag: readiness changes while the host's document does not.
       return answer({ ...(JSON.parse(found.text ?? '{}') as object), unready });
     },
   });
@@ -146,19 +146,23 @@ export const hostRoutes = (parts: HostRouteParts): readonly Route[] => [
   }),
   showHostRoute(parts),
   editRoute(HOSTS, {
-    about: 'Edit what operators say of a host; only the fields given change',
+    about: 'Edit the operator fields of a host; only the given fields change',
     access: 'operator',
     scope: 'site',
-    // Tunnel addresses are of the whole fleet, as names are.
+    // Tunnel addresses are unique in the whole fleet, as names are.
     asksForNames: true,
     body: Edit,
     decide: (fleet, command, { by, nowMs, callerSite }) => editHost(fleet, { ...command, by, nowMs, callerSite }),
   }),
-  commandWithReason('disable', 'Put a host into maintenance: it takes nothing new, what runs on it stays', disableHost),
-  commandWithReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
+  commandWithReason('disable', 'Put a host into maintenance: it gets nothing new, what runs on it stays', disableHost),
+  commandWithReason(
+    'force-down',
+    'Force a host down: state that it is off, whatever its heartbeats say',
+    forceDownHost,
+  ),
   commandWithOptionalReason('enable', 'Take a host out of maintenance', enableHost),
-  commandWithOptionalReason('clear-force-down', 'Stop vouching for a host being off', clearForceDown),
-  commandWithReason('re-admit', 'Trust a host again that was put into quarantine', reAdmitHost),
+  commandWithOptionalReason('clear-force-down', 'Clear the force-down of a host', clearForceDown),
+  commandWithReason('re-admit', 'Re-admit a host from quarantine', reAdmitHost),
   ...joinRoutes(),
   scaleOutRoute,
 ];
@@ -169,7 +173,7 @@ interface HostsQuery {
   readonly removed?: boolean;
 }
 
-/** Removed hosts are kept for what they are known by again: only who asks for them sees them. Where none is, nothing is sifted. */
+/** Removed hosts are kept to be recognised, and are listed only on request. Where there is none, no filter runs. */
 function excludeRemoved<C extends { readonly query: object }>(fleet: FleetReader, call: C): C {
   const { all = false, state, removed } = call.query as HostsQuery;
   const isAsked = all || state !== undefined || removed !== undefined;

@@ -31,7 +31,7 @@ describe('the lowest service version', () => {
     expect(minimumOf(...(hosts as readonly Facts[]))).toBe(expected);
   });
 
-  test('never: a change that is taken back leaves a trace', () => {
+  test('never: a change that is undone leaves a trace', () => {
     const versions = SERVICE_VERSIONS.create();
     versions.apply({ kind: 'host', before: undefined, after: stored({ serviceVersion: 3 }) });
     versions.apply({ kind: 'host', before: stored({ serviceVersion: 3 }), after: stored({ serviceVersion: 1 }) });

@@ -1,17 +1,17 @@
-// What hosts' agents know, as a number that grows. The control plane asks a host for something new only when every host
-// that counts knows it: neither removed nor forced down. One that is merely down counts, it may come back as it was.
+// Service versions: what hosts' agents support, as a growing number. The control plane uses a new feature only when every host that counts
+// supports it: all but removed and forced-down ones. A host that is merely down counts, as it may return unchanged.
 import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import type { Host } from './model.ts';
 
-/** From here on a host takes ports that were made for it, and makes none of its own. */
+/** From here on a host uses ports that were created for it, and creates none of its own. */
 export const EARLY_CREATE_VERSION = 2;
-/** From here on a host takes ports that are bound to it already. */
+/** From here on a host accepts ports that are bound to it already. */
 export const EARLY_BIND_VERSION = 3;
-/** From here on a host does services for others: its view tells it which, and it reports its switch. */
+/** From here on a host provides network services: its view names them, and it reports its switch. */
 export const DESIGNATIONS_VERSION = 4;
-/** From here on a host copies its connections to whoever takes a service over from it, and takes those of others. */
+/** From here on a host takes part in conntrack sync, as source and as target of a handover. */
 export const CONNTRACK_SYNC_VERSION = 5;
-/** From here on a host listens for others on the data path, and can stand by for one that does a service. */
+/** From here on a host reports BFD and can stand by for a designated host. */
 export const STANDBY_VERSION = 6;
 export const CURRENT_SERVICE_VERSION = 6;
 
@@ -29,7 +29,7 @@ class ServiceVersions implements ProjectionState {
     const count = (this.#counts.get(host.serviceVersion) ?? 0) + by;
     if (count === 0) this.#counts.delete(host.serviceVersion);
     else this.#counts.set(host.serviceVersion, count);
-    // Versions come and go with upgrades; hosts of the same version do all the time.
+    // The version of a host changes only by upgrades; most changes leave it as it is.
     if (count <= 1) this.#minimum = this.#counts.size === 0 ? 0 : Math.min(...this.#counts.keys());
   }
 
@@ -44,7 +44,7 @@ class ServiceVersions implements ProjectionState {
   }
 }
 
-/** A host that is joining has not said what it knows, and nothing is placed there: it counts when it has. */
+/** A joining host has not reported its version, and nothing is placed there: it counts when it has. */
 function isCounted(host: Host): boolean {
   const silent = host.state === 'joining' && host.serviceVersion === 0;
   return host.state !== 'removed' && host.forcedDown === undefined && !silent;

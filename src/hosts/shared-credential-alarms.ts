@@ -1,5 +1,5 @@
-// The alarm that two machines show the credential of one host. Neither is refused: which of them is the host, only a person knows, and
-// whoever took a credential must not be able to put the host out of service.
+// The alarm that two machines use the credential of one host. Neither is refused: only a person knows which of them is the host, and a stolen
+// credential must not be able to put the host out of service.
 import { alarmId, ALARMS_BY_CODE, clearAlarm, raiseOrUpdateAlarm, type Alarm } from '../alarms/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
@@ -12,7 +12,7 @@ export interface SharedCredentialsAsked {
   readonly shared: Iterable<readonly [host: string, sharedMs: number]>;
   /** Since when this server would have seen it. */
   readonly listeningSinceMs: number;
-  /** For how long it has to be unseen before it is over. */
+  /** After this long without a sighting the alarm ends. */
   readonly quietAfterMs: number;
   readonly nowMs: number;
 }
@@ -42,5 +42,5 @@ function raisedFor(fleet: FleetReader, id: string, nowMs: number): Change[] {
 
 export const sharedCredentialSentences: ReasonSentences = {
   [CREDENTIAL_SHARED]: ({ host }) =>
-    `Two machines show the credential of host ${String(host)}, and what the one reports is taken for the other: stop the agent that should not run there; where that is not known, or the credential may have been taken, end it by joining the host again with a new join token (muster hosts join-token ${String(host)}).`,
+    `Two machines use the credential of host ${String(host)}, and the reports of one count as those of the other: stop the agent that should not run; if it is unknown which one, or the credential may be stolen, end this by joining the host again with a new join token (muster hosts join-token ${String(host)}).`,
 };

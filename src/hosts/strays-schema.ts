@@ -1,7 +1,7 @@
-// What is kept of the strays of a host: the first of them by name, and how many there are.
+// The schema of a host's recorded strays: the first of them by name, and how many there are.
 import { Type, type Static } from 'typebox';
 
-/** Enough to know where to look; the count tells of the rest. */
+/** Enough to know where to search; the count covers the rest. */
 export const STRAYS_NAMED_MAX = 10;
 export const STRAY_LENGTH_MAX = 200;
 

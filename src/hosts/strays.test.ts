@@ -1,4 +1,4 @@
-// What is written down of strays: the first of them by name, all of them by number, since when, and of which hosts.
+// What is recorded of strays: the first of them by name, the number of all, since when, and for which hosts.
 import { describe, expect, test } from 'vitest';
 import { accessModel } from '../access/index.ts';
 import { ALARM, alarmsModel } from '../alarms/index.ts';

@@ -1,5 +1,5 @@
-// What a host's agent reports that the fleet does not know: instances, interfaces on its bridge, ports that others' flows name. Nobody
-// touches it; it is evidence that something lives there. Pure.
+// Strays: what a host's agent reports that the fleet does not know (instances, interfaces on its bridge, ports that others' flows name). Muster
+// must never touch them; they are evidence that something lives there. Pure.
 import type { Redactor } from '../access/index.ts';
 import { ALARM, alarmId, clearAlarm, type Alarm } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
@@ -10,8 +10,8 @@ import { HOST, type Host, type HostState } from './model.ts';
 import { STRAY_LENGTH_MAX, STRAYS_NAMED_MAX, type Strays } from './strays-schema.ts';
 
 /**
- * All that is reported, cut to what a document keeps. How many there are in all is taken from facts that no schema has checked: what is
- * no count must not keep the names from being recorded.
+ * The report, cut to what a document keeps. The total comes from unvalidated facts: an invalid count must not keep the names from being
+ * recorded.
  */
 export function summarizeStrays(names: readonly string[], inAll: unknown): Pick<Strays, 'names' | 'count'> | undefined {
   if (names.length === 0) return undefined;
@@ -20,7 +20,7 @@ export function summarizeStrays(names: readonly string[], inAll: unknown): Pick<
   return { names: cut.sort().slice(0, STRAYS_NAMED_MAX), count };
 }
 
-/** As a caller may be told of them: what a host has may have the name of something elsewhere. */
+/** As far as a caller may see them: a stray may have the name of something in another site. */
 export function redactStrays(strays: Strays | undefined, sight: Redactor | undefined): { readonly strays?: Strays } {
   if (strays === undefined) return {};
   return {
@@ -32,7 +32,7 @@ export function straysKey(strays: Pick<Strays, 'names' | 'count'> | undefined): 
   return strays === undefined ? '' : `${strays.count} ${strays.names.join()}`;
 }
 
-/** One that joins has nothing of ours yet, and one past the point of no return is judged already. */
+/** A joining host has nothing of ours yet, and one past the point of no return is decided already. */
 const RECORDED_IN: readonly HostState[] = ['active', 'draining', 'drained', 'recovering'];
 
 export interface RecordStrays {
@@ -79,6 +79,6 @@ export const straysSentences: ReasonSentences = {
   [STRAYS]: ({ host, names, count }) => {
     const more = Number(count) - (names as readonly string[]).length;
     const all = `${formatFact(names)}${more > 0 ? ` and ${more} more` : ''}`;
-    return `Host ${formatFact(host)} has what the fleet does not know: ${all}. Muster does not touch it. Take it away there; until then the host cannot be removed, unless by force with a reason ("muster scale-in end ${formatFact(host)} --force --reason ...").`;
+    return `Host ${formatFact(host)} has what the fleet does not know: ${all}. Muster does not touch it. Remove it there; until then the host can only be removed by force with a reason ("muster scale-in end ${formatFact(host)} --force --reason ...").`;
   },
 };

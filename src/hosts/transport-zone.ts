@@ -1,9 +1,9 @@
-// The transport zone that a host is in, and those that it was in before: whoever was in one of them with it may have a tunnel
-// to it for as long as they have not heard that it went elsewhere.
+// The transport zones of a host, the present ones and those that it left: peers in one of them may have a tunnel to it until they have
+// converged on a view without it.
 /** The zone of hosts that name none, while it is enabled. */
 export const DEFAULT_TRANSPORT_ZONE = 'default';
 
-/** Hosts hardly ever go to another zone. Of one that goes round and round the last ones count. */
+/** Hosts rarely change zones. Of one that changes often the last zones are kept. */
 export const LEFT_ZONES_MAX = 16;
 
 interface Zoned {
@@ -15,7 +15,7 @@ export function transportZoneOf({ transportZone = DEFAULT_TRANSPORT_ZONE }: Zone
   return transportZone;
 }
 
-/** What is kept of the zones that a host was in, when it is in another one from now on. */
+/** The recorded former zones of a host that changes zones now. */
 export function recordLeftZones(before: Zoned, after: Zoned): { readonly leftZones?: string[] } {
   const now = transportZoneOf(after);
   const zones = new Set([transportZoneOf(before), ...(before.leftZones ?? [])]);

@@ -45,7 +45,7 @@ const removed = (facts: Partial<Host> & { name: string }): Change => {
   return put(HOST, idOf(HOST, id), remainsOf(doc as Host, NOW));
 };
 
-/** The agent of a removed host knocks with the credential that it had. */
+/** The agent of a removed host presents the credential that it had. */
 function knock(fleet: Fleet, host: string): void {
   const changes = removedReportAlarm(fleet, { removed: findHost(fleet, host)!, itself: true, nowMs: 7 });
   fleet.apply(fleet.revision + 1, changes);
@@ -140,12 +140,12 @@ describe('the tunnel address of another host', () => {
     const invariant = hostsModel.invariants!.find(({ name }) => name.includes('tunnel address'));
     const applied = fleet.apply(2, [hostChange({ ...C1, name: 'c2' })]);
     expect(invariant?.check(fleet, applied)).toEqual(['host c2 got 10.0.0.1, which c1 has']);
-    // Who had it before has nothing to answer for.
+    // The host that had it before is not at fault.
     expect(invariant?.check(fleet, fleet.apply(3, [hostChange({ ...C1, name: 'c2', baseWeight: 1 })]))).toEqual([]);
   });
 });
 
-describe('an address that several hosts have since an earlier version', () => {
+describe('an address that several hosts share since an earlier version', () => {
   const look = (fleet: Fleet): number => {
     const changes = planAddressAlarms(fleet, 5);
     if (changes.length > 0) fleet.apply(fleet.revision + 1, changes);
@@ -162,14 +162,14 @@ describe('an address that several hosts have since an earlier version', () => {
     expect(look(fleet)).toBe(0);
     expect(sentences(fleet)).toMatchInlineSnapshot(`
       [
-        "Host c1 has the tunnel address 10.0.0.1, and so have c2 and 1 more host: they take each other's packets. Give each its own with "muster hosts edit c1 --tunnel-address", or stop the agent of one that was removed.",
-        "Host c2 has the tunnel address 10.0.0.1, and so have c1 and 1 more host: they take each other's packets. Give each its own with "muster hosts edit c2 --tunnel-address", or stop the agent of one that was removed.",
-        "Host e1 has the tunnel address 10.0.0.1, and so have 2 hosts: they take each other's packets. Give each its own with "muster hosts edit e1 --tunnel-address", or stop the agent of one that was removed.",
+        "Host c1 has the tunnel address 10.0.0.1, and so have c2 and 1 more host: each receives packets of the others. Give each its own with "muster hosts edit c1 --tunnel-address", or stop the agent of one that was removed.",
+        "Host c2 has the tunnel address 10.0.0.1, and so have c1 and 1 more host: each receives packets of the others. Give each its own with "muster hosts edit c2 --tunnel-address", or stop the agent of one that was removed.",
+        "Host e1 has the tunnel address 10.0.0.1, and so have 2 hosts: each receives packets of the others. Give each its own with "muster hosts edit e1 --tunnel-address", or stop the agent of one that was removed.",
       ]
     `);
     expect(fleet.get(ALARM, alarmId('tunnel-address-shared', 'e1'))?.doc).toMatchObject({ site: 'edge' });
     expect(JSON.stringify(fleet.get(ALARM, alarmId('tunnel-address-shared', 'e1')))).not.toMatch(/c1|c2/);
-    // An edit of something else is not held up by it.
+    // An edit of another field is not refused for it.
     expect(refusalOf(edit(fleet, 'c2', '10.0.0.1'))).toBe('accepted');
     for (const [host, address] of [['e1', '10.0.0.3'], ['c2', '10.0.0.2']] as const) {
       const moved = edit(fleet, host, address);

@@ -1,5 +1,5 @@
-// Which hosts have which tunnel address, and why one may not be given. Two hosts with one address take each other's packets: a host
-// gets an address only if no other has it. One in quarantine still has its own, and so does a removed one while it reports.
+// Decides whether a host may get a tunnel address. Two hosts with one address receive each other's packets: an address must never be given to
+// a second host. A quarantined host still has its own, and so does a removed one while it reports.
 import { ADDRESS_UNAVAILABLE } from '../access/index.ts';
 import type { FleetReader, Refusal } from '../fleet/index.ts';
 import { findHost, type StoredHost } from './find-host.ts';
@@ -7,7 +7,7 @@ import type { Host } from './model.ts';
 import { reportersOf } from './removed-reports.ts';
 import { canonicalAddress, TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
 
-/** The hosts that have an address now, `self` apart. */
+/** The hosts that have an address now, without `self`. */
 function holdersOf(fleet: FleetReader, address: string, self: string): StoredHost[] {
   const holders = fleet.projection(TUNNEL_ADDRESSES).hostsAt(canonicalAddress(address));
   return holders.flatMap((id) => {
@@ -16,7 +16,7 @@ function holdersOf(fleet: FleetReader, address: string, self: string): StoredHos
   });
 }
 
-/** A removed host has its address for as long as somebody else than the one who asks reports it. */
+/** A removed host keeps its address for as long as another host than the requesting one reports as it. */
 function isHolding(fleet: FleetReader, host: StoredHost, self: string): boolean {
   if (host.doc.state !== 'removed') return true;
   const { itself, as } = reportersOf(fleet, host.id);
@@ -24,7 +24,7 @@ function isHolding(fleet: FleetReader, host: StoredHost, self: string): boolean 
 }
 
 export interface AddressRequest {
-  /** The host that is to have it. */
+  /** The host that gets it. */
   readonly host: string;
   readonly address: string | null | undefined;
   /** Where the address is in the request, as a JSON pointer. */
@@ -33,7 +33,7 @@ export interface AddressRequest {
   readonly callerSite?: string | undefined;
 }
 
-/** For an edit: one that leaves the address as it is has nothing to answer for, though others have the same since earlier versions. */
+/** For an edit: an unchanged address is not checked, though other hosts may share it since earlier versions. */
 export function denyChangedAddress(fleet: FleetReader, asked: AddressRequest): Refusal | undefined {
   const { host, address } = asked;
   const current = findHost(fleet, host)?.doc.tunnelAddress;
@@ -71,7 +71,7 @@ function advice({ id, doc }: StoredHost, host: string): string {
     : `Give host "${host}" another one, or change that of "${id}" first with "muster hosts edit ${id} --tunnel-address".`;
 }
 
-/** The same within a list of hosts that are to join. */
+/** The same check within a list of joining hosts. */
 export function denyRepeatedAddress(
   hosts: readonly { readonly name: string; readonly tunnelAddress?: string | undefined }[],
 ): Refusal | undefined {

@@ -1,8 +1,8 @@
-// Hosts by tunnel address, as a projection: who has an address is one look-up, and so is which addresses several hosts have.
+// Hosts by tunnel address, as a projection: looks up the hosts of an address, and the addresses that several hosts share.
 import type { AppliedChange, ProjectionState, Projection } from '../fleet/index.ts';
 import type { Host } from './model.ts';
 
-/** The address in its one spelling: IPv6 without leading zeros, IPv4 inside IPv6 as IPv4. */
+/** The canonical spelling of an address: IPv6 without leading zeros, IPv4 inside IPv6 as IPv4. */
 export function canonicalAddress(address: string): string {
   if (!address.includes(':')) return address;
   const text = `http://[${address}]/`;
@@ -17,9 +17,9 @@ const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 const NO_HOSTS: readonly string[] = [];
 
-/** Hosts by tunnel address, removed ones among them, and the addresses that several have. */
+/** Hosts by tunnel address, removed ones among them, and the shared addresses. */
 class TunnelAddresses implements ProjectionState {
-  /** Nearly every address has one host: a list of its own for each would be most of the memory. */
+  /** Nearly every address has one host: a list for each would be most of the memory. */
   readonly #hosts = new Map<string, string | readonly string[]>();
   readonly #shared = new Set<string>();
 

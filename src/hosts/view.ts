@@ -1,5 +1,5 @@
-// What a host's agent is shown. Each room adds its part; a part is a pure function of the fleet, so that any server
-// shows the same host the same view.
+// View parts: each module adds its part to the view of a host's agent. A part is a pure function of the fleet, so that every server composes
+// the same view; it must never depend on the caller or the time.
 import type { AppliedChange, FleetReader, Steps } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
 import { HOST, isTombstoned } from './model.ts';
@@ -8,13 +8,13 @@ export interface ViewPart {
   readonly name: string;
   /** The part for one host; undefined when it has none. */
   readonly build: (fleet: FleetReader, host: string) => unknown;
-  /** The same in steps, where a part may be as large as the fleet: between two of them the fleet may go on. */
+  /** The same in steps, for a part that may be as large as the fleet: the fleet may advance between two steps. */
   readonly buildInSteps?: (fleet: FleetReader, host: string) => Steps<unknown>;
-  /** The hosts whose part may be another after this change. */
+  /** The hosts whose part may differ after this change. */
   readonly affects: (fleet: FleetReader, change: AppliedChange) => readonly string[];
 }
 
-/** What the host is told of itself. */
+/** The host's own data in its view. */
 export const selfPart: ViewPart = {
   name: 'self',
   build: (fleet, id) => {

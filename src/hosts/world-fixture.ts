@@ -1,5 +1,5 @@
-// A small control plane for tests: a real journal on a memory disk with every invariant checked after every commit, and the real
-// engine. Time passes when a test says so. What else a server has is up to the room whose tests it is for.
+// A small control plane for tests: a real journal in memory with every invariant checked after every commit, and the real engine. Time passes
+// only when a test advances it. What else a server has is up to the module under test.
 import {
   idOf,
   put,
@@ -25,10 +25,10 @@ import {
 import type { OperationsController } from '../operations/runtime.ts';
 import { HOST, type Host } from './model.ts';
 
-/** A longer sleep is patience with somebody else: it outlasts any test. */
+/** A longer sleep waits for somebody else: it outlasts any test. */
 const PAUSE_MAX_MS = 20_000;
 
-/** Time passes when the test says so, but for sleeps, which are over at once unless they outlast any test. */
+/** Time passes when the test advances it, but for sleeps, which end at once unless they outlast any test. */
 class TestClock implements Clock {
   now = 1_000_000;
   nowMs(): number {
@@ -43,7 +43,7 @@ class TestClock implements Clock {
   async turn(): Promise<void> {}
 }
 
-/** Longer than any test: nobody renews it. */
+/** Longer than any test: it is never renewed. */
 const LEASE_MS = 10 ** 13;
 /** Far more ticks than any operation needs. */
 export const TICKS_MAX = 300;
@@ -52,7 +52,7 @@ function raise(facts: object): never {
   throw new Error('an error was logged', { cause: facts });
 }
 
-/** What a server has when it comes up. */
+/** What a server has when it starts. */
 export interface StartedServer {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -73,15 +73,15 @@ export abstract class TestWorld {
     this.#models = models;
   }
 
-  /** Makes what a server runs, anew for each, and answers its engine. */
+  /** Makes what a server runs, new for each, and returns its engine. */
   protected abstract begin(begun: StartedServer): OperationsController;
 
-  /** How much time goes by with a pass. */
+  /** How much time passes in a pass of the engine. */
   protected get tickMs(): number {
     return 5000;
   }
 
-  /** The server dies here and another comes up on the same disk. What is outside of it goes on. */
+  /** The server dies here and another starts on the same disk. Everything outside of it goes on. */
   async restart(): Promise<void> {
     const { clock } = this;
     const registry = new Registry([operationsModel, ...this.#models]);
@@ -116,7 +116,7 @@ export abstract class TestWorld {
     return this.clock.now;
   }
 
-  /** An id for an operation that no other has. */
+  /** A unique id for an operation. */
   operation(): OperationId {
     return `op-${(this.#ids += 1)}` as OperationId;
   }
@@ -141,7 +141,7 @@ export abstract class TestWorld {
     return this.fleet.get(HOST, idOf(HOST, name))?.doc;
   }
 
-  /** Changes what there is of a host, whatever it was when the test asked. */
+  /** Changes a host's document, whatever it was when the test asked. */
   async change(name: string, edit: (host: Host) => Host): Promise<void> {
     await this.commit((fleet) => {
       const stored = fleet.get(HOST, idOf(HOST, name));
@@ -170,7 +170,7 @@ export abstract class TestWorld {
     return this.pass();
   }
 
-  /** Until nothing more happens; what is left open waits for something that time alone does not bring. */
+  /** Until nothing more happens; what is still open waits for something that time alone does not bring. */
   async settle(): Promise<void> {
     for (let tick = 0; tick < TICKS_MAX; tick += 1) {
       const before = this.fleet.revision;
@@ -189,7 +189,7 @@ export abstract class TestWorld {
     return this.fleet.get(OPERATION, idOf(OPERATION, id))?.doc;
   }
 
-  /** Open items: what is under way, and what it waits for. */
+  /** Open items: what is in progress, and what it waits for. */
   open(): string[] {
     return [...this.fleet.all(ITEM)]
       .filter(({ doc }) => isOpen(doc))

@@ -1,4 +1,4 @@
-// What is done to an instance that is there: move it, shelve it and bring it back, build it anew when its host is gone.
+// The HTTP surface of actions on existing instances: move, shelve, unshelve, rebuild. No decisions here.
 import { Type, type Static, type TProperties } from 'typebox';
 import { BY_ID, strictObject, HOST_REF, write, type Caller, type Route } from '../access/index.ts';
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
@@ -19,8 +19,8 @@ export interface ActionRouteOptions {
 const ACTION_DEADLINE_MS = 3600 * 1000;
 
 const MOVE = {
-  kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live unless said: it runs on while it moves' })),
-  host: Type.Optional(Type.String({ ...HOST_REF, description: 'where to, by any id of it; else one is found' })),
+  kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live by default: it keeps running while it moves' })),
+  host: Type.Optional(Type.String({ ...HOST_REF, description: 'the target, by any id of it; chosen by default' })),
 };
 
 export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
@@ -46,7 +46,7 @@ export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
     actionRoute(options, {
       verb: 'unshelve',
       forProjects: true,
-      about: 'Find a shelved instance a host and build it there',
+      about: 'Choose a host for a shelved instance and build it there',
       fields: {},
       decide: (fleet, { id, operation, hasCredentials }) =>
         unshelveInstance(fleet, { id, ...operation, hasCredentials }),
@@ -82,7 +82,7 @@ interface Action<F extends TProperties> {
   readonly verb: string;
   readonly about: string;
   readonly forProjects?: true;
-  /** What may be said beside a reason and a deadline. */
+  /** The optional fields beside a reason and a deadline. */
   readonly fields: F;
   readonly decide: (
     fleet: FleetReader,
@@ -128,11 +128,11 @@ const OPERATION_FIELDS_SCHEMA = Type.Object(OPERATION_FIELDS);
 interface MoveTarget {
   readonly caller: Caller;
   readonly id: string;
-  /** Where it is to go. */
+  /** The requested target. */
   readonly host: string;
 }
 
-/** A site-bound caller sends nothing out of its site. Where no host is named, the operation keeps to the site by itself. */
+/** A site-bound caller moves nothing out of its site. Without a named host, the operation keeps to the site by itself. */
 function siteLimitProblem(fleet: FleetReader, { caller, id, host }: MoveTarget): Refusal | undefined {
   if (caller.site === undefined || findHost(fleet, host)?.doc.site === caller.site) return undefined;
   const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;

@@ -1,5 +1,5 @@
-// What a back end outside the journal is told to do for an instance. An order leaves no choice: ids, serials, pools and the
-// addresses that go are in it, so that repeating it changes nothing.
+// The orders of an instance to a back end outside the journal. An order leaves no choice: ids, serials, pools and the addresses to drop are in it,
+// so that repeating it changes nothing.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import {
   NETWORK,
@@ -14,13 +14,13 @@ import {
 import type { Instance } from './model.ts';
 import { isInline } from './build/placement.ts';
 
-/** The ports of an instance that a back end outside the journal looks after. */
+/** The ports of an instance whose back end is outside the journal. */
 export function nonInlinePorts(fleet: FleetReader, ports: readonly StoredPort[]): StoredPort[] {
   return ports.filter((port) => !isInline(fleet, port.doc));
 }
 
 export function composeCreateOrder(fleet: FleetReader, instance: string, ports: readonly StoredPort[]): NetworkOrder {
-  // Those with addresses of their own come first: whatever is picked for the others must not be one of theirs.
+  // Ports with addresses of their own come first: an address picked for the others must not be one of theirs.
   const inTurn = ports.toSorted((one, other) => Number(isPickedByBackEnd(one)) - Number(isPickedByBackEnd(other)));
   return {
     ...orderHeader(fleet, instance, ports),
@@ -41,7 +41,7 @@ export function composeCreateOrder(fleet: FleetReader, instance: string, ports: 
   };
 }
 
-/** Whether the back end picks addresses for it as it is made. */
+/** Whether the back end picks its addresses when it is created. */
 function isPickedByBackEnd({ doc }: Pick<StoredPort, 'doc'>): boolean {
   return doc.ipAllocation === 'immediate' && doc.addresses.length === 0;
 }
@@ -86,7 +86,7 @@ export function composeBindOrder(
   };
 }
 
-/** The binding of each port at a host that is not the active one, and is not younger than the serial that was given out last. */
+/** The inactive binding of each port at a host that is not newer than the serial that was given out last. */
 export function composeDeleteBindingOrder(
   fleet: FleetReader,
   instance: string,
@@ -112,12 +112,12 @@ export function composeReleaseOrder(
     ...orderHeader(fleet, instance.id, ports),
     op,
     ports: ports.map(({ id, doc }) => {
-      // An address beyond these came with a bind whose answer is not known here: it goes, or the pool would lack it.
+      // Other addresses came with a bind whose answer is unknown here: they are dropped, or the pool would lack them.
       const [drops, keeps] = splitAddresses(doc, op === 'release' && !instance.doc.wasActive);
       return {
         port: id,
         ...otherBackEnd(fleet, doc, ports),
-        // Higher than that of the bind that it ends: a bind that comes late is then refused.
+        // Higher than that of the bind that it ends: a late bind is then refused.
         serial: doc.serial + 1,
         nic: doc.nic ?? 0,
         createdBy: doc.createdBy,
@@ -128,13 +128,13 @@ export function composeReleaseOrder(
   };
 }
 
-/** What is left of a port's addresses when its instance ends. */
+/** The addresses that a port keeps when its instance ends. */
 export function addressesKeptAtRelease(port: Port, { wasActive }: Pick<Instance, 'wasActive'>): string[] {
   const [, keeps] = splitAddresses(port, !wasActive);
   return keeps;
 }
 
-/** The addresses that a port loses when it goes to another pool, and those that it keeps. */
+/** The addresses that a port drops when it moves to another pool, and those that it keeps. */
 function splitAddresses({ addresses }: Port, moves: boolean): readonly [drops: string[], keeps: string[]] {
   const goes = (one: Port['addresses'][number]): boolean => moves && one.chosenBy === 'bind';
   return [
@@ -155,7 +155,7 @@ function orderHeader(
   return { backEnd: backEndNameOf(fleet, ports[0]?.doc.network ?? ''), instance };
 }
 
-/** Said of a port whose back end is another than the order's, which is that of the first. */
+/** Set for a port whose back end differs from the order's, which is that of the first. */
 function otherBackEnd(
   fleet: FleetReader,
   { network }: Port,

@@ -1,5 +1,5 @@
-// What can go wrong with a try to build an instance, and what follows: another try, or the end. What is excluded is as wide
-// as the fault: a host that failed, a pool that ran empty.
+// The faults of a try to build an instance, and what follows: another try, or the end. A fault excludes exactly its cause: a host that failed, a pool
+// that ran empty.
 import { mark } from '../fleet/index.ts';
 import type { Attempt, EXCLUSION_SCOPES, Instance } from './model.ts';
 import type { PoolKey } from '../network/index.ts';
@@ -13,15 +13,15 @@ interface Consequence {
 }
 
 export const FAULTS = {
-  'resources-gone': retry('host', 'The host had no room any more.'),
-  'affinity-broken': retry('host', 'The host would have broken the rule of the server group.'),
+  'resources-gone': retry('host', 'The host had not enough free capacity any more.'),
+  'affinity-broken': retry('host', 'The host would have violated the policy of the server group.'),
   'binding-failed': retry('host', 'The network could not bind a port to the host.'),
   'spawn-failed': retry('host', 'The host could not build the instance.'),
-  'migration-failed': retry('host', 'The instance could not be handed over to the host.'),
+  'migration-failed': retry('host', 'The instance could not be migrated to the host.'),
   'not-plugged': retry('host', 'The network did not report the ports as plugged in time.'),
   'host-lost': retry('host', 'The host went down, was forced down or left while it built.'),
   unsupported: retry('host', 'The agent of the host is too old for this build.'),
-  'no-network-access': retry('host', 'The host was to see to the ports and has no access to the network back end.'),
+  'no-network-access': retry('host', 'The host binds the ports itself and has no access to the network back end.'),
   'pool-empty': retry('pool', 'The pool that an address was to come from is empty.'),
   'mapping-gone': retry('host', 'The host does not reach the segment any more.'),
   'address-not-carried': retry('host', 'The host cannot carry an address that a port holds.'),
@@ -45,7 +45,7 @@ function abort(sentence: string): Consequence {
   return { next: 'abort', excludes: 'none', sentence };
 }
 
-/** The fault that a driver or an agent named; what it does not know by name is a failed spawn. */
+/** The fault that a driver or an agent named; an unknown one counts as a failed spawn. */
 export function toFaultCode(code: unknown): FaultCode {
   return typeof code === 'string' && Object.hasOwn(FAULTS, code) ? (code as FaultCode) : 'spawn-failed';
 }
@@ -74,7 +74,7 @@ export function recordFault(instance: Instance, failed: AttemptFailure): Instanc
   return { ...instance, attempts: [...instance.attempts.slice(0, -1), ended] };
 }
 
-/** Whether another host is to be tried after the last try failed. A host that was asked for by name is tried once. */
+/** Whether another host is tried after the last try failed. A host that was requested by name is tried once. */
 export function canRetry(instance: Instance): boolean {
   const last = instance.attempts.at(-1);
   if (last?.fault === undefined) return true;
@@ -84,7 +84,7 @@ export function canRetry(instance: Instance): boolean {
 
 const NONE: readonly PoolKey[] = [];
 
-/** The pools that the tries so far rule out for this build. */
+/** The pools that the tries so far exclude from this build. */
 export function excludedPools(attempts: readonly Attempt[]): readonly PoolKey[] {
   if (attempts.length === 0) return NONE;
   return attempts.flatMap(({ fault, excludedPool }) =>

@@ -1,4 +1,4 @@
-// What this room registers with the fleet.
+// The model of this module: its document kinds, indexes and invariants.
 import type { Model } from '../fleet/index.ts';
 import { CLEAN_ITEMS_BY_INSTANCE } from './delete/clean.ts';
 import { INSTANCE_INVARIANTS } from './invariants.ts';

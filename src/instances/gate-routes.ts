@@ -1,4 +1,4 @@
-// GET /api/v1/gates: how far an upgrade of the hosts has come, and what a build that begins now does about it.
+// GET /api/v1/gates: the progress of a rolling upgrade of the hosts, and what a build that starts now does about it.
 import { Type } from 'typebox';
 import { answer, read, type Route } from '../access/index.ts';
 import { gatesOf, pathOf } from './gates.ts';
@@ -21,9 +21,9 @@ export function gateRoutes({ hasCredentials }: GateRouteOptions): Route[] {
       method: 'GET',
       path: '/api/v1/gates',
       tag: 'instances',
-      about: 'Show the upgrade gates: who makes and binds the ports of a build that begins now, and why',
+      about: 'Show the upgrade gates: who creates and binds the ports of a build that starts now, and why',
       access: 'viewer',
-      // The credentials that count are those of the server that decides.
+      // The credentials of the lease holder count.
       onFollower: 'forward',
       answers: {
         200: {

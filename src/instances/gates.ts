@@ -1,5 +1,5 @@
-// Who makes the ports and who binds them: the control plane as soon as every host that counts knows what that means, an
-// older host by itself until then. Read when a build begins, and kept with the build.
+// Upgrade gates: who creates the ports and who binds them. The control plane does as soon as every host that counts supports it, an older host itself
+// until then. Read when a build starts, and kept with the build.
 import { idOf, mark, type FleetReader } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, SERVICE_VERSIONS } from '../hosts/index.ts';
 import { isMissingCredentials, hasMissingCredentialsAlarm, NETWORK } from '../network/index.ts';
@@ -26,7 +26,7 @@ export function gatesOf(fleet: FleetReader): Gates {
   return { minimumVersion: versions.minimum, create: gate(EARLY_CREATE_VERSION), bind: gate(EARLY_BIND_VERSION) };
 }
 
-/** The path of a build that begins now. `credentials` is false when a back end that it needs has none at this server. */
+/** The path of a build that starts now. `credentials` is false when a back end that it needs has none at this server. */
 export function pathOf(fleet: FleetReader, hasCredentials: boolean): Instance['path'] {
   const { minimum } = fleet.projection(SERVICE_VERSIONS);
   if (minimum < EARLY_CREATE_VERSION) mark('gate-create-closed');
@@ -41,8 +41,8 @@ const BINDING_BY_HOST: Instance['path'] = { create: 'conductor', bind: 'host' };
 const ALL_BY_CONDUCTOR: Instance['path'] = { create: 'conductor', bind: 'conductor' };
 
 /**
- * The path of a move or rebuild that begins now. Not that of the build: since then hosts may have become newer, and speak to
- * no network any more.
+ * The path of a move or rebuild that starts now. Not that of the build: hosts may have been upgraded since, and no longer call a network back end
+ * themselves.
  */
 export function currentPathOf(fleet: FleetReader, { nics }: Instance): Instance['path'] {
   const backEnds = nics.flatMap(({ network }) => fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? []);

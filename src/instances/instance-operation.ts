@@ -1,25 +1,23 @@
-// What requests that work on instances by name have in common: which instances they mean, and the operation that they begin,
-// with an item for each of them.
+// Common parts of requests on existing instances: the instances that they name, and the operation that they start, with an item for each.
 import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
 import { commonProjectOf, commonSiteOf } from './scope.ts';
 import { INSTANCE } from './model.ts';
 import type { StoredInstance } from './build/placement.ts';
 
-/** Who asks, and for how long it may take. */
+/** The caller, and the deadline. */
 export interface OperationRequest {
   readonly operation: OperationId;
   readonly by: string;
   readonly why?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
-  /** They stay inside this site. */
+  /** Instances stay in this site. */
   readonly within?: string | undefined;
 }
 
 /**
- * The instances of a request, each named once and, unless it says that those may be among them, none of them on its way out; or
- * what is wrong with the names.
+ * The instances of a request, each named once and, unless that is allowed, none of them being deleted; or what is wrong with the names.
  */
 export function resolveInstances(
   fleet: FleetReader,
@@ -47,9 +45,9 @@ export function resolveInstance(fleet: FleetReader, id: string): StoredInstance 
 
 interface OperationDescription {
   readonly kind: string;
-  /** Of what is worked on: `instance web`, `3 instances`. */
+  /** In the operation's summary: `instance web`, `3 instances`. */
   readonly title: (what: string) => string;
-  /** The first one of each item. */
+  /** The first step of each item. */
   readonly step: string;
 }
 

@@ -29,7 +29,7 @@ export class World extends TestWorld {
     emit: (news) => this.#eventReports.push(news),
     poolsOf: (pool) => composeOrderPools(this.fleet, pool),
   });
-  /** Looks after `simulated-single`, where a test wants two back ends and not two names of one. */
+  /** Serves `simulated-single`, where a test needs two back ends and not two names of one. */
   readonly second = new SimulatedNetwork({ clock: this.clock, emit: (news) => this.#eventReports.push(news) });
   readonly machines = new Machines(this.network.hostNetwork);
   readonly #eventReports: NetworkEventReport[] = [];
@@ -59,7 +59,7 @@ export class World extends TestWorld {
     return new OperationsController({ journal, clock, kinds: KINDS, drivers, log });
   }
 
-  /** Asks for instances and answers the operation. */
+  /** Requests instances and returns the operation. */
   async create(facts: Partial<CreateInstances> = {}): Promise<OperationId> {
     const command = createCommand(this.operation(), this.nowMs, facts);
     return (await this.commit((fleet) => createInstances(fleet, command))).operation;
@@ -99,7 +99,7 @@ export class World extends TestWorld {
       if (this.item(operation, instance)?.step === step) return;
       await this.pass();
       if (this.item(operation, instance)?.step === step) return;
-      // Whoever waits for an instance to wait for its plugs gets to see that.
+      // A test that waits for the plug wait sees it here.
       if (step !== 'plug') await this.recordReports();
       await this.machines.answer(this.journal, KINDS, this.nowMs);
     }
@@ -127,7 +127,7 @@ export class World extends TestWorld {
     return this.fleet.get(CLAIM, claimId(id, role))?.doc;
   }
 
-  /** What is wrong with the ports of an instance that is in service: `p0: unbound`. */
+  /** The troubles of an active instance's ports: `p0: unbound`. */
   degraded(id: string): string[] {
     const instance = this.fleet.get(INSTANCE, idOf(INSTANCE, id));
     const troubled = instance === undefined ? [] : degradedPorts(this.fleet, instance);
@@ -138,7 +138,7 @@ export class World extends TestWorld {
     return this.fleet.get(ALARM, alarmId('instance-degraded', id))?.doc;
   }
 
-  /** The work that connects its ports again. */
+  /** The operation that connects its ports again. */
   replug(id: string): Item | undefined {
     return openReplugItem(this.fleet, id)?.doc;
   }

@@ -1,5 +1,5 @@
-// The operations on instances on the rack: every step twice, a failure and a crash at every write, a cancel at every step. What
-// runs where is outside the journal, and must come out the same.
+// The operations on instances on the torture kit: every step twice, a failure and a crash at every write, a cancel at every step. What runs where is
+// outside the journal, and must come out the same.
 import { idOf, mergeChanges, put, type Change, type FleetReader } from '../fleet/index.ts';
 import type { Clock, Decision, Request } from '../journal/index.ts';
 import { PORT, recordNetworkEvents, type NetworkEventReport } from '../network/index.ts';
@@ -26,7 +26,7 @@ type BackEnd = Parameters<typeof fixtureF>[0];
 const BOTH = ['web-1', 'web-2'];
 const DEADLINE_MS = 36_000_000;
 
-/** What a world has come to: its documents, what runs on its machines, and what its network knows. */
+/** The result of a run: the documents, what runs on the machines, and the network's state. */
 interface Ground {
   readonly documents: readonly Change[];
   readonly copies: ReadonlyMap<string, 'prepared' | 'running'>;
@@ -48,14 +48,14 @@ async function buildGround(
   return { documents, copies: new Map(world.machines.copies), ports: [...world.fleet.all(PORT)] };
 }
 
-/** Time stands still at the network: nothing there takes any. */
+/** Time stands still at the network: no call takes any. */
 const STILL: Clock = {
   nowMs: () => 0,
   sleep: (_ms, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
   turn: async () => undefined,
 };
 
-/** What is outside the journal, made anew for each run. */
+/** The parts outside the journal, new for each run. */
 class DriverWorld {
   readonly reports: NetworkEventReport[] = [];
   readonly network = new SimulatedNetwork({ clock: STILL, emit: (one) => this.reports.push(one) });
@@ -80,7 +80,7 @@ interface Rack {
   readonly ids?: readonly string[];
   readonly start: (fleet: FleetReader, asking: Asking) => Decision<unknown>;
   readonly faults?: (machines: Machines, network: SimulatedNetwork) => void;
-  /** What each instance must have come to. */
+  /** The expected state of each instance. */
   readonly done: Partial<Instance> | 'gone';
   readonly cancelled?: readonly Instance['state'][];
 }
@@ -126,7 +126,7 @@ function registerRack(rack: Rack): void {
   torture(subject);
 }
 
-/** An instance must be where it says, and run there and nowhere else; a host that was dead from the start is not asked. */
+/** An instance must run at its recorded host and nowhere else; a host that was dead from the start is not checked. */
 function violationsOf(fleet: FleetReader, machines: Machines, id: string, done: Rack['done']): string[] {
   const doc = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   const runs = machines.hostsRunning(id).filter((host) => !isFencedOrRemoved(fleet, host));
@@ -202,7 +202,7 @@ registerRack({
   done: { state: 'active', host: 'h5' },
 });
 
-// These two go the same way through their back end as a build does.
+// These two use their back end as a build does.
 const forcedDownGround = await buildGround('embedded', async (world) => {
   await world.disconnectHost('h2');
   await world.forceDown('h2');

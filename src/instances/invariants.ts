@@ -1,4 +1,4 @@
-// What must never be untrue of instances. Checked after every commit in tests and in the simulation, on what changed.
+// What must never be untrue of instances. Checked after every commit in tests and in the simulation, on the documents that the commit changed.
 import { idOf, type AppliedChange, type FleetReader, type Invariant } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, PORTS_BY_INSTANCE, type Claim } from '../network/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
@@ -57,7 +57,7 @@ const nicsAreAttached: Invariant = {
     }),
 };
 
-/** Instances whose documents changed, or work on which began or ended. */
+/** Instances whose documents changed, or of which an operation started or ended. */
 function instancesWorkedOn(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }): string[] => {
@@ -83,7 +83,7 @@ const failedBuildHoldsNothing: Invariant = {
 
 const antiAffinityIsKept = antiAffinityInvariant((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
 
-/** Of what drains begin: people may move as many as they like. */
+/** Limits what drains start: operators may move as many as they like. */
 const groupMoveLimitIsKept: Invariant = {
   name: 'never: drains disturb more of a server group at once than it bears',
   check: (fleet, changed) => {

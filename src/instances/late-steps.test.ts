@@ -1,4 +1,4 @@
-// A delete that comes between the plan of a step, or the answer to it, and its commit is never undone by that step.
+// A delete between the plan or answer of a step and its commit is never undone by that step.
 import { describe, expect, test } from 'vitest';
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
@@ -34,7 +34,7 @@ function kindOf(fleet: FleetReader, operation: string): OperationKind {
 
 type Late = (fleet: FleetReader) => readonly RecordStep[];
 
-/** What is planned now, as it would be recorded later. */
+/** The plan of this moment, to be recorded later. */
 function planLate({ fleet, nowMs }: World, operation: string): Late {
   const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
   if (stored === undefined) throw new Error(`no operation ${operation}`);
@@ -43,7 +43,7 @@ function planLate({ fleet, nowMs }: World, operation: string): Late {
   return (at) => nexts.flatMap((next) => (next.kind === 'decide' ? next.decide(at, nowMs) : (next as RecordStep)));
 }
 
-/** An answer that came now and is read in the commit. */
+/** An answer of this moment that the commit reads. */
 function observeLate({ nowMs }: World, operation: string, ports: readonly object[]): Late {
   const outcome: ActionOutcome = { kind: 'applied', facts: { ports } };
   return (at) => [kindOf(at, operation).observe?.(at, itemOf(at, operation), outcome, nowMs) as RecordStep];

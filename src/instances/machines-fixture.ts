@@ -1,5 +1,5 @@
-// Machines for tests of instances: what runs where, outside the journal, and tasks that fail when they are told to. They do what
-// hosts' agents are asked for, one commit per answer, and survive a crash of the server beside them.
+// Machines for tests of instances: what runs where, outside the journal, and tasks that fail on demand. They carry out the tasks of hosts' agents, one
+// commit per answer, and survive a crash of the server beside them.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Decision, Journal } from '../journal/index.ts';
 import { findHost } from '../hosts/index.ts';
@@ -21,9 +21,9 @@ export interface TaskFault {
   readonly host?: string;
   readonly instance?: string;
   readonly times: number;
-  /** What the host says it was; `spawn-failed` unless said. */
+  /** The fault that the host reports; `spawn-failed` by default. */
   readonly fault?: string;
-  /** It is done all the same. */
+  /** It is carried out all the same. */
   readonly after?: boolean;
 }
 
@@ -38,7 +38,7 @@ export class Machines {
   readonly taskIds: string[] = [];
   readonly #faults: TaskFault[] = [];
   readonly #sent = new Set<string>();
-  /** What a source has sent, by `host/instance` of the target. */
+  /** Copies sent by a source, by `host/instance` of the target. */
   readonly #received = new Set<string>();
   readonly #network: HostNetwork | undefined;
 
@@ -51,7 +51,7 @@ export class Machines {
     this.#faults.push(fault);
   }
 
-  /** The hosts that have a copy that runs. */
+  /** The hosts with a running copy. */
   hostsRunning(instance: string): string[] {
     return this.hostsWith(instance, 'running');
   }
@@ -108,7 +108,7 @@ export class Machines {
     }
   }
 
-  /** A host that binds says what it bound; one that gets its ports bound has nothing to say of them. */
+  /** A host that binds reports what it bound; one that gets bound ports reports nothing. */
   async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<TaskResult> {
     const performed = this.perform(host, task);
     const { network: mode = 'ready', nics = [], instance } = task.args;
@@ -122,7 +122,7 @@ export class Machines {
     return { ...performed, facts: { ports } };
   }
 
-  /** Carries out what the hosts that are up are asked for now, and says what came of it. */
+  /** Carries out the present tasks of connected hosts, and answers them. */
   async answer(journal: Journal, kinds: ReadonlyMap<string, OperationKind>, nowMs: number): Promise<void> {
     for (const { id } of [...journal.fleet.all(ITEM)]) {
       const item = journal.fleet.get(ITEM, id);
@@ -148,7 +148,7 @@ export class Machines {
 }
 
 function isConnected(fleet: FleetReader, { doc }: StoredItem): boolean {
-  // Whoever forced a host down may have been wrong: an agent that is heard does what it is asked for.
+  // The force-down of a host may be wrong: a connected agent carries out its tasks.
   return isOpen(doc) && findHost(fleet, doc.host ?? '')?.doc.connection.state === 'up';
 }
 

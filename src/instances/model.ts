@@ -1,5 +1,5 @@
-// Instances with their flavors and server groups. An instance has at most one host; what it takes there is its claim, what
-// it is connected to are its ports, and what was tried for it is kept with it.
+// Instances with their flavors and server groups. An instance has at most one host; its claim holds the resources there, its ports its connections, and
+// its tries are kept with it. A state change outside the state table must never be committed.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index } from '../fleet/index.ts';
 import { hostOfDrain } from '../hosts/index.ts';
@@ -14,17 +14,17 @@ export const WORD = Type.String({
 });
 const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
-/** More NICs than any hypervisor takes. */
+/** More NICs than any hypervisor supports. */
 const NICS_MAX = 32;
 /** Of a flavor, of a request, and of both together. */
 export const TRAITS_MAX = 64;
 const AGGREGATES_MAX = 16;
-/** No build is tried more often; the setting may say less. */
+/** No build is tried more often; the setting may be lower. */
 export const ATTEMPTS_MAX = 10;
 
 const traits = Type.Array(WORD, { maxItems: TRAITS_MAX, uniqueItems: true });
 
-/** What one of a flavor takes of a host. */
+/** The resources of one instance of a flavor. */
 const AMOUNTS = {
   vcpus: Type.Integer({ minimum: 1, maximum: 100_000 }),
   memoryMiB: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
@@ -46,7 +46,7 @@ export const GROUP_SCHEMA = Type.Object(
     name: NAME,
     project: PROJECT,
     policy: Type.Enum(GROUP_POLICIES),
-    /** No more of its instances are moved or rebuilt at once by hosts that leave; as many as there are when absent. */
+    /** Leaving hosts move or rebuild no more of its instances at once; unlimited when absent. */
     movesAtOnce: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
     ...CHANGED,
   },
@@ -69,10 +69,10 @@ export type InstanceState = (typeof INSTANCE_STATES)[number];
 
 /** Which state may follow which. A deleted instance is gone. */
 export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  // One that ran before and finds no host now goes back to the shelf.
+  // An unshelve that finds no host puts it back on the shelf.
   building: ['active', 'error', 'deleting', 'shelving', 'shelved'],
   active: ['moving', 'rebuilding', 'shelving', 'deleting', 'error'],
-  // A move that its deadline cut short leaves what a dead host had to be built elsewhere.
+  // A move that passed its deadline leaves an instance of a dead host to be rebuilt elsewhere.
   moving: ['active', 'deleting', 'error', 'rebuilding'],
   rebuilding: ['active', 'error', 'deleting'],
   shelving: ['shelved', 'active', 'deleting', 'error'],
@@ -81,7 +81,7 @@ export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly Insta
   deleting: [],
 };
 
-/** What stopped a try, as wide as it excludes: nothing more is tried there for this build. */
+/** The cause of a failed try, with what it excludes: nothing more is tried there for this build. */
 export const EXCLUSION_SCOPES = ['host', 'pool', 'none'] as const;
 
 const ATTEMPT = Type.Object(
@@ -92,7 +92,7 @@ const ATTEMPT = Type.Object(
     site: Type.Optional(Type.String()),
     /** The pools that its NICs were to take addresses from. */
     pools: Type.Array(Type.String(), { maxItems: NICS_MAX }),
-    /** The class of the fault, kebab-case; absent while the try is under way or when it went well. */
+    /** The class of the fault, kebab-case; absent while the try is open or when it succeeded. */
     fault: Type.Optional(Type.String()),
     excludes: Type.Optional(Type.Enum(EXCLUSION_SCOPES)),
     /** The pool that is excluded, when one is. */
@@ -127,7 +127,7 @@ const FAULT = Type.Object(
 );
 export type InstanceFault = Static<typeof FAULT>;
 
-/** What a user says of where an instance may be. */
+/** A user's constraints on the placement. */
 export const PLACE = {
   site: Type.Optional(Type.String()),
   zone: Type.Optional(WORD),
@@ -139,13 +139,13 @@ export const PLACE = {
   onlyHost: Type.Optional(Type.String()),
 };
 
-/** Who does a phase: the controller at the holder (`conductor`), or an older host by itself (`host`). */
+/** Who does a phase: the controller at the lease holder (`conductor`), or an older host itself (`host`). */
 const WHO = Type.Enum(['conductor', 'host']);
 
-/** More hosts than this are not tried by one move: the instance runs well where it is. */
+/** One move tries no more hosts than this: the instance runs well where it is. */
 export const MOVE_TRIES_MAX = 3;
 
-/** Hosts that one instance is waited for by, at most: each leaves while the instance is not connected for all that time. */
+/** The most hosts whose drains wait for one instance: it left each of them and was connected nowhere since. */
 const MOVED_OFF_MAX = 8;
 
 const MOVE_KINDS = ['live', 'cold'] as const;
@@ -154,15 +154,15 @@ const MOVE = Type.Object(
   {
     operation: Type.String(),
     kind: Type.Enum(MOVE_KINDS),
-    /** Where it ran when the move began, or went on after a host that could not connect its ports. */
+    /** Its host when the move began, or when the move went on from a host that could not connect its ports. */
     from: Type.String(),
-    /** Where it ran when the move began, when that is another than `from`. It does not go back there. */
+    /** Its host when the move began, when that differs from `from`. It does not return there. */
     origin: Type.Optional(Type.String()),
-    /** Hosts that it left before this move, or in the course of it, and was not connected anywhere since: their drains wait for it. */
+    /** Hosts that it left before or during this move, without being connected anywhere since: their drains wait for it. */
     movedOff: Type.Optional(Type.Array(Type.String(), { maxItems: MOVED_OFF_MAX })),
     /** Only this host: nothing else is tried. */
     target: Type.Optional(Type.String()),
-    /** The last one tells where it goes. They rule out for this move what a build's tries rule out for the build. */
+    /** The last try has the target. They exclude for this move what a build's tries exclude for the build. */
     tries: Type.Array(ATTEMPT, { maxItems: MOVE_TRIES_MAX }),
   },
   CLOSED,
@@ -181,18 +181,18 @@ export const INSTANCE_SCHEMA = Type.Object(
     host: Type.Optional(Type.String()),
     /** In NIC order. The port's document says the rest. */
     nics: Type.Array(Type.Object({ port: Type.String(), network: Type.String() }, CLOSED), { maxItems: NICS_MAX }),
-    /** Chosen when the build began, from the gates as they were; it does not change under a build. */
+    /** Chosen from the gates when the build started; it does not change during the build. */
     path: Type.Object({ create: WHO, bind: WHO }, CLOSED),
-    /** Set when it was asked for together with others: fewer than `minimum` of the request is none of it. */
+    /** Set when it was requested together with others: with fewer than `minimum` the request fails. */
     together: Type.Optional(Type.Object({ minimum: Type.Integer({ minimum: 2 }) }, CLOSED)),
     attempts: Type.Array(ATTEMPT, { maxItems: ATTEMPTS_MAX }),
     attemptsMax: Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX }),
     fault: Type.Optional(FAULT),
-    /** The move that is under way, or the last one that failed. */
+    /** The open move, or the last one that failed. */
     move: Type.Optional(MOVE),
-    /** The state before the rebuild that is under way: an instance that finds no other host goes back to it. */
+    /** The state before the open rebuild: an instance without another host returns to it. */
     rebuiltFrom: Type.Optional(Type.Enum(['active', 'error'])),
-    /** It ran once: from then on it keeps all its addresses wherever it goes. */
+    /** It ran once: from then on it keeps all its addresses wherever it moves. */
     wasActive: Type.Boolean(),
     createdBy: Type.String(),
     createdAtMs: Type.Integer(),
@@ -210,7 +210,7 @@ export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
   keysOf: (doc) => (doc.host === undefined ? [] : [doc.host]),
 };
 
-/** By the host that they are on their way off: its moves, until its copy is gone, and rebuilds that have no new host yet. */
+/** By the host that they leave: open moves, until the copy is destroyed, and rebuilds without a new host yet. */
 export const INSTANCES_BY_LEAVING_HOST: Index<'instance', Instance> = {
   name: 'instances-leaving',
   kind: INSTANCE,
@@ -220,14 +220,14 @@ export const INSTANCES_BY_LEAVING_HOST: Index<'instance', Instance> = {
   },
 };
 
-/** It is being rebuilt, and is still at the host that it is to leave: no other was found yet. */
+/** It is being rebuilt, and still at the host that it leaves: no other was found yet. */
 export function isAwaitingRebuildHost({ state, host, attempts }: Instance): boolean {
   return state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
 }
 
 /**
- * The hosts that an instance has left by a move which has not ended well, whoever asked for it: by the last move, and by those before
- * it since the instance was last connected.
+ * The hosts that an instance has left by a move which has not succeeded, whoever requested it: the last move, and those before it since the instance
+ * was last connected.
  */
 export function vacatedHosts({ state, host, move }: Instance): string[] {
   if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
@@ -236,21 +236,21 @@ export function vacatedHosts({ state, host, move }: Instance): string[] {
   return [...left].slice(-MOVED_OFF_MAX);
 }
 
-/** By the hosts that they left, those whose move has not ended well: they are elsewhere by now. */
+/** By the hosts that they left: instances whose move has not succeeded and which are elsewhere by now. */
 export const INSTANCES_BY_VACATED_HOST: Index<'instance', Instance> = {
   name: 'instances-unsettled',
   kind: INSTANCE,
   keysOf: vacatedHosts,
 };
 
-/** By their group, those that are on the way from one host to another. */
+/** By their group: instances that are moving from one host to another. */
 export const RELOCATING_INSTANCES_BY_GROUP: Index<'instance', Instance> = {
   name: 'instances-moving-by-group',
   kind: INSTANCE,
   keysOf: ({ state, place }) => (place.group === undefined || !isRelocating(state) ? [] : [place.group]),
 };
 
-/** Disturbed just now: it moves, or is built elsewhere. */
+/** Disturbed now: it moves, or is being rebuilt. */
 export function isRelocating(state: InstanceState): boolean {
   return state === 'moving' || state === 'rebuilding';
 }

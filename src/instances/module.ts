@@ -1,4 +1,4 @@
-// Everything that instances bring to the program.
+// The Module value of instances: everything that they contribute to the program.
 import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS, evacuatorsOf, VIEW_PARTS } from '../hosts/index.ts';
 import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';

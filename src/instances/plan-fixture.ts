@@ -1,5 +1,4 @@
-// Plans as text, for snapshots that read like prose: what comes next for an item, decided on the fleet as it is, and the task
-// that it has for its host.
+// Plans as text, for snapshots that read like prose: the next step of an item, decided on the present fleet, and the task of its host.
 import { idOf, type Change } from '../fleet/index.ts';
 import type { NetworkOrder } from '../network/index.ts';
 import { ITEM, OPERATION, type PlannedStep, type RecordStep } from '../operations/index.ts';
@@ -37,7 +36,7 @@ function renderOrder(order: NetworkOrder): string {
   return `${order.backEnd} is to ${order.op} ${ports.join(', ')}${order.op === 'bind' ? ` at ${order.host}` : ''}`;
 }
 
-/** A step in words: where it takes its item, why, and which documents it changes. */
+/** A step in words: the next state of its item, why, and which documents it changes. */
 function renderStep({ progress, changes }: RecordStep): string {
   const { state, step, host, reason } = progress;
   const where = host === undefined ? '' : host === null ? ', no host' : ` at ${host}`;

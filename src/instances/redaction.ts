@@ -1,4 +1,4 @@
-// An instance as a caller of one site or project may see it: a project does not see hosts at all. It may have been tried, or be on its way, where that caller may not look.
+// An instance as a caller of one site or project may see it: a project sees no hosts at all. Hosts of other sites in its tries and its move are hidden.
 import type { Redactor } from '../access/index.ts';
 import { scopeReportToSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
@@ -36,7 +36,7 @@ function redactMove({ origin, movedOff, target, ...move }: Move, sight: Redactor
   };
 }
 
-/** How many hosts other sites have is theirs to know, too. */
+/** The number of hosts in other sites is hidden, too. */
 function redactFault(fault: InstanceFault, { place }: Instance, sight: Redactor): InstanceFault {
   const { report } = fault;
   const message = sight.redactText(fault.message);

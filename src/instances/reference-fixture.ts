@@ -1,4 +1,4 @@
-// Fixture F of the reference as documents, and what tests of instances register and ask for.
+// Fixture F of the reference as documents, and the models and requests of tests of instances.
 import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { idOf, put, SETTING, type Change, type Model } from '../fleet/index.ts';
@@ -100,7 +100,7 @@ export function fixtureF(backEnd: BackEndName = 'embedded'): readonly Change[] {
   ];
 }
 
-/** What a user asks for who says no more than a name: one NIC on network `n`. */
+/** A request with only a name: one NIC on network `n`. */
 export function createCommand(operation: string, nowMs: number, facts: Partial<CreateInstances> = {}): CreateInstances {
   const { name = 'web', count = 1, networks = [{ network: 'n' }] } = facts;
   const nics = typeof networks === 'string' ? 1 : networks.length;

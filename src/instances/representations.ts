@@ -1,5 +1,5 @@
-// How flavors, server groups and instances are shown. An instance that found no host is shown with the reasons in words, so
-// that the API, the command line and the history say the same.
+// The API representations of flavors, server groups and instances. An instance that found no host is shown with the reasons in words, so that the API,
+// the command line and the history say the same.
 import { Type, type Static } from 'typebox';
 import { defineRepresentation, type Redactor, type Representation } from '../access/index.ts';
 import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
@@ -82,7 +82,7 @@ const DegradedSchema = Type.Object(
     code: Type.String(),
     message: Type.String({ description: 'the reason, for a person' }),
     sinceMs: Type.Integer(),
-    operation: Type.Optional(Type.String({ description: 'the one that connects its ports again' })),
+    operation: Type.Optional(Type.String({ description: 'the operation that connects its ports again' })),
     lastTry: Type.Optional(Type.String({ description: 'why that was not possible yet' })),
     ports: Type.Array(
       Type.Object({
@@ -91,24 +91,24 @@ const DegradedSchema = Type.Object(
         network: Type.String(),
         trouble: Type.Enum(PORT_TROUBLES, {
           description:
-            '`unbound`: bound to no host, or to another; `not-plugged`: nobody said that its host connected it; `unplugged`, `plug-failed`: somebody said that it is not',
+            '`unbound`: bound to no host, or to another; `not-plugged`: no report that its host connected it; `unplugged`, `plug-failed`: a report that it is not',
         }),
       }),
     ),
   },
   {
     description:
-      'set while it is active and not all of its ports are connected at its host; derived when it is read: the revision does not tell of it, and changes of an instance that are watched do not have it',
+      'set while it is active and not all of its ports are connected at its host; derived when it is read: it changes without a revision, and watches do not contain it',
   },
 );
 
-/** What is shown of an instance when it is read, beside its document. */
+/** The fields of an instance that are read beside its document. */
 export const INSTANCE_READ_SCHEMA = Type.Object({
   ...INSTANCE_REPRESENTATION.schema.properties,
   degraded: Type.Optional(DegradedSchema),
 });
 
-/** The instance, and whether it is degraded. Nearly all are not: they cost a look at their ports. */
+/** The instance, and whether it is degraded. Nearly all are not: they cost a check of their ports. */
 export function instanceToJsonText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Redactor): string {
   const text = INSTANCE_REPRESENTATION.toJsonText(stored, sight);
   const degraded = degradedToJson(fleet, stored, sight);

@@ -1,5 +1,4 @@
-// The HTTP surface of instances: look at them, ask for some, ask what would become of asking, delete them. What is done to
-// one that runs is in the file beside this one.
+// The HTTP surface of instances: list, show, create, dry run, delete. Actions on existing instances are in action-routes.ts. No decisions here.
 import { Type } from 'typebox';
 import {
   answer,
@@ -116,7 +115,7 @@ function getInstance(): Route {
     method: 'GET',
     path: `${INSTANCES}/:id`,
     tag: 'instances',
-    about: 'Show an instance with its ports, what was tried for it, and on a fault why',
+    about: 'Show an instance with its ports, its tries, and its fault',
     access: 'viewer',
     scope: 'site',
     forProjects: true,
@@ -125,7 +124,7 @@ function getInstance(): Route {
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
       const stored = findVisible(fleet, INSTANCE_REPRESENTATION, { caller, id: params.id });
       if (stored === undefined) return refusalAnswer(noSuch('instance', params.id));
-      // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
+      // Ports change without their instance: the tag is good for If-Match, and a GET is never answered with 304.
       const headers = { etag: `"${stored.revision}"` };
       return {
         kind: 'answer',
@@ -142,7 +141,8 @@ function createRoute({ hasCredentials }: InstanceRouteOptions): Route {
     method: 'POST',
     path: INSTANCES,
     tag: 'instances',
-    about: 'Create instances: take or make their ports, find each a host, and start the operation that builds them',
+    about:
+      'Create instances: use or create their ports, choose a host for each, and start the operation that builds them',
     access: 'operator',
     scope: 'site',
     forProjects: true,
@@ -199,13 +199,13 @@ const PreviewSchema = Type.Object({
   report: Type.Optional(ReportSchema),
 });
 
-/** Decided where a real request would be, on what is true there, and not committed. */
+/** Decided where a real request would be, on current state, and not committed. */
 function previewRoute({ hasCredentials }: InstanceRouteOptions): Route {
   return read({
     method: 'POST',
     path: `${INSTANCES}/preview`,
     tag: 'instances',
-    about: 'Ask where instances would go, or why they would not; nothing is made',
+    about: 'Ask where instances would go, or why they would not; nothing is created',
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
@@ -253,7 +253,7 @@ function deleteRoute(): Route {
     method: 'DELETE',
     path: `${INSTANCES}/:id`,
     tag: 'instances',
-    about: 'Delete an instance: the ports made for it go with it, ports of users are handed back',
+    about: 'Delete an instance: the ports created for it are deleted with it, ports of users are handed back',
     access: 'operator',
     scope: 'site',
     forProjects: true,

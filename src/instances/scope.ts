@@ -1,11 +1,11 @@
-// The site that an instance belongs to, and so the work that is done for it: whoever is bound to that site sees both.
+// The site of an instance, and so of the operations on it: callers bound to that site see both.
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import type { Instance } from './model.ts';
 
 type PlacedInstance = Pick<Instance, 'host' | 'place'>;
 
-/** Where it is; without a host, where it was asked to be. */
+/** The site of its host; without a host, the requested one. */
 export function siteOfInstance({ host, place }: PlacedInstance, _id: string, fleet: FleetReader): string | undefined {
   return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
 }

@@ -1,4 +1,4 @@
-// Every fault that ends a build has a sentence: nobody is to read a code and its facts.
+// Every fault that ends a build has a sentence: an operator must never read a bare code.
 import { expect, test } from 'vitest';
 import { explainer } from '../operations/index.ts';
 import { FAULTS } from './faults.ts';
@@ -14,7 +14,7 @@ test.each(['addresses-exhausted', 'not-found', 'forbidden', 'quota', 'taken', 'b
   },
 );
 
-test('what the back end said follows what it means', () => {
+test('the back end’s own text follows the meaning of the fault', () => {
   const reason = { code: 'quota', instance: 'web-1', message: 'the back end answered 409 OverQuota' };
   expect(explain(reason)).toBe('A quota of the network back end is used up: the back end answered 409 OverQuota.');
 });

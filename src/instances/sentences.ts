@@ -1,4 +1,4 @@
-// How builds, moves and deletions explain themselves.
+// The sentences of reasons and faults of builds, moves and deletions.
 import type { Reason } from '../fleet/index.ts';
 import { formatFact, formatProblems, type ReasonSentences } from '../operations/index.ts';
 import { FAULTS, type FaultCode } from './faults.ts';
@@ -6,8 +6,8 @@ import { FAULTS, type FaultCode } from './faults.ts';
 type Sentence = ReasonSentences[string];
 
 /**
- * Faults carry what is to be said of them. What a back end or a host said is no sentence of ours: it follows what the fault means. What
- * had to be cut says so.
+ * Faults carry a text. A text of a back end or a host is not a sentence of ours: it follows the meaning of the fault. A text that was cut is marked
+ * as cut.
  */
 const FAULT_SENTENCE: Sentence = ({ code, message }) => {
   const meaning = Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode].sentence : undefined;
@@ -18,14 +18,14 @@ const FAULT_SENTENCE: Sentence = ({ code, message }) => {
 
 const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).map((code) => [code, FAULT_SENTENCE]));
 
-/** Whoever binds for the host, this is what has to change before somebody does; a move helps in each case. */
+/** Why nothing binds for the host: the sentence names what has to change; a move helps in each case. */
 function hostBindsSentence({ instance, host, because, needs, below }: Reason): string {
   const begin = `Host ${formatFact(host)} binds the ports of its instances by itself`;
   const move = `move the instance with "muster instances move ${formatFact(instance)}"`;
   const left = `not all of instance ${formatFact(instance)} are connected`;
   switch (because) {
     case 'driver':
-      return `${begin} (bindsAt: driver), and ${left}: only its driver can connect them. Look for the cause on that host, or ${move}.`;
+      return `${begin} (bindsAt: driver), and ${left}: only its driver can connect them. Search for the cause on that host, or ${move}.`;
     case 'credentials':
       return `${begin} while the servers have no credentials for the network back end, and ${left}. They are bound as soon as the servers have credentials; or ${move}.`;
     case 'agents':
@@ -65,11 +65,11 @@ export const instanceSentences: ReasonSentences = {
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
       : FAULT_SENTENCE(reason, explain),
   'host-not-heard': ({ host, instance }) =>
-    `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
+    `Host ${formatFact(host)} is silent. ${instance === undefined ? 'The copy there' : `The copy of instance ${formatFact(instance)} there`} is destroyed as soon as the host is connected again.`,
   'only-copy': ({ host, instance }) =>
     `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
-    `Host ${formatFact(host)} is not heard, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(host)} is silent, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'host-forced-down': ({ host, instance }) =>
     `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts force-up ${formatFact(host)}".`,
   'not-destroyed': ({ instance, host, problems }) =>
@@ -77,26 +77,26 @@ export const instanceSentences: ReasonSentences = {
       ? `What a host has of instance ${formatFact(instance)} could not be destroyed: ${formatProblems(problems)}. It is tried again.`
       : `Host ${formatFact(host)} could not destroy what it has of instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
   'other-work-ends-first': ({ instance }) =>
-    `Something else is under way for instance ${formatFact(instance)}; it ends first.`,
+    `Another operation on instance ${formatFact(instance)} is open; it ends first.`,
   'others-without-ports': ({ instance }) =>
-    `Instances of one request are placed together, and the ports of ${formatFact(instance)} are not there yet.`,
+    `Instances of one request are placed together, and the ports of ${formatFact(instance)} do not exist yet.`,
   'ports-not-released': ({ instance, ports }) =>
     `The network back end has not released these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'ports-not-unbound': ({ instance, ports }) =>
     `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'move-superseded': ({ instance }) =>
-    `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
+    `Instance ${formatFact(instance)} was moved or rebuilt since. Request a new move if it is still needed.`,
   'source-not-heard': ({ instance, host }) =>
-    `Host ${formatFact(host)}, which is to hand instance ${formatFact(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(host)}, the source of the migration of instance ${formatFact(instance)}, is silent. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'target-not-heard': ({ instance, host }) =>
-    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+    `Host ${formatFact(host)}, to which instance ${formatFact(instance)} was migrated, is silent. It is asked as soon as it is connected.`,
   'target-unasked': ({ instance, host, from }) =>
-    `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(from)} was forced down during the migration of instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is silent; it is asked as soon as it is connected. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,
   'instance-lost': FAULT_SENTENCE,
   'not-migrated': ({ instance, host, problems }) =>
-    `Host ${formatFact(host)} could not hand instance ${formatFact(instance)} over, and does not run it any more: ${formatProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not migrate instance ${formatFact(instance)}, and does not run it any more: ${formatProblems(problems)}. It is asked again.`,
   'not-activated': ({ instance, host, problems }) =>
     `Host ${formatFact(host)} could not take over instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
   'not-bound': ({ instance, host, fault }) =>
@@ -114,7 +114,7 @@ export const instanceSentences: ReasonSentences = {
   'held-together': ({ instance, host, group, others }) =>
     `Instance ${formatFact(instance)} must be on one host with the ${formatFact(others)} ${others === 1 ? 'other' : 'others'} of server group ${formatFact(group)} (affinity), and all of them are on host ${formatFact(host)}: none may leave it first. Shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
   'group-limit': ({ instance, group, limit }) =>
-    `Instance ${formatFact(instance)} waits: no more than ${formatFact(limit)} of server group ${formatFact(group)} move at once.`,
+    `Instance ${formatFact(instance)} waits: server group ${formatFact(group)} allows ${formatFact(limit)} moves at once.`,
   'instance-in-error': ({ instance }) =>
     `Instance ${formatFact(instance)} is in error. "muster instances show ${formatFact(instance)}" says why; delete it, or repair what is wrong.`,
 };

@@ -1,4 +1,4 @@
-// Instances with ports on several back ends outside the journal: each hears of its own ports, and of no others.
+// Instances with ports on several back ends outside the journal: each gets orders for its own ports only.
 import { describe, expect, test } from 'vitest';
 import { network, subnet } from '../network/network-fixture.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
@@ -36,7 +36,7 @@ test('ports-are-made-and-bound-where-they-belong, moved and released there', asy
   expect([bindingsOf(world.network), bindingsOf(world.second), world.open()]).toEqual([[], [], []]);
 });
 
-test('a-target-that-one-of-them-refuses-is-not-moved-to, and both are bound where it stays', async () => {
+test('nothing-moves-to-a-target-that-one-of-them-refuses, and both are bound where it stays', async () => {
   const world = await startOnBoth();
   world.second.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
   world.second.faults.arm({ op: 'bind', host: 'h5', outcome: 'binding-failed', times: 9999 });

@@ -50,7 +50,7 @@ function affectedHosts(fleet: Fleet, ...changes: Change[]): string[][] {
   return applied.map((change) => [...instancesPart.affects(fleet, change)].sort());
 }
 
-describe('what a host is shown of instances', () => {
+describe('the instances in the view of a host', () => {
   test('nothing-of-one-that-is-being-built-before-every-nic-is-bound-there', () => {
     const nics = [{ port: 'p1', network: 'net-1' }];
     const building = (path: Instance['path']): Change => instance('i1', { host: 'h1', state: 'building', nics, path });
@@ -59,7 +59,7 @@ describe('what a host is shown of instances', () => {
     expect(partOf(fleetOf(early, unbound), 'h1')).toEqual([]);
     const bound = port('p1', { instance: 'i1', nic: 0, binding: binding('h1') });
     expect(partOf(fleetOf(early, bound), 'h1')).toHaveLength(1);
-    // An older host sees to it by itself.
+    // An older host does it itself.
     expect(partOf(fleetOf(building({ create: 'conductor', bind: 'host' }), unbound), 'h1')).toHaveLength(1);
   });
 

@@ -1,5 +1,5 @@
-// What a host is shown of instances: those that are there and those that are on their way, each with the ports that are
-// bound to that host. Nothing here may be read as an order to destroy: what is absent was not asked to go.
+// The view part of instances: those that are on the host and those that are arriving, each with the ports that are bound to that host. An agent must
+// never read an absent instance as an order to destroy it.
 import type { AppliedChange, FleetReader, Stored } from '../fleet/index.ts';
 import { findHost, type Host, type ViewPart } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
@@ -21,7 +21,7 @@ export interface ViewPort {
 
 export interface ViewInstance {
   readonly id: string;
-  /** `home`: it is there, or is being built there. `incoming`: it is on its way there and runs elsewhere. */
+  /** `home`: it is there, or is being built there. `incoming`: it arrives there and runs elsewhere. */
   readonly role: 'home' | 'incoming';
   readonly state: InstanceState;
   readonly amounts: Instance['amounts'];
@@ -29,7 +29,7 @@ export interface ViewInstance {
   readonly ports: readonly ViewPort[];
 }
 
-/** What the host has to know of instances, in the order of their ids. Empty is said too: then all that is there is stray. */
+/** The instances of the host, sorted by id. An empty list is sent, too: then every instance there is a stray. */
 export const instancesPart: ViewPart = {
   name: 'instances',
   build: (fleet, host): readonly ViewInstance[] | undefined => {
@@ -61,7 +61,7 @@ export const instancesPart: ViewPart = {
   },
 };
 
-/** Nothing is sent to a host before every NIC has what it needs, unless the host itself has to see to that. */
+/** A NIC is sent once it is complete, unless the host itself has to complete it. */
 function isDue(instance: Instance, { ports }: ViewInstance, host: Host): boolean {
   const beingBuilt = instance.state === 'building' || instance.state === 'rebuilding';
   return !beingBuilt || bindModeOn(host, instance) !== 'ready' || ports.length === instance.nics.length;
@@ -102,7 +102,7 @@ function composeViewPort({ id, doc }: StoredPort): ViewPort {
   };
 }
 
-/** Where it was, where it is, and where it is going: its state is shown there as well. */
+/** Its old, present and next host: the view of each contains its state. */
 function hostsOfInstance(
   fleet: FleetReader,
   before: AppliedChange['before'],

@@ -1,5 +1,5 @@
-// A claim: what an instance takes of one host and of the address stock, in one document, so that it is taken, replaced or
-// dropped as a whole. A move's second claim is a document of its own and counts as used.
+// A claim: the resources of one host and the addresses that an instance takes, in one document, so that they are taken, replaced or released as
+// a whole. A move's second claim is a document of its own and counts as used.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index } from '../fleet/index.ts';
 
@@ -8,7 +8,7 @@ const CLOSED = { additionalProperties: false };
 const CLAIM_SCHEMA = Type.Object(
   {
     instance: Type.String(),
-    /** `home`: where it is. `move`: where it is going. */
+    /** `home`: where the instance is. `move`: its target. */
     role: Type.Enum(['home', 'move']),
     host: Type.String(),
     vcpus: Type.Integer({ minimum: 0 }),
@@ -18,7 +18,7 @@ const CLAIM_SCHEMA = Type.Object(
     resources: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
     /** The server group it counts for. */
     group: Type.Optional(Type.String()),
-    /** Addresses that are promised and not yet held by a port, per pool and version. */
+    /** Addresses that are claimed and not yet held by a port, per pool and version. */
     addresses: Type.Array(
       Type.Object(
         { pool: Type.String(), version: Type.Union([Type.Literal(4), Type.Literal(6)]), count: Type.Integer() },
@@ -40,7 +40,7 @@ export const CLAIMS_BY_HOST: Index<'claim', Claim> = {
   keysOf: (doc) => [doc.host],
 };
 
-/** No instance has a colon in its name: the second claim of one is never taken for the claim of another. */
+/** Instance names contain no colon: the second claim of one is never mistaken for the claim of another. */
 export function claimId(instance: string, role: Claim['role']): ClaimId {
   return (role === 'home' ? instance : `${instance}:move`) as ClaimId;
 }

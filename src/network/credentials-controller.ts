@@ -1,5 +1,5 @@
-// Clears the alarm of missing credentials at the lease holder, as soon as that has the credentials. Builds raise it; without this it
-// stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
+// Clears the alarm of missing credentials at the lease holder, as soon as that server has them. Builds raise it; without this it would stand until
+// the next build on such a network, and work that waits for it, such as connecting ports again, would wait as long.
 import { ALARM } from '../alarms/index.ts';
 import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
 import { hasMissingCredentialsAlarm, hasCredentials, updateCredentialsAlarm } from './back-ends/credentials.ts';

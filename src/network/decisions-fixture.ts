@@ -1,4 +1,4 @@
-// The decisions of this room, for tests of several rooms together. The product reaches them by routes only.
+// The decisions of this module, for tests of several modules together. The product reaches them by routes only.
 export { createNetwork, type CreateNetwork } from './networks/decide.ts';
 export { createPort, type CreatePort } from './ports/decide.ts';
 export { deleteRouter, type CreateRouter } from './routers/decide.ts';

@@ -1,4 +1,4 @@
-// What this room brings to the fleet.
+// The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
 import { CLAIM, CLAIMS_BY_HOST } from './claim.ts';
 import { NETWORK_INVARIANTS } from './invariants.ts';
@@ -30,8 +30,8 @@ import {
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
-  TRANSPORT_ZONE,
 } from './routers/model.ts';
+import { TRANSPORT_ZONE } from './tunnels/transport-zone.ts';
 import { STOCK } from './addresses/stock.ts';
 import { TOPOLOGY } from './networks/topology.ts';
 import { TUNNEL_KEY, TUNNEL_KEYS_BY_SUBJECT } from './tunnels/keys.ts';

@@ -60,9 +60,10 @@ export {
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
-  TRANSPORT_ZONE,
 } from './routers/model.ts';
-export type { FloatingAddress, ExternalAddress, Router, TransportZone } from './routers/model.ts';
+export { TRANSPORT_ZONE } from './tunnels/transport-zone.ts';
+export type { FloatingAddress, ExternalAddress, Router } from './routers/model.ts';
+export type { TransportZone } from './tunnels/transport-zone.ts';
 export { stockOf } from './addresses/stock.ts';
 export type { PoolCounters, Stock } from './addresses/stock.ts';
 export { addressKey } from './addresses/subnet-stock.ts';

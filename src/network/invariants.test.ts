@@ -21,7 +21,7 @@ function world(): Fleet {
   );
 }
 
-/** Every one of them can be broken, and says so. */
+/** Each of them can be broken, and reports it. */
 describe('never', () => {
   test.each<[string, number, Change[]]>([
     ['an address given twice', 0, [port('x', 'n', { addresses: [at('10.0.0.3')] })]],
@@ -69,12 +69,12 @@ describe('never', () => {
       [port('x', 'n', { serial: 1, binding: { host: 'h1', serial: 1, type: 'ovs' } })],
     ],
     ['a bind’s address without an instance', 6, [port('x', 'n', { addresses: [at('10.0.0.5', 's', 'bind')] })]],
-    ['more promised than there is', 7, [claim('i', { pool: 'network:n', version: 4, count: 5 })]],
+    ['more claimed than there is', 7, [claim('i', { pool: 'network:n', version: 4, count: 5 })]],
   ])('%s', (_name, nth, changes) => {
     expect(violationsOf(world(), changes, NETWORK_INVARIANTS)).toContain(NETWORK_INVARIANTS[nth]?.name);
   });
 
-  test('what is fine breaks none of them', () => {
+  test('a valid fleet breaks none of them', () => {
     const changes = [
       port('x', 'r', { instance: 'i', nic: 1, addresses: [at('10.1.0.3', 'sa', 'bind')] }),
       claim('i', { pool: 'network:n', version: 4, count: 4 }),
@@ -84,7 +84,7 @@ describe('never', () => {
     expect(violationsOf(world(), changes, NETWORK_INVARIANTS)).toEqual([]);
   });
 
-  test('a back end outside the journal may give out what we promised', () => {
+  test('a back end outside the journal may give out a claimed address', () => {
     const fleet = fleetWith(network('sim', { backEnd: 'simulated' }), subnet('s', 'sim', '10.0.0.0/30'));
     const changes = [claim('i', { pool: 'network:sim', version: 4, count: 2 })];
     expect(violationsOf(fleet, changes, NETWORK_INVARIANTS)).toEqual([]);

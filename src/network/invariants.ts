@@ -1,5 +1,5 @@
-// What must never be untrue of networks, ports and addresses. Checked after every commit in tests and in the simulation, on
-// what the commit changed.
+// What must never be untrue of networks, ports and addresses. Checked after every commit in tests and in the simulation, on the documents that
+// the commit changed.
 import { idOf, type AppliedChange, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
 import { cidrOf } from './addresses/allocation.ts';
 import { CAPABILITIES } from './back-ends/back-end.ts';
@@ -11,7 +11,7 @@ import type { PoolKey } from './ports/nic-requirements.ts';
 import { stockOf } from './addresses/stock.ts';
 import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './networks/topology.ts';
 
-/** The ports that a commit made or changed, as they are now. */
+/** The ports that a commit created or changed, as they are now. */
 function changedPorts(changed: readonly AppliedChange[]): StoredPort[] {
   return changed.flatMap(({ kind, after }) => (kind === PORT.name && after !== undefined ? [after as StoredPort] : []));
 }
@@ -136,11 +136,11 @@ const attachmentIsWhole: Invariant = {
 };
 
 const stockNotNegative: Invariant = {
-  name: 'never: more addresses are held and promised than a pool has',
+  name: 'never: more addresses are held and claimed than a pool has',
   check: (fleet, changed) => {
     const stock = stockOf(fleet);
     return [...touchedPools(fleet, changed)].flatMap((pool) => {
-      // A back end outside the journal has its own users: what it gives out is learnt afterwards.
+      // A back end outside the journal has other users: its allocations are learnt afterwards.
       if (!isInlinePool(fleet, pool)) return [];
       return ([4, 6] as const).flatMap((version) => {
         const { total, held, claimed, free } = stock.figures(pool, version);

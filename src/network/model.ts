@@ -1,5 +1,5 @@
-// Networks, their segments and subnets, and the ports on them. A port knows who made it, how it came by its addresses,
-// and where it is bound; nothing of that is ever derived from a cache.
+// Networks, their segments and subnets, and the ports on them. A port records who created it, the origin of its addresses, and where it is bound;
+// none of that may ever be derived from a cache.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index } from '../fleet/index.ts';
 import { NAME } from '../sites/index.ts';
@@ -12,13 +12,13 @@ const WORD = Type.String({
 export const IP = Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]);
 const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
-/** Pools of one subnet; more is a list of single addresses that should be ports. */
+/** Pools of one subnet; more would be a list of single addresses that should be ports. */
 const POOLS_MAX = 64;
 /** A port with more addresses than this is a mistake in some script. */
 export const ADDRESSES_MAX = 16;
 const SECURITY_GROUPS_MAX = 32;
 
-/** The project of what names none. */
+/** The project of documents that name none. */
 export const DEFAULT_PROJECT = 'default';
 
 export const PROJECT = NAME;
@@ -28,20 +28,20 @@ const MAC = Type.String({
 });
 
 /**
- * Who looks after a network's ports. `embedded`: Muster's own address management, decided in the journal. `host-local`:
- * hosts do their own networking, everything is allocated after the choice of host. `simulated`: a back end outside the
- * journal, with faults that can be armed. A Neutron back end takes its place beside them.
+ * The back end of a network's ports. `embedded`: Muster's own address management, decided in the journal. `host-local`: hosts do their own
+ * networking, everything is allocated after the choice of host. `simulated`: a back end outside the journal, with faults that can be armed. A
+ * Neutron back end takes its place beside them.
  */
 export const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-single'] as const;
 export type BackEndName = (typeof BACK_ENDS)[number];
 
-/** What a user says of a network. */
+/** What a user sets on a network. */
 export const NETWORK_ATTRIBUTES = {
   shared: Type.Boolean({ description: 'may be used by every project' }),
   external: Type.Boolean({ description: 'leads outside; without `shared` only administrators attach instances to it' }),
   portSecurity: Type.Boolean({ description: 'security groups apply to its ports' }),
   qosPolicy: Type.Optional(WORD),
-  /** What a port on it needs at least; counted against the bandwidth of the host's physical network, or of the host. */
+  /** The minimum bandwidth of a port on it; counted against the host's physical network, or the host. */
   minBandwidthKbps: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 ** 9 })),
 };
 
@@ -63,7 +63,7 @@ export const SEGMENT_SCHEMA = Type.Object(
     /** Hosts that report it reach the segment; without one, every host does. */
     physicalNetwork: Type.Optional(WORD),
     segmentationId: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 24 - 1 })),
-    /** Made by the network for itself: no subnet may be on it. */
+    /** Created by the network for itself: no subnet may be on it. */
     dynamic: Type.Boolean(),
     ...CHANGED,
   },
@@ -84,7 +84,7 @@ export const SUBNET_SCHEMA = Type.Object(
     gateway: Type.Optional(IP),
     /** Where addresses are picked from, in order; they do not overlap. */
     pools: Type.Array(POOL, { maxItems: POOLS_MAX }),
-    /** A host of those with ports in it answers DHCP; IPv4 only. Absent: nobody does. */
+    /** One of the hosts with ports in it answers DHCP; IPv4 only. Absent: DHCP is off. */
     dhcp: Type.Optional(Type.Literal(true)),
     ...CHANGED,
   },
@@ -99,7 +99,7 @@ const ADDRESS = Type.Object(
   {
     ip: IP,
     subnet: Type.String(),
-    /** `user`: asked for. `create`: picked when the port was made. `bind`: picked for the host it is bound to. */
+    /** `user`: requested. `create`: picked when the port was created. `bind`: picked for the host it is bound to. */
     chosenBy: Type.Enum(['user', 'create', 'bind']),
   },
   CLOSED,
@@ -109,11 +109,11 @@ export type Address = Static<typeof ADDRESS>;
 const BINDING = Type.Object(
   {
     host: Type.String(),
-    /** Every bind has a higher one than the one before: an event or an answer of an older one does not count. */
+    /** Every bind has a higher one than the one before: events and answers of an older one do not count. */
     serial: Type.Integer({ minimum: 1 }),
     /** The segment that the port is on there; none on a network that every host reaches. */
     segment: Type.Optional(Type.String()),
-    /** How the host connects it, as the back end said. */
+    /** How the host connects it, as the back end answered. */
     type: Type.String(),
   },
   CLOSED,
@@ -127,14 +127,14 @@ export const PORT_SCHEMA = Type.Object(
     network: Type.String(),
     project: Type.String(),
     createdBy: Type.Enum(['user', 'muster']),
-    /** `wanted`: intended, the back end may not know of it yet. `releasing`: it is to go, the back end may still have it. */
+    /** `wanted`: intended, the back end may not know of it yet. `releasing`: to be deleted, the back end may still have it. */
     state: Type.Enum(['wanted', 'made', 'releasing']),
     mac: MAC,
     /** The instance it is attached to, and which of its NICs it is. */
     instance: Type.Optional(Type.String()),
     nic: Type.Optional(Type.Integer({ minimum: 0 })),
     tag: Type.Optional(Type.String({ maxLength: 100 })),
-    /** What has its address in place of an instance: then it is never attached, never bound, and goes with its user. */
+    /** The router or floating address that uses its address: such a port is never attached or bound, and is deleted with its user. */
     usedBy: Type.Optional(USED_BY),
     ipAllocation: Type.Enum(IP_ALLOCATIONS),
     addresses: Type.Array(ADDRESS, { maxItems: ADDRESSES_MAX }),
@@ -170,7 +170,7 @@ export const SEGMENTS_BY_NETWORK: Index<'segment', Segment> = {
   keysOf: (doc) => [doc.network],
 };
 
-/** Segments that no host tells apart have one key: a type, its physical network and its number. */
+/** Segments that a host cannot tell apart have one key: type, physical network and number. */
 export function segmentationKey({ type, physicalNetwork, segmentationId }: Segment): string {
   return `${type}|${physicalNetwork ?? ''}|${segmentationId ?? ''}`;
 }
@@ -207,7 +207,7 @@ export function networkAndProject(network: string, project: string): string {
   return `${network}|${project}`;
 }
 
-/** For counts: whose ports are on a network. */
+/** For counts: the projects of the ports on a network. */
 export const PORTS_BY_NETWORK_AND_PROJECT: Index<'port', Port> = {
   name: 'ports-by-network-and-project',
   kind: PORT,

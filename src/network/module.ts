@@ -1,4 +1,4 @@
-// Everything that networks bring to the program.
+// The Module value of networks: everything that they contribute to the program.
 import { contribute, hideKind, provide, provideController, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { backEndSentences } from './back-ends/sentences.ts';

@@ -1,4 +1,4 @@
-// A small fleet with networks, for the tests of this room: documents by their names, everything else as usual.
+// A small fleet with networks, for the tests of this module: documents by their names, everything else by default.
 import { expect } from 'vitest';
 import { Fleet, idOf, put, Registry, type Change, type Invariant } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
@@ -21,7 +21,7 @@ export function fleetWith(...changes: Change[]): Fleet {
   return fleet;
 }
 
-/** Applies a commit and checks everything that must never be untrue. */
+/** Applies a commit and checks every invariant. */
 export function commit(fleet: Fleet, changes: readonly Change[]): void {
   for (const { kind, id, doc } of changes) {
     if (doc !== null) expect(fleet.registry.kinds.get(kind)?.check(doc), `${kind}/${id}`).toBeUndefined();
@@ -31,7 +31,7 @@ export function commit(fleet: Fleet, changes: readonly Change[]): void {
     expect({ name, broken: check(fleet, applied) }).toEqual({ name, broken: [] });
 }
 
-/** Commits what was decided; throws when it was refused. */
+/** Commits a decision; throws when it was refused. */
 export function commitAccepted<A>(fleet: Fleet, decision: Decision<A>): A {
   if (decision.kind === 'refuse') throw new Error(`${decision.refusal.code}: ${decision.refusal.message}`);
   if (decision.changes.length > 0) commit(fleet, decision.changes);
@@ -70,7 +70,7 @@ export function segment(name: string, of: string, facts: Partial<Segment> = {}):
   return put(SEGMENT, idOf(SEGMENT, name), doc);
 }
 
-/** With the usual gateway and pools, unless `facts` say otherwise. */
+/** With the default gateway and pools, unless `facts` say otherwise. */
 export function subnet(name: string, of: string, cidr: string, facts: Partial<Subnet> = {}): Change {
   const parsed = parseCidr(cidr) as Cidr;
   const gateway = defaultGateway(parsed);
@@ -106,7 +106,7 @@ export function port(id: string, of: string, facts: Partial<Port> = {}): Change 
   return put(PORT, idOf(PORT, id), doc);
 }
 
-/** Another one for every id. */
+/** A different one for every id. */
 function macOf(id: string): string {
   let digits = 7;
   for (let at = 0; at < id.length; at += 1) digits = (digits * 31 + id.charCodeAt(at)) % 2 ** 40;

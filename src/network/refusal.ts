@@ -1,4 +1,4 @@
-// Refusals as this room writes them, and how to tell one from what was asked for.
+// The refusals of this module, built from the code, the field and the request.
 import type { Refusal } from '../fleet/index.ts';
 
 export function isRefusal(value: object): value is Refusal {
@@ -31,7 +31,7 @@ export function forbidden(code: string, message: string, more: RefusalDetails = 
   return composeRefusal('forbidden', code, message, more);
 }
 
-/** What is not there: not found when it is the resource itself, a wrong value when a field names it. */
+/** A missing resource: not found when it is the resource itself, an invalid value when a field names it. */
 export function unknownResource(what: string, id: string, field?: string): Refusal {
   const plural = what.endsWith('s') ? `${what}es` : `${what}s`;
   const message = `There is no ${kindLabel(what)} "${id}". List them with "muster ${plural} list".`;
@@ -39,7 +39,7 @@ export function unknownResource(what: string, id: string, field?: string): Refus
   return composeRefusal(kind, `unknown-${what}`, message, { field, facts: { [what]: id } });
 }
 
-/** A kind as people say it. */
+/** The label of a kind in sentences. */
 export function kindLabel(kind: string): string {
   return kind.replaceAll('-', ' ');
 }

@@ -1,4 +1,4 @@
-// How networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones are shown. Ports are shown as they are: nothing of them is a secret.
+// The API representations of networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones. Ports have no secrets.
 import { Type } from 'typebox';
 import { defineRepresentation, type Redactor } from '../access/index.ts';
 import { findHost } from '../hosts/index.ts';
@@ -23,14 +23,12 @@ import {
   FLOATING_ADDRESS_SCHEMA,
   ROUTER,
   ROUTER_SCHEMA,
-  TRANSPORT_ZONE,
-  TRANSPORT_ZONE_SCHEMA,
   type FloatingAddress,
   type Router,
-  type TransportZone,
 } from './routers/model.ts';
+import { TRANSPORT_ZONE, TRANSPORT_ZONE_SCHEMA, type TransportZone } from './tunnels/transport-zone.ts';
 
-/** These belong to the whole fleet: no site-bound caller sees them. */
+/** These belong to the whole fleet: site-bound callers do not see them. */
 export const NETWORK_REPRESENTATION = defineRepresentation<'network', Network>({
   kind: NETWORK,
   projectOf: ({ shared, project }) => (shared ? true : project),
@@ -54,7 +52,7 @@ export const QUOTA_REPRESENTATION = defineRepresentation<'quota', Quota>({
   fields: QUOTA_SCHEMA.properties,
 });
 
-/** An administrator may have put what is another project's behind a router, or before it. */
+/** An administrator may have connected another project's network or subnet to a router. */
 function redactRouter(doc: Router, sight: Redactor): Router {
   const { subnets, externalNetwork } = doc;
   return {
@@ -71,7 +69,7 @@ export const ROUTER_REPRESENTATION = defineRepresentation<'router', Router>({
   fields: ROUTER_SCHEMA.properties,
 });
 
-/** The router that it leads through may be another project's, on a network that is shared. */
+/** Its router may belong to another project, on a shared network. */
 function redactFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingAddress {
   const { inside } = doc;
   return {
@@ -92,13 +90,13 @@ export const TRANSPORT_ZONE_REPRESENTATION = defineRepresentation<'transport-zon
   fields: TRANSPORT_ZONE_SCHEMA.properties,
 });
 
-/** Where a port is bound is for those to know who see the host. */
+/** The host of a port is shown to callers who may see the host. */
 function redactPort(doc: Port, sight: Redactor): Port {
   const { binding } = doc;
   return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.redactText(binding.host) } };
 }
 
-/** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
+/** A port belongs to the site of the host that it is bound to, otherwise to the whole fleet. */
 export const PORT_REPRESENTATION = defineRepresentation<'port', Port>({
   kind: PORT,
   siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,

@@ -1,4 +1,4 @@
-// The HTTP surface of this room, without what belongs to its back ends.
+// The HTTP surface of this module, without its back ends.
 import type { Route } from '../access/index.ts';
 import { floatingAddressRoutes } from './routers/floating-address-routes.ts';
 import { networkOnlyRoutes } from './networks/routes.ts';

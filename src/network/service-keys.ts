@@ -1,4 +1,4 @@
-// Running parts of networks that others ask for, and those that a server provides to it.
+// Service keys of networks: running parts that other modules use, and those that a server provides.
 import { serviceKey } from '../composition/index.ts';
 import type { Driver } from '../operations/index.ts';
 import type { NetworkEventsController } from './ports/event-controller.ts';
@@ -7,7 +7,7 @@ import type { SimulatedNetwork } from './back-ends/simulated/network.ts';
 
 export const NETWORK_EVENTS = serviceKey<NetworkEventsController>('network-events');
 export const SIMULATED_NETWORK = serviceKey<SimulatedNetwork>('simulated-network');
-/** Carries orders to back ends outside the journal. */
+/** Passes orders to back ends outside the journal. */
 export const NETWORK_DRIVER = serviceKey<Driver>('network-driver');
-/** Which back ends this server has the credentials of. */
+/** For which back ends this server has credentials. */
 export const BACK_END_CREDENTIALS = serviceKey<{ has(backEnd: BackEndName): boolean }>('back-end-credentials');

@@ -50,7 +50,7 @@ describe('alternates', () => {
     );
     const tried = [{ site: 'central', pools: ['segment:s0' as const] }];
     expect(schedule(fleet, { ...anywhere, tried })).toMatchObject({ host: 'poor' });
-    // What failed for want of addresses is not gone back to.
+    // A pool that ran empty is not tried again.
     const excludedPools = ['segment:s0' as const, 'segment:s1' as const];
     expect(schedule(fleet, { ...anywhere, tried, excludedPools })).toMatchObject({ kind: 'none' });
   });

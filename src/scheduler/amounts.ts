@@ -1,8 +1,8 @@
-// What a request takes of a host wherever on it its NICs go.
+// The amounts that a request takes of a host, wherever its NICs are placed.
 import { pciClass } from '../network/index.ts';
 import type { Amounts, ScheduleRequest } from './request.ts';
 
-/** The amounts that were asked for, and a device for each NIC that asks for one. */
+/** The requested amounts, and a device for each NIC with a PCI request. */
 export function amountsOf({ amounts, nics }: ScheduleRequest): Amounts {
   if (nics.every(({ pciRequest }) => pciRequest === undefined)) return amounts;
   const resources = { ...amounts.resources };

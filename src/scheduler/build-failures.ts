@@ -1,9 +1,8 @@
-// Builds that failed on a host lately. They make the host come later in the ranking, and are forgotten with time or with the
-// next build that goes well there.
+// Recent failed builds on a host. They lower the host's rank, and expire with time or with the next successful build there.
 import { Type, type Static } from 'typebox';
 import { idOf, put, remove, schemaKind, type Change, type FleetReader } from '../fleet/index.ts';
 
-/** A host that failed no build for so long is as good as any. */
+/** After this time without a failed build a host ranks as any other. */
 const EXPIRY_MS = 3_600_000;
 
 const SCHEMA = Type.Object(
@@ -20,7 +19,7 @@ export const BUILD_FAILURES = schemaKind('build-failures', SCHEMA, {
 export function recordBuildFailure(fleet: FleetReader, host: string, nowMs: number): Change[] {
   const id = idOf(BUILD_FAILURES, host);
   const before = fleet.get(BUILD_FAILURES, id)?.doc;
-  // Retention may come late; what it has not taken yet does not count again.
+  // Retention may be late; what it has not deleted yet does not count again.
   const lately = before !== undefined && nowMs < before.lastAtMs + EXPIRY_MS;
   return [put(BUILD_FAILURES, id, { host, count: (lately ? before.count : 0) + 1, lastAtMs: nowMs })];
 }

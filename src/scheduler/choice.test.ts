@@ -16,7 +16,7 @@ function chosenHost(fleet: Fleet, asked: ScheduleRequest): string {
   return answer.kind === 'chosen' ? answer.host : 'none';
 }
 
-/** Places so many, one after the other, each with its claim. */
+/** Places this many, one after the other, each with its claim. */
 function placeAll(fleet: Fleet, asked: ScheduleRequest, count: number): string[] {
   return Array.from({ length: count }, () => {
     const answer = schedule(fleet, asked);
@@ -109,7 +109,7 @@ describe('filters', () => {
     ['too-few-vcpus', { vcpus: 3 }, { amounts: { vcpus: 4, memoryMiB: 1, diskGiB: 0 } }],
     ['too-little-memory', { memoryMiB: 1000 }, { amounts: { vcpus: 1, memoryMiB: 1001, diskGiB: 0 } }],
     ['too-little-disk', { diskGiB: 3 }, { amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 4 } }],
-  ])('%s is passed over', (_name, other, asked) => {
+  ])('%s is skipped', (_name, other, asked) => {
     expect(chosenHost(two(other), request(asked))).toBe('b');
   });
 
@@ -172,7 +172,7 @@ describe('filters', () => {
   });
 
   test('nics-that-contend-are-shared-out-so-that-all-find-an-address', () => {
-    // The first NIC would like s0, which has the most, but it is the only one that the second can have.
+    // The first NIC prefers s0, which has the most addresses, but it is the only segment that the second can have.
     const fleet = newFleet(
       ...segment('s0', 'n', 1, 0),
       ...segment('s1', 'n', 1, 1),

@@ -2,7 +2,7 @@ export { BUILD_FAILURES, recordBuildFailure, clearBuildFailures } from './build-
 export { groupTallyOf } from './host-index/host-index.ts';
 export { antiAffinityInvariant, schedulerModel } from './model.ts';
 export { reportText, stageSentence } from './report/sentences.ts';
-export { reportSteps, scopeReportToSite } from './report/report.ts';
+export { reportInSteps, scopeReportToSite } from './report/report.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
 export { schedule, composeClaim } from './schedule.ts';

@@ -19,8 +19,8 @@ describe('what must never be', () => {
     const fleet = newFleet(host('a', { memoryMiB: 1500, resources: { gpus: 1 } }));
     expect(brokenBy(fleet, claim('i', 'a', { resources: { gpus: 1 } }))).toEqual([]);
     expect(brokenBy(fleet, claim('j', 'a', { resources: { gpus: 1 } }))).toEqual([
-      'never: more is claimed of a host than it has to promise: host a: 2048 of 1500 memoryMiB',
-      'never: more is claimed of a host than it has to promise: host a: 2 of 1 gpus',
+      'never: more is claimed of a host than it has to give: host a: 2048 of 1500 memoryMiB',
+      'never: more is claimed of a host than it has to give: host a: 2 of 1 gpus',
     ]);
   });
 

@@ -1,4 +1,4 @@
-// What this room registers with the fleet, and what must never be untrue of claims.
+// The model of this module: its documents and projections, and what must never be untrue of claims.
 import { idOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
 import { findExclusion, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
@@ -34,7 +34,7 @@ function sumClaims(fleet: FleetReader, host: string, amountOf: (claim: Claim) =>
   return sum;
 }
 
-/** How much more a commit takes of a host than was taken before. */
+/** How much more a commit claims of a host than was claimed before. */
 function increaseOn(changes: readonly ClaimChange[], host: string, amountOf: (claim: Claim) => number): number {
   let more = 0;
   for (const { before, after } of changes) {
@@ -44,9 +44,9 @@ function increaseOn(changes: readonly ClaimChange[], host: string, amountOf: (cl
   return more;
 }
 
-/** A host whose capacity was lowered under its claims is not oversold by that; taking still more of it is. */
+/** A host whose capacity was lowered under its claims is not oversold by that; claiming still more of it is. */
 const neverOvercommitted: Invariant = {
-  name: 'never: more is claimed of a host than it has to promise',
+  name: 'never: more is claimed of a host than it has to give',
   check: (fleet, changed) => {
     const changes = claimChanges(changed);
     return [...hostsOf(changes)].flatMap((id) => {
@@ -73,7 +73,7 @@ const neverOvercommitted: Invariant = {
   },
 };
 
-/** A claim that a move had there already, or that stands, is not taken anew. */
+/** A claim that a move had there already, or that is unchanged, is not a new one. */
 const neverOnExcludingHost: Invariant = {
   name: 'never: a claim is taken on a host that is degraded in a way that excludes new instances',
   check: (fleet, changed) => {
@@ -101,7 +101,7 @@ const indexMatchesClaims: Invariant = {
   },
 };
 
-/** For the room that knows the groups: no new claim puts a second member of an anti-affinity group on a host. */
+/** For the module that knows the groups: no new claim puts a second member of an anti-affinity group on a host. */
 export function antiAffinityInvariant(
   policyOf: (fleet: FleetReader, group: string) => GroupPolicy | undefined,
 ): Invariant {

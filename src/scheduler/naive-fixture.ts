@@ -1,4 +1,4 @@
-// The scheduler as anybody would write it who need not be fast: over documents, host by host, every assignment of NICs.
+// The scheduler in its simplest form, without regard for speed: over documents, host by host, every assignment of NICs.
 import { valueOf, type AnyDoc, type FleetReader, type Kind, type Stored } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { bandwidthClass, CLAIM, stockOf, type Claim, type PoolChoice, type PoolKey } from '../network/index.ts';
@@ -128,7 +128,7 @@ function groupTerm({ id }: HostSnapshot, tally: Tally, request: ScheduleRequest,
   return Math.floor((sign * weights.softAffinity * 2 ** 30 * otherMembers(id, tally, request)) / most + 0.5);
 }
 
-/** The least and the most of each figure. */
+/** The minimum and the maximum of each figure. */
 type Ends = readonly (readonly [low: number, high: number])[];
 
 function endsOf(among: readonly HostSnapshot[]): Ends {

@@ -1,5 +1,4 @@
-// What is asked of the scheduler and what it answers. It says nothing of instances: whoever needs a place on a host asks in
-// these words.
+// The request and the answer of the scheduler. It must know nothing of instances: every caller that needs a host uses these terms.
 import type { NicRequirements, PoolKey } from '../network/index.ts';
 
 export interface Amounts {
@@ -25,30 +24,30 @@ export interface ScheduleRequest {
     | {
         readonly id: string;
         readonly policy: GroupPolicy;
-        /** The host it leaves: what it has there itself is no other member. */
+        /** The host that it leaves: its own claim there does not count as a member. */
         readonly ownHost?: string;
       }
     | undefined;
   readonly nics: readonly NicRequirements[];
-  /** The host's agent must know at least this much. */
+  /** The minimum service version of the host's agent. */
   readonly serviceVersion?: number | undefined;
-  /** Only this host will do. */
+  /** The only acceptable host. */
   readonly onlyHost?: string | undefined;
   readonly excludedHosts?: readonly string[] | undefined;
-  /** Why, by host, for the report. */
+  /** The reason by host, for the report. */
   readonly exclusionReasons?: ReadonlyMap<string, Exclusion> | undefined;
   readonly excludedPools?: readonly PoolKey[] | undefined;
-  /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
+  /** Earlier tries: a host that shares neither pools nor site with these is preferred, if there is one. */
   readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[] | undefined;
-  /** Whether, not why: the report has no stages. A full one costs a look at every host. */
+  /** Without reasons: the report has no stages. A full one costs a scan of every host. */
   readonly brief?: true | undefined;
 }
 
-/** Why a request rules a host out by name. */
+/** Why a request excludes a host by name. */
 export interface Exclusion {
-  /** Kebab-case: the host was tried before, the instance is there, or something of it is still there. */
+  /** Kebab-case: the host was tried before, the instance is there, or a copy of it is still there. */
   readonly because: 'tried-in-build' | 'tried-in-move' | 'to-be-left' | 'to-be-swept';
-  /** What went wrong there, if it was tried. */
+  /** The fault there, if it was tried. */
   readonly fault?: string;
 }
 
@@ -61,7 +60,7 @@ export interface HostChoice {
 export type ScheduleResult =
   ({ readonly kind: 'chosen' } & HostChoice) | { readonly kind: 'none'; readonly report: ScheduleReport };
 
-/** Why nothing fits: per stage, how many hosts came in and went on, and what stopped the others. */
+/** Why no host fits: per stage, how many hosts came in and remained, and what excluded the others. */
 export interface ScheduleReport {
   readonly hosts: number;
   readonly stages: readonly ReportStage[];

@@ -1,4 +1,4 @@
-// What a request needs beside amounts and words: bandwidth where no physical network has it, devices, and a host's version.
+// Requirements beside amounts and attributes: bandwidth without a physical network, devices, and a host's service version.
 import { describe, expect, test } from 'vitest';
 import type { NicRequirements } from '../network/index.ts';
 import { prepareRequest } from './search/prepared-request.ts';
@@ -8,7 +8,7 @@ import { choice, claim, commit, host, newFleet, nic, request, segment } from './
 import type { ScheduleRequest } from './request.ts';
 import type { Fleet } from '../fleet/index.ts';
 
-/** Places so many, one after the other, and says why the last one found nothing. */
+/** Places this many, one after the other, and returns why the last one failed. */
 function placeUntilFull(fleet: Fleet, asked: ScheduleRequest): (string | undefined)[] {
   const hosts: (string | undefined)[] = [];
   for (;;) {
@@ -22,7 +22,7 @@ function placeUntilFull(fleet: Fleet, asked: ScheduleRequest): (string | undefin
 describe('bandwidth without a physical network', () => {
   const plain: NicRequirements = { network: 'n', choices: [{ pool: 'network:n', takes: [] }], minBandwidthKbps: 400 };
 
-  test('never: it is promised more often than the host has it', () => {
+  test('never: more is claimed than the host has', () => {
     const fleet = newFleet(
       host('a', { resources: { 'bandwidth-kbps': 1000 } }),
       host('b', { resources: { 'bandwidth-kbps:p-s0': 9000 } }),
@@ -52,7 +52,7 @@ describe('bandwidth without a physical network', () => {
 describe('PCI requests', () => {
   const device = { ...nic('n', { pool: 'network:n', takes: [] }), pciRequest: 'gold' };
 
-  test('never: a device is promised twice', () => {
+  test('never: a device is claimed twice', () => {
     const resources = { 'pci:gold': 3, 'pci:silver': 9 };
     const fleet = newFleet(host('a', { memoryMiB: 65_536 }), host('b', { resources }));
     expect(placeUntilFull(fleet, request({ nics: [device, device] }))).toEqual([
@@ -72,7 +72,7 @@ describe('PCI requests', () => {
 describe('service versions', () => {
   const old = host('a', { serviceVersion: 1, memoryMiB: 65_536 });
 
-  test('a host that knows less is not chosen', () => {
+  test('a host with a lower version is not chosen', () => {
     const fleet = newFleet(old, host('b', { serviceVersion: 2 }), host('c', { serviceVersion: 3, vcpus: 2 }));
     const on = (serviceVersion: number) => schedule(fleet, request({ serviceVersion }));
     expect([1, 2, 3, 4].map(on)).toMatchObject([{ host: 'a' }, { host: 'b' }, { host: 'c' }, { kind: 'none' }]);
@@ -98,7 +98,7 @@ describe('service versions', () => {
     ]);
   });
 
-  test('costs nothing while all hosts that can be scheduled to know it', () => {
+  test('costs nothing while all schedulable hosts have it', () => {
     const fleet = newFleet(host('a'), host('b', { state: 'joining', serviceVersion: 0 }));
     const isOpen = (): boolean => prepareRequest(fleet, request({ serviceVersion: 3 })).filter.passesAll;
     expect(isOpen()).toBe(true);
@@ -109,7 +109,7 @@ describe('service versions', () => {
   });
 });
 
-test('a brief answer tells how many hosts there are, and no more', () => {
+test('a brief answer has the number of hosts, and no more', () => {
   const fleet = newFleet(host('a'), host('b'));
   const asked = request({ onlyHost: 'c' });
   expect(schedule(fleet, { ...asked, brief: true })).toEqual({ kind: 'none', report: { hosts: 2, stages: [] } });

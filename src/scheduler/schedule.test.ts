@@ -14,10 +14,10 @@ function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
   expect({ asked, best }).toEqual({ asked, best: naiveBest(fleet, asked) });
 }
 
-/** How many requests are asked again and again: what was remembered of them must still be true. */
+/** How many requests are repeated: cached results must still be valid. */
 const STANDING = 3;
 
-/** Changes on a stage, on a trial upon it, kept and taken back; after each of them the two schedulers agree. */
+/** Changes on a stage, on a trial upon it, kept and undone; after each of them the two schedulers agree. */
 function expectAgreement(seed: number, hosts: number, variety: Variety): void {
   const dice = new Dice(seed);
   const fleet = newFleet();
@@ -41,12 +41,12 @@ function expectAgreement(seed: number, hosts: number, variety: Variety): void {
   }
 }
 
-/** One request for one NIC again and again, while hosts come and go and addresses are taken and given back. */
+/** The same request for one NIC again and again, while hosts join and leave and addresses are allocated and released. */
 function expectAgreementOnOneNetwork(seed: number, hosts: number): void {
   const dice = new Dice(seed);
   const fleet = newFleet();
   randomFleet(dice, fleet, hosts);
-  // Hosts are about equally good: it is the stock that decides.
+  // Hosts are about equally good: the stock decides.
   const stock = dice.of([3, -3]);
   fleet.apply(fleet.revision + 1, [settings({ memory: 0.01, vcpus: 0, disk: 0, spread: 0, failures: 0, stock })]);
   const segments = ['s0', 's1', 's2', 's3'];

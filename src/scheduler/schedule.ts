@@ -1,4 +1,4 @@
-// The one answer to a request: the best host that has what it needs, or why there is none.
+// Answers a request: the best host that satisfies it, or why there is none. It claims nothing itself.
 import type { FleetReader } from '../fleet/index.ts';
 import { bandwidthClass, type Claim, type PoolChoice } from '../network/index.ts';
 import { amountsOf } from './amounts.ts';
@@ -19,8 +19,8 @@ export function schedule(fleet: FleetReader, request: ScheduleRequest): Schedule
 }
 
 /**
- * The hosts that would be tried one after the other if each failed: the first, then the best that differ from those before
- * in pools and site, as far as there are any.
+ * The hosts that would be tried one after the other if each failed: the first, then the best that differ from those before in pools and site, if there
+ * are any.
  */
 export function findAlternates(fleet: FleetReader, request: ScheduleRequest, count: number): HostChoice[] {
   const chosen: HostChoice[] = [];
@@ -38,7 +38,7 @@ export function findAlternates(fleet: FleetReader, request: ScheduleRequest, cou
   return chosen;
 }
 
-/** What was tried is kept clear of as far as possible: pools and site, then pools, then nothing. */
+/** Avoids earlier tries as far as possible: pools and site, then pools, then nothing. */
 function findWithAvoidance(fleet: FleetReader, request: ScheduleRequest): BestHost | undefined {
   for (const avoidance of avoidanceOrder(request)) {
     const found = findBest(prepareRequest(fleet, request, avoidance));
@@ -52,7 +52,7 @@ const AVOID_NOTHING_ONLY: readonly Avoidance[] = [NO_AVOIDANCE];
 function avoidanceOrder({ tried, nics, site, onlyHost }: ScheduleRequest): readonly Avoidance[] {
   if (tried === undefined || tried.length === 0 || onlyHost !== undefined) return AVOID_NOTHING_ONLY;
   const triedPools = new Set(tried.flatMap(({ pools }) => pools));
-  // A NIC with one choice goes there, tried or not: that is no reason to give up on the others.
+  // A NIC with one choice uses it, tried or not: that is no reason to stop avoiding the others.
   const elsewhere = nics.filter(({ choices }) => choices.length > 1);
   const pools = new Set(elsewhere.flatMap(({ choices }) => choices.map(({ pool }) => pool)));
   const avoidable = new Set([...triedPools].filter((pool) => pools.has(pool)));
@@ -69,8 +69,7 @@ type ClaimedResources = Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' |
 const NO_NIC_HELD: readonly boolean[] = [];
 
 /**
- * What the claim of a request takes on the host and in the pools that were chosen. `held`, by NIC: its port has its
- * addresses already, or gets them in the same commit.
+ * The claim of a request on the host and in the chosen pools. `held`, by NIC: its port has its addresses already, or gets them in the same commit.
  */
 export function composeClaim(
   request: ScheduleRequest,
@@ -96,7 +95,7 @@ export function composeClaim(
   return taken;
 }
 
-/** Counts in one address of each version that the choice takes. */
+/** Adds one address of each version of the choice. */
 function countAddresses(addresses: Claim['addresses'], { pool, takes }: PoolChoice): void {
   for (const version of takes) {
     const counted = addresses.find((one) => one.pool === pool && one.version === version);

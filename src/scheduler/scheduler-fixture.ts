@@ -1,4 +1,4 @@
-// Small fleets for the tests of this room: hosts, claims, segments with addresses, and requests, with few words.
+// Small fleets for the tests of this module: hosts, claims, segments with addresses, and requests, in compact form.
 import { Fleet, idOf, put, Registry, SETTING, type Change, type Id } from '../fleet/index.ts';
 import { HOST, hostsModel, type Host } from '../hosts/index.ts';
 import {
@@ -71,7 +71,7 @@ export function claim(instance: string, at: string, shape: Partial<Claim> = {}):
   return put(CLAIM, claimId(instance, role), doc);
 }
 
-/** A segment with a subnet of so many free addresses, on a physical network that has its name. */
+/** A segment with a subnet of this many free addresses, on a physical network that has its name. */
 export function segment(id: string, network: string, free: number, nth = 0): Change[] {
   const last = `10.${nth}.0.${free}`;
   const pools = free === 0 ? [] : [{ first: `10.${nth}.0.1`, last }];

@@ -1,4 +1,4 @@
-// What operators may set of the scheduler: how much each weigher counts, and how many instances a host may have.
+// The scheduler's settings: the weight of each weigher, and the limit of instances per host.
 import { Type, type Static } from 'typebox';
 import { setting } from '../fleet/index.ts';
 
@@ -14,11 +14,11 @@ const WEIGHTS = Type.Object(
     disk: multiplier,
     /** The host with the fewest instances. */
     spread: multiplier,
-    /** The host of which it evens out what is left of vcpus and memory. */
+    /** The host whose free vcpus and memory it balances. */
     balance: multiplier,
     /** The pools with the most addresses left. */
     stock: multiplier,
-    /** The host with the fewest builds that failed lately. */
+    /** The host with the fewest recent failed builds. */
     failures: multiplier,
     /** Soft affinity and soft anti-affinity of server groups. */
     softAffinity: multiplier,
@@ -41,8 +41,8 @@ export const SPREADING: Weights = {
 };
 
 /**
- * Hosts are filled one after the other. Filling by size alone strands memory on hosts whose vcpus are gone, and the other
- * way round; balance gives each host what evens it out, and about a tenth more fits (see the packing benchmark).
+ * Hosts are filled one after the other. Filling by size alone strands memory on hosts whose vcpus are used up, and vice versa; balance places
+ * what evens out each host, and about a tenth more fits (see the packing benchmark).
  */
 export const PACKING: Weights = {
   memory: -1,
@@ -59,7 +59,7 @@ export const SCHEDULER = setting('scheduler', {
   about:
     'How hosts are ranked: each weigher is scaled to 0..1 over the fleet, multiplied and added up. ' +
     'Negative memory and vcpus pack hosts instead of spreading over them; with them use balance 16 and spread 0. ' +
-    'instancesPerHostMax is the most instances that one host takes; 0 sets no limit.',
+    'instancesPerHostMax is the limit of instances per host; 0 sets none.',
   schema: Type.Object(
     { weights: WEIGHTS, instancesPerHostMax: Type.Integer({ minimum: 0, maximum: 1_000_000 }) },
     { additionalProperties: false },

@@ -1,6 +1,6 @@
-// The ground that tests of promises stand on: one control plane in one process. A real server on a memory disk, real agents over
-// the link inside the process with simulated machines, and a simulated network that outlives them all. Time is virtual and moves
-// only when a test lets it; every invariant of every room is checked after every commit.
+// The environment of the acceptance tests: one control plane in one process. A real server on an in-memory store, real agents over an in-process link
+// with simulated machines, and a simulated network that outlives them all. Time is virtual and advances only when a test lets it; every invariant of
+// every module is checked after every commit.
 import { createToken, newSecret } from '../../src/access/index.ts';
 import { InProcessLink, SimulatedAgents, spawnFaults, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
@@ -40,7 +40,7 @@ const BY = 'ann';
 const TOKEN_LIVES_MS = 3_600_000;
 /** Longer than anything takes that is to end by itself. */
 const PATIENCE_MS = 3_600_000;
-/** Within this time everything is looked at that no event told of. */
+/** Within this time every scan has run. */
 const SCAN_MS = 6000;
 
 export class ControlPlaneHarness {
@@ -51,15 +51,15 @@ export class ControlPlaneHarness {
     poolsOf: (pool) => composeOrderPools(this.fleet, pool),
   });
   readonly agents: SimulatedAgents;
-  /** What went wrong that must never go wrong, or that a program called a fault of its own. */
+  /** Violations, and errors that a program logged as its own fault. */
   readonly violations: string[] = [];
   readonly warnings: string[] = [];
-  /** What hosts were asked to do, in that order. */
+  /** The tasks of hosts, in their order. */
   readonly performedTasks: PerformedTask[] = [];
   readonly documentVersions: DocumentVersion[] = [];
-  /** Whether the server has those of the network back ends. */
+  /** Whether the server has the credentials of the network back ends. */
   credentials = true;
-  /** Whether hosts have some of their own, as older ones must. */
+  /** Whether hosts have credentials of their own, as older ones must. */
   hostsHaveCredentials = true;
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
   readonly #servers: Server[] = [];
@@ -67,7 +67,7 @@ export class ControlPlaneHarness {
   readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
   readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
   readonly #switches = new Map<string, WatchedSwitch>();
-  /** Hosts whose data path is dead: their peers do not hear their tunnels. */
+  /** Hosts whose data path is down: their peers report BFD down. */
   readonly bfdDown = new Set<string>();
   #count = 0;
   #lastRevision = 0;
@@ -125,13 +125,13 @@ export class ControlPlaneHarness {
     return found;
   }
 
-  /** Told of every change of a switch, once it is in force. */
+  /** Called for every change of a switch, once it is active. */
   onSwitchChange(listener: (host: string, changes: readonly SwitchChange[]) => void): () => void {
     this.#onSwitched.add(listener);
     return () => this.#onSwitched.delete(listener);
   }
 
-  /** A server begins on the disk as it is. It decides as soon as no other does. */
+  /** Starts a server on the present disk. It becomes leader as soon as no other is. */
   async startServer(): Promise<Server> {
     const { clock, ids, log, network } = this;
     const server = new Server({
@@ -166,14 +166,14 @@ export class ControlPlaneHarness {
     return this.clock.nowMs();
   }
 
-  /** The server ends here, and another takes its place when its lease has run out. Machines and networks go on. */
+  /** Stops the server; another becomes leader when its lease has expired. Machines and networks go on. */
   async restart(): Promise<void> {
     for (const server of this.#servers) server.die();
     await this.startServer();
     await this.clock.until('the next server decides', () => this.server.isDeciding);
   }
 
-  /** The server dies at the first commit of which this is true, before anybody acts on it; then another takes its place. */
+  /** The server dies at the first commit of which this is true, before anything reacts to it; then another takes over. */
   async restartWhen(isTrue: (applied: readonly AppliedChange[]) => boolean): Promise<void> {
     let died = false;
     const stop = this.onCommit((applied) => {
@@ -197,7 +197,7 @@ export class ControlPlaneHarness {
       for (const broken of invariant.check(fleet, applied))
         this.violations.push(`${revision}: ${invariant.name}: ${broken}`);
     }
-    // Another server, which only follows, has told of it.
+    // Another server, a follower, has reported it.
     if (revision <= this.#lastRevision) return;
     this.#lastRevision = revision;
     for (const { kind, before, after } of applied) {
@@ -207,13 +207,13 @@ export class ControlPlaneHarness {
     for (const listener of [...this.#onCommit]) listener(applied);
   }
 
-  /** Told of every commit, at the moment in which it is durable and nobody has acted on it. */
+  /** Called for every commit, when it is durable and nothing has reacted to it yet. */
   onCommit(listener: (applied: readonly AppliedChange[]) => void): () => void {
     this.#onCommit.add(listener);
     return () => this.#onCommit.delete(listener);
   }
 
-  /** Told of every order to a network back end, before it is given and when it was carried out. */
+  /** Called for every order to a network back end, before it is sent and when it was carried out. */
   onOrder(listener: (when: 'before' | 'after') => void): () => void {
     this.#onOrder.add(listener);
     return () => this.#onOrder.delete(listener);
@@ -225,7 +225,7 @@ export class ControlPlaneHarness {
     return outcome.answer;
   }
 
-  /** The answer to a request that is not carried out. Nothing may have changed by it. */
+  /** The answer to a refused request. Nothing may have changed by it. */
   async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {
     const before = this.fleet.revision;
     const outcome = await this.server.journal.submit({ by: BY, decide });
@@ -245,13 +245,13 @@ export class ControlPlaneHarness {
   }
 
   /**
-   * Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. A server
-   * that dies meanwhile is followed by another.
+   * Lets time pass until only waits are left that time alone does not end. A server that dies meanwhile is followed by
+   * another.
    */
   async settle(): Promise<void> {
     for (let before = -1; before !== this.fleet.revision;) {
       const isDone = (): boolean => this.server.isDeciding && this.openItems().length === 0;
-      await this.until('all is at rest', () => !this.server.isAlive || isDone());
+      await this.until('everything has settled', () => !this.server.isAlive || isDone());
       if (this.server.isAlive) {
         before = this.fleet.revision;
         await this.clock.pass(SCAN_MS);
@@ -259,7 +259,7 @@ export class ControlPlaneHarness {
     }
   }
 
-  /** Open items that time brings further, in words. They are other ones only after a commit. */
+  /** Open items that time alone advances, as text. They change only with a commit. */
   openItems(): readonly string[] {
     const { fleet } = this;
     if (this.#openItems?.fleet === fleet && this.#openItems.revision === fleet.revision) return this.#openItems.items;
@@ -274,7 +274,7 @@ export class ControlPlaneHarness {
     return this.clock.until(what, isTrue, PATIENCE_MS);
   }
 
-  /** Nobody gives one to a host that is on its way out or gone, nor while nobody decides. */
+  /** No credential for a leaving or removed host, nor while there is no leader. */
   async #joinToken(host: string): Promise<string | undefined> {
     const { nowMs } = this;
     const doc = this.fleet.get(HOST, idOf(HOST, host))?.doc;

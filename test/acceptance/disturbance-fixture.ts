@@ -1,4 +1,4 @@
-// Disturbing a build at every point at which somebody could: after each of its commits, and around each order to a back end.
+// Disturbs a build at every possible point: after each of its commits, and around each order to a back end.
 import { expect } from 'vitest';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
@@ -9,16 +9,16 @@ import type { World } from './world-fixture.ts';
 
 export type DisturbancePoint = 'after a commit' | 'before an order' | 'after an order';
 
-/** Nobody orders anything where the journal is the back end. */
+/** There are no orders where the journal is the back end. */
 export function pointsOf({ fixture }: BuildVariant): readonly DisturbancePoint[] {
   return fixture.backEnd === 'simulated' ? ['after a commit', 'before an order', 'after an order'] : ['after a commit'];
 }
 
-/** A way in which a build goes. */
+/** A path of a build. */
 export interface BuildVariant {
   readonly name: string;
   readonly fixture: FixtureF;
-  /** What is to go wrong with each build. */
+  /** The faults of each build. */
   readonly faults?: readonly Parameters<World['arm']>[0][];
   readonly ends: 'active' | 'error';
 }
@@ -48,7 +48,7 @@ export const BUILD_VARIANTS: readonly BuildVariant[] = [
     ],
     ends: 'active',
   },
-  { name: 'simulated, given up', fixture: simulated, faults: [{ ...spawnFails, times: 3 }], ends: 'error' },
+  { name: 'simulated, failed', fixture: simulated, faults: [{ ...spawnFails, times: 3 }], ends: 'error' },
   { name: 'simulated, hosts that bind', fixture: { ...simulated, hosts: versions(2) ?? {} }, ends: 'active' },
   {
     name: 'simulated on the old path, with a host that fails',
@@ -66,7 +66,7 @@ export const BUILD_VARIANTS: readonly BuildVariant[] = [
 export interface DisturbedBuild {
   readonly world: World;
   readonly name: string;
-  /** False for the last one, whose build was over before its turn came. */
+  /** False for the last one, whose build was over before its point came. */
   readonly isDisturbed: boolean;
 }
 
@@ -74,18 +74,18 @@ export interface Disturbance {
   readonly point: DisturbancePoint;
   readonly disturb: (world: World, name: string) => void;
   readonly verify: (built: DisturbedBuild) => Promise<void>;
-  /** What is disturbed of an instance that is built already; its build when nothing is said. */
+  /** What is disturbed of an existing instance; its build by default. */
   readonly work?: DisturbedWork;
 }
 
 export interface DisturbedWork {
   readonly name: string;
-  /** What comes before, undisturbed. */
+  /** The steps before, undisturbed. */
   readonly prepare?: (world: World, name: string) => Promise<void>;
   readonly begin: (world: World, name: string) => Promise<void>;
 }
 
-/** Builds one instance after the other, each disturbed one point later, until one is not disturbed. Answers how many were. */
+/** Builds one instance after the other, each disturbed one point later, until one is not disturbed. Returns how many were. */
 export async function disturbAtEachPoint(
   way: BuildVariant,
   { point, disturb, verify, work }: Disturbance,
@@ -123,7 +123,7 @@ function countdown(world: World, point: DisturbancePoint, nth: number, strike: (
   return { stop, struck: () => left <= 0 };
 }
 
-/** Nothing of an instance is left but the user's port, as it came. */
+/** Nothing of an instance is left but the user's port, as it was before. */
 export function expectNothingLeft(world: World, name: string): void {
   expect(world.all(INSTANCE).map(({ id }) => id)).not.toContain(name);
   expect(world.all(CLAIM).filter(({ doc }) => doc.instance === name)).toEqual([]);
@@ -139,6 +139,6 @@ export function expectNothingLeft(world: World, name: string): void {
   const there = world.network.port(`${name}-user`);
   expect(there?.instance).toBeUndefined();
   expect(there?.binding).toBeUndefined();
-  // What the journal and the back end say of its addresses is the same.
+  // The journal and the back end agree on its addresses.
   if (there !== undefined) expect(there.addresses.map(({ ip }) => ip)).toEqual(user.addresses.map(({ ip }) => ip));
 }

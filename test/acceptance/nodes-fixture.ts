@@ -40,7 +40,7 @@ export class WatchedDriver extends SimulatedNode {
 interface WatchedSwitchOptions {
   readonly clock: Clock;
   readonly isBfdUp: (peer: string) => boolean;
-  /** Told of every change, once it is in force. */
+  /** Called for every change, once it is active. */
   readonly onChanged: (changes: readonly SwitchChange[]) => void;
 }
 

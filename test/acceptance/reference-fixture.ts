@@ -3,14 +3,14 @@ import type { BackEndName } from '../../src/network/index.ts';
 import type { ControlPlaneHarnessOptions } from './control-plane-fixture.ts';
 import { World, type HostShape } from './world-fixture.ts';
 
-/** A back end that is part of the journal, and one outside of it. */
+/** A back end in the journal, and one outside of it. */
 export const BOTH = ['embedded', 'simulated'] as const;
 
 export interface FixtureF extends ControlPlaneHarnessOptions {
   readonly backEnd?: BackEndName;
-  /** What is different of some hosts. */
+  /** Overrides for some hosts. */
   readonly hosts?: Readonly<Record<string, HostShape>>;
-  /** The pools of the two subnets, where they are not all of them. */
+  /** The pools of the two subnets, where they do not cover them. */
   readonly pool0?: readonly { readonly first: string; readonly last: string }[];
   readonly pool2?: readonly { readonly first: string; readonly last: string }[];
 }

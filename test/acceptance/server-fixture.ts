@@ -1,6 +1,6 @@
-// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and desk, put together from the modules as the
-// program does it. It can die between any two of its effects: what it asked for after that is never carried out, and what was
-// under way is never heard of.
+// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and agent gateway, composed from the modules as the program
+// does it. It can die between any two of its effects: later effects are never carried out, and answers to open calls are never
+// received.
 import { hash } from 'node:crypto';
 import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../src/agent/module.ts';
 import { StatementIssuer, type AgentGateway } from '../../src/agent/runtime.ts';
@@ -35,9 +35,9 @@ import { PROGRAM } from '../../src/main/modules.ts';
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
 
-/** They look often where there are many thousands of agents; here they need not. */
+/** Scans are frequent where there are many thousands of agents; here they need not be. */
 const LOOK_MS = 2000;
-/** All servers have one address: agents find whoever decides there. */
+/** All servers have one address: agents find the lease holder there. */
 export const ADDRESS = 'server';
 const SIGNER = fakeSigner();
 /** Of a control plane whose keys never change. */
@@ -48,10 +48,10 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** Whether somebody is still there to ask for something and to hear of it. */
+/** Whether the server is still alive to call and to receive answers. */
 class ServerLife {
   hasEnded = false;
-  /** The store does not answer, for as long as nothing says otherwise: the server is there and cut off. */
+  /** The store does not answer, until set otherwise: the server is alive and cut off. */
   cutOff = false;
 
   storeEffect<T>(carryOut: () => Promise<T>): Promise<T> {
@@ -98,9 +98,9 @@ export interface ServerParts {
   readonly log: Log;
   readonly network: SimulatedNetwork;
   readonly hasCredentials: () => boolean;
-  /** Told of every commit before anybody else on this server is. */
+  /** Called for every commit before any other listener on this server. */
   readonly onCommit: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
-  /** Told of every order to a back end, before it is given and after it was carried out. */
+  /** Called for every order to a back end, before it is sent and after it was carried out. */
   readonly onOrder: (when: 'before' | 'after') => void;
 }
 
@@ -109,7 +109,7 @@ export class Server {
   readonly journal: Journal;
   readonly gateway: AgentGateway;
   readonly liveness: LivenessController;
-  /** Takes what a back end says of ports. */
+  /** Receives the port events of a back end. */
   readonly tell: NetworkEventsController['enqueue'];
   readonly #life = new ServerLife();
   readonly #stopping = new AbortController();
@@ -155,7 +155,7 @@ export class Server {
     return { carryOut: (action, fence) => this.#life.effect(() => driver.carryOut(action, fence)) };
   }
 
-  /** Told of around each order. */
+  /** Called around each order. */
   #networkDriver({ clock, network, hasCredentials, onOrder }: ServerParts): Driver {
     const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
     return {
@@ -183,12 +183,12 @@ export class Server {
     void this.journal.follow(signal);
   }
 
-  /** It goes on and hears nothing of its store any more: its lease runs out. */
+  /** It goes on without its store: its lease expires. */
   cutOff(): void {
     this.#life.cutOff = true;
   }
 
-  /** Here it ends, without a word to anybody. */
+  /** The server ends here, without notice to anybody. */
   die(): void {
     this.#life.hasEnded = true;
     this.#stopping.abort();

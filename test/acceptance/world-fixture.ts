@@ -1,5 +1,4 @@
-// The verbs that tests of promises are written in: hosts, networks, ports and instances, by name and with the usual for
-// everything that is not said.
+// The verbs of the acceptance tests: hosts, networks, ports and instances, by name and with defaults for everything else.
 import { onTestFinished } from 'vitest';
 import { idOf, put, SETTING, type Change, type Refusal } from '../../src/fleet/index.ts';
 import { clearForceDown, HOST, joinHosts, type Host, type HostSpec } from '../../src/hosts/index.ts';
@@ -51,7 +50,7 @@ type Fault = Parameters<ControlPlaneHarness['network']['faults']['arm']>[0];
 const HOUR_MS = 3_600_000;
 
 export class World extends ControlPlaneHarness {
-  /** A control plane without hosts and networks. When the test is over it must never have done what must never be. */
+  /** A control plane without hosts and networks. At the end of the test it must have no violations. */
   static async empty<W extends World>(
     this: new (options: ControlPlaneHarnessOptions) => W,
     options: ControlPlaneHarnessOptions = {},
@@ -62,7 +61,7 @@ export class World extends ControlPlaneHarness {
       if (world.violations.length > 0) throw new Error(`what must never be: ${world.violations.join('; ')}`);
     });
     await world.startServer();
-    await world.until('somebody decides', () => world.server.isDeciding);
+    await world.until('there is a leader', () => world.server.isDeciding);
     const first = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'ann', changedAtMs: 0 });
     await world.put(first, strictOrder());
     await world.flavor('small');
@@ -80,12 +79,12 @@ export class World extends ControlPlaneHarness {
     await this.commit((fleet) => joinHosts(fleet, { hosts: specs, ...begun }));
     for (const [name, { version }] of Object.entries(shapes))
       this.agents.start(name, version === undefined ? {} : { serviceVersion: version });
-    await this.until('the hosts are in service', () =>
+    await this.until('the hosts are active', () =>
       specs.every(({ name }) => this.host(name).state === 'active' && this.host(name).serviceVersion > 0),
     );
   }
 
-  /** A host that was forced down is there again, as it was. */
+  /** A host that was forced down is connected again, as it was. */
   async comeBack(id: string): Promise<void> {
     const { nowMs } = this;
     await this.commit((fleet) => clearForceDown(fleet, { id, by: 'ann', nowMs }));
@@ -130,12 +129,12 @@ export class World extends ControlPlaneHarness {
     return idOf(OPERATION, this.ids.next('op'));
   }
 
-  /** What somebody asks for who says no more than a name: one NIC on network `n`. */
+  /** A request with only a name: one NIC on network `n`. */
   createCommand(facts: Partial<CreateInstances> = {}): CreateInstances {
     return createCommand(this.operation(), this.nowMs, { hasCredentials: this.credentials, ...facts });
   }
 
-  /** Asks for instances; answers the operation that builds them. */
+  /** Requests instances; returns the operation that builds them. */
   async create(facts: Partial<CreateInstances> = {}): Promise<OperationId> {
     const command = this.createCommand(facts);
     return (await this.commit((fleet) => createInstances(fleet, command))).operation;
@@ -146,7 +145,7 @@ export class World extends ControlPlaneHarness {
     return this.refusal((fleet) => createInstances(fleet, command));
   }
 
-  /** Asks for an instance and waits for what becomes of it. */
+  /** Requests an instance and waits for the result. */
   async boot(facts: Partial<CreateInstances> = {}): Promise<Instance> {
     await this.create(facts);
     await this.settle();
@@ -182,13 +181,13 @@ export class World extends ControlPlaneHarness {
     await this.commit((fleet) => unshelveInstance(fleet, { id, ...errand }));
   }
 
-  /** From now on calls of this kind go wrong. */
+  /** From now on calls of this kind fail. */
   arm(fault: Fault): void {
     const armed = this.network.faults.arm(fault);
     if (armed.kind === 'refuse') throw new Error(armed.refusal.message);
   }
 
-  /** The calls to the simulated back end, in words: who, what, which port, at which host, with which serial, what came of it. */
+  /** The calls to the simulated back end as text: caller, call, port, host, serial, outcome. */
   calls(instance?: string): string[] {
     return this.network.calls.list({ instance }).map((call) => {
       const what = call.ports?.join('+') ?? call.port;
@@ -197,7 +196,7 @@ export class World extends ControlPlaneHarness {
     });
   }
 
-  /** What hosts were asked to do, in words. */
+  /** The tasks of hosts, as text. */
   tasks(): string[] {
     return this.performedTasks.map(({ host, task, instance }) => `${task} ${instance} on ${host}`);
   }
@@ -268,7 +267,7 @@ function hostSpec(name: string, { memoryGiB = 64, segments = [], version: _, ...
   return { name, capacity, physicalNetworks: segments.map((one) => `phys-${one}`), ...spec };
 }
 
-/** The host with the most memory left comes first, and nothing else counts. */
+/** The host with the most free memory comes first, and nothing else counts. */
 function strictOrder(): Change {
   const weights = Object.fromEntries(Object.keys(SPREADING).map((weigher) => [weigher, weigher === 'memory' ? 1 : 0]));
   const value = { weights, instancesPerHostMax: 0 };

@@ -55,7 +55,7 @@ describe('the way out', () => {
     expect(await said('routers edit edge --external-network uplink')).toContain('Address 203.0.113.2 (port ');
     expect(await said('routers create core')).toBe('Router core is created.\n');
     expect(await refused('routers edit core --add-subnet lan-v4')).toBe(
-      'Subnet "lan-v4" is behind router "edge" already. Take it away from there first: muster routers edit edge --remove-subnet lan-v4',
+      'Subnet "lan-v4" is behind router "edge" already. Remove it from there first: muster routers edit edge --remove-subnet lan-v4',
     );
     expect(await muster('routers', 'edit', 'core')).toMatchObject({
       code: 2,

@@ -71,14 +71,14 @@ describe('services', () => {
   test('say-why-they-are-where-they-are', async () => {
     const host = await hostOf('nat:branch');
     const { out } = await muster('services', 'why', 'nat:branch');
-    expect(out).toContain(`Nobody had it yet: ${host} was chosen with score 0`);
+    expect(out).toContain(`It was not served yet: ${host} was chosen with score 0`);
     expect(out).toMatch(/Now these can take it: (\S+ with -?\d(, |\.)){3}/);
     expect(await json('services', 'why', 'nat:branch')).toMatchObject({
       service: 'nat:branch',
       now: { candidatesInAll: 3 },
     });
     expect((await muster('services', 'show', 'nat:branch')).out).toMatch(
-      new RegExp(`Host +${host}\\n[^]*Why +Nobody had it yet`),
+      new RegExp(`Host +${host}\\n[^]*Why +It was not served yet`),
     );
   });
 
@@ -146,7 +146,7 @@ describe('services', () => {
     expect(await muster('settings', 'set', 'election', held)).toMatchObject(done);
     const refused = await muster('services', 'move', 'dhcp:floor');
     expect(refused).toMatchObject({ code: 1 });
-    expect(refused.err).toContain('Elections are held still');
+    expect(refused.err).toContain('Elections are held by the setting');
     expect(await muster('settings', 'set', 'election', held.replace('true', 'false'))).toMatchObject(done);
   });
 

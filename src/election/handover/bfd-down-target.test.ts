@@ -1,4 +1,4 @@
-// Hand-overs that were begun by somebody who does not know that the next host is unheard.
+// Handovers that were started without the knowledge that BFD to the target is down.
 import { describe, expect, test } from 'vitest';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
 import { designationEvacuator as evacuator } from '../evacuator.ts';
@@ -8,7 +8,7 @@ import { moveService } from '../move.ts';
 const NAT = 'nat:r1';
 const NAMES = ['b', 'c'];
 
-/** Everything is at a, which b and c could take it from; b is the first of them, and unheard. */
+/** Everything is at a, which b and c could take it from; b comes first, and its BFD is down. */
 async function served(...unheard: readonly string[]): Promise<World> {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
@@ -29,7 +29,7 @@ async function drain(world: World): Promise<void> {
 
 const hostOf = (world: World): string | undefined => service(world.fleet, NAT)?.designated?.host;
 
-describe('a hand-over to a host that most of its peers do not hear', () => {
+describe('a handover to a host whose BFD most of its peers report down', () => {
   test('goes-to-one-that-is-heard-instead, and-was-never-at-the-other', async () => {
     const world = await served('b');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};

@@ -1,6 +1,6 @@
-// A hand-over whose next host most of its peers do not hear. Whoever began it may not have known: that is in the memory of the server
-// that decides, and no document says it. So the driver is asked before each step towards the switch, and names another that is heard.
-// Switched all the same, elections would take the service away at once, and whoever empties the old host would begin anew, without end.
+// A handover whose target has BFD down to most of its peers. The caller that started it may not know: BFD reports are in the memory of the
+// lease holder and in no document. So the driver `views` is asked before each step up to the switch, and names a target that is up. Without
+// this, elections would revert the switch at once and the drain of the old host would begin again, without end.
 import { idOf, mark, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { RecordStep, StoredItem } from '../../operations/index.ts';
 import { ElectionContext } from '../candidates.ts';
@@ -9,20 +9,20 @@ import { failHandover, restartWithTarget } from './retarget.ts';
 import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.ts';
 import { whyOf } from '../why.ts';
 
-/** What the driver `views` answers when the next host is unheard and one of the others is not. */
+/** The answer of the driver `views` when BFD of the target is down and that of an alternative is not. */
 const TARGET_BFD_DOWN = 'target-unheard';
 
-/** What the driver is asked besides. */
+/** The extra argument of the driver. */
 export interface TargetCheck {
   readonly target: string;
-  /** Who could have the service instead. */
+  /** Alternative targets. */
   readonly others: readonly string[];
 }
 
-/** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
+/** The standby, chosen with the BFD reports, and the recorded candidates; not all candidates: that would cost O(presence). */
 export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver }: ActiveHandover): TargetCheck {
   const { from, to, why } = handOver;
-  // What somebody asked for goes there or nowhere.
+  // A move with a requested target goes there or nowhere.
   if (isVoluntary(why.cause)) return { target: to, others: [from] };
   const context = new ElectionContext(fleet);
   const known = [doc.standby, ...why.candidates.map(({ host }) => host)].filter((host) => host !== undefined);
@@ -30,7 +30,7 @@ export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver 
   return { target: to, others: others.filter((host) => context.rejectionOf(doc, host) === undefined) };
 }
 
-/** Another host, or the end of what somebody asked for; undefined when that is not what the driver answered, or not so any more. */
+/** Another target, or the end of a requested move; undefined when the driver answered otherwise, or the answer is outdated. */
 export function handleBfdDownTarget(
   fleet: FleetReader,
   item: StoredItem,

@@ -1,5 +1,5 @@
-// How many more hand-overs may be begun: so many at once as the setting says. One whose next host cannot provide the service yet does
-// nothing but wait, for as long as that lasts: it takes no room, or a few sick services would hold up all the healthy ones.
+// How many more handovers may begin: the limit is a setting. A handover whose target cannot provide the service yet only waits, possibly for
+// long: it must not use the budget, or a few sick services would hold up all the healthy ones.
 import { valueOf, type FleetReader, type Index } from '../../fleet/index.ts';
 import { ITEM, type Item } from '../../operations/index.ts';
 import { SERVICE, SERVICES_IN_HANDOVER } from '../model.ts';
@@ -8,7 +8,7 @@ import { ELECTION } from '../settings.ts';
 
 const BLOCKED = 'blocked';
 
-/** Hand-overs that wait for a service that cannot be prepared. Those that copy connections are at work. */
+/** Handovers that wait for a service that cannot be prepared. Those in conntrack sync are at work. */
 export const HANDOVERS_BLOCKED: Index<'item', Item> = {
   name: 'hand-overs-blocked',
   kind: ITEM,

@@ -1,5 +1,5 @@
-// The connections of a service are copied while it is handed over, before its switch and after it; whoever cannot do that, or
-// does not get on with it, does not keep the service where it is.
+// Conntrack sync in a handover, before the switch and after it: a host that cannot take part, or does not finish, does not keep the service
+// where it is.
 import { describe, expect, test } from 'vitest';
 import { explainer } from '../../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
@@ -15,7 +15,7 @@ async function passes(world: World, count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await world.pass();
 }
 
-/** In the phase of a hand-over from a to x, with these hosts behind from then on. */
+/** In the phase of a handover from a to x, with these hosts behind from then on. */
 async function during(phase: string, ...behind: readonly string[]): Promise<World> {
   const world = await leaving();
   await world.until(NAT, phase);
@@ -60,7 +60,7 @@ describe('who does it', () => {
   });
 });
 
-describe('it is waited for, and not for long', () => {
+describe('the wait for it is short', () => {
   test.each(['a', 'x'])('before-the-switch: %s', async (late) => {
     const world = await during('seeding', late);
     await passes(world, 9);
@@ -77,7 +77,7 @@ describe('it is waited for, and not for long', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('after-the-switch, and whoever has not done it is not asked any more', async () => {
+  test('after-the-switch, and a host that has not finished is not asked again', async () => {
     const world = await during('reseeding', 'x');
     await world.setting({ handOverDrainMs: 3000 });
     await passes(world, 9);
@@ -85,7 +85,7 @@ describe('it is waited for, and not for long', () => {
     await passes(world, 3);
     expect(stateOf(world)).toBe('drain waiting hand-over-drains');
     expect(phaseOf(world)).toBe('draining');
-    // What is waited for later does not take its place.
+    // Later waits do not replace this reason.
     world.views.behind.add('a');
     await passes(world, 5);
     expect(stateOf(world)).toBe('clear waiting hosts-behind');
@@ -93,7 +93,7 @@ describe('it is waited for, and not for long', () => {
     await world.settle();
     expect(stateOf(world)).toBe('clear done connections-not-copied');
     expect(explainer([electionSentences])(world.items()[0]!.reason!)).toMatchInlineSnapshot(
-      `"Connections of nat:r1 were not copied to its new host in time: x did not say that it is done. Those that were open then may be cut."`,
+      `"Connections of nat:r1 were not copied to its new host in time: x did not report its part as done. Connections that were open then may be cut."`,
     );
   });
 
@@ -197,7 +197,7 @@ describe('while they are copied again', () => {
     );
     world.views.behind.clear();
     await world.settle();
-    // The old host has the connections: it goes on, and hands them over anew.
+    // The old host has the connections: it goes on serving, and hands over again.
     expect(stateOf(world)).toBe('clear done; reseed done elected-anew');
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
     expect(world.wrong()).toEqual([]);

@@ -1,18 +1,18 @@
-// Whether the connections of a service are copied while it is handed over, how long that is waited for, and what is told when
-// they were not. Only translations have connections that the next host must know.
+// Decides whether a handover has conntrack sync, how long that may take, and what is reported when it failed. Only NAT has connections that the
+// target must know. A failed sync must never keep the service from moving.
 import type { FleetReader } from '../../fleet/index.ts';
 import { findHost, CONNTRACK_SYNC_VERSION } from '../../hosts/index.ts';
 import type { Progress, StoredItem } from '../../operations/index.ts';
 import { canTakePartInHandover } from '../health.ts';
 import type { ActiveHandover } from './target.ts';
 
-/** What the driver `views` answers when a host has converged and cannot provide the service yet. */
+/** The answer of the driver `views` when a host has converged and cannot provide the service yet. */
 export const SERVICE_NOT_READY = 'service-not-ready';
 
-/** A service that does not move is worse than connections that are cut: then it goes on without them. */
+/** A service that does not move is worse than cut connections: after this time the handover goes on without them. */
 export const CONNTRACK_SYNC_TIMEOUT_MS = 10_000;
 
-/** Both ends take part, so both must be there and know how. */
+/** Both ends take part, so both must be connected and support it. */
 export function canSyncConntrack(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): boolean {
   return (
     service.doc.type === 'nat' &&
@@ -24,7 +24,7 @@ function supportsConntrackSync(fleet: FleetReader, host: string): boolean {
   return (findHost(fleet, host)?.doc.serviceVersion ?? 0) >= CONNTRACK_SYNC_VERSION;
 }
 
-/** What the operator is to read in the end, whatever is waited for until then: a fact that every later reason carries on. */
+/** A fact for the operator in the final result: every later reason carries it on. */
 export interface UnsyncedHosts {
   readonly uncopied?: readonly string[];
 }
@@ -34,12 +34,12 @@ export function unsyncedHostsIn({ doc: { reason } }: StoredItem): UnsyncedHosts 
   return Array.isArray(hosts) ? { uncopied: hosts as readonly string[] } : {};
 }
 
-/** Hosts are connected and have not done their part: they have not converged, or say why the service is not ready there. */
+/** Hosts are connected and not done: they have not converged, or report why the service is not ready there. */
 export function isWaitingForHosts({ doc: { reason } }: StoredItem): boolean {
   return reason?.code === 'hosts-behind' || reason?.code === SERVICE_NOT_READY;
 }
 
-/** Those that were waited for in vain; none when one of them could not be waited for at all. */
+/** The hosts that did not finish; none when a wait was impossible for one of them. */
 export function collectUnsyncedHosts(item: StoredItem): UnsyncedHosts {
   const { reason } = item.doc;
   const behind = isWaitingForHosts(item) ? (reason?.['hosts'] as readonly string[]) : [];

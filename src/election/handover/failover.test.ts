@@ -1,11 +1,11 @@
-// The target of a hand-over dies after the switch: when the service does not go back to the host that it left.
+// The target of a handover dies after the switch: when the service does not return to its old host.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
 import { leaving, NAT } from './handover-fixture.ts';
 import { SERVICE } from '../model.ts';
 
-describe('the target after the switch: the old host is not gone back to', () => {
+describe('the target after the switch: the old host is not chosen again', () => {
   test('where-hosts-that-leave-may-not-do-the-service', async () => {
     const world = await leaving();
     await world.until(NAT, 'retiring');

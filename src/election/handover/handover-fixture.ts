@@ -1,4 +1,4 @@
-// A small rack whose NAT is about to be handed over, for tests of hand-overs.
+// A small rack whose NAT is about to be handed over, for tests of handovers.
 import { expect } from 'vitest';
 import { cancelOperation, type OperationId } from '../../operations/index.ts';
 import { fitHost, LEAVING, servedBy, type World } from '../election-fixture.ts';
@@ -6,11 +6,11 @@ import { handoverKind } from './operation.ts';
 
 export const NAT = 'nat:r1';
 
-/** Whom each step of it waits for when `a` leaves and nothing goes wrong. */
+/** The hosts that each step waits for when `a` leaves and nothing goes wrong. */
 export const WHOLE_WAY = ['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'turn a', 'clear a'];
 const KINDS = new Map([[handoverKind.name, handoverKind]]);
 
-/** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
+/** `nat:r1` is at a; b has the subnet's route; x and y are candidates for both. */
 export async function served(): Promise<World> {
   const world = await servedBy('a', 'b', 'x', 'y');
   expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');

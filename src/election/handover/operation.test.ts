@@ -1,4 +1,4 @@
-// Hand-overs over time: make before break, and what happens when somebody dies, goes, or is late on the way.
+// Handovers over time: make before break, and what happens when a host on the way dies, leaves, or is late.
 import { describe, expect, test } from 'vitest';
 import { idOf, remove } from '../../fleet/index.ts';
 import { ROUTER } from '../../network/index.ts';
@@ -131,7 +131,7 @@ describe('the target before the switch', () => {
     for (let pass = 0; pass < 30; pass += 1) await world.pass();
     expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
     for (let pass = 0; pass < 45; pass += 1) await world.pass();
-    // The others wait for x all the same, once they turn to the new one: it is connected and has to turn, too.
+    // The other hosts wait for x all the same when they redirect to the new host: x is connected and has to redirect, too.
     expect(world.shown()).toBe('nat:r1 y (a to y, switched), subnet-route:s1 b');
     world.views.behind.clear();
     await world.settle();
@@ -147,7 +147,7 @@ describe('the target before the switch', () => {
     expect(stateOf(world)).toBe('prepare waiting no-candidate');
     const { reason } = world.items()[0]!;
     expect(explainer([electionSentences])(reason!)).toMatchInlineSnapshot(
-      `"No host can take nat:r1: x is quarantined, and nobody else can. The old host serves meanwhile."`,
+      `"No host can take nat:r1: x is quarantined, and there is no other candidate. The old host serves meanwhile."`,
     );
     expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
     await world.put(fitHost('y'));
@@ -164,7 +164,7 @@ describe('the target before the switch', () => {
     await world.unplug(...without('b', 'y'));
     await world.put(fitHost('x', LEAVING));
     await world.settle();
-    // Nobody else is left: it stays where it is, and nothing ties it to x any more.
+    // No other candidate: it stays where it is, and no longer depends on x.
     expect(service(world.fleet, NAT)).not.toHaveProperty('handOver');
     expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
     expect(world.wrong()).toEqual([]);
@@ -188,7 +188,7 @@ describe('the old host', () => {
     await world.pass();
     await world.silent('a', 'down');
     await world.reconcile();
-    // x is half built already: it is preferred to any other.
+    // x is half prepared already: it is preferred to any other.
     expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
     await world.settle();
     expect(stateOf(world)).toBe('prepare done elected-anew');
@@ -247,7 +247,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
   await world.until(NAT, 'draining');
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
-  // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
+  // Released, but not cleared yet: the old host must not be asked to prepare what it is removing.
   await world.pass();
   world.views.behind.add('a');
   for (let pass = 0; pass < 5; pass += 1) await world.pass();

@@ -1,7 +1,7 @@
-// The operation that hands services over, make before break: the new host is built while the old one serves, then the others
-// are pointed to the new one, the old one last, and only then does the old one let go. Connections that the old one translates are
-// copied before the switch, and those that came meanwhile after it. What hosts do lies in their views: each step changes the
-// service, and waits until those concerned are in line with their views.
+// The operation `handover`, make before break: the target is prepared while the old host serves, then the other hosts redirect to the target,
+// the old host last, and only then does the old one release the service. For NAT, conntrack sync copies connections before the switch, and
+// those that came meanwhile after it. The instructions to hosts are in their views: each step changes the service document, and waits until
+// the hosts concerned have converged. A step must never begin on the assumption that a host has applied the one before.
 import { idOf, mark, put, valueOf, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { findHost, HOST, isOutOfControl, type Host } from '../../hosts/index.ts';
 import {
@@ -55,12 +55,12 @@ export const handoverKind: OperationKind = {
   steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'turn', 'drain', 'clear'],
   cancel: {
     kind: 'does',
-    what: 'What is still being prepared stays with its old host. What was switched stays with its new one.',
+    what: 'Services that are still being prepared stay with their old host. Services that were switched stay with the new one.',
   },
   retry: {
     kind: 'none',
     because:
-      'elections begin another hand-over by themselves as long as there is a cause; "muster services move" asks for one',
+      'elections begin another handover by themselves as long as there is a cause; "muster services move" requests one',
   },
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) =>
@@ -68,7 +68,7 @@ export const handoverKind: OperationKind = {
     ),
   observe: (fleet, item, outcome, nowMs) => addReadinessAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
   undo: cancelHandover,
-  // One that failed has let go; by then the service may be in another hand-over.
+  // A failed one has released the service; by then it may be in another handover.
   needsUndo: (fleet, item) =>
     findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item) !== undefined,
   onDeadline: cancelHandover,
@@ -120,7 +120,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
   }
 }
 
-/** The service went, or was elected anew because its host was lost: nothing is left to do. */
+/** The service was removed, or elected again because its host was lost: nothing is left to do. */
 function endSuperseded(item: StoredItem, service: StoredService | undefined): RecordStep {
   mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
   return record(item, {
@@ -167,12 +167,12 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
     case 'another':
     case 'give-up':
     case 'host-stays':
-      // Decided inside the commit, where nothing is given twice.
+      // Decided inside the commit, where no service is designated twice.
       return [decideLater(item, (newest, atMs) => retargetHandover(newest, item, { nowMs: atMs, isTimedOut }))];
   }
 }
 
-/** Why nothing is switched now. A host that could not be told to stop would go on beside the next one. */
+/** Why nothing is switched now. A host that cannot be told to stop would go on serving beside the target. */
 function holdReason(
   fleet: FleetReader,
   { handOver: { from } }: ActiveHandover,
@@ -181,7 +181,7 @@ function holdReason(
   return isOutOfControl(findHost(fleet, from)?.doc ?? {}) ? 'held-out-of-control' : undefined;
 }
 
-/** Both ends are waited for, not for long: a connection that is cut is less than a service that does not move. */
+/** Both ends are waited for, but not for long: a cut connection is less than a service that does not move. */
 function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveHandover, nowMs: number): PlannedStep[] {
   const {
     service,
@@ -196,7 +196,7 @@ function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveH
   return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
 }
 
-/** All that are connected and point to it, but for the old host: that one comes last. */
+/** All connected hosts that send to it, except the old host: that one comes last. */
 function hostsToRepoint(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): string[] {
   const hosts = new Set([...hostsWithPresence(fleet, service.doc), to]);
   hosts.delete(from);
@@ -228,7 +228,7 @@ function planClear(
 
 interface HandoverConvergence extends Partial<TargetCheck> {
   readonly hosts: readonly string[];
-  /** They are in line when they have applied what was true then. */
+  /** Hosts have converged when they have applied the views of this revision. */
   readonly revision: number;
   readonly nowMs: number;
 }
@@ -236,9 +236,9 @@ interface HandoverConvergence extends Partial<TargetCheck> {
 function awaitHostsConverged(item: StoredItem, { hosts, revision, nowMs, ...ask }: HandoverConvergence): PlannedStep[] {
   if (hosts.length === 0) return [decideLater(item, (fleet, atMs) => [advanceHandover(fleet, item, atMs)])];
   const { step, attempt, state, reason, retryAtMs = 0 } = item.doc;
-  // Who waited for somebody to take it need not wait any more when there is one.
+  // A handover that waited for a candidate continues when there is one.
   if (state === 'waiting' && reason?.code !== NO_CANDIDATE && nowMs < retryAtMs) return [];
-  // Of this service alone: what hosts lack for others does not hold it up.
+  // Only this service counts: problems of a host with others do not hold it up.
   const args = { hosts, revision, service: item.doc.target.id, ...ask };
   const action = { driver: 'views', item: item.id, step, attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
@@ -254,13 +254,13 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   return retryWithBackoff(item, reason, { nowMs, policy });
 }
 
-/** Who does the service while hosts are not ready for it: after the switch that is the new host. */
+/** The serving host while hosts are not ready: after the switch that is the new host. */
 function servingHostFact(fleet: FleetReader, item: StoredItem, { code }: Reason): Omit<Reason, 'code'> {
   const designated = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id))?.doc.designated;
   return code === SERVICE_NOT_READY && designated !== undefined ? { servedBy: designated.host } : {};
 }
 
-/** The hosts that a step waited for are in line, or given up on: the next one, decided on the newest state. */
+/** The hosts of a step have converged, or were given up: the next step, decided on the newest state. */
 function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, givenUp?: UnsyncedHosts): RecordStep {
   const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   const { step } = item.doc;
@@ -302,7 +302,7 @@ interface HandoverStep {
 interface PhaseTarget {
   readonly step: string;
   readonly phase: Handover['phase'];
-  /** As the service is from then on, when more than the phase is another. */
+  /** The new service document, when more than its phase changes. */
   readonly doc?: Service;
 }
 
@@ -326,7 +326,7 @@ function advanceTowardsSwitch(onwards: HandoverStep): RecordStep {
   return advancePhase(onwards, { step: 'switch', phase: 'switched', doc });
 }
 
-/** The old host translated what it knew until now. What is copied, or was given up, is asked of nobody any more. */
+/** The old host's NAT ends here. Copied or missing connections are requested from no host any more. */
 function redirectOldHost(onwards: HandoverStep): RecordStep {
   const { type } = onwards.active.service.doc;
   return type === 'nat' ? advancePhase(onwards, { step: 'turn', phase: 'draining' }) : startDrain(onwards);
@@ -339,7 +339,7 @@ function startDrain({ fleet, item, active, nowMs, uncopied }: HandoverStep): Rec
   return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
 }
 
-/** Whoever has it now keeps it alone. */
+/** The designated host keeps it alone. */
 function cancelHandover(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'> {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   const quiet = clearReadinessAlarm(fleet, item.doc.target.id);

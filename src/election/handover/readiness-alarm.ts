@@ -1,5 +1,5 @@
-// The alarm of a service that its next host cannot prepare. It stands while the hand-over says so, from the moment that it has lasted
-// longer than hosts take to find their next hops; every step of the hand-over goes through here, so that none leaves it behind.
+// The alarm for a service that its target cannot prepare. It is raised once the wait has lasted longer than hosts take to resolve their next
+// hops, and every step of the handover passes here, so that none leaves it behind.
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../../fleet/index.ts';
 import type { PlannedStep, RecordStep, StoredItem } from '../../operations/index.ts';
@@ -9,13 +9,13 @@ import { SERVICE_NOT_READY } from './conntrack-sync.ts';
 const RAISED_AFTER_MS = 10_000;
 const OPEN_STATES: readonly string[] = ['pending', 'running', 'waiting'];
 
-/** What a step changes of the alarm of its service. */
+/** The change that a step makes to the alarm of its service. */
 function alarmChanges(fleet: FleetReader, item: StoredItem, { progress }: RecordStep, nowMs: number): Change[] {
   const { id } = item.doc.target;
   const isPreparing = progress.step === 'prepare' && OPEN_STATES.includes(progress.state);
   if (!isPreparing) return clearReadinessAlarm(fleet, id);
   const { reason } = progress;
-  // While another host is tried it stands: the service is still where it was.
+  // It stands while another target is tried: the service has not moved.
   if (reason?.code !== SERVICE_NOT_READY) return [];
   const sinceMs = fleet.get(SERVICE, idOf(SERVICE, id))?.doc.handOver?.sinceMs ?? nowMs;
   if (nowMs - sinceMs < RAISED_AFTER_MS) return [];

@@ -1,4 +1,4 @@
-// One service that its next host cannot prepare: it waits alone, says why, and ends when its host comes back.
+// One service that its target cannot prepare: it alone waits, reports why, and its alarm ends when the host recovers.
 import { expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { explainer } from '../../operations/index.ts';
@@ -10,7 +10,7 @@ import { findUnreadyServices } from './unready-services.ts';
 const SICK = 'nat:r1';
 const SILENT = 'next hop 203.0.113.1 does not answer';
 
-/** Two services at a, which leaves; only x can take them, and x cannot prepare the one. */
+/** Two services at a, which leaves; only x is a candidate, and x cannot prepare one of them. */
 async function leavingWithSickService(): Promise<World> {
   const world = await World.of(
     fitHost('a'),
@@ -40,7 +40,7 @@ test('never: a healthy service waits for a sick one beyond its own steps', async
   expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
 });
 
-test('never: a sick service takes the place of a healthy one where few are handed over at once', async () => {
+test('never: a sick service uses the budget of a healthy one', async () => {
   const world = await World.of(
     fitHost('a'),
     fitHost('x', { baseWeight: -9 }),
@@ -62,7 +62,7 @@ test('never: a sick service takes the place of a healthy one where few are hande
   expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
 });
 
-test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which goes when the service is ready', async () => {
+test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which is cleared when the service is ready', async () => {
   const world = await leavingWithSickService();
   await passes(world, 5);
   expect(alarms(world)).toEqual([]);
@@ -102,7 +102,7 @@ test('never: a host that comes back is left for another target', async () => {
   await world.put(fitHost('y'), portOn('y', 's1'));
   const targets = new Set<string | undefined>();
   world.journal.onCommit(() => targets.add(service(world.fleet, SICK)?.handOver?.to));
-  // Late enough that another host would be tried with the next look.
+  // Late enough that the next pass would try another target.
   await passes(world, 58);
   await world.edit('a', { state: 'recovering' });
   targets.clear();
@@ -140,7 +140,7 @@ test('the-alarm-names-the-host-that-is-tried-now', async () => {
   world.views.unready.set(`y ${SICK}`, 'next hop 203.0.113.1 does not answer y either');
   await passes(world, 40);
   expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ host: 'x', because: SILENT }]);
-  // Also while the other one has just been asked and has said nothing yet.
+  // Also while the other target has just been asked and has not answered yet.
   for (let pass = 0; pass < 60; pass += 1) {
     await world.pass();
     expect(alarms(world)).toEqual([`service-not-ready:${SICK}`]);

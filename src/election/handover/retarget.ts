@@ -1,5 +1,5 @@
-// A hand-over before its switch that goes to another host than it began with, or ends where it is: its target cannot take the service
-// any more, or the old host stays.
+// Changes the target of a handover before its switch, or cancels it: the target is no longer a candidate, or the old host stays. After the
+// switch a target must never be changed here.
 import { idOf, mark, put, type FleetReader } from '../../fleet/index.ts';
 import { record, type RecordStep, type StoredItem } from '../../operations/index.ts';
 import { isBeforeSwitch, SERVICE, type Handover, type Rejection, type Service } from '../model.ts';
@@ -9,7 +9,7 @@ import type { Choice } from '../why.ts';
 
 export const HANDOVER_AUTHOR = 'operation:hand-over';
 
-/** What becomes of a hand-over that cannot go on as it is; decided on the newest state. */
+/** What happens to a handover that cannot continue as it is; decided on the newest state. */
 export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: TargetQuery): RecordStep[] {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   if (active === undefined || !isBeforeSwitch(active.handOver)) return [];
@@ -20,7 +20,7 @@ export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: Targ
   return [failHandover(item, active, target.because, ask.nowMs)];
 }
 
-/** Whoever has it keeps it. */
+/** The designated host keeps it. */
 export function failHandover(
   item: StoredItem,
   { service, handOver: { to } }: ActiveHandover,
@@ -33,7 +33,7 @@ export function failHandover(
   return record(item, { state: 'failed', step: item.doc.step, reason }, { changes });
 }
 
-/** Its host is back in service: what was not switched is not begun any more, and no other host is tried. */
+/** The old host is active again: services that were not switched stay, and no other target is tried. */
 function endAtReturnedHost(
   item: StoredItem,
   { service, handOver: { from } }: ActiveHandover,
@@ -45,7 +45,7 @@ function endAtReturnedHost(
   return record(item, { state: 'done', step: item.doc.step, reason }, { changes });
 }
 
-/** From the beginning: nothing is built there yet. */
+/** From the first phase: nothing is prepared at the new target yet. */
 export function restartWithTarget(
   item: StoredItem,
   { service, handOver: before }: ActiveHandover,

@@ -1,8 +1,8 @@
-// Who a service is handed to, when that host is away or does not get ready and there is nobody else: how long it is waited for.
+// The target of a handover when it is away or does not get ready and there is no other candidate: how long the wait is.
 import { expect, test } from 'vitest';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
 
-/** Only x can take it, and x does not get ready. */
+/** Only x is a candidate, and x does not get ready. */
 async function leavingToX(): Promise<World> {
   const world = await World.of(
     fitHost('a'),

@@ -1,5 +1,5 @@
-// Whether the host that a service is being handed to will still do, and who would do in its place. A move that somebody asked
-// for goes there or nowhere; one that has to be goes to whoever can take it.
+// Decides whether the target of a handover is still acceptable, and which host replaces it. A requested target is never replaced; a necessary
+// move takes any candidate.
 import type { FleetReader } from '../../fleet/index.ts';
 import { findHost, isTombstoned } from '../../hosts/index.ts';
 import { ElectionContext } from '../candidates.ts';
@@ -10,14 +10,14 @@ import { fallbackFor } from '../verdict.ts';
 import { hasPresence } from '../desired-services.ts';
 import type { Choice } from '../why.ts';
 
-/** Nothing is wrong where it is: without the host that was asked for, it stays. */
+/** Nothing is wrong at the present host: without the requested target it stays. */
 const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];
 
 export function isVoluntary(cause: Cause): boolean {
   return VOLUNTARY.includes(cause);
 }
 
-/** It is not waited for: it will not be one to choose again, and a host that leaves is not to be kept by it. */
+/** Do not wait for it: it cannot become a candidate again soon, and the leaving host must not be held up by it. */
 const HOPELESS: readonly (Rejection | 'no-presence')[] = ['unknown-host', 'removed', 'tombstoned', 'no-presence'];
 
 export type Target =
@@ -31,7 +31,7 @@ export type Target =
   | { readonly kind: 'host-stays' }
   | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
 
-/** A target that is away, or connected and not ready, after this long is passed over; or given up when there is no other. */
+/** A target that is away, or connected and not ready, is skipped after this time; without another candidate the handover is cancelled. */
 export const TARGET_TIMEOUT_MS = 60_000;
 
 export interface ActiveHandover {
@@ -39,7 +39,7 @@ export interface ActiveHandover {
   readonly handOver: Handover;
 }
 
-/** The service, while it is this item that hands it over. */
+/** The service, while this item is its handover. */
 export function findActiveHandover(service: StoredService | undefined, item: StoredItem): ActiveHandover | undefined {
   const by = service?.doc.handOver;
   return service !== undefined && by !== undefined && by.operation === item.doc.operation
@@ -49,7 +49,7 @@ export function findActiveHandover(service: StoredService | undefined, item: Sto
 
 export interface TargetQuery {
   readonly nowMs: number;
-  /** It was given its time and is not ready: another is tried if there is one. */
+  /** Its time is over and it is not ready: another candidate is tried, if there is one. */
   readonly isTimedOut: boolean;
 }
 
@@ -69,7 +69,7 @@ export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
   const choice = chooseHost(context, { service, cause, excluded, fallback }, nowMs);
   if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
-  // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
+  // A leaving host was the best candidate, and still is; or there is no better one than the late host.
   if (choice !== undefined) return { kind: 'fit' };
   if (because === undefined) return { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);

@@ -1,5 +1,5 @@
-// Hand-overs on the rack: every step twice, a failure and a crash at every write and at every look at hosts, a cancel at every
-// step. Whatever happens, one host has the service, its epoch has grown once for each switch, and nothing is left half done.
+// Handovers on the torture kit: every step twice, a failure and a crash at every write and at every check of hosts, a cancel at every step.
+// Whatever happens, one host has the service, its epoch has grown once for each switch, and nothing is left half done.
 import { idOf, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { HOST, type Host } from '../../hosts/index.ts';
 import { accept, type Decision, type Journal } from '../../journal/index.ts';
@@ -30,7 +30,7 @@ function designated(id: string): Change {
   return put(SERVICE, idOf(SERVICE, id), doc);
 }
 
-/** Two services at a host that is about to leave, and three hosts that could take them. */
+/** Two services at a host that is about to leave, and three candidates. */
 const PREPARE = fleetOf(
   NAMES.map((name) => fitHost(name)),
   routed('r1', ['s1']),
@@ -64,7 +64,7 @@ function onRack({ name, world, hosts }: Rack): void {
   torture(subject);
 }
 
-/** The host is tombstoned and its services are handed over in one commit. */
+/** One commit tombstones the host and begins the handovers. */
 function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decision<unknown> {
   return runTrial(fleet, (trial) => {
     const tombstone = fitHost('a', LEAVING);
@@ -100,7 +100,7 @@ function wrong(fleet: FleetReader, id: string, hosts: readonly string[]): string
 onRack({ name: 'hand-over', hosts: ['b', 'x', 'y'] });
 
 onRack({
-  name: 'hand-over, with hosts that are late and a target that is lost',
+  name: 'handover, with hosts that are late and a target that is lost',
   hosts: ['x', 'y'],
   world: async (journal, views) => {
     const isBegun = service(journal.fleet, 'nat:r1')?.handOver !== undefined;

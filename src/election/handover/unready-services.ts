@@ -1,5 +1,4 @@
-// What hand-overs wait for at a host: services that its agent cannot provide yet, in the agent's words. As the operations say it, so
-// that every server answers the same.
+// Services that a host's agent cannot provide yet, in the agent's words, taken from the reasons of handovers: every server must answer the same.
 import type { FleetReader } from '../../fleet/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../operations/index.ts';
 import { SERVICE, SERVICES_TOUCHING_HOST } from '../model.ts';

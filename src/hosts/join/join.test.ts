@@ -13,7 +13,7 @@ import { HOST, hostsModel } from '../model.ts';
 
 const names = ['c1', 'c2', 'c3'];
 
-/** The agents: each joins, is heard, and answers the task in its view; each does so in a commit of its own. */
+/** The agents: each joins, sends a heartbeat, and answers the task in its view; each in a commit of its own. */
 async function agents(journal: Journal, nowMs: number): Promise<void> {
   for (const { id, doc } of journal.fleet.all(HOST)) {
     if (doc.credential === undefined) {
@@ -36,7 +36,7 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
 async function answer(journal: Journal, item: StoredItem, nowMs: number): Promise<void> {
   const task = hostJoin.task?.(journal.fleet, item);
   if (task === undefined || itemOfTask(taskId(item)) !== item.id) return;
-  // The first look finds a fault, the second does not.
+  // The first check finds a fault, the second does not.
   const outcome = item.doc.attempt === 1 ? ('failed' as const) : ('done' as const);
   const next = hostJoin.handleTaskAnswer?.(
     journal.fleet,
@@ -58,7 +58,7 @@ const stillJoining = (fleet: FleetReader): string[] =>
 const openTokens = (fleet: FleetReader): string[] =>
   [...fleet.all(TOKEN)]
     .filter(({ doc }) => doc.revoked === undefined && fleet.get(HOST, idOf(HOST, doc.host ?? '')) === undefined)
-    .map(({ id }) => `${id} still opens the door for a host that is gone`);
+    .map(({ id }) => `${id} is a valid join token of a host that was forgotten`);
 
 const joinToken = (name: string): Change =>
   put(TOKEN, idOf(TOKEN, `tk-${name}`), {

@@ -1,5 +1,5 @@
-// The operation `host-join`: a registered host comes into service when its agent was heard and has looked over its
-// machine. Until then it waits, and says for what.
+// The operation `host-join`: a registered host becomes active once its agent sends heartbeats and has checked its machine. Until then it
+// waits with a reason. A host must never become active on a registration alone.
 import { revokeTokenChange, TOKEN, tokensOfHost } from '../../access/index.ts';
 import { put, type Change } from '../../fleet/index.ts';
 import {
@@ -24,7 +24,7 @@ import { HOST } from '../model.ts';
 import { abandonJoin, isToBeFinalized } from './re-admit.ts';
 import { END_DEADLINE_MS, END_KIND, finalizeItem } from '../scale-in/host-items.ts';
 
-/** An agent that found its machine wanting is asked again after this time. */
+/** An agent that found problems on its machine checks again after this time. */
 const PREFLIGHT_AGAIN_MS = 30_000;
 
 const JOINER = 'operation:host-join';
@@ -36,7 +36,7 @@ export const hostJoin: OperationKind = {
   steps: ['await-agent', 'preflight', 'activate'],
   cancel: {
     kind: 'does',
-    what: 'hosts that have not come into service are forgotten, or removed if peers may know them; the others stay',
+    what: 'hosts that are not active yet are deleted, or removed if peers may have tunnels to them; the others stay',
   },
   retry: { kind: 'does', what: 'hosts that did not come in time are waited for again' },
 
@@ -48,7 +48,7 @@ export const hostJoin: OperationKind = {
 
   undo: (fleet, item, nowMs) => {
     const host = findHost(fleet, item.doc.target.id);
-    // A later join of the same host has it now: it is not this one's to forget.
+    // A later join of the same host owns it now: this one must not delete it.
     const others = fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, item.doc.target.id)) > 1;
     if (host?.doc.state !== 'joining' || others) return { changes: [], expects: [] };
     const tokens = tokensOfHost(fleet, host.id);
@@ -71,7 +71,7 @@ export const hostJoin: OperationKind = {
   },
 };
 
-/** It is forgotten, or leaves as others do where somebody may have a tunnel to it. */
+/** The host is deleted, or leaves as others do if peers may have tunnels to it. */
 function endAbandonedJoin(host: StoredHost, operation: OperationId, nowMs: number): Change[] {
   const change = abandonJoin(host, operation, { by: JOINER, nowMs });
   if (!isToBeFinalized(host.doc)) return [change];
@@ -118,7 +118,7 @@ function agentMissing(host: StoredHost): { readonly code: string; readonly host:
   return undefined;
 }
 
-/** The host is in service, or on its way out again: there is nothing left to do here. */
+/** The host is active, or leaving again: nothing is left to do here. */
 function finishInService(item: StoredItem, host: StoredHost): RecordStep {
   return record(item, { state: 'done', step: item.doc.step }, { expects: [expectUnchanged(HOST, host)] });
 }
@@ -144,8 +144,8 @@ export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
     `Host ${formatFact(host)} has no agent yet. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
   'agent-not-heard': ({ host }) =>
-    `The agent of host ${formatFact(host)} is not heard. Check that it runs and reaches this server.`,
+    `The agent of host ${formatFact(host)} sends no heartbeats. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
-    `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It looks again by itself.`,
+    `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It checks again by itself.`,
   'host-gone': ({ host }) => `Host ${formatFact(host)} is not in the fleet any more.`,
 };

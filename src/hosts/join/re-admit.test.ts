@@ -128,7 +128,7 @@ describe('joining a removed host again', () => {
     expect(decision.changes[0]?.doc).toMatchObject({ readmitted: true, switch: IDENTITY });
   });
 
-  test('given-up-it-leaves-as-others-do, without its credential and known by its switch', () => {
+  test('cancelled-it-leaves-as-others-do, without its credential and still identified by its switch', () => {
     const host = findHost(joined(), 'c1');
     if (host === undefined) throw new Error('no host');
     const heard = { ...host.doc, credential: 'tk-new', connection: { state: 'up' as const, sinceMs: 1 } };

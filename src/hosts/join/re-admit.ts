@@ -1,5 +1,5 @@
-// Trusting a host again, and forgetting one that did not come in. A host that was removed comes back by joining anew, never by
-// itself; one in quarantine comes back when somebody says why.
+// Ends a quarantine, and ends joins that did not complete. A removed host comes back only by joining again, never by itself; a quarantined
+// one only when an operator re-admits it with a reason.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { findHost, removedHost, unknownHost, type AuditedCommand, type StoredHost } from '../decide.ts';
@@ -11,10 +11,10 @@ interface AbandonJoinCommand {
   readonly nowMs: number;
 }
 
-/** A join is given up by this operation. Nobody has heard of the host, and it is forgotten, unless it has to be finalized. */
+/** Cancels the join in this operation: the host is deleted if no peer can know it, else finalized. */
 export function abandonJoin({ id, doc }: StoredHost, operation: string, { by, nowMs }: AbandonJoinCommand): Change {
   if (!isToBeFinalized(doc)) return remove(HOST, id);
-  // Its credentials go with this commit: whatever it says, it is not connected any more.
+  // Its credentials are revoked in this commit: from then on it is not connected, whatever it sends.
   const { credential: _, ...rest } = doc;
   return put(HOST, id, {
     ...rest,
@@ -27,14 +27,14 @@ export function abandonJoin({ id, doc }: StoredHost, operation: string, { by, no
 }
 
 /**
- * Whether a host that did not come in leaves as others do. Peers may have tunnels to it once its switch was there, or from before it
- * was removed; and one that was removed before stays removed, so that whoever shows its identity is still known.
+ * Whether a host that did not complete its join has to be finalized. Peers may have tunnels to it once its switch was reported, or from
+ * before its removal; and a host that was removed before stays removed, so that its identity is still recognised.
  */
 export function isToBeFinalized({ readmitted, switch: identity }: Host): boolean {
   return readmitted === true || identity !== undefined;
 }
 
-/** Ends a quarantine. What the host has of its old life was wiped while it lasted. */
+/** Ends a quarantine. The remains of its former life were wiped during it. */
 export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: AuditedCommand): Decision<Host> {
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
@@ -44,7 +44,7 @@ export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: A
   const twins = twinsOf(fleet, host);
   const living = twins.find(({ doc }) => doc.state !== 'removed' && doc.quarantined === undefined);
   if (living !== undefined) return refuse(sharedIdentity(id, living.id));
-  // It has tunnels from then on.
+  // From then on it has tunnels.
   const address = { host: id, address: host.doc.tunnelAddress, field: '/id', callerSite };
   const taken = denySharedAddress(fleet, address);
   if (taken !== undefined) return refuse(taken);
@@ -53,27 +53,27 @@ export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: A
   return accept([put(HOST, host.id, doc), ...removed.map((twin) => clearSwitchIdentity(twin, by, nowMs))], doc);
 }
 
-/** What was built elsewhere before somebody trusted it is no reason to distrust it again. */
+/** Tenants rebuilt elsewhere before it was re-admitted are no reason to distrust it again. */
 function clearRebuilt(leaving: Host['leaving']): Pick<Host, 'leaving'> {
   if (leaving === undefined) return {};
   const { rebuilt: _, ...rest } = leaving;
   return { leaving: rest };
 }
 
-/** Other hosts that have shown the same switch. */
+/** Other hosts that have reported the same switch. */
 function twinsOf(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   const found = identityForms(doc.switch).flatMap((form) => [...fleet.find(HOSTS_BY_IDENTITY, form)]);
   return [...new Map(found.map((host) => [host.id, host])).values()].filter((other) => other.id !== id);
 }
 
-/** The switch of a removed host is another's now, by somebody's word: it no longer tells of the removed one. */
+/** An operator has assigned the switch of a removed host to another: it no longer identifies the removed one. */
 function clearSwitchIdentity({ id, doc }: StoredHost, by: string, nowMs: number): Change {
   const { switch: _, ...rest } = doc;
   return put(HOST, id, { ...rest, changedBy: by, changedAtMs: nowMs });
 }
 
-/** With both of them in service nobody could tell them apart. */
+/** With both of them active they could not be told apart. */
 function sharedIdentity(host: string, other: string): Refusal {
-  const message = `Host "${host}" still shows the switch of host "${other}". Give its switch an identity of its own first.`;
+  const message = `Host "${host}" still reports the switch of host "${other}". Give its switch an identity of its own first.`;
   return { kind: 'conflict', code: 'shared-identity', message, facts: { host, other } };
 }

@@ -1,4 +1,4 @@
-// The HTTP surface of joining: register hosts, and make the one-time tokens with which their agents come in.
+// The HTTP surface of joining: register hosts, and make one-time join tokens for their agents. No decisions here.
 import { Type } from 'typebox';
 import {
   answer,
@@ -25,7 +25,7 @@ import { HOST_REPRESENTATION } from '../host-representation.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { CAPACITY, HOST_FACTS } from '../model.ts';
 
-/** A join is one commit and one page of items for a person to look over. */
+/** A join is one commit, and one page of items in the answer. */
 const JOIN_AT_ONCE_MAX = 1000;
 const JOIN_DEADLINE_MAX_MS = 7 * 24 * 3600 * 1000;
 /** Long enough to install a machine, short enough that a forgotten one is worthless. */
@@ -43,14 +43,14 @@ const Spec = strictObject({
   ),
 });
 
-/** What is said of hosts that come in. */
+/** The fields of joining hosts. */
 export const JOIN = {
   hosts: Type.Array(Spec, { minItems: 1, maxItems: JOIN_AT_ONCE_MAX }),
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: JOIN_DEADLINE_MAX_MS })),
 };
 
-/** The specs of a request, in the caller's own site unless they say otherwise; refused when they name another. */
+/** The specs of a request, in the caller's own site by default; refused when they name another. */
 export function specsOf<S extends { readonly site?: string | undefined }>(
   hosts: readonly S[],
   caller: Caller,
@@ -61,12 +61,12 @@ export function specsOf<S extends { readonly site?: string | undefined }>(
   return away === -1 ? hosts.map((spec) => ({ ...spec, site })) : otherSite(caller, `/hosts/${away}/site`);
 }
 
-/** Who asks, and which hosts may be named in the answer. */
+/** The caller, and which hosts may be named in the answer. */
 export function requesterOf({ name, site }: Caller): { readonly by: string; readonly callerSite: string | undefined } {
   return { by: name, callerSite: site };
 }
 
-/** The names that hosts are to have. */
+/** The names of the new hosts. */
 export function hostNames(hosts: readonly { readonly name: string }[]): NewNames {
   return {
     representation: HOST_REPRESENTATION,
@@ -106,7 +106,7 @@ const joinRoute = write({
       creates: hostNames(hosts),
       decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
       answer: () => ({
-        // Small however many there are, so that it is kept for a repetition.
+        // Small for any number of hosts, so that it can be stored for a repeated request.
         ...answer({ operation, count: hosts.length }, 202),
         headers: { location: `/api/v1/operations/${operation}` },
       }),
@@ -170,6 +170,6 @@ function denyRemovedHost(fleet: FleetReader, id: string): Decision<never> | unde
 }
 
 function otherSite({ site }: Caller, field: string): Refusal {
-  const message = `Your token is bound to site "${site}": hosts of another site are not yours to join.`;
+  const message = `Your token is bound to site "${site}": you cannot join hosts of another site.`;
   return { kind: 'forbidden', code: 'other-site', message, field };
 }

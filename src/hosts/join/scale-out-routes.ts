@@ -1,4 +1,4 @@
-// POST /api/v1/scale-out: bring hosts into service, new ones and removed ones, and spread services over them when asked.
+// POST /api/v1/scale-out: bring new and removed hosts into service, and rebalance services over them on request.
 import { Type } from 'typebox';
 import { answer, strictObject, refusalAnswer, write } from '../../access/index.ts';
 import { idOf } from '../../fleet/index.ts';
@@ -11,13 +11,13 @@ export const scaleOutRoute = write({
   method: 'POST',
   path: '/api/v1/scale-out',
   tag: 'hosts',
-  about: 'Bring hosts into service, new ones and removed ones, all or none, and spread services over them when asked',
+  about: 'Bring new and removed hosts into service, all or none, and rebalance services over them on request',
   access: 'operator',
   scope: 'site',
   asksForNames: true,
   body: strictObject({
     ...JOIN,
-    rebalance: Type.Optional(Type.Boolean({ description: 'spread services anew once the hosts are in service' })),
+    rebalance: Type.Optional(Type.Boolean({ description: 'rebalance services once the hosts are active' })),
   }),
   answers: {
     202: {

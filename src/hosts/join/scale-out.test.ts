@@ -26,7 +26,7 @@ const NAMES = ['c1', 'c2'];
 const CENTRAL = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
 const REMOVED = hostChange({ name: 'c2', state: 'removed', switch: { systemId: 'sys-2' } });
 
-/** What it does to the world is told by one host's weight. */
+/** The rebalance leaves its trace in one host's weight. */
 const WEIGHED = hostChange({ name: 'old', baseWeight: 0 });
 const rebalance: Rebalance = (fleet) => {
   const old = findHost(fleet, 'old');
@@ -100,7 +100,7 @@ function begun(more: Parameters<typeof asked>[0] = {}): Fleet {
 
 const AFTER = idOf(ITEM, 'op-torture..rebalance');
 
-/** Ends the items of hosts as told, and plans for the one that is left. */
+/** Ends the items of hosts as given, and plans for the remaining one. */
 function planned(fleet: Fleet, ends: readonly ('done' | 'failed' | 'pending')[], kind = scaleOutKind(rebalance)) {
   const hosts = [...fleet.find(ITEMS_BY_OPERATION, OP)].filter(({ id }) => id !== AFTER);
   const ended = hosts.map(({ id, doc }, at) => put(ITEM, id, { ...doc, state: ends[at] ?? 'pending' }));
@@ -164,7 +164,7 @@ describe('scale-out', () => {
     const reason = { code: 'cannot-rebalance', because: 'elections-held', message };
     expect(next).toMatchObject({ progress: { state: 'waiting', reason, retryAtMs: 10_009 } });
     expect(explainer([scaleOutSentences])(reason)).toBe(
-      'Services cannot be spread anew now: Elections are held. It is tried again.',
+      'Services cannot be rebalanced now: Elections are held. It is tried again.',
     );
   });
 

@@ -1,5 +1,5 @@
-// Scale-out: hosts come into service, new ones and removed ones that are let in again, and when it is asked for, services are
-// spread anew once they are in. A host by itself takes nothing over: what is healthy stays where it is.
+// The operation `scale-out`: new and removed hosts come into service and, on request, services are rebalanced over them afterwards. Without
+// that request it must never move anything: healthy services stay where they are.
 import {
   idOf,
   type AppliedChange,
@@ -37,7 +37,7 @@ export interface ScaleOut extends JoinHosts {
   readonly rebalance: boolean;
 }
 
-/** Spreads services anew over the hosts in service, as many as go at once; or says why it cannot now. */
+/** Rebalances services over the active hosts, as many as the budget allows at once; or returns why it cannot now. */
 export type Rebalance = (
   fleet: FleetReader,
   how: BeginEvacuation,
@@ -76,7 +76,7 @@ export function scaleOutKind(rebalance: Rebalance): OperationKind {
     ...hostJoin,
     name: SCALE_OUT_KIND,
     steps: [...hostJoin.steps, REBALANCE_STEP],
-    cancel: { kind: 'does', what: 'hosts that have not come into service are forgotten; nothing is spread anew' },
+    cancel: { kind: 'does', what: 'hosts that are not active yet are deleted; services are not rebalanced' },
 
     plan: (fleet, operation, items, nowMs) => {
       const after = items.find(isRebalance);
@@ -108,7 +108,7 @@ function isRebalance({ doc }: StoredItem): boolean {
   return doc.target.kind === OPERATION.name;
 }
 
-/** The operation of an item that has just ended. */
+/** The operation whose item has just ended. */
 function operationOfEndedItem({ kind, after }: AppliedChange): string | undefined {
   if (kind !== ITEM.name || after === undefined) return undefined;
   const item = after.doc as Item;
@@ -121,7 +121,7 @@ interface RebalanceStep {
   readonly nowMs: number;
 }
 
-/** Once all hosts are in, or will not come: what those that came can take over is spread. */
+/** Once all hosts are active, or have failed to join: move the services that the new hosts can take. */
 function planRebalanceStep(
   fleet: FleetReader,
   { operation, item, nowMs }: RebalanceStep,
@@ -154,7 +154,7 @@ function cannotRebalanceReason({ code, message }: Refusal): Reason {
 }
 
 export const scaleOutSentences: ReasonSentences = {
-  'hosts-coming-in': () => 'Services are spread anew when the hosts have come in.',
-  'more-to-spread': () => 'Services are being spread anew, and more of them when these are done.',
-  'cannot-rebalance': ({ message }) => `Services cannot be spread anew now: ${String(message)} It is tried again.`,
+  'hosts-coming-in': () => 'Services are rebalanced once the hosts are active.',
+  'more-to-spread': () => 'Services are being rebalanced, and more of them once these have moved.',
+  'cannot-rebalance': ({ message }) => `Services cannot be rebalanced now: ${String(message)} It is tried again.`,
 };

@@ -1,4 +1,4 @@
-// Listening over time: who falls, who comes back, and what a holder that was away does not hold against anybody.
+// Heartbeats over time: which hosts go down, which come back, and that a holder's own absence is not held against any host.
 import { expect, test } from 'vitest';
 import { alarmsModel } from '../../alarms/index.ts';
 import { idOf, put, Registry, SETTING } from '../../fleet/index.ts';
@@ -35,7 +35,7 @@ class Hearing {
   journal!: Journal;
   liveness!: LivenessController;
 
-  /** The same server gets the lease again: it remembers whom it heard before. */
+  /** The same server gets the lease again and still has its heartbeat times. */
   async leadAgain(): Promise<void> {
     const { store } = this.journal;
     await store.releaseLease('fleet', this.#epochs);
@@ -45,7 +45,7 @@ class Hearing {
     await this.journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
   }
 
-  /** Another server takes over: it has the fleet and no memory of any heartbeat. */
+  /** Another server gets the lease: it has the fleet and no heartbeat times. */
   async takeOver(): Promise<void> {
     this.#epochs += 1;
     const sleep = async (ms: number): Promise<void> => this.#slept(ms);
@@ -69,7 +69,7 @@ class Hearing {
     await this.journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes, answer: null }) });
   }
 
-  /** Seconds pass; these hosts beat every five of them. */
+  /** Seconds pass; these hosts send a heartbeat every five of them. */
   async pass(seconds: number, ...beating: string[]): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       if (second % 5 === 0) for (const host of beating) this.liveness.recordHeartbeat(host);
@@ -79,7 +79,7 @@ class Hearing {
     await this.liveness.reconcile();
   }
 
-  /** Lets the controller look by itself; `slept` is told how long it sleeps each time. */
+  /** Runs the controller's own loop; `slept` receives each sleep time. */
   async run(signal: AbortSignal, slept: (ms: number) => void): Promise<void> {
     this.#slept = slept;
     await this.liveness.run(signal);
@@ -126,7 +126,7 @@ test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-do
   expect(world.liveness.maybePartitioned('central')).toBe(false);
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   expect(world.states).toBe('c1 up, c2 up, c3 up, c4 up');
-  // They beat one after the other, and are cut off all at once.
+  // They send heartbeats one after the other, and are cut off all at once.
   for (const host of ['c1', 'c2', 'c3', 'c4']) {
     world.liveness.recordHeartbeat(host);
     await world.pass(1);
@@ -136,14 +136,14 @@ test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-do
   expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(30);
   expect(world.liveness.maybePartitioned('central')).toBe(true);
-  // Who takes over meanwhile does not know better.
+  // A server that takes over meanwhile knows no better.
   await world.takeOver();
   expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(30, 'c1', 'c2', 'c3', 'c4');
   expect(world.liveness.maybePartitioned('central')).toBe(false);
 });
 
-test.each([30, 370, 990])('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look: %i ms', async (laterMs) => {
+test.each([30, 370, 990])('a-silent-host-is-suspect-on-time-and-not-at-the-next-pass: %i ms', async (laterMs) => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   world.nowMs += laterMs;
@@ -159,7 +159,7 @@ test.each([30, 370, 990])('a-host-is-missed-when-its-time-is-up-and-not-at-the-n
   });
   expect(world.states).toBe('c1 up, c2 suspect');
   expect(world.connectionOf('c2')?.sinceMs).toBe(heardMs + 15_000);
-  // Nobody looks more often than each second before that.
+  // No pass earlier than every second before that.
   expect(slept.length).toBeLessThan(20);
 });
 
@@ -221,7 +221,7 @@ test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () 
   const down = { ...hostNamed('c2'), connection: { state: 'down' as const, sinceMs: 0 } };
   const changes = [put(HOST, idOf(HOST, 'c2'), down)];
   await world.journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes, answer: null }) });
-  // Its clock stood still while another decided: what it heard seems to be of just now.
+  // Its clock stood still while another server decided: its heartbeat times look recent.
   world.liveness.recordHeartbeat('c2');
   world.nowMs += 1;
   await world.leadAgain();
@@ -299,7 +299,7 @@ test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed'
 test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
-  // As an older version may have left it: a field that this one does not allow.
+  // As an older version may have left it: with a field that this one does not allow.
   const body = JSON.stringify({ ...world.journal.fleet.get(HOST, idOf(HOST, 'c1'))?.doc, retired: true });
   const note = { id: 'old', atMs: 0, by: 'an older version', preconditions: [] };
   await world.journal.store.write({ batches: [{ ...note, changes: [{ kind: 'host', id: 'c1', body }] }] });

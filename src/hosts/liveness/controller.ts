@@ -1,5 +1,5 @@
-// Listens to heartbeats at the lease holder and commits transitions. A holder that is new, or that was itself away,
-// starts every host's clock anew.
+// Receives heartbeats at the lease holder and commits connection transitions. A holder that is new, or was itself away, restarts every
+// host's clock: it must never hold its own absence against a host.
 import { mark, valueOf, type FleetReader } from '../../fleet/index.ts';
 import {
   isJournalAway,
@@ -41,9 +41,9 @@ export interface LivenessOptions {
 const INTERVAL_MS = 1000;
 /** A host is missed when its time is up and not at the next look; but of many that fall silent one by one, some are missed together. */
 const BETWEEN_EARLY_LOOKS_MS = 100;
-/** A look that comes later than this was not late by itself: the process or the machine stood still. */
+/** A pass that is later than this was not merely delayed: the process or the machine stood still. */
 const ABSENT_AFTER_MS = 5000;
-/** Hosts per commit: a site that comes back is a few commits, none of them large. */
+/** Hosts per commit: a returning site is a few commits, none of them large. */
 const TRANSITIONS_PER_COMMIT = 100;
 
 export class LivenessController {
@@ -51,15 +51,15 @@ export class LivenessController {
   readonly #loop: LeaseHolderLoop;
   /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
   readonly #heartbeats = new Map<string, HeartbeatHistory>();
-  /** Heard, but not up yet: joining, or back after a loss. */
+  /** Sends heartbeats, but is not up yet: joining, or back after a loss. */
   readonly #returning = new Set<string>();
   #epoch: number | undefined;
   #observingSinceMs = 0;
   #lastPassMs = 0;
-  /** When the first of those that are heard is suspect, if it is not heard again. */
+  /** When the first of the hosts that are up becomes suspect if no heartbeat follows. */
   #dueMs: number | undefined;
   #earlyPassMs = 0;
-  /** Found when it is asked for the first time after a look: nobody asks while no host is missed. */
+  /** Computed on first use after a pass: not needed while no host is silent. */
   #possiblyPartitionedSites: ReadonlySet<string> | undefined;
 
   constructor(options: LivenessOptions) {
@@ -74,11 +74,11 @@ export class LivenessController {
     });
   }
 
-  /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
+  /** Records a heartbeat, in memory only; a host that was unknown or down is checked soon. */
   recordHeartbeat(host: string, isUp = this.#isUp(host)): void {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
-    // Before the first look of a term: whoever is heard until then is heard in it.
+    // Before the first pass of a term: heartbeats until then belong to it.
     if (journal.fence !== undefined && journal.fence.epoch !== this.#epoch)
       this.#restartObservation(journal.fence.epoch, nowMs);
     const settings = valueOf(journal.fleet, LIVENESS);
@@ -92,14 +92,14 @@ export class LivenessController {
     return findHost(this.#options.journal.fleet, host)?.doc.connection.state === 'up';
   }
 
-  /** When a host was last heard by this server. */
+  /** When this server last received a heartbeat of a host. */
   lastHeartbeatMs(host: string): number | undefined {
     return this.#heartbeats.get(host)?.lastMs;
   }
 
   /**
-   * Whether so many hosts of a site are not heard that its link may be cut, or this server has not listened for long enough to
-   * tell: nobody there is to be taken for lost by their silence.
+   * Whether so many hosts of a site are silent that its uplink may be cut, or this server has not observed for long enough to tell: no host
+   * there may be considered lost for its silence.
    */
   maybePartitioned(site: string): boolean {
     const { journal, clock } = this.#options;
@@ -129,7 +129,7 @@ export class LivenessController {
     return this.#earlyPassMs - nowMs;
   }
 
-  /** Judges every host once. */
+  /** Checks every host once. */
   async reconcile(): Promise<void> {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -160,7 +160,7 @@ export class LivenessController {
     this.#lastPassMs = nowMs;
   }
 
-  /** A new holder knows nobody's voice yet: whoever was heard before is expected to be heard again. Costs O(fleet), once. */
+  /** A new holder has no heartbeat times: hosts that were up are expected to report again. Costs O(fleet), once. */
   #expectAll(): void {
     const known = new Map(this.#heartbeats);
     this.#heartbeats.clear();
@@ -170,7 +170,7 @@ export class LivenessController {
     for (const [host, heard] of known) this.#heartbeats.set(host, heard);
   }
 
-  /** The hosts that a look has to judge, and forgets those that are no more. */
+  /** The hosts that a pass has to check; forgets removed ones. */
   #hostsToAssess(
     fleet: FleetReader,
     listening: ObservationWindow,
@@ -215,10 +215,10 @@ export class LivenessController {
     return changes === 0 ? [] : [this.#commit('silence of a whole site', decide)];
   }
 
-  /** A host whose document cannot be written is told of by itself; the others of its slice are not held up. */
+  /** A host whose document cannot be written is logged on its own; the others of its slice are not held up. */
   async #commitSlice(slice: readonly Transition[], nowMs: number): Promise<void> {
     try {
-      await this.#commit('hosts heard and not heard', (fleet) => recordTransitions(fleet, slice, nowMs));
+      await this.#commit('connection transitions committed', (fleet) => recordTransitions(fleet, slice, nowMs));
     } catch (error) {
       if (slice.length > 1) await Promise.all(slice.map((one) => this.#commitSlice([one], nowMs)));
       else this.#options.log.error({ host: slice[0]?.host, err: error }, 'the connection of a host cannot be recorded');

@@ -20,7 +20,7 @@ describe('one host', () => {
   ): ConnectionState => judge({ host: 'c1', site: 's', connection, heartbeats }, { sinceMs, nowMs }, settings);
 
   test.each<[name: string, connection: ConnectionState, silentMs: number, wanted: ConnectionState]>([
-    ['heard just now is up', 'unknown', 0, 'up'],
+    ['a heartbeat just now is up', 'unknown', 0, 'up'],
     ['silent for less than suspect-after stays up', 'up', 14_999, 'up'],
     ['silent for suspect-after is suspect', 'up', 15_000, 'suspect'],
     ['suspect stays suspect until down-after', 'suspect', 59_999, 'suspect'],
@@ -136,7 +136,7 @@ describe('a whole site', () => {
     expect(planned(hosts, silent).transitions.filter((one) => one.to === 'down')).toHaveLength(down);
   });
 
-  test('hosts-that-were-down-before-are-not-waited-for: the two that are left are the site', () => {
+  test('hosts-that-were-down-before-do-not-count: the two that are left are the site', () => {
     const fleet = fleetOf({ edge: 3 }, 'suspect');
     fleet.apply(2, [put(HOST, idOf(HOST, 'edge-2'), hostIn('edge', 'edge-2', 'down'))]);
     const heard = new Map(['edge-0', 'edge-1'].map((host) => [host, heardAt(START)]));

@@ -1,5 +1,5 @@
-// Who is heard and who is not, as transitions of a host's connection. Heartbeats stay in memory; only transitions are
-// committed. It must never blame a host for the control plane's own absence, nor a whole site for its uplink.
+// Decides the connection state of a host from its heartbeats. Heartbeats stay in memory; only transitions are committed. It must never
+// blame a host for the control plane's own absence, nor declare a whole site down for a cut uplink.
 import { Type } from 'typebox';
 import { setting } from '../../fleet/index.ts';
 import type { ConnectionState } from '../model.ts';
@@ -10,11 +10,11 @@ export const LIVENESS = setting('liveness', {
     {
       suspectAfterMs: Type.Integer({ minimum: 1000, maximum: 3_600_000 }),
       downAfterMs: Type.Integer({ minimum: 2000, maximum: 86_400_000 }),
-      /** A host that was lost is up again after it was heard for this long; twice as long after each further loss. */
+      /** A down host is up again after reporting for this long; the time doubles with each recent loss. */
       steadyMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
       /** When more than this share of a site falls silent within a minute, none of it is declared down. */
       massSilencePercent: Type.Integer({ minimum: 1, maximum: 100 }),
-      /** A site with fewer silent hosts than this has lost hosts, not its uplink, as long as anybody else there is heard. */
+      /** A site with fewer silent hosts than this has lost hosts, not its uplink, as long as another host there reports. */
       massSilenceAtLeast: Type.Integer({ minimum: 1 }),
     },
     { additionalProperties: false },
@@ -34,13 +34,13 @@ export const LIVENESS = setting('liveness', {
 
 export type LivenessSettings = (typeof LIVENESS)['defaultValue'];
 
-/** What the holder remembers of one host's heartbeats. */
+/** What the holder keeps in memory of one host's heartbeats. */
 export interface HeartbeatHistory {
-  /** When it was last heard; undefined when it was not since this holder began to listen. */
+  /** Time of the last heartbeat; undefined if none came since this holder began to observe. */
   readonly lastMs: number | undefined;
-  /** Since when it is heard without a gap. */
+  /** Start of the current time without a gap. */
   readonly steadySinceMs: number;
-  /** How often it was lost lately. */
+  /** How often it was down lately. */
   readonly losses: number;
   readonly lastLossMs: number;
 }
@@ -66,7 +66,7 @@ export function addLoss(heartbeats: HeartbeatHistory, nowMs: number): HeartbeatH
   return { ...heartbeats, losses: lately ? heartbeats.losses + 1 : 1, lastLossMs: nowMs };
 }
 
-/** One host, as liveness looks at it. */
+/** One host, as input to liveness. */
 export interface HostLiveness {
   readonly host: string;
   readonly site: string;
@@ -74,7 +74,7 @@ export interface HostLiveness {
   readonly heartbeats: HeartbeatHistory;
 }
 
-/** Silence is counted from here at the earliest: the holder was not listening before. */
+/** Silence counts from here at the earliest: the holder did not observe before. */
 export interface ObservationWindow {
   readonly sinceMs: number;
   readonly nowMs: number;
@@ -91,15 +91,15 @@ export function judge(
   if (hasHeartbeatInWindow(heartbeats, listening) && silentMs < settings.suspectAfterMs) {
     return connection === 'up' || isSteady(watched, listening.nowMs, settings) ? 'up' : connection;
   }
-  // A host that was never heard is unknown, not lost.
+  // A host that never sent a heartbeat is unknown, not lost.
   if (connection === 'unknown') return 'unknown';
   if (silentMs >= settings.downAfterMs) return 'down';
   return connection === 'up' && silentMs >= settings.suspectAfterMs ? 'suspect' : connection;
 }
 
 /**
- * Not by what was heard before the holder listened: another may have judged since, its own clock may have stood still, and that it has
- * not listened for long is no reason to take a lost host for one that is back.
+ * Heartbeats from before this holder's term do not count: another holder may have decided since, and this one's clock may have stood still.
+ * A short observation is no reason to consider a lost host back.
  */
 function hasHeartbeatInWindow({ lastMs }: HeartbeatHistory, { sinceMs }: ObservationWindow): boolean {
   return lastMs !== undefined && lastMs >= sinceMs;
@@ -115,13 +115,13 @@ export function silence(heartbeats: HeartbeatHistory, { sinceMs, nowMs }: Observ
   return nowMs - Math.max(heartbeats.lastMs ?? sinceMs, sinceMs);
 }
 
-/** The hosts of a site that were ever heard, and those of them that are down already. */
+/** The hosts of a site that ever sent a heartbeat, and those of them that are down already. */
 export interface SiteSize {
   readonly hosts: number;
   readonly down: number;
 }
 
-/** A site's hosts when one of them would be declared down: how many fell silent about when it did. */
+/** A site's hosts at the time when one would be declared down: how many fell silent at about the same time. */
 export function isMassSilence(
   silentSinceMs: readonly number[],
   size: SiteSize,
@@ -132,10 +132,10 @@ export function isMassSilence(
   return isMassSilenceSize(together, size, settings);
 }
 
-/** Fewer are never a mass by being all there are: one host that is off and one that is cut off look the same. */
+/** Fewer hosts are never a mass outage: with one host, being off and being cut off look the same. */
 export const ALL_AT_LEAST = 2;
 
-/** Whether the silence of this many is rather their site's. */
+/** Whether the silence of this many is more likely the site's uplink. */
 export function isMassSilenceSize(silent: number, { hosts, down }: SiteSize, settings: LivenessSettings): boolean {
   const { massSilenceAtLeast, massSilencePercent } = settings;
   const areAll = silent >= ALL_AT_LEAST && silent >= hosts - down;
@@ -143,12 +143,12 @@ export function isMassSilenceSize(silent: number, { hosts, down }: SiteSize, set
   return silent * 100 > massSilencePercent * (areAll ? hosts - down : hosts);
 }
 
-/** The time between two heartbeats with its spread: hosts that are cut off together were last heard within this of each other. */
+/** The heartbeat interval with its spread: hosts that are cut off together sent their last heartbeat within this time. */
 const BETWEEN_HEARTBEATS_MS = 6000;
 
 /**
- * After this long a host is counted when its site is judged, so that all who were cut off together count by the time that the
- * first of them is suspect. Those who are only between two heartbeats do not.
+ * Silent for this long, a host counts when its site is checked, so that all hosts that were cut off together count by the time that the
+ * first of them is suspect. Hosts that are only between two heartbeats do not count.
  */
 export function possiblePartitionAfterMs({ suspectAfterMs }: LivenessSettings): number {
   return Math.max(suspectAfterMs - BETWEEN_HEARTBEATS_MS, Math.min(BETWEEN_HEARTBEATS_MS, suspectAfterMs));

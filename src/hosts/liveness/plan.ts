@@ -1,4 +1,4 @@
-// The liveness of all hosts at once: which connections change, and which sites are silent as a whole.
+// Decides liveness for all hosts at once: which connections change, and which sites are silent as a whole. Pure.
 import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
 import { accept, type Decision } from '../../journal/index.ts';
@@ -27,19 +27,19 @@ export interface Transition {
 
 export interface LivenessPlan {
   readonly transitions: readonly Transition[];
-  /** Sites whose silence is their own: none of their hosts is declared down. */
+  /** Sites that are silent as a whole: none of their hosts is declared down. */
   readonly silentSites: readonly { readonly site: string; readonly silent: number; readonly hosts: number }[];
 }
 
-/** What is seen of one site in one look. */
+/** What one pass finds about one site. */
 interface SiteSilence {
   readonly silentSince: number[];
   readonly falling: Transition[];
 }
 
 /**
- * Judges the hosts that are given: all that are silent, and those that may have come back. Hosts that are up and heard
- * need no look, so that a look costs what is wrong and not what there is.
+ * Decides for the given hosts: all that are silent, and those that may have come back. Hosts that are up and report need no check, so
+ * that a pass costs O(problems), not O(fleet).
  */
 export function planLiveness(
   fleet: FleetReader,
@@ -55,7 +55,7 @@ export function planLiveness(
     const from = doc.connection.state;
     const site = siteSilenceOf(sites, doc.site);
     const silentMs = silence(heartbeats, listening);
-    // Hosts that are down already fell silent before; they say nothing about the site's uplink now.
+    // Hosts that are down already fell silent earlier; they say nothing about the site's uplink now.
     if (silentMs >= settings.suspectAfterMs && from !== 'down' && from !== 'unknown') {
       site.silentSince.push(listening.nowMs - silentMs);
     }
@@ -68,8 +68,8 @@ export function planLiveness(
 }
 
 /**
- * It was removed, or its agent has said that it has left, or it is to join again, which its agent has not done yet: whoever was heard is
- * the one that has left. Its credential is gone, so nobody is heard in its name from then on.
+ * It was removed, or its agent has reported that it left, or it is to join again and its agent has not done so: the heartbeat came from
+ * the agent that has left. Its credential is revoked, so no further heartbeat is accepted in its name.
  */
 function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
   if (state === 'removed') return true;
@@ -78,8 +78,8 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
 }
 
 /**
- * The sites of which too many hosts are not heard just now: who of them is lost cannot be told. `heard` in the order of hearing,
- * the longest silent first. Costs O(silent), and O(site) for a site that may be one.
+ * The sites of which too many hosts are silent just now to tell which of them are lost. `heard` is ordered by last heartbeat, the oldest
+ * first. Costs O(silent), and O(site) for a site that may be cut off.
  */
 export function findPossiblyPartitionedSites(
   fleet: FleetReader,
@@ -126,7 +126,7 @@ function holdBackMassSilence(
     }
     mark('mass-silence-held');
     silentSites.push({ site, silent: silentSince.length, hosts: size.hosts });
-    // Down is not said, but silent they are.
+    // Not declared down, but silent.
     transitions.push(
       ...falling.filter(({ from }) => from === 'up').map(({ host, from }) => ({ host, from, to: 'suspect' as const })),
     );
@@ -134,7 +134,7 @@ function holdBackMassSilence(
   return { transitions, silentSites };
 }
 
-/** Costs O(site), and only while several of its hosts are not heard. */
+/** Costs O(site), and only while several of its hosts are silent. */
 function sizeOf(fleet: FleetReader, site: string): SiteSize {
   let [hosts, down] = [0, 0];
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
@@ -145,7 +145,7 @@ function sizeOf(fleet: FleetReader, site: string): SiteSize {
   return { hosts, down };
 }
 
-/** Commits a slice of transitions. A host that changed meanwhile is judged again at the next look. */
+/** Commits a slice of transitions. A host that changed meanwhile is checked again in the next pass. */
 export function recordTransitions(
   fleet: FleetReader,
   transitions: readonly Transition[],
@@ -160,7 +160,7 @@ export function recordTransitions(
   return accept(changes, changes.length);
 }
 
-/** Somebody vouched for it being off, and what it had was built elsewhere: it is not trusted with what it may still run. */
+/** It was forced down and its tenants were rebuilt elsewhere: it is not trusted with what it may still run. */
 function quarantineIfFenced(host: Host, nowMs: number): Host {
   const { forcedDown, leaving, quarantined } = host;
   if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
@@ -187,5 +187,5 @@ export function recordSilentSites(
 
 export const livenessSentences: ReasonSentences = {
   'mass-silence': ({ site, silent, hosts }) =>
-    `${formatFact(silent)} of ${formatFact(hosts)} hosts of site ${formatFact(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Look at that link; if hosts are off for certain, say so with "muster hosts force-down".`,
+    `${formatFact(silent)} of ${formatFact(hosts)} hosts of site ${formatFact(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Check that link; if hosts are off for certain, say so with "muster hosts force-down".`,
 };

@@ -1,4 +1,4 @@
-// Planning for hosts that leave together, as if they were leaving already.
+// Plans for hosts that leave together, as if they were all leaving already. It changes nothing outside its trial.
 import { runTrial, put, type FleetReader, type Trial } from '../../fleet/index.ts';
 import type { StoredHost } from '../decide.ts';
 import {
@@ -20,9 +20,9 @@ export interface EvacuatorPlan {
 
 export interface BatchPlanRequest extends PlanOptions {
   readonly hosts: readonly StoredHost[];
-  /** The site that instances of a host must stay in; they may go anywhere when it says none. */
+  /** The site that instances of a host must stay in; undefined when they may move anywhere. */
   readonly within: (host: StoredHost) => string | undefined;
-  /** All that lives on them, unless only what is not on its way yet is asked for, or the first of it. */
+  /** The whole inventory, unless only tenants that are not moving yet are requested, or the first of them. */
   readonly tenantsOf?: (
     evacuator: Evacuator,
     fleet: FleetReader,
@@ -33,7 +33,7 @@ export interface BatchPlanRequest extends PlanOptions {
 const INVENTORY: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet, host) =>
   evacuator.inventory(fleet, host);
 
-/** As a start would plan it: with all of them tombstoned. Costs what lives on them. */
+/** As a start would plan it: with all of them tombstoned. Costs O(tenants). */
 export function planBatch(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -51,7 +51,7 @@ export function planBatch(
   });
 }
 
-/** The same in steps. Each evacuator has a trial of its own, which is left behind: to take it all back would be one long step. */
+/** The same in steps. Each evacuator has a trial of its own, which is dropped afterwards: undoing it all would be one long step. */
 export function* planBatchInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
@@ -91,7 +91,7 @@ function* tombstone(trial: Trial, hosts: readonly StoredHost[]): Steps<void> {
   }
 }
 
-/** The host that it would be on afterwards; undefined for what stays or ends. */
+/** The host of a tenant afterwards; undefined for one that stays or ends. */
 export function targetOf({ evacuation }: PlannedEvacuation): string | undefined {
   return evacuation.kind === 'move' || evacuation.kind === 'rebuild' ? evacuation.to : undefined;
 }

@@ -1,5 +1,5 @@
-// How long a scale-in should take: from how many moves go on at once, and from how long one takes. The latter is what moves took
-// lately, or an assumption while too few were measured; which of the two is told with the result.
+// Estimates how long a scale-in takes: from the number of concurrent moves and the duration of one. The duration is measured over recent
+// moves, or assumed while too few were measured; the result says which.
 import type { FleetReader } from '../../fleet/index.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { targetOf, type EvacuatorPlan } from './batch-plan.ts';
@@ -12,7 +12,7 @@ export interface Budgets {
 export interface Estimate {
   readonly durationMs: number;
   readonly moves: number;
-  /** What it rests on, for each kind that has something to move. */
+  /** The basis of the estimate, for each kind that has something to move. */
   readonly assuming: readonly MoveTime[];
   readonly budgets: Budgets;
 }
@@ -21,14 +21,14 @@ export interface MoveTime {
   readonly kind: string;
   readonly moves: number;
   readonly eachMs: number;
-  /** Over how many moves that was measured; absent when it is assumed. */
+  /** The number of measured moves; absent when the duration is assumed. */
   readonly measuredOver?: number;
 }
 
-/** A live move of a machine with a few GiB of memory over a network of 10 Gbit/s, with what comes before and after. */
+/** A live migration of a machine with a few GiB of memory over a network of 10 Gbit/s, with its preparation and clean-up. */
 const MOVE_MS = 20_000;
 
-/** One kind after the other, as services go before the first instance does; each within both budgets. */
+/** One kind after the other, as services move before the first instance; each within both budgets. */
 export function estimateOf(fleet: FleetReader, planned: readonly EvacuatorPlan[], budgets: Budgets): Estimate {
   const times = fleet.projection(MOVE_TIMES);
   const rows = planned.flatMap(({ evacuator, evacuating }) => {
@@ -52,7 +52,7 @@ export function estimateOf(fleet: FleetReader, planned: readonly EvacuatorPlan[]
   };
 }
 
-/** How often all that may go at once goes: the fullest host or the sum of all keeps it longest. */
+/** The number of rounds of concurrent moves: the fullest host or the total decides. */
 function roundsOf(perHost: readonly number[], { movesAtOnce, movesPerHostAtOnce }: Budgets): number {
   const all = perHost.reduce((sum, one) => sum + one, 0);
   return Math.max(Math.ceil(all / movesAtOnce), ...perHost.map((one) => Math.ceil(one / movesPerHostAtOnce)));

@@ -1,10 +1,10 @@
-// Which hosts a start would take: all that are named, or none of them.
+// Resolves the hosts of a start: all that are named, or a refusal that lists every bad name.
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import type { StoredHost } from '../decide.ts';
 import { resolveNamedHosts, refuseVerb, unknownName, type HostResult } from '../scale-in/answer.ts';
 import { SCALE_IN_TABLE } from '../scale-in/verb-table.ts';
 
-/** In the order of ids, each once, whatever form it was named in. */
+/** Sorted by id, each once, in whatever form it was named. */
 export function leaversOf(fleet: FleetReader, names: readonly string[], site?: string): StoredHost[] | Refusal {
   const leavers: StoredHost[] = [];
   const bad: HostResult[] = [];

@@ -1,19 +1,19 @@
-// What the hosts that stay would have to carry. Only those that get something are looked at, and of these the ones that get
-// the most are told: a list of the whole fleet helps nobody and costs as much.
+// The load that the remaining hosts would have to carry. Only hosts that receive something are counted, and only those that receive the most
+// are listed: it must never list or scan the whole fleet.
 import type { FleetReader } from '../../fleet/index.ts';
 import { targetOf, type EvacuatorPlan } from './batch-plan.ts';
 
-/** As many as anybody reads. */
+/** As many as a person reads. */
 const LOADS_MAX = 20;
 
 export interface Loads {
-  /** The hosts that would get the most, most first. */
+  /** The hosts that would receive the most, sorted by amount. */
   readonly busiest: readonly Load[];
-  /** How many hosts would get something, told or not. */
+  /** How many hosts would receive something, listed or not. */
   readonly hosts: number;
 }
 
-/** Tenants by what brings them: `{ designations: 2, instances: 11 }`. */
+/** Tenants by evacuator: `{ designations: 2, instances: 11 }`. */
 type ByKind = Readonly<Record<string, number>>;
 
 export interface Load {

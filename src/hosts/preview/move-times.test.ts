@@ -17,7 +17,7 @@ function timesOf(...operations: readonly Stored[]) {
   return times;
 }
 
-/** The median in whole seconds, and over how many. */
+/** The median in whole seconds, and the number of moves. */
 function measured(operations: readonly Stored[], kinds = ['move']): unknown {
   const found = timesOf(...operations).median(kinds);
   return found && [Math.round(found.eachMs / 1000), found.sampleCount];
@@ -50,14 +50,14 @@ describe('how long moves took', () => {
     expect([measured(all), measured(all, ['move', 'rebuild'])]).toEqual([undefined, [9, 3]]);
   });
 
-  test('never: it is off by more than a few percent', () => {
+  test('never: the median is off by more than a few percent', () => {
     for (const ms of [1, 7, 130, 2999, 20_000, 3_600_000]) {
       const { eachMs = 0 } = timesOf(took(ms), took(ms), took(ms)).median(['move']) ?? {};
       expect(Math.abs(eachMs - ms) / ms).toBeLessThan(0.03);
     }
   });
 
-  test('never: a change that is taken back leaves a trace', () => {
+  test('never: a change that is undone leaves a trace', () => {
     const times = timesOf(took(1000), took(1000), took(1000));
     const [before, after] = [took(9000, { state: 'running' }), took(9000)];
     times.apply({ kind: 'operation', before, after });

@@ -1,17 +1,17 @@
-// How long operations took that succeeded, by kind, for as long as they are kept: counted by length in steps of a few percent, so
-// that a month of them is a handful of numbers, and what is forgotten is taken out again.
+// The durations of successful operations, by kind, for as long as the operations are kept: a histogram in steps of a few percent, so that a
+// month of them is a handful of numbers. A deleted operation is taken out again: the projection depends on the documents alone.
 import type { AppliedChange, ProjectionState, Projection } from '../../fleet/index.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
 
 export interface MedianDuration {
   readonly eachMs: number;
-  /** How many moves it was measured over. */
+  /** The number of measured moves. */
   readonly sampleCount: number;
 }
 
-/** Steps to twice the length: an estimate is no better than the few percent that this loses. */
+/** Steps per doubling: an estimate is no better than the few percent that this loses. */
 const STEPS_PER_DOUBLING = 16;
-/** Fewer say little. */
+/** Fewer moves give no useful median. */
 const MEASURED_MIN = 3;
 
 type Lengths = Map<number, number>;
@@ -27,7 +27,7 @@ class MoveTimes implements ProjectionState {
   #add(operation: Operation | undefined, sign: 1 | -1): void {
     if (operation?.state !== 'succeeded' || operation.finishedAtMs === undefined) return;
     const { kind, finishedAtMs, deadlineAtMs, deadlineMs, counts } = operation;
-    // Since it was asked for, or retried.
+    // Since the request, or the last retry.
     const length = stepOf(finishedAtMs - (deadlineAtMs - deadlineMs));
     const lengths = this.#kinds.get(kind) ?? new Map<number, number>();
     const count = (lengths.get(length) ?? 0) + sign * (counts?.done ?? 0);
@@ -37,7 +37,7 @@ class MoveTimes implements ProjectionState {
     else this.#kinds.set(kind, lengths);
   }
 
-  /** The length that half of them did not exceed; undefined when too few were measured. */
+  /** The median duration; undefined when too few moves were measured. */
   median(kinds: readonly string[]): MedianDuration | undefined {
     const all = kinds.flatMap((kind) => [...(this.#kinds.get(kind) ?? [])]).sort(([one], [other]) => one - other);
     const sampleCount = all.reduce((sum, [, count]) => sum + count, 0);

@@ -1,5 +1,5 @@
-// Whether a plan for leaving hosts still holds in the commit that it is for: nothing of what lives on them was changed since it was begun.
-// Other hosts are not looked at: how much room they have changes all the time, and where instances go is decided when they go.
+// Decides whether a plan for leaving hosts still holds in its commit: nothing that lives on them may have changed since planning began. Other
+// hosts are not compared: their free capacity changes all the time, and targets of instances are chosen when they move.
 import {
   changesSince,
   newestCommit,
@@ -21,7 +21,7 @@ export function basisOf(fleet: FleetReader, evacuators: readonly Evacuator[], ho
   return { since: newestCommit(fleet), hosts: new Set(hosts), evacuators };
 }
 
-/** Costs what was changed since. False too when that is so much, or so long ago, that nobody knows. */
+/** Costs O(changes since). Also false when too many changes, or too old ones, make that unknown. */
 export function isPlanBasisUnchanged(fleet: FleetReader, { since, hosts, evacuators }: PlanBasis): boolean {
   const changes = changesSince(fleet, since);
   if (changes === undefined) return false;

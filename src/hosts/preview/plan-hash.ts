@@ -1,6 +1,6 @@
-// The plan that a preview showed, as a short word that a start can be held to. It covers which hosts leave, what lives on them,
-// what is blocked, and where designations go. Loads and the targets of instances are not in it: they change all the time and
-// nobody decides by them. Each of the four has its own digits, so that a start which finds another plan can say what differs.
+// A short hash of the plan that a preview showed, to which a start can be bound. It covers which hosts leave, what lives on them, what is
+// blocked, and the targets of designations. Loads and the targets of instances are not covered: they change all the time and nobody decides
+// by them. Each of the four has digits of its own, so that a start that finds another plan can say what differs.
 import type { Refusal } from '../../fleet/index.ts';
 import type { PlannedEvacuation } from '../evacuator.ts';
 
@@ -10,14 +10,14 @@ export type Hash = (text: string) => string;
 export interface PlanContent {
   readonly hosts: readonly string[];
   readonly all: readonly PlannedEvacuation[];
-  /** Those of them whose targets are promised. */
+  /** The evacuators among them whose targets are promised. */
   readonly promised: readonly PlannedEvacuation[];
 }
 
 const PARTS = ['hosts', 'tenants', 'blocked', 'designations'] as const;
 type Part = (typeof PARTS)[number];
 
-/** 64 bits for each part: nobody gains by making two plans look the same, so chance is all that must be kept out. */
+/** 64 bits for each part: nobody gains by forging a collision, so only accidental ones have to be unlikely. */
 const PART_DIGITS = 16;
 const FORM = /^[0-9a-f]{64}$/;
 
@@ -26,7 +26,7 @@ export function planHashOf(content: PlanContent, hash: Hash): string {
   return PARTS.map((part) => hash(texts[part]).slice(0, PART_DIGITS)).join('');
 }
 
-/** The same text for the same plan, whatever order things came in. */
+/** The same text for the same plan, in whatever order the input came. */
 function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<Part, string>> {
   return {
     hosts: lines(hosts.map((host) => [host])),
@@ -60,14 +60,14 @@ const WORDS: Readonly<Record<Part, string>> = {
   designations: 'where services go',
 };
 
-/** Undefined for what a preview may have shown. */
+/** Undefined for text that no preview can have shown. */
 export function malformedPlan(seen: string): Refusal | undefined {
   if (FORM.test(seen)) return undefined;
   const message = 'A plan is named by the 64 digits that a preview shows as its plan.';
   return { kind: 'invalid', code: 'not-a-plan', message, field: '/plan' };
 }
 
-/** Undefined when the plan is still the one that was seen. */
+/** Undefined when the plan is the one that was previewed. */
 export function denyChangedPlan(seen: string, now: string): Refusal | undefined {
   const malformed = malformedPlan(seen);
   if (malformed !== undefined) return malformed;
@@ -75,7 +75,7 @@ export function denyChangedPlan(seen: string, now: string): Refusal | undefined 
   const differs = PARTS.filter((_, at) => digits(seen, at) !== digits(now, at));
   const message =
     `The plan is another one now: ${differs.map((part) => WORDS[part]).join(', ')}. Nothing was changed. ` +
-    'Look at the preview again, and start with the plan that it shows.';
+    'Run the preview again, and start with the plan that it shows.';
   return { kind: 'conflict', code: 'plan-changed', message, field: '/plan', facts: { differs, plan: now } };
 }
 

@@ -1,4 +1,4 @@
-// Plans in slices: others decide in between, and a plan on hosts that came or went is made anew.
+// Plans made in slices: other deciders run in between, and a plan is made again when hosts come or leave.
 import { describe, expect, test } from 'vitest';
 import type { RouteContext as RouteWorld } from '../../access/index.ts';
 import { Fleet, Registry, type Change, type Forkable, type Projection } from '../../fleet/index.ts';
@@ -6,11 +6,11 @@ import { runAllSteps } from '../evacuator.ts';
 import { HOST, hostsModel } from '../model.ts';
 import { planInSlices, type Slices, type Steps } from './plan-slices.ts';
 import { evacuatorOf, fleetOf, hostChange, sha256 } from './preview-fixture.ts';
-import { previewScaleIn, previewSteps } from './preview.ts';
+import { previewScaleIn, planPreviewInSteps } from './preview.ts';
 
 type Submit = RouteWorld['submit'];
 
-/** A decider of its own, with what others decide between two slices. The clock goes on by 1 ms each time that it is looked at. */
+/** A decider with a queue of decisions that others make between two slices. The clock advances by 1 ms each time that it is read. */
 function worldOf(fleet: Fleet, between: (slice: number) => void = () => undefined) {
   let [slices, nowMs] = [0, 0];
   const submit = (async (_authority, { decide }) => {
@@ -35,7 +35,7 @@ function* counting(slices: Slices, upTo: number): Steps<number> {
   return slices.fleet.revision;
 }
 
-/** Counts what was said of hosts; a fork is outdated as soon as anything more is. */
+/** Counts changes of hosts; a fork is outdated after the next one. */
 class Layout implements Forkable {
   seen = 0;
   #origin: Layout | undefined;
@@ -67,7 +67,7 @@ function laidOutFleet(name: string): Fleet {
 const commit = (fleet: Fleet, ...changes: Change[]): unknown => fleet.apply(fleet.revision + 1, changes);
 
 describe('a plan in slices', () => {
-  test('others-have-their-turn: each slice sees what was decided before it', async () => {
+  test('others-decide-in-between: each slice sees what was decided before it', async () => {
     const fleet = fleetOf('c1');
     const { world, taken } = worldOf(fleet, () => commit(fleet, hostChange({ name: 'c1', zone: 'z' })));
     const before = fleet.revision;
@@ -85,7 +85,7 @@ describe('a plan in slices', () => {
       evacuatorOf({ name: 'instances', kind: 'instance', on: { c1: ['a', 'b'], c2: ['c'] }, told: {} }),
     ];
     const { world, taken } = worldOf(fleet);
-    const made = await planInSlices(world, AUTHORITY, (slices) => previewSteps(slices, evacuators, asked));
+    const made = await planInSlices(world, AUTHORITY, (slices) => planPreviewInSteps(slices, evacuators, asked));
     expect(taken()).toBeGreaterThan(1);
     expect('plan' in made && made.plan).toEqual(previewScaleIn(fleet, evacuators, asked));
   });
@@ -113,7 +113,7 @@ describe('a plan in slices', () => {
     expect(made).toMatchObject({ plan: 2, revisions: { first: fleet.revision } });
   });
 
-  test('gives-up-in-a-fleet-that-does-not-settle, with a sentence', async () => {
+  test('fails-in-a-fleet-that-does-not-settle, with a sentence', async () => {
     const fleet = laidOutFleet('c1');
     const { world } = worldOf(fleet, (slice) => commit(fleet, hostChange({ name: `n${slice}` })));
     const made = await planInSlices(world, AUTHORITY, onTrial);

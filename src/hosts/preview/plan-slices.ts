@@ -1,22 +1,22 @@
-// Plans on the newest fleet that would take long, made a slice at a time: decisions, the lease and other requests have their turns in
-// between. Each slice is made where decisions are, on what is true there, and commits nothing.
+// Makes long plans on the newest fleet a slice at a time, so that decisions, lease renewals and other requests run in between. Each slice runs
+// in the decider, on current state, and commits nothing.
 import type { Authority, RouteContext } from '../../access/index.ts';
 import { LongTrial, mark, type FleetReader, type Refusal, type Trial } from '../../fleet/index.ts';
 import { accept, type Decision, type Outcome } from '../../journal/index.ts';
 
-/** How long a slice goes on before everything else has a turn. The step that it ends with may take a few milliseconds more. */
+/** How long a slice runs before everything else does. Its last step may take a few milliseconds more. */
 const SLICE_MS = 5;
-/** Where the clock stands still no slice is endless. */
+/** A bound where the clock stands still. */
 const STEPS_PER_SLICE_MAX = 2000;
-/** Hosts that come, go or are edited make a plan begin anew. So often in a row that is not chance. */
+/** A plan starts over when hosts come, leave or are edited. So many times in a row is not chance. */
 export const TRIES_MAX = 5;
 
 export const UNSETTLED = 'fleet-unsettled';
 
-/** What the steps of a plan are made on. It is the same object in every slice, and shows the fleet as it is in each. */
+/** What the steps of a plan read. It is the same object in every slice, and shows the current fleet in each. */
 export interface Slices {
   readonly fleet: FleetReader;
-  /** One that documents of these kinds can be added to, for what is planned next. The one before is not good any more. */
+  /** A trial to which documents of these kinds can be added, for what is planned next. It invalidates the trial before it. */
   readonly newTrial: (kinds: readonly string[]) => Trial;
 }
 
@@ -45,7 +45,7 @@ class SlicedFleet implements Slices {
 
 export type Steps<T> = Generator<undefined, T>;
 
-/** One try of a plan: it is gone on with in every slice, also when a slice is decided once more. */
+/** One attempt at a plan: every slice continues it, also when the slice is decided again. */
 class PlanAttempt<T> {
   readonly #steps: (slices: Slices) => Steps<T>;
   #run: { readonly slices: SlicedFleet; readonly steps: Steps<T>; readonly first: number } | undefined;
@@ -75,11 +75,11 @@ class PlanAttempt<T> {
 
 export interface SlicedPlan<T> {
   readonly plan: T;
-  /** Of the fleet, when the plan was begun and when it was done. */
+  /** Fleet revisions at the begin and the end of the plan. */
   readonly revisions: { readonly first: number; readonly last: number };
 }
 
-/** Makes a plan in slices. Nothing of it is kept. */
+/** Makes a plan in slices and commits nothing. */
 export async function planInSlices<T>(
   { submit, clock }: Pick<RouteContext, 'submit' | 'clock'>,
   authority: Authority,
@@ -104,8 +104,8 @@ export async function planInSlices<T>(
   }
 }
 
-/** A plan that could not be made, or that held no more each time that it was to be carried out. */
+/** The failure of a plan that could not be made, or was outdated each time before it could be carried out. */
 export function fleetUnsettled(): Refusal {
-  const message = `What this plan rests on changed each of the ${TRIES_MAX} times that it was made: hosts came, went or were edited, or what lives on them did. Nothing was changed. Ask again when that is over.`;
+  const message = `The hosts of this plan, or what lives on them, changed during each of ${TRIES_MAX} attempts to make it: hosts joined, left or were edited. Nothing was changed. Repeat the request when the fleet is quiet.`;
   return { kind: 'conflict', code: UNSETTLED, message };
 }

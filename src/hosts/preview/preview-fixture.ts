@@ -1,4 +1,4 @@
-// A fleet and tenants for tests of previews: tenants are told by a table, and go to the host in service with the fewest of them.
+// A fleet and tenants for tests of previews: a table lists the tenants, and they move to the active host with the fewest of them.
 import { createHash } from 'node:crypto';
 import { alarmsModel } from '../../alarms/index.ts';
 import { Fleet, idOf, put, Registry, type Change, type FleetReader } from '../../fleet/index.ts';
@@ -42,7 +42,7 @@ export interface Tenancy {
   readonly kind: string;
   readonly how?: string;
   readonly on: Readonly<Record<string, readonly string[]>>;
-  /** What becomes of some of them, whatever room there is. */
+  /** Fixed outcomes of some of them, whatever capacity there is. */
   readonly told?: Readonly<Record<string, Evacuation>>;
   readonly promisesTargets?: true;
   readonly aboutMs?: number;

@@ -174,7 +174,7 @@ describe('how long it should take', () => {
 });
 
 describe('what moves took', () => {
-  test('counts-instead-of-what-is-assumed, and it is told over how many', () => {
+  test('replaces-the-assumption, and the number of moves is reported', () => {
     const fleet = plainFleet();
     const moves = [9000, 8000, 7000].map((ms, nth) => {
       const counts = { pending: 0, running: 0, waiting: 0, done: 2, failed: 0, cancelled: 0 };
@@ -264,7 +264,7 @@ describe('a preview', () => {
   });
 });
 
-describe('the plan that a start is held to', () => {
+describe('the plan that a start is bound to', () => {
   const hashWith = (evacuators: Evacuator[], fleet = plainFleet(), hosts = ['c1', 'c2']): string =>
     shown(fleet, hosts, evacuators).planHash;
   const seen = hashWith(both());
@@ -312,7 +312,7 @@ describe('the plan that a start is held to', () => {
       kind: 'conflict',
       code: 'plan-changed',
       message:
-        'The plan is another one now: what lives on them, where services go. Nothing was changed. Look at the preview again, and start with the plan that it shows.',
+        'The plan is another one now: what lives on them, where services go. Nothing was changed. Run the preview again, and start with the plan that it shows.',
       facts: { differs: ['tenants', 'designations'], plan: hashWith(evacuators) },
     });
   });

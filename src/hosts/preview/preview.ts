@@ -1,5 +1,5 @@
-// What a scale-in would do, before anybody starts it: tried out with all its hosts tombstoned, by the same evacuators that
-// would carry it out. It writes nothing, and does not depend on the order in which the hosts are named.
+// What a scale-in would do, before it is started: tried with all its hosts tombstoned, by the same evacuators that would carry it out. It
+// writes nothing, and its result must not depend on the order in which the hosts are named.
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import type { StoredHost } from '../decide.ts';
 import { runAllSteps, type PlannedEvacuation, type Evacuation, type Evacuator, type Tenant } from '../evacuator.ts';
@@ -20,16 +20,16 @@ export interface PreviewScaleIn {
   readonly nowMs: number;
   readonly hash: Hash;
   readonly budgets: Budgets;
-  /** So many of what has no place to go are told what each host lacks; none unless said. */
+  /** For how many tenants without a target the reasons of every host are listed; none by default. */
   readonly explained?: number;
 }
 
 export interface ScaleInPreview {
-  /** In the order of names. */
+  /** Sorted by name. */
   readonly hosts: readonly HostPreview[];
-  /** What has no place to go now. */
+  /** Tenants without a target now. */
   readonly blocked: readonly PlannedEvacuation[];
-  /** Services that change hands, and those that end with their host. */
+  /** Services that are handed over, and those that end with their host. */
   readonly designations: readonly DesignationMove[];
   readonly loads: Loads;
   readonly interruptions: readonly InterruptionCount[];
@@ -41,11 +41,11 @@ export interface HostPreview {
   readonly host: string;
   readonly state: HostState;
   readonly connection: ConnectionState;
-  /** On their way off it just now. */
+  /** Moving off it just now. */
   readonly underWay: number;
-  /** Nobody moves them: they are in the way of its end. */
+  /** No evacuator moves them: they block its removal. */
   readonly strays?: Strays;
-  /** In the order of evacuators, then of ids. */
+  /** Sorted by evacuator, then by id. */
   readonly tenants: readonly TenantPlan[];
 }
 
@@ -57,11 +57,11 @@ export interface TenantPlan {
 export interface DesignationMove {
   readonly tenant: Tenant;
   readonly from: string;
-  /** Absent when no other host has presence: it stays, degraded, and ends with the host. */
+  /** Absent when no other host has presence: the service stays, degraded, and ends with the host. */
   readonly to?: string;
 }
 
-/** `none`: nobody notices. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
+/** `none`: not noticeable. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
 export type Interruption = 'none' | 'brief' | 'restart' | 'ends';
 
 export interface InterruptionCount {
@@ -72,7 +72,7 @@ export interface InterruptionCount {
   readonly interruption: Interruption;
 }
 
-/** In one go, for who holds up nobody. */
+/** In one go, for callers that hold up nobody. */
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -85,8 +85,8 @@ export function previewScaleIn(
   return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
 }
 
-/** The same a slice at a time: what is planned first and what is planned last may be on different revisions of the fleet. */
-export function* previewSteps(
+/** The same in slices: the first and the last part may be planned on different revisions of the fleet. */
+export function* planPreviewInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
   asked: PreviewScaleIn,
@@ -137,13 +137,13 @@ function* assemble(
 export interface PinnedPlan {
   readonly hosts: readonly string[];
   readonly site?: string | undefined;
-  /** What a preview showed. */
+  /** The plan that a preview showed. */
   readonly plan: string;
   readonly nowMs: number;
   readonly hash: Hash;
 }
 
-/** For a start that is held to a preview: planned again, in its own commit. Undefined when it is the same plan. */
+/** For a start that is bound to a preview: planned again, in its own commit. Undefined when it is the same plan. */
 export function planProblem(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -155,8 +155,8 @@ export function planProblem(
   return denyChangedPlan(plan, hashOf(hosts, planned, hash));
 }
 
-/** The same in steps, before the commit; and what was planned. */
-export function* pinnedPlanSteps(
+/** The same in steps, before the commit; returns the plan, too. */
+export function* planPinnedInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
   { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
@@ -219,7 +219,7 @@ function interruptionsOf(all: readonly PlannedEvacuation[]): InterruptionCount[]
   return [...told].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Ways to move that a running thing notices. A hand-over is made before the old one is broken. */
+/** Kinds of moves that a running tenant notices. In a handover the new path works before the old one ends. */
 const NOTICED: Readonly<Record<string, Interruption>> = { live: 'brief', cold: 'restart' };
 
 function interruptionOf(evacuation: Evacuation): Interruption {

@@ -1,4 +1,5 @@
-// How a preview is shown: bounded, with the sentences of reasons, and without what is not the caller's to know.
+// The API representation of a preview: bounded in size, with the sentences of reasons. It must never show a caller what belongs to other
+// sites or projects.
 import { Type } from 'typebox';
 import { permits, type Caller, type Redactor } from '../../access/index.ts';
 import type { Reason as ReasonValue } from '../../fleet/index.ts';
@@ -25,28 +26,28 @@ const Counts = Type.Record(Type.String(), Type.Integer());
 
 export const BLOCKED = Type.Array(
   Type.Object({ host: Type.String(), ...TENANT, reason: Reason, sentence: Type.String() }),
-  { description: 'what cannot go now, each with what it lacks' },
+  { description: 'tenants that cannot move now, each with what is missing' },
 );
 
 export const REVISIONS = Type.Object(
   { first: Type.Integer(), last: Type.Integer() },
-  { description: 'of the fleet, when the plan was begun and when it was done: in between it follows the fleet' },
+  { description: 'fleet revisions at the begin and the end of planning, which follows the fleet in between' },
 );
 
 export const PREVIEW = Type.Object({
   revisions: REVISIONS,
   plan: Type.String({
-    description: 'names this plan: a start that is given it is refused if the plan is another by then',
+    description: 'identifies this plan: a start with it is refused if the plan has changed by then',
   }),
   hosts: Type.Array(
     Type.Object({
       host: Type.String(),
       state: Type.Enum(HOST_STATES),
       connection: Type.Enum(CONNECTION_STATES),
-      underWay: Type.Integer({ description: 'tenants on their way off it just now' }),
+      underWay: Type.Integer({ description: 'tenants moving off it now' }),
       strays: Type.Optional(
         Type.Object(STRAYS_SCHEMA.properties, {
-          description: 'what the host has and the fleet does not know: in the way of its end',
+          description: 'strays: what the host has and the fleet does not know; they block its removal',
         }),
       ),
       count: Type.Integer({ description: 'its tenants, shown or not' }),
@@ -63,12 +64,12 @@ export const PREVIEW = Type.Object({
   }),
   blocked: BLOCKED,
   designations: Type.Array(Type.Object({ ...TENANT, from: Type.String(), to: Type.Optional(Type.String()) }), {
-    description: 'services that change hands; without "to" one stays, degraded, and ends with its host',
+    description: 'services that are handed over; one without "to" stays, degraded, and ends with its host',
   }),
   loads: Type.Object({
-    hosts: Type.Integer({ description: 'hosts that would get something' }),
+    hosts: Type.Integer({ description: 'hosts that would receive something' }),
     busiest: Type.Array(Type.Object({ host: Type.String(), before: Counts, after: Counts }), {
-      description: 'those that would get the most, by kind of tenant; for operators',
+      description: 'the hosts that would receive the most, by kind of tenant; for operators',
     }),
   }),
   interruptions: Type.Array(
@@ -89,7 +90,7 @@ export const PREVIEW = Type.Object({
         moves: Type.Integer(),
         eachMs: Type.Integer(),
         measuredOver: Type.Optional(
-          Type.Integer({ description: 'over how many moves that was measured; absent when it is assumed' }),
+          Type.Integer({ description: 'the number of moves that were measured; absent when the duration is assumed' }),
         ),
       }),
     ),
@@ -97,7 +98,7 @@ export const PREVIEW = Type.Object({
   }),
 });
 
-/** How reasons are told, and to whom; without a sight to somebody who sees everything. */
+/** How reasons are written, and which names the reader may see; all of them when no sight is given. */
 export interface RenderContext {
   readonly explain: Explain;
   readonly sight: Redactor | undefined;
@@ -105,9 +106,9 @@ export interface RenderContext {
 
 export interface PreviewRenderContext extends RenderContext {
   readonly caller: Caller;
-  /** Entries of each list, in all. */
+  /** The limit of entries of each list. */
   readonly limit: number;
-  /** What is touched on others, of each host in the order of the preview. */
+  /** The impact on other hosts, for each host in the order of the preview. */
   readonly touched: readonly RemovalImpact[];
 }
 
@@ -147,7 +148,7 @@ export function renderPreview(preview: ScaleInPreview, showing: PreviewRenderCon
   };
 }
 
-/** How many hosts elsewhere would get something is not told either. */
+/** The number of receiving hosts elsewhere is not shown either. */
 function renderLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: PreviewRenderContext): object {
   const known = busiest.filter(({ host }) => canKnow(host, showing));
   const { sight } = showing;
@@ -155,7 +156,7 @@ function renderLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: Previ
   return { hosts: seen, busiest: known };
 }
 
-/** Of hosts of other sites nothing is told, and what is touched there is not counted. */
+/** Hosts of other sites are not shown, nor counted in the impact. */
 function renderRemovalImpact(touched: RemovalImpact | undefined, { sight, limit }: PreviewRenderContext): object {
   if (touched === undefined) return {};
   const { host: _, byPeer, ...counts } = touched;
@@ -164,7 +165,7 @@ function renderRemovalImpact(touched: RemovalImpact | undefined, { sight, limit 
   return { touches: { ...impactCountsOf(named), byPeer: named.slice(0, limit) } };
 }
 
-/** Of the peers that are told of: a tunnel each. */
+/** Over the peers that are shown: one tunnel each. */
 function impactCountsOf(peers: RemovalImpact['byPeer']): Omit<RemovalImpact, 'host' | 'byPeer'> {
   const groups = peers.reduce((sum, { services }) => sum + services.length, 0);
   return {
@@ -175,7 +176,7 @@ function impactCountsOf(peers: RemovalImpact['byPeer']): Omit<RemovalImpact, 'ho
   };
 }
 
-/** Which hosts have room is for operators to know, and of their own site only. */
+/** Which hosts have free capacity is for operators only, and only in their own site. */
 function canKnow(host: string, { caller, sight }: PreviewRenderContext): boolean {
   return permits(caller, 'operator') && sight?.canSee(HOST.name, host) !== false;
 }
@@ -191,7 +192,7 @@ function renderEvacuation(evacuation: Evacuation, showing: PreviewRenderContext)
   return canKnow(to, showing) ? { ...rest, to } : rest;
 }
 
-/** What comes from another site is not named before it is here. */
+/** A tenant that arrives from another site is not named before it is here. */
 function renderTenantName({ kind, id }: Tenant, { sight }: RenderContext): Tenant {
   return { kind, id: sight?.redactText(id) ?? id };
 }

@@ -1,4 +1,4 @@
-// What start, end and recover answer: a result for each host that was named, in the order of names, each host once.
+// The answer of start, end and recover: a result for each host that was named, sorted by name, each host once.
 import type { FleetReader, Reason, Refusal } from '../../fleet/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import type { StoredHost } from '../decide.ts';
@@ -16,12 +16,12 @@ export interface HostResult {
 }
 
 export interface ScaleInAnswer {
-  /** The operation that this request began, or, when it changed nothing, the one that is under way for all of them. */
+  /** The operation that this request started, or, when it changed nothing, the one that is open for all of the hosts. */
   readonly operation?: OperationId;
   readonly hosts: readonly HostResult[];
 }
 
-/** A host of a request; without `host` when nobody knows it. */
+/** A host of a request; without `host` when it is unknown. */
 export interface NamedHost {
   readonly requestedId: string;
   readonly host?: StoredHost;
@@ -29,7 +29,7 @@ export interface NamedHost {
   readonly matches?: readonly string[];
 }
 
-/** Hosts in the order of ids, so that nothing depends on the order of a request; unknown names after them. */
+/** Hosts sorted by id, so that the order of a request does not matter; unknown names after them. */
 export function resolveNamedHosts(fleet: FleetReader, names: readonly string[], site?: string): NamedHost[] {
   const found = new Map<string, NamedHost>();
   const unknown: NamedHost[] = [];
@@ -52,7 +52,7 @@ function ambiguity(host: string, hosts: readonly string[]): Reason {
   return { code: 'ambiguous-host', host, hosts };
 }
 
-/** The operation of all of them, if it is the same. */
+/** The operation that all of them have in common, if any. */
 export function sharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswer, 'operation'> {
   const [first, ...others] = hosts;
   const operation = first?.operation;
@@ -76,13 +76,13 @@ const BAD: Readonly<Record<HostResult['result'], string>> = {
 
 /** Refuses a request as a whole, with every bad name. */
 export function refuseVerb(verb: ScaleInVerb, bad: readonly HostResult[]): Refusal {
-  const told = bad.map(({ host, result, reason, blockers }) => {
+  const entries = bad.map(({ host, result, reason, blockers }) => {
     if (reason?.code === 'ambiguous-host')
       return `${host}: an id of ${String(reason['hosts']).replaceAll(',', ' and ')}`;
     const why = reason?.code ?? blockers?.map(({ code }) => code).find((code) => code !== undefined);
     return `${host}: ${BAD[result]}${why === undefined || why === 'unknown-host' ? '' : ` (${why})`}`;
   });
-  const message = `These hosts cannot ${SAID[verb]}: ${told.join(', ')}. Nothing was changed.`;
+  const message = `These hosts cannot ${SAID[verb]}: ${entries.join(', ')}. Nothing was changed.`;
   const said = { message, field: '/hosts', facts: { hosts: bad } };
   if (bad.some(({ result }) => result === 'unknown')) return { kind: 'not-found', code: 'unknown-host', ...said };
   if (bad.some(({ result }) => result === 'wrong-state')) return { kind: 'conflict', code: 'wrong-state', ...said };

@@ -1,4 +1,4 @@
-// GET /api/v1/scale-in/blocked: what of the hosts that are being emptied cannot go now, each with what it lacks.
+// GET /api/v1/scale-in/blocked: the tenants of draining hosts that cannot move now, each with what is missing. It commits nothing.
 import { Type } from 'typebox';
 import {
   answer,
@@ -25,7 +25,7 @@ const SHOWN_MAX = 1000;
 
 const ANSWER = Type.Object({
   revisions: REVISIONS,
-  count: Type.Integer({ description: 'how many cannot go now, shown or not' }),
+  count: Type.Integer({ description: 'how many cannot move now, shown or not' }),
   blocked: BLOCKED,
 });
 
@@ -39,7 +39,7 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
     method: 'GET',
     path: '/api/v1/scale-in/blocked',
     tag: 'scale-in',
-    about: 'Show what cannot leave the hosts that are being emptied, and what each of it lacks',
+    about: 'Show the tenants that cannot leave draining hosts, each with what is missing',
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
@@ -50,8 +50,8 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
         Type.Integer({ minimum: 1, maximum: SHOWN_MAX, description: `at most ${SHOWN_MAX}, else ${SHOWN_DEFAULT}` }),
       ),
     }),
-    answers: { 200: { about: 'what cannot go now', schema: ANSWER } },
-    // Planned where the drains decide, on what is true there, and not committed.
+    answers: { 200: { about: 'tenants that cannot move now', schema: ANSWER } },
+    // Planned in the decider, where drains decide, on current state, and not committed.
     handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
       const nowMs = world.clock.nowMs();
       const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object> {
@@ -77,13 +77,13 @@ function isWaiting({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'wait';
 }
 
-/** As its drain is held to it. */
+/** The site limit of its drain. */
 function siteToStayIn(fleet: FleetReader, host: string): string | undefined {
   const [drain] = openWork(fleet, host, DRAIN_KIND);
   return drain === undefined ? undefined : siteLimitOf(fleet, drain.doc);
 }
 
-/** In the order of names, as a preview has them. Hosts that somebody else empties wait for nothing here. */
+/** Sorted by name, as a preview is. Hosts that the operator empties by other means have nothing blocked here. */
 function drainingHosts(fleet: FleetReader, caller: Caller, site: string | undefined): StoredHost[] {
   return [...fleet.find(HOSTS_BY_STATE, 'state:draining')].filter(
     ({ doc }) =>

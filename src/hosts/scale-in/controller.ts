@@ -1,5 +1,5 @@
-// Looks after hosts that nobody drains just now: one that was found empty and on which something appears is draining again, and
-// one that becomes empty after its deadline is drained. It looks at what is.
+// Restarts drains: a drained host on which a tenant appears drains again, and a host that becomes empty after its deadline becomes drained.
+// Runs at the lease holder and reconciles from current state; it keeps nothing across restarts.
 import { idOf, mark, put, valueOf, type FleetReader } from '../../fleet/index.ts';
 import {
   accept,
@@ -79,7 +79,7 @@ interface DrainCheck {
   readonly nowMs: number;
 }
 
-/** To draining, with an operation of its own. One that is told to leave is judged again by that. */
+/** Back to draining, with an operation of its own. A host that was told to leave is decided by that operation instead. */
 function drainAgain(fleet: FleetReader, again: DrainCheck): Decision<boolean> {
   const { evacuators, nowMs } = again;
   const stored = findHost(fleet, again.host);
@@ -105,7 +105,7 @@ function drainAgain(fleet: FleetReader, again: DrainCheck): Decision<boolean> {
   return accept([put(HOST, id, draining), ...began], true);
 }
 
-/** Nobody drains it any more, and nothing lives there. Costs little while somebody does. */
+/** No operation drains it any more, and nothing lives there. Cheap while an operation does. */
 function isLeftEmpty(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],

@@ -1,4 +1,4 @@
-// Start, end and recover as decisions: the table, the names, the evidence, and that asking again changes nothing.
+// Start, end and recover as decisions: the verb table, names, evidence, and that a repeated request changes nothing.
 import { describe, expect, test } from 'vitest';
 import { clearForceDown, joinHosts } from '../decide.ts';
 import { HOST_STATES, type HostState } from '../model.ts';
@@ -11,7 +11,7 @@ function ask(world: World, verb: ScaleInVerb, hosts: readonly string[]) {
   return verb === 'end' ? world.ending(hosts) : world.recovering(hosts);
 }
 
-/** What is answered for a host, and where it is then. */
+/** The answer for a host, and its state afterwards. */
 async function answered(state: HostState, verb: ScaleInVerb): Promise<string> {
   const connection = { state: 'down' as const, sinceMs: 0 };
   const world = await World.of(...activeHosts('c9'), hostIn('c1', state, { connection }));
@@ -24,7 +24,7 @@ async function answered(state: HostState, verb: ScaleInVerb): Promise<string> {
 }
 
 describe('the table', () => {
-  // Nothing is under way for them here: what a lost operation left is taken up again.
+  // Nothing is open for them here: the work of a lost operation is taken up again.
   test('every-verb-in-every-state', async () => {
     const lines: string[] = [];
     for (const state of HOST_STATES) {
@@ -72,7 +72,7 @@ describe('start', () => {
     expect(world.host('c1')?.leaving).toEqual({ operation: answer.operation, drain: true, by: 'ann', atMs: 1_000_000 });
   });
 
-  test('one-bad-name-refuses-the-whole, and all bad names are told', async () => {
+  test('one-bad-name-refuses-all, and every bad name is listed', async () => {
     const world = await World.of(...activeHosts('c1'), hostIn('c2', 'joining'), hostIn('c3', 'removed'));
     const refusal = await world.refusal(world.starting(['c1', 'x1', 'c2', 'c3', 'x2']));
     expect(refusal).toMatchObject({ kind: 'not-found', code: 'unknown-host', field: '/hosts' });
@@ -114,7 +114,7 @@ describe('start', () => {
     expect(world.states('c1', 'c2')).toBe('c1 active, c2 active');
   });
 
-  test('asked-again-it-is-the-same-operation, and nothing is committed', async () => {
+  test('a-repeated-request-answers-the-same-operation, and nothing is committed', async () => {
     const world = await World.of(...activeHosts('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
     world.driver.held = true;
     const first = await world.commit(world.starting(['c1', 'c2']));
@@ -216,7 +216,7 @@ describe('end', () => {
     expect(one?.blockers?.at(-1)).toEqual({ code: 'more-live-here', host: 'c1', told: 100 });
   });
 
-  test('a-service-that-has-nobody-else-is-no-blocker, and ends with the host', async () => {
+  test('a-service-without-another-candidate-is-no-blocker, and ends with the host', async () => {
     const down = { connection: { state: 'down' as const, sinceMs: 0 } };
     const world = await World.of(
       ...activeHosts('c9'),
@@ -242,7 +242,7 @@ describe('end', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('what-is-removed-already-is-unchanged, and so is what goes', async () => {
+  test('a-removed-host-is-unchanged, and so is one that is finalizing', async () => {
     const world = await World.of(...activeHosts('c9'), hostIn('c1', 'removed'), hostIn('c2', 'finalizing'));
     const { operation } = await world.commit(world.ending(['c1', 'c2']));
     expect(operation).toBeDefined();
@@ -263,7 +263,7 @@ describe('end', () => {
 });
 
 describe('recover', () => {
-  test('each-on-its-own, and a refusal only when none could be helped', async () => {
+  test('each-on-its-own, and a refusal only when none was accepted', async () => {
     const world = await World.of(...activeHosts('c9'), hostIn('c1', 'finalizing'), hostIn('c2', 'draining'));
     expect(await world.refusal(world.recovering(['c1', 'x']))).toMatchObject({ code: 'unknown-host' });
     const { hosts } = await world.commit(world.recovering(['c2', 'c1', 'x']));
@@ -310,7 +310,7 @@ describe('recover', () => {
   });
 });
 
-test('never: a host is trusted again because it was brought back and taken out once more', async () => {
+test('never: a host is trusted again because it was recovered and drained once more', async () => {
   const leaving = { operation: 'op-x', drain: true, by: 'ann', atMs: 0, rebuilt: true };
   const off = { forcedDown: { reason: 'off', by: 'ann', atMs: 1 }, connection: { state: 'down' as const, sinceMs: 1 } };
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining', { ...off, leaving }));

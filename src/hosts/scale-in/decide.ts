@@ -1,5 +1,5 @@
-// Deciding on scale-in: taking hosts out of service, removing them, bringing them back. Each of the three is one commit, judged
-// by the table on the newest state, and is the same whether it is asked once or many times.
+// Decides on scale-in: take hosts out of service, remove them, bring them back. Each verb is one commit, decided by the verb table on the
+// newest state; a repeated request must change nothing.
 import { put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { newOperation, siteLimitOf, type NewItem, type OperationId } from '../../operations/index.ts';
@@ -45,37 +45,37 @@ export interface ScaleInCommand {
 export interface StartScaleIn extends ScaleInCommand {
   /** False: the operator moves everything off them by other means. */
   readonly drain: boolean;
-  /** What a preview showed: another plan is refused. */
+  /** The plan that a preview showed: a start with another plan is refused. */
   readonly plan?: { readonly plan: string; readonly hash: Hash };
   readonly deadlineMs: number;
-  /** Planned before this commit. A start for which that has to be done first, or again, is refused as not prepared. */
+  /** Planned before this commit. A start that needs a plan and has none, or an outdated one, is refused as not prepared. */
   readonly prepared?: PreparedStart;
-  /** For so many tenants it is planned here; for any number when nothing is said. */
+  /** Up to this many tenants are planned in the commit; any number by default. */
   readonly plannedHereMax?: number;
 }
 
 export interface EndScaleIn extends ScaleInCommand {
-  /** Found to be blocked before this commit, which does not look for what is in the way again. */
+  /** Found blocked before this commit, which does not search for the blockers again. */
   readonly knownBlockers?: KnownBlockers;
-  /** A host that is connected is told to leave first. */
+  /** A connected host is told to leave first. */
   readonly disconnect: boolean;
-  /** Whatever lives there. The reason is kept. */
+  /** Removes hosts whatever lives there. The reason is kept. */
   readonly force?: { readonly reason: string };
 }
 
 export interface RecoverHosts extends ScaleInCommand {
-  /** What left them by this scale-in comes back. */
+  /** What left them in this scale-in comes back. */
   readonly failBack: boolean;
 }
 
-/** What becomes of one host. */
+/** The outcome for one host. */
 export interface HostVerdict extends Omit<HostResult, 'host'> {
   readonly changes?: readonly Change[];
-  /** Its part in the operation that the request begins. */
+  /** Its item in the operation that the request starts. */
   readonly item?: NewItem;
 }
 
-/** A host that is away comes back when it is heard, however late that is. */
+/** A silent host returns when its heartbeats do, however late that is. */
 const RECOVER_DEADLINE_MS = 30 * 24 * 3600 * 1000;
 
 /** Tombstones all of them in this commit, or none. */
@@ -99,7 +99,7 @@ export function startScaleIn(
   return accept([...decision.changes, ...planned.first()], decision.answer);
 }
 
-/** Each on its own: those that are proven empty go, the others say what is in the way. */
+/** Each on its own: hosts that are proven empty are removed, the others report what blocks them. */
 export function endScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -117,7 +117,7 @@ export function endScaleIn(
   });
 }
 
-/** Each on its own. No new move is begun; those under way end by themselves. */
+/** Each on its own. No new move begins; open moves complete. */
 export function recoverHosts(
   fleet: FleetReader,
   _evacuators: readonly Evacuator[],
@@ -131,7 +131,7 @@ export function recoverHosts(
 
 type NamedVerdict = HostVerdict & { readonly host: string };
 
-/** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
+/** By the verb table; `decide` is called only where the table allows a change or searches for the open operation. */
 export function judgeByTable(
   named: NamedHost,
   verb: ScaleInVerb,
@@ -155,12 +155,12 @@ function toHostResult({ changes: _, item: __, ...result }: NamedVerdict): HostRe
 interface OperationSpec {
   readonly kind: string;
   readonly does: string;
-  /** What is moved stays inside this site: whoever asks may not write to others. */
+  /** What is moved stays in this site: the caller may not write to others. */
   readonly within?: string | undefined;
   readonly deadlineMs: number;
 }
 
-/** Refused only when nothing could be done for any of them and none was as asked already. */
+/** Refused only when nothing was accepted for any of them and none was in the requested state already. */
 function acceptEach(
   fleet: FleetReader,
   command: ScaleInCommand,
@@ -202,7 +202,7 @@ function decideVerdicts(
   return accept([...changes, ...began], { operation, hosts });
 }
 
-/** One that was found to be blocked is not looked at again, unless something was said of it since. */
+/** A host that was found blocked is not evaluated again, unless it changed since. */
 function judgeUnlessBlocked(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -212,7 +212,7 @@ function judgeUnlessBlocked(
   return before?.host === host ? before.verdict : judgeEnd(fleet, evacuators, { host, command });
 }
 
-/** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
+/** A host that is leaving already stays as it is, unless no operation drains it any more or it is to be drained otherwise. */
 export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: StartScaleIn): HostVerdict {
   const { id, doc } = host;
   const { operation, drain, site, by, why, nowMs } = command;
@@ -221,18 +221,18 @@ export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: Sta
     const { leaving } = doc;
     const [underWay] = openWork(fleet, id, DRAIN_KIND);
     if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return unchangedVerdict(leaving.operation);
-    // One that may leave the site was begun by somebody who may; one that may not is begun anew by whoever may.
+    // A drain that may leave the site was started by a caller who may; one that may not is started again for a caller who may.
     const within = underWay === undefined ? undefined : siteLimitOf(fleet, underWay.doc);
     const isWideEnough = within === undefined || within === site;
     if (underWay !== undefined && leaving.drain === drain && isWideEnough) return unchangedVerdict(leaving.operation);
     const goesOn = underWay !== undefined && within === site;
-    // The deadline of the last one has passed, or it was started without a drain: it goes on from what is left.
+    // The last deadline has passed, or it was started without a drain: continue with what is left.
     const again = { ...leaving, drain, ...(!goesOn && { operation }) };
     const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
     if (goesOn) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
     return { result: 'accepted', changes: [changed, ...cancelOpenItems(fleet, id, nowMs, [DRAIN_KIND])], item };
   }
-  // Built elsewhere while it left before: bringing it back for a moment does not make it one to be trusted.
+  // Rebuilt elsewhere while it left before: recovering it for a moment does not make it trusted.
   const rebuilt = doc.leaving?.rebuilt === true && { rebuilt: true };
   const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs, ...rebuilt };
   const next: Host = { ...doc, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
@@ -249,7 +249,7 @@ function bringBack(fleet: FleetReader, { id, doc }: StoredHost, command: Recover
   const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'settle' };
   if (SCALE_IN_TABLE[doc.state].recover.act === 'unchanged') {
     const [under] = openWork(fleet, id, RECOVER_KIND);
-    // Its operation has failed: it is waited for again.
+    // Its operation has failed: wait for it again.
     if (doc.state === 'recovering' && under === undefined) return { result: 'accepted', item };
     return { result: 'unchanged', ...(under !== undefined && { operation: under.doc.operation }) };
   }
@@ -267,7 +267,7 @@ function bringBack(fleet: FleetReader, { id, doc }: StoredHost, command: Recover
   };
 }
 
-/** For a host that leaves without a trace of who sent it: none is known of, and it can come back all the same. */
+/** For a leaving host without a recorded scale-in: it can be recovered all the same. */
 function unknownLeaving({ operation, by, nowMs }: ScaleInCommand): NonNullable<Host['leaving']> {
   return { operation, drain: false, by, atMs: nowMs };
 }

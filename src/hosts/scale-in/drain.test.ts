@@ -1,5 +1,5 @@
-// Emptying hosts: services first, then everything else within the budgets, with a reason for every wait; and what becomes of a
-// host that is down, or of one on which something appears.
+// Draining hosts: services first, then everything else within the budgets, with a reason for every wait; and the handling of a host that is
+// down, or on which a tenant appears.
 import { describe, expect, test } from 'vitest';
 import { accept } from '../../journal/index.ts';
 import { ITEM, OPERATION, type StoredItem } from '../../operations/index.ts';
@@ -42,7 +42,7 @@ describe('a drain', () => {
     expect(world.states('c1')).toBe('c1 drained');
   });
 
-  test('a-service-with-nobody-else-does-not-keep-the-guests, and gets somebody by their move', async () => {
+  test('a-service-without-another-candidate-does-not-keep-the-guests, and gets one by their move', async () => {
     const world = await World.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
@@ -74,7 +74,7 @@ describe('a drain', () => {
     const world = await World.of(...activeHosts('c1', 'c2'));
     const operation = await started(world, 'c1');
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
-    // As many are handed over, off other hosts, as may be at once.
+    // As many as may be at once are being handed over, off other hosts.
     const tenant = { kind: 'post', id: 'nat' };
     const full: Evacuator = {
       ...posts.evacuator,
@@ -146,7 +146,7 @@ describe('budgets', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('who-has-no-turn-yet-says-budget, and has it as soon as another move ends', async () => {
+  test('a-move-beyond-the-budget-waits-with-that-reason, and starts as soon as another move ends', async () => {
     const world = await World.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 1), ...many('c2', 1));
     await world.budget({ movesAtOnce: 1 });
     world.driver.held = true;
@@ -159,7 +159,7 @@ describe('budgets', () => {
     expect(world.states('c1', 'c2')).toBe('c1 drained, c2 drained');
   });
 
-  test('one-that-cannot-go-does-not-keep-the-others, however many stand before them', async () => {
+  test('a-tenant-that-cannot-move-does-not-keep-the-others, however many come before them', async () => {
     const world = await World.of(
       ...activeHosts('c1', 'c9'),
       ...Array.from({ length: 60 }, (_, nth) => guests.put(`a${100 + nth}`, { host: 'c1', presence: ['c1'] })),
@@ -238,7 +238,7 @@ describe('a host that is down', () => {
     return world;
   }
 
-  test('waits-until-somebody-vouches-for-it-being-off, then is emptied', async () => {
+  test('waits-until-an-operator-forces-it-down, then is emptied', async () => {
     const world = await vouchedOff();
     expect(guests.on(world.fleet, 'c2')).toEqual(['a']);
     expect(world.states('c1')).toBe('c1 drained');
@@ -339,7 +339,7 @@ test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async 
   expect(world.violations).toEqual([]);
 });
 
-test('many-that-cannot-go-are-told-of-once, and of another when the first is gone', async () => {
+test('many-that-cannot-move-give-one-reason, and another once the first has moved', async () => {
   const names = Array.from({ length: 60 }, (_, nth) => `g-${String(nth).padStart(2, '0')}`);
   const world = await World.of(...activeHosts('c1'), ...on('c1', ...names));
   const operation = await started(world, 'c1');
@@ -360,7 +360,7 @@ test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
   expect(world.item(operation, 'c1')).toMatchObject({ step: 'hand-over', reason: { code: 'not-yet' } });
 });
 
-test('a-service-that-its-next-host-cannot-prepare-keeps-neither-other-services-nor-guests, and is what is told in the end', async () => {
+test('a-service-that-its-target-cannot-prepare-keeps-neither-other-services-nor-guests, and is the reason in the end', async () => {
   const world = await World.of(
     ...activeHosts('c1', 'c2'),
     ...on('c1', 'a', 'b'),

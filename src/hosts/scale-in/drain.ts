@@ -41,12 +41,12 @@ const LOOKS_MAX = 16;
 const LOOK_EVERY_MS = 5000;
 const DRAINER = 'operation:scale-in';
 
-/** The steps to record; none when nothing is new. */
+/** The steps to record; none when nothing changed. */
 export function drainStep(context: DrainContext): readonly RecordStep[] {
   const { item } = context;
   const handed = attemptHandovers(context);
   if (handed.kind === 'begun') return [recordBegun(context, 'hand-over', handed, 'hand-overs-under-way')];
-  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  // Until then no instance leaves: services that another host can take move first. One without another candidate waits for instances.
   if (handed.kind === 'busy' && item.doc.step === 'hand-over') return waitIfNew(item, 'hand-over', handed.reason);
   if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
   return beginMoves(context);
@@ -57,10 +57,10 @@ type HandoverAttempt =
   | { readonly kind: 'busy'; readonly reason: Reason }
   | { readonly kind: 'none'; readonly reason?: Reason };
 
-/** A hand-over that waits for this alone does not hold up the rest of the host: what else lives there moves around it. */
+/** A handover that waits for this alone does not hold up the rest of the host: other tenants move meanwhile. */
 const BLOCKED = 'service-not-ready';
 
-/** Waits of services that hold the host: nothing of it should move before they are over. */
+/** Reasons of services that hold up the host: nothing should move before they are resolved. */
 const HOLDING: readonly string[] = ['elections-held'];
 
 function attemptHandovers(context: DrainContext): HandoverAttempt {
@@ -76,7 +76,7 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
     changes.push(...begun);
     if (refusal !== undefined) refused = notBegunReason(host.id, refusal);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
-    // Those that could go and were not begun wait for their turn.
+    // Tenants that could move and were not started wait for the budget.
     postponed ||= planned.some(isActionable);
     underWay ||= evacuator.countLeaving(fleet, host.id) > countBlocked(fleet, planned);
   }
@@ -104,14 +104,14 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
   return tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
 }
 
-/** What a hand-over of the host waits for; the one that was told before, while it does. */
+/** What a handover of the host waits for; the recorded reason while it still holds. */
 function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
   const tenants = handingOver(evacuators).flatMap((one) => one.inventory(fleet, host.id));
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
     doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
   );
-  const told = item.doc.reason;
-  return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
+  const recorded = item.doc.reason;
+  return reasons.some(({ code }) => code === recorded?.code) ? recorded : reasons[0];
 }
 
 interface BegunEvacuations {
@@ -139,11 +139,11 @@ function notBegunReason(host: string, { message }: Refusal): Reason {
 /** As many as the budgets allow. One that cannot go does not keep the others. */
 function beginMoves(context: DrainContext): readonly RecordStep[] {
   const { fleet, evacuators, host, nowMs } = context;
-  const room = moveBudgetFor(fleet, evacuators, host.id);
-  if (room.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, room));
+  const budget = moveBudgetFor(fleet, evacuators, host.id);
+  if (budget.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, budget));
   const changes: Change[] = [];
   const waits: Reason[] = [];
-  let left = room.moves;
+  let left = budget.moves;
   let rebuilt = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
     const planned = planNextMoves(context, evacuator, left);
@@ -159,22 +159,22 @@ function beginMoves(context: DrainContext): readonly RecordStep[] {
     const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
     return [recordBegun(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
   }
-  return recordStuck(context, waits, room.underWay);
+  return recordStuck(context, waits, budget.underWay);
 }
 
-/** The next ones of an evacuator that may go, and those found on the way that may not. Costs what is told. */
-function planNextMoves(context: DrainContext, evacuator: Evacuator, room: number): readonly PlannedEvacuation[] {
-  if (room <= 0) return [];
+/** The next tenants of an evacuator that may move, and those found on the way that may not. Costs O(tenants returned). */
+function planNextMoves(context: DrainContext, evacuator: Evacuator, budget: number): readonly PlannedEvacuation[] {
+  if (budget <= 0) return [];
   const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
-  const limit = room + LOOKS_MAX;
+  const limit = budget + LOOKS_MAX;
   const first = takeFirst(staying, limit);
-  const planned = planWithinLimits(context, evacuator, first, room);
+  const planned = planWithinLimits(context, evacuator, first, budget);
   if (first.length < limit || planned.some(isActionable)) return planned;
-  // None of the first can go: others are looked at in their turn, so that these do not keep them for ever.
+  // None of the first can move: others are tried in turn, so that these do not block them for ever.
   const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
   const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
-  return planWithinLimits(context, evacuator, turn, room);
+  return planWithinLimits(context, evacuator, turn, budget);
 }
 
 function takeFirst(tenants: Iterable<Tenant>, limit: number): Tenant[] {
@@ -190,16 +190,16 @@ function planWithinLimits(
   { fleet, host, within, nowMs }: DrainContext,
   evacuator: Evacuator,
   tenants: readonly Tenant[],
-  room: number,
+  budget: number,
 ): readonly PlannedEvacuation[] {
   let found: readonly PlannedEvacuation[] = [];
-  let going = 0;
-  for (let at = 0; at < tenants.length && going < room;) {
-    const slice = tenants.slice(at, at + room - going);
+  let startable = 0;
+  for (let at = 0; at < tenants.length && startable < budget;) {
+    const slice = tenants.slice(at, at + budget - startable);
     at += slice.length;
     const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
     found = evacuator.limitDisruption?.(fleet, planned) ?? planned;
-    going = found.filter(isActionable).length;
+    startable = found.filter(isActionable).length;
   }
   return found;
 }
@@ -218,12 +218,12 @@ function recordBegun(
   return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });
 }
 
-/** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */
+/** Nothing can begin: because of what blocks, because of open moves, or because nothing is left. */
 function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
   const { item, host } = context;
   if (waits.length === 0 && !underWay) return finishIfEmpty(context, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
-  // What waits for something else, such as a port that nobody moves, is not helped by vouching for the host.
+  // A tenant that waits for something else, such as a port that no evacuator moves, is not helped by a force-down.
   if (away && waits.some(({ code }) => code === 'host-silent')) {
     mark('drain-waits-for-a-dead-host');
     return waitIfNew(item, 'move', { code: 'host-down', host: host.id });
@@ -235,31 +235,31 @@ function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: 
   );
 }
 
-/** The reason that the item gives already, while it is true: of many that wait alike, each look finds others. */
+/** The item's present reason while it still holds: of many equal waits, each pass finds another. */
 function repeatedReason(
   { fleet, evacuators, item, host, nowMs }: DrainContext,
   waits: readonly Reason[],
 ): Reason | undefined {
-  const told = item.doc.reason;
-  if (told === undefined || !waits.some(({ code }) => code === told.code)) return undefined;
-  if (waits.some((one) => isSameReason(one, told))) return told;
-  const { untilMs } = told;
+  const recorded = item.doc.reason;
+  if (recorded === undefined || !waits.some(({ code }) => code === recorded.code)) return undefined;
+  if (waits.some((one) => isSameReason(one, recorded))) return recorded;
+  const { untilMs } = recorded;
   if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
-  const facts = new Set(Object.values(told));
+  const facts = new Set(Object.values(recorded));
   const livesHere = evacuators.some((one) => one.inventory(fleet, host.id).some(({ id }) => facts.has(id)));
-  return livesHere ? told : undefined;
+  return livesHere ? recorded : undefined;
 }
 
-/** Nothing is left that somebody has to move: drained, if nothing lives there. */
+/** No evacuator has anything left to move: drained, if nothing lives there. */
 function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep[] {
   const { fleet, evacuators, item, host, nowMs } = context;
   const { id, doc } = host;
   const [tenant] = findBlockingTenants(fleet, evacuators, { host: id, nowMs, enough: 1 });
   if (tenant !== undefined) {
     const waits = attemptHandovers(context);
-    const told = waits.kind === 'begun' ? undefined : waits.reason;
+    const handoverReason = waits.kind === 'begun' ? undefined : waits.reason;
     const code = doc.leaving?.drain === true ? 'lives-here' : 'left-to-operator';
-    return waitIfNew(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
+    return waitIfNew(item, step, handoverReason ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
   }
   const work = remainingWorkReason(fleet, host);
   if (work !== undefined) return waitIfNew(item, step, work);
@@ -272,7 +272,7 @@ function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep
   return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
 }
 
-/** A wait, unless the item says so already. */
+/** Records a wait, unless the item has it already. */
 function waitIfNew(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
   const { doc } = item;
   if (doc.state === 'waiting' && doc.step === step && isSameReason(reason, doc.reason)) return [];

@@ -1,5 +1,5 @@
-// The end of a scale-in, judged host by host: evidence that nothing lives there and that nobody is connected, in the commit that
-// takes the host past the point of no return.
+// Decides the end of a scale-in host by host: evidence that nothing lives there and that it is not connected, in the commit that takes it
+// past the point of no return. Without that evidence a host must never end, unless by force with a reason.
 import { revokeTokenChange, tokensOfHost } from '../../access/index.ts';
 import { put, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { NewItem } from '../../operations/index.ts';
@@ -12,7 +12,7 @@ import { blockersOf, isConnected, stillConnectedReason } from './evidence.ts';
 import { SCALE_IN_TABLE } from './verb-table.ts';
 import { cancelOpenItems, DRAIN_KIND, END_KIND, finalizeItem, openWork } from './host-items.ts';
 
-/** What brings hosts in. */
+/** The operation that joins hosts. */
 const JOIN_KINDS = ['host-join', 'scale-out'];
 
 interface EndJudgement {
@@ -25,14 +25,14 @@ export function judgeEnd(fleet: FleetReader, evacuators: readonly Evacuator[], j
   const { act } = SCALE_IN_TABLE[host.doc.state].end;
   if (act === 'forget') return cancelJoin(fleet, judging);
   const [under] = openWork(fleet, host.id, END_KIND);
-  // Its operation has failed, by a deadline or a fault of ours: what is left of it is done by a new one.
+  // Its operation has failed, by a deadline or a fault of ours: a new one does what is left.
   if (host.doc.state === 'finalizing' && under === undefined)
     return { result: 'accepted', item: finalizeItem(host.id) };
   if (act === 'unchanged' || under !== undefined) return verdictWhileEnding(judging, under?.doc.operation);
   const blockers = command.force === undefined ? blockersOf(fleet, evacuators, { host, nowMs: command.nowMs }) : [];
   const isOpen = isConnected(host.doc);
-  const told = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
-  const all = [...blockers, ...told];
+  const connected = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
+  const all = [...blockers, ...connected];
   return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, judging, isOpen);
 }
 
@@ -41,7 +41,7 @@ function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
   return { result: 'blocked', blockers, ...(reason !== undefined && { reason }) };
 }
 
-/** Somebody may ask for force while it is told to leave: from then on it goes whatever lives there. */
+/** Force may be requested while the host is told to leave: from then on it is removed whatever lives there. */
 function verdictWhileEnding({ host, command }: EndJudgement, operation: string | undefined): HostVerdict {
   const { doc } = host;
   const same = operation === undefined ? {} : { operation };
@@ -50,7 +50,7 @@ function verdictWhileEnding({ host, command }: EndJudgement, operation: string |
   return { result: 'accepted', ...same, changes: [put(HOST, host.id, applyForce(host.doc, command))] };
 }
 
-/** A connected host is told to leave before anything else; the evidence is looked at again when it has. */
+/** A connected host is told to leave before anything else; the evidence is evaluated again when it has. */
 function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: boolean): HostVerdict {
   const { id } = host;
   const { by, nowMs } = command;
@@ -60,8 +60,8 @@ function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: b
     const item: NewItem = { key: id, target: { kind: HOST.name, id }, host: id, step: 'disconnect', state: 'running' };
     return { result: 'accepted', item, changes: [put(HOST, id, doc), ...drains] };
   }
-  const going: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
-  return { result: 'accepted', item: finalizeItem(id), changes: [put(HOST, id, going), ...drains] };
+  const finalizing: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
+  return { result: 'accepted', item: finalizeItem(id), changes: [put(HOST, id, finalizing), ...drains] };
 }
 
 function applyForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {
@@ -71,7 +71,7 @@ function applyForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Hos
   return { ...doc, leaving: { ...leaving, forced }, changedBy: by, changedAtMs: nowMs };
 }
 
-/** It never was in service: its join is cancelled. Peers that may have tunnels to it are told as of any other. */
+/** It never was active: its join is cancelled. Peers that may have tunnels to it are cleaned as for any other. */
 function cancelJoin(fleet: FleetReader, { host, command }: EndJudgement): HostVerdict {
   const { operation, by, nowMs } = command;
   const tokens = tokensOfHost(fleet, host.id).map((token) => revokeTokenChange(token, by, nowMs));

@@ -1,4 +1,4 @@
-// Removing hosts and bringing them back: what is told, what is left of a host, and that force keeps its reason.
+// Removing hosts and recovering them: who is notified, what is left of a host, and that force keeps its reason.
 import { describe, expect, test } from 'vitest';
 import { TOKEN } from '../../access/index.ts';
 import { idOf, put, type Change } from '../../fleet/index.ts';
@@ -28,7 +28,7 @@ async function drained(...more: readonly Change[]): Promise<World> {
 }
 
 describe('a host that is proven empty', () => {
-  test('goes-when-all-its-peers-are-in-line, and keeps its identity only', async () => {
+  test('is-removed-when-all-its-peers-have-converged, and keeps only its identity', async () => {
     const world = await drained();
     world.views.behind.add('c3');
     const { operation = '' } = await world.commit(world.ending(['c1']));
@@ -44,7 +44,7 @@ describe('a host that is proven empty', () => {
     expect(world.host('c1')).toEqual({
       name: 'c1',
       site: 'central',
-      // Nobody else may have it while it reports all the same.
+      // The address stays taken while the removed host still reports.
       tunnelAddress: '10.0.0.1',
       zone: 'default',
       aggregates: [],
@@ -65,7 +65,7 @@ describe('a host that is proven empty', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('something-that-comes-past-the-point-of-no-return-keeps-it, until it is gone or force is asked for', async () => {
+  test('something-that-comes-past-the-point-of-no-return-keeps-it, until that is gone or force is requested', async () => {
     const world = await drained();
     world.views.behind.add('c3');
     const { operation = '' } = await world.commit(world.ending(['c1']));
@@ -83,7 +83,7 @@ describe('a host that is proven empty', () => {
 });
 
 describe('a connected host', () => {
-  test('is-told-to-leave-first, and its credential is worth nothing then', async () => {
+  test('is-told-to-leave-first, and its credential is revoked then', async () => {
     const world = await drained();
     await world.connect('c1', 'up');
     const { operation = '', hosts } = await world.commit(world.ending(['c1'], { disconnect: true }));
@@ -185,7 +185,7 @@ describe('force', () => {
 });
 
 describe('a host that is brought back', () => {
-  test('is-as-it-was, once it is in line', async () => {
+  test('is-as-it-was, once it has converged', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'));
     const before = world.host('c1');
     await world.commit(world.starting(['c1']));
@@ -261,7 +261,7 @@ describe('a host that is brought back', () => {
   });
 });
 
-test('the-sequence-of-the-operator: start A, B, C; A and C empty, B does not; end A, C; recover B', async () => {
+test('the-sequence-of-the-operator: start A, B, C; A and C become empty, B does not; end A, C; recover B', async () => {
   const world = await World.of(
     ...activeHosts('a', 'b', 'c', 'x'),
     guests.put('ga', { host: 'a' }),
@@ -282,7 +282,7 @@ test('the-sequence-of-the-operator: start A, B, C; A and C empty, B does not; en
   expect(world.violations).toEqual([]);
 });
 
-test('never: a removed host comes back by itself, or is forgotten', async () => {
+test('never: a removed host comes back by itself, or is deleted', async () => {
   const world = await drained();
   await world.commit(world.ending(['c1']));
   await world.settle();
@@ -290,7 +290,7 @@ test('never: a removed host comes back by itself, or is forgotten', async () => 
   expect(world.violations).toEqual([expect.stringContaining('host c1 is removed and up')]);
   world.violations.length = 0;
   await world.commit(() => accept([{ kind: HOST.name, id: 'c1', doc: null }], null));
-  expect(world.violations).toEqual([expect.stringContaining('host c1 is forgotten')]);
+  expect(world.violations).toEqual([expect.stringContaining('host c1 is deleted')]);
 });
 
 test('never: a host is removed while something lives on it, unless it is forced with a reason', async () => {

@@ -1,5 +1,5 @@
-// The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
-// say so, and then it is gone in one commit. Peers that cannot be told are written down.
+// The operation `scale-in-end`: a host that is proven empty is removed. A connected host is told to leave, its peers remove their tunnels and
+// flows to it and report that, and one commit removes the host. Peers that cannot be notified get a pending clean-up.
 import { revokeTokenChange, tokensOfHost } from '../../access/index.ts';
 import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
@@ -36,11 +36,11 @@ export interface EndOptions {
 }
 
 const ENDER = 'operation:scale-in-end';
-/** A host that goes by force is not waited for any longer than this; no other is given up on sooner after somebody was told of it. */
+/** The longest wait for a host that is removed by force; no other wait ends sooner after it was recorded. */
 const LEAVE_PATIENCE_MS = 60_000;
-/** An agent that does well wipes its host and answers within a second or two: one that does not is told of after this time. */
+/** A healthy agent wipes its host and answers within a second or two: after this time a missing answer is reported as the reason. */
 const LEAVE_ANSWER_MS = 10_000;
-/** Longer than it takes to miss a host: one that is down by then is removed without its answer. */
+/** Longer than it takes to detect a silent host: one that is down by then is removed without its answer. */
 const LEAVE_DEADLINE_MS = 5 * 60_000;
 const UNANSWERED = 'leave-unanswered';
 const LEAVER_SILENT = 'leaver-silent';
@@ -72,7 +72,7 @@ interface EndContext extends EndOptions {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
   readonly nowMs: number;
-  /** When the operation was asked for, or retried. */
+  /** The time of the request, or of the last retry. */
   readonly begunAtMs: number;
 }
 
@@ -91,7 +91,7 @@ function nextOf(context: EndContext): readonly PlannedStep[] {
   }
 }
 
-/** Decided inside the commit, on what is true there. */
+/** Decided inside the commit, on current state. */
 function decideOnNewest(context: EndContext, step: (context: EndContext, host: StoredHost) => RecordStep): PlannedStep {
   return decideLater(context.item, (fleet, nowMs) => {
     const item = fleet.get(ITEM, context.item.id);
@@ -105,21 +105,21 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   const { state, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [decideOnNewest(context, recheckAndFinalize)];
   const forced = doc.leaving?.forced;
-  // Not since it last answered: one that fails again and again would never go.
+  // Counted from the request, not from its last answer: a host that fails again and again would never end.
   if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS) {
     mark('forced-out-unheard');
     return [decideOnNewest(context, recheckAndFinalize)];
   }
   const host = item.doc.target.id;
   const waitedMs = nowMs - begunAtMs;
-  // Somebody was told of it for a while. One that answers that it cannot is asked again instead.
+  // The missing answer was reported for a while. A host that answers with a failure is asked again instead.
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
   const isToldOf = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
   if (forced === undefined && isToldOf && waitedMs >= LEAVE_DEADLINE_MS) {
     mark('leave-given-up');
     return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
   }
-  // It does not answer while it is silent, and it is not known yet whether it is down.
+  // It cannot answer while it is silent, and is not known to be down yet.
   const isByForce = forced !== undefined && { forced: true };
   if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host, ...isByForce })];
   if (isLeaveRequested(item.doc))
@@ -128,12 +128,12 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   return [decideOnNewest(context, requestLeave)];
 }
 
-/** It is told for as long as it has not answered, also when somebody has been told that it does not. */
+/** The host is told to leave for as long as it has not answered, also after the missing answer was reported. */
 function isLeaveRequested({ step, state, reason }: Item): boolean {
   return step === 'disconnect' && (state === 'running' || (state === 'waiting' && reason?.code === UNANSWERED));
 }
 
-/** Each time that it is told to leave, also by a retry of long ago: it wipes what it has, so nothing may live there. */
+/** Checked each time before it is told to leave, also by a late retry: it wipes its switch and instances, so nothing may live there. */
 function requestLeave(context: EndContext, host: StoredHost): RecordStep {
   const { item } = context;
   const blocker = blockerOf(context, host);
@@ -141,13 +141,13 @@ function requestLeave(context: EndContext, host: StoredHost): RecordStep {
   return record(item, { state: 'running', step: item.doc.step, attempt: item.doc.attempt + 1, host: host.id });
 }
 
-/** The first thing in the way. One that goes by force has none, nor one that did not come in: what names it was left by force before. */
+/** The first blocker. A host removed by force has none, nor one that never joined: references to it were left by an earlier force. */
 function blockerOf({ fleet, evacuators, nowMs }: EndContext, host: StoredHost): Reason | undefined {
   if (host.doc.leaving?.forced !== undefined || host.doc.readmitted === true) return undefined;
   return blockersOf(fleet, evacuators, { host, nowMs })[0];
 }
 
-/** The evidence, once more: something may have come while the host was told to leave. */
+/** Evaluates the evidence again: a tenant may have appeared while the host was told to leave. */
 function recheckAndFinalize(context: EndContext, host: StoredHost): RecordStep {
   const { item, nowMs } = context;
   const { id, doc } = host;
@@ -165,7 +165,7 @@ function isForced(host: Host | undefined): boolean {
   return host?.leaving?.forced !== undefined;
 }
 
-/** Told to leave, it found what the fleet does not know, and stays: that is written down, and in the way. */
+/** When told to leave it found strays, and stays: they are recorded, and block the removal. */
 function failWithStrays(
   fleet: FleetReader,
   item: StoredItem,
@@ -185,7 +185,7 @@ interface FailedLeave extends Pick<TaskAnswer, 'facts'> {
   readonly host: StoredHost;
 }
 
-/** It has left: its credential is worth nothing any more, and nothing is heard of it. */
+/** It has left: its credential is revoked, and no heartbeat of it is accepted. */
 function handleLeaveAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const host = findHost(fleet, item.doc.target.id);
   if (host === undefined) return record(item, { state: 'done', step: item.doc.step });
@@ -195,16 +195,20 @@ function handleLeaveAnswer(fleet: FleetReader, item: StoredItem, answer: TaskAns
     const problems = answer.problems ?? [];
     return wait(item, { code: 'not-left', host: host.id, problems }, nowMs + LEAVE_AGAIN_MS);
   }
-  // It looked before it left.
+  // It searched for strays before it left.
   const { credential: _, strays: __, ...rest } = host.doc;
-  const gone: Host = {
+  const disconnected: Host = {
     ...rest,
     connection: { state: 'down', sinceMs: nowMs },
     changedBy: ENDER,
     changedAtMs: nowMs,
   };
   const made = {
-    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revokeTokens(fleet, host.id, nowMs)],
+    changes: [
+      put(HOST, host.id, disconnected),
+      ...endStraysAlarm(fleet, host.id),
+      ...revokeTokens(fleet, host.id, nowMs),
+    ],
   };
   return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
 }
@@ -213,11 +217,11 @@ function revokeTokens(fleet: FleetReader, host: string, nowMs: number): Change[]
   return tokensOfHost(fleet, host).map((token) => revokeTokenChange(token, ENDER, nowMs));
 }
 
-/** Peers that are heard must be in line; the others are written down, each until it is. */
+/** Connected peers must have converged; each of the others gets a pending clean-up until it has. */
 function planFinalize(context: EndContext, host: StoredHost): readonly PlannedStep[] {
   const { fleet, item, nowMs, peersOf } = context;
   if (item.doc.step === 'disconnect') return [record(item, { state: 'running', step: 'finalize', host: null })];
-  // Before anything is looked at: peers are all hosts of a zone.
+  // Cheap test first: peers are all hosts of a zone.
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const peers = peersOf(fleet, host.id).filter((peer) => isCleanUpPeer(fleet, peer, host.id));
   const away = peers.filter((peer) => !isWaitedFor(findHost(fleet, peer)?.doc));
@@ -230,18 +234,18 @@ function planFinalize(context: EndContext, host: StoredHost): readonly PlannedSt
   return [awaitCleanUp(item, { hosts: peers, revision: host.revision })];
 }
 
-/** Nobody is held up by one that is not heard, does not know how, or is not trusted. */
+/** A peer that is silent, too old, or not trusted must hold up nobody. */
 function isWaitedFor(peer: Host | undefined): boolean {
   return peer !== undefined && peer.quarantined === undefined && cleanupBlocker(peer) === undefined;
 }
 
-/** One of us, and not among those that are cleaned later. */
+/** A peer that is waited for: in the fleet, and not among those that are cleaned later. */
 function isCleanUpPeer(fleet: FleetReader, peer: string, host: string): boolean {
   const doc = findHost(fleet, peer)?.doc;
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
-  // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
+  // A joining host that never was active has no tunnels yet; once its agent has joined it counts as others do.
   const isNew = doc?.state === 'joining' && doc.credential === undefined && doc.readmitted !== true;
-  // One that goes as well is wiped, or is not trusted should it ever be heard again: a batch need not tell itself.
+  // A peer that is finalizing as well is wiped, or untrusted should it report again: hosts of one batch need not notify each other.
   const isGoing = doc?.state === 'finalizing' || doc?.state === 'removed';
   return doc !== undefined && peer !== host && !isNew && !isGoing && !isPending;
 }
@@ -251,7 +255,7 @@ function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: num
   return retryConvergence(item, outcome.reason, nowMs);
 }
 
-/** The last commit: what it had, its credentials and its record go together. */
+/** The last commit: its dependents, its credentials and its record change together. */
 function removeHost(context: EndContext, host: StoredHost): RecordStep {
   const { fleet, evacuators, item, nowMs } = context;
   const { id, doc } = host;

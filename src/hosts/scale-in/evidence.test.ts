@@ -1,4 +1,4 @@
-// What keeps a host from leaving, found without planning for what could never end with it.
+// What keeps a host from leaving, found without planning for tenants that cannot end with it.
 import { expect, test } from 'vitest';
 import { evacuatorOf, fleetOf } from '../preview/preview-fixture.ts';
 import { isEmpty, findBlockingTenants } from './evidence.ts';
@@ -6,7 +6,7 @@ import { isEmpty, findBlockingTenants } from './evidence.ts';
 const ENDS = { kind: 'ends' } as const;
 const AT = { host: 'c1', nowMs: 1 };
 
-test('never: a host is empty because the first of what lives there ends with it', () => {
+test('never: a host counts as empty because its first tenants end with it', () => {
   const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ['s1', 's2'] }, told: { s1: ENDS } });
   expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(false);
   expect(findBlockingTenants(fleetOf('c1', 'c2'), [services], { ...AT, enough: 1 })).toEqual([
@@ -14,7 +14,7 @@ test('never: a host is empty because the first of what lives there ends with it'
   ]);
 });
 
-test('what-ends-with-the-host-does-not-keep-it, however much of it there is', () => {
+test('tenants-that-end-with-the-host-do-not-keep-it, however many there are', () => {
   const ids = Array.from({ length: 250 }, (_, nth) => `s${nth}`);
   const told = Object.fromEntries(ids.map((id) => [id, ENDS]));
   const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ids }, told });

@@ -1,5 +1,5 @@
-// What is in the way of a host's removal: whatever lives on it, and a control channel that is open. Looked at inside the commit
-// that acts on it; there is no timer in it.
+// Decides what blocks a host's removal: any tenant on it, and an open control channel. Evaluated inside the commit that acts on it; it must
+// never rely on a timer.
 import type { FleetReader, Reason } from '../../fleet/index.ts';
 import { OPEN_ITEMS_BY_HOST, type StoredItem } from '../../operations/index.ts';
 import type { StoredHost } from '../decide.ts';
@@ -9,19 +9,19 @@ import { peerCleanUpKind } from './pending-clean-up.ts';
 import { straysReason } from '../strays.ts';
 import { END_KIND, kindOf } from './host-items.ts';
 
-/** More are not told by name. */
+/** No more are named. */
 const BLOCKERS_MAX = 100;
-/** Work of a host that its leaving does not wait for. */
+/** Work of a host that its removal does not wait for. */
 const OF_LEAVING: readonly string[] = [END_KIND, peerCleanUpKind.name];
 
-/** Whether its agent may be heard at any moment. One that is heard is not off, whoever vouches for it. */
+/** Whether its agent may report at any moment. A host that sends heartbeats is not off, whatever its force-down says. */
 export function isConnected({ connection, forcedDown }: Host): boolean {
   return connection.state === 'up' || (connection.state === 'suspect' && forcedDown === undefined);
 }
 
 /**
- * Tenants that keep a host from leaving, the first of them. What ends with the host does not. `enough`: no more are looked for.
- * Costs what is told, unless all of it ends with the host.
+ * The first tenants that keep a host from leaving. Tenants that end with the host do not. `enough`: stop after this many. Costs O(tenants
+ * returned), unless all of them end with the host.
  */
 export function findBlockingTenants(
   fleet: FleetReader,
@@ -45,7 +45,7 @@ export function findBlockingTenants(
   return found.slice(0, enough);
 }
 
-/** Why what left the host by its drain does not count as moved. */
+/** Why tenants that left the host by its drain do not count as moved. */
 export function* unsettledOf(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): Iterable<Reason> {
   for (const evacuator of evacuators) yield* evacuator.findUnsettled?.(fleet, host) ?? [];
 }
@@ -59,13 +59,13 @@ export function isEmpty(
   return findBlockingTenants(fleet, evacuators, { ...at, enough: 1 }).length === 0;
 }
 
-/** Work that its agent still has to do. A host that is away does none, and what it has of peers goes when it leaves itself. */
+/** Tasks that its agent still has to do. A disconnected host does none; what it has of its peers is wiped when it leaves. */
 function* workOf(fleet: FleetReader, { id, doc }: StoredHost): Iterable<StoredItem> {
   if (!isConnected(doc)) return;
   for (const item of fleet.find(OPEN_ITEMS_BY_HOST, id)) if (!OF_LEAVING.includes(kindOf(fleet, item))) yield item;
 }
 
-/** The first of it, by name; undefined when its agent has none left. */
+/** The first such task; undefined when its agent has none left. */
 export function remainingWorkReason(fleet: FleetReader, host: StoredHost): Reason | undefined {
   const [first] = workOf(fleet, host);
   return first === undefined ? undefined : workReason(host.id, first);
@@ -80,7 +80,7 @@ export function isWorking(fleet: FleetReader, host: StoredHost): boolean {
   return first !== undefined;
 }
 
-/** What keeps it from being removed now, by name. */
+/** The blockers of its removal, by name. */
 export function blockersOf(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -101,7 +101,7 @@ export function blockersOf(
   for (const { doc: work } of workOf(fleet, host)) {
     if (named.length > BLOCKERS_MAX) break;
     const { kind, id: target } = work.target;
-    // Told already: it lives here, and the work is to wait until it does not.
+    // Listed already: the tenant lives here, and the task waits until it does not.
     if (living.some((tenant) => tenant.kind === kind && tenant.id === target)) continue;
     named.push({ code: 'host-works', host: id, kind, target, operation: work.operation });
   }

@@ -1,5 +1,5 @@
-// Whole scale-ins as sequences: a world, the real planner and faked movers, until nothing changes. In a fixed order they read like
-// prose; with seeds the order of everything else is drawn. Budgets hold at each step, and a second plan at the end is empty.
+// Whole scale-ins as sequences: a world, the real planner and faked movers, until nothing changes. In a fixed order the trace is a golden
+// snapshot; seeds draw the order of everything else. Budgets hold at each step, and a second plan at the end is empty.
 import { describe, expect, test } from 'vitest';
 import { put, type Change } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -63,7 +63,7 @@ test('drain-two-of-four-in-a-fixed-order', async () => {
   expect(world.violations).toEqual([]);
 });
 
-/** A small generator that a seed starts: the same seed draws the same. */
+/** A small generator: the same seed draws the same. */
 function drawing(seed: number): (below: number) => number {
   let state = (seed + 1) * 2_654_435_761;
   return (below) => {
@@ -144,7 +144,7 @@ describe('in any order', () => {
     expect(world.violations).toEqual([]);
     expect(world.states(...LEAVERS)).toBe('c1 drained, c2 drained, c3 drained');
     for (const host of LEAVERS) expect(guests.on(world.fleet, host)).toEqual([]);
-    // A second plan is empty: nothing is open, and asking again changes nothing.
+    // A second plan is empty: nothing is open, and a repeated request changes nothing.
     expect([...world.fleet.all(ITEM)].filter(({ doc }) => isOpen(doc))).toEqual([]);
     const { revision } = world.fleet;
     await world.commit(world.starting(LEAVERS));

@@ -20,7 +20,7 @@ import { targetOf } from '../preview/batch-plan.ts';
 const MOVE_DEADLINE_MS = 3600 * 1000;
 
 interface HandoverStart {
-  /** All that are named, also those that leave already: a preview plans for all of them. */
+  /** All hosts of the request, also those that leave already: a preview plans for all of them. */
   readonly hosts: readonly string[];
   /** What tombstones those that are not in the fleet that it is planned on. */
   readonly tombstones: readonly Change[];
@@ -106,7 +106,7 @@ export function* startHandoversInSteps(
 
 interface HandoverBatch {
   readonly evacuator: Evacuator;
-  readonly going: readonly PlannedEvacuation[];
+  readonly startable: readonly PlannedEvacuation[];
   readonly how: BeginEvacuation;
   readonly basis: PlanBasis;
 }
@@ -117,7 +117,7 @@ function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverB
   const begun = evacuator.begin(trial, going, how);
   // The drains say why.
   if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
-  const targets = new Map(going.map((one) => [one.tenant.id, targetOf(one) ?? '']));
+  const targets = new Map(startable.map((one) => [one.tenant.id, targetOf(one) ?? '']));
   return { ...begun, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
 }
 

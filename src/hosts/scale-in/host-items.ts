@@ -1,4 +1,4 @@
-// The work that is under way for a host between service and removal, and how one verb ends what another has begun.
+// The open items of a host between service and removal, and how one verb closes the items of another.
 import { idOf, put, type AppliedChange, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   ITEM,
@@ -17,13 +17,13 @@ export const DRAIN_KIND = 'scale-in';
 export const END_KIND = 'scale-in-end';
 export const RECOVER_KIND = 'scale-in-recover';
 
-/** Each of these ends those that are under way before it: the host has one way to go. */
+/** Starting one of these closes the open ones: a host moves in one direction only. */
 const ONE_WAY: readonly string[] = [DRAIN_KIND, END_KIND, RECOVER_KIND];
 
-/** Peers are told and views are looked at; a day is more than any of it takes. */
+/** Peers are notified and views are checked; a day is more than any of it takes. */
 export const END_DEADLINE_MS = 24 * 3600 * 1000;
 
-/** The part of a host in an operation that ends it, past the point of no return. */
+/** The item of a host in an operation that ends it, past the point of no return. */
 export function finalizeItem(id: string): NewItem {
   return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
 }
@@ -37,7 +37,7 @@ export function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind ?? '';
 }
 
-/** The items that are under way for a host, closed. */
+/** The open items of the host, closed. */
 export function cancelOpenItems(
   fleet: FleetReader,
   host: string,
@@ -50,7 +50,7 @@ export function cancelOpenItems(
   });
 }
 
-/** Operations of which these changes close the last item, and none was done: they are cancelled, not successful. */
+/** Operations whose last item is closed by these changes without any success: cancelled, not successful. */
 export function cancelEmptiedOperations(fleet: FleetReader, changes: readonly Change[]): Change[] {
   const closed = changes.filter(({ kind }) => kind === ITEM.name);
   const closing = new Set(closed.map(({ id }) => id));
@@ -65,7 +65,7 @@ export function cancelEmptiedOperations(fleet: FleetReader, changes: readonly Ch
   });
 }
 
-/** The site of an operation, if all its hosts are of one. */
+/** The site of an operation, if all its hosts are in one. */
 export function commonSiteOf(changes: readonly Change[]): { readonly site?: string } {
   const sites = new Set(
     changes.flatMap(({ kind, doc }) => (kind === HOST.name && doc !== null ? [(doc as Host).site] : [])),

@@ -1,5 +1,5 @@
-// What scale-in registers with the fleet, and what must never be untrue of it. Evacuators are handed in: only they know what lives
-// on a host.
+// The model and the invariants of scale-in. Evacuators are a parameter: only they know what lives on a host. An invariant must cost what
+// changed, not the fleet.
 import { valueOf, type AppliedChange, type FleetReader, type Invariant, type Model } from '../../fleet/index.ts';
 import { ITEM, type Item } from '../../operations/index.ts';
 import type { Evacuator } from '../evacuator.ts';
@@ -38,7 +38,7 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
     check: (fleet, changed) =>
       hostSteps(changed).flatMap(({ id, was, is }) => {
         if (is?.state !== 'removed' || was === undefined || was.state === 'removed') return [];
-        // It did not come in: whatever names it was left behind when it was removed by force before.
+        // It never joined: references to it were left when it was removed by force before.
         if (was.state === 'joining' || was.readmitted === true) return [];
         if (is.leaving?.forced !== undefined) return [];
         return livesOn(fleet, id).map((tenant) => `host ${id} is removed with ${tenant}`);
@@ -46,7 +46,7 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
   };
 }
 
-/** What its agent reported last is evidence against it, whoever lives there. */
+/** The strays that its agent reported last are evidence against removal, whoever owns them. */
 const noStrays: Invariant = {
   name: 'never: a host goes past the point of no return with strays, unless it is forced with a reason',
   check: (_fleet, changed) =>
@@ -58,18 +58,18 @@ const noStrays: Invariant = {
 };
 
 const staysRemoved: Invariant = {
-  name: 'never: a removed host comes back by itself, or is forgotten',
+  name: 'never: a removed host comes back by itself, or is deleted',
   check: (_fleet, changed) =>
     hostSteps(changed).flatMap(({ id, was, is }) => {
       if (was?.state !== 'removed') return [];
-      if (is === undefined) return [`host ${id} is forgotten`];
+      if (is === undefined) return [`host ${id} is deleted`];
       const isHeard = is.connection.state !== 'unknown' || is.credential !== undefined;
       return isHeard ? [`host ${id} is ${is.state} and ${is.connection.state}`] : [];
     }),
 };
 
 const saysWhyItLeaves: Invariant = {
-  name: 'never: a host leaves without saying by what, or is in service and says so',
+  name: 'never: a host leaves without its scale-in recorded, or is in service with one',
   check: (_fleet, changed) =>
     hostSteps(changed).flatMap(({ id, is }) => {
       if (is === undefined || is.state === 'removed') return [];
@@ -78,7 +78,7 @@ const saysWhyItLeaves: Invariant = {
     }),
 };
 
-/** Of what is begun: a budget that is lowered does not stop what is under way. */
+/** Checked for moves that begin: a lowered budget does not stop open ones. */
 const withinBudgets: Invariant = {
   name: 'never: drains begin more moves than their budgets allow',
   check: (fleet, changed) => {

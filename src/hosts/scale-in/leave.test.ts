@@ -1,4 +1,4 @@
-// Hosts that are told to leave: only ones that may go are told, each time they are, and who does not answer does not keep force.
+// Hosts that are told to leave: only ones that may be removed, each time, and a missing answer does not block force.
 import { expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -52,7 +52,7 @@ test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', a
   expect(world.item(operation, 'c1')).toMatchObject({ state: 'failed', reason: { code: 'lives-here' } });
 });
 
-test('never: a host that is heard is removed because somebody vouches for it being off', async () => {
+test('never: a host that sends heartbeats is removed because it is forced down', async () => {
   const forcedDown = { reason: 'off', by: 'ann', atMs: 1 };
   const quarantined = { because: 'vouched-off' as const, atMs: 1 };
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
@@ -64,7 +64,7 @@ test('never: a host that is heard is removed because somebody vouches for it bei
   expect(world.states('c1')).toBe('c1 removed');
 });
 
-test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', async () => {
+test('open-tasks-of-a-host-keep-it-while-it-is-connected, and are named', async () => {
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   const sweep = newOperation({
     id: 'clean-1' as OperationId,
@@ -105,7 +105,7 @@ test.each(['up', 'suspect'] as const)(
       reason: { code: 'leave-given-up', connection: state },
     });
     expect(world.host('c1')).toMatchObject({ state: 'drained', credential: 't-c1' });
-    // Asked again once it is there, it goes.
+    // Requested again once the answer is there, the host is removed.
     world.mute.clear();
     await world.connect('c1', 'up');
     await world.commit(world.ending(['c1'], { disconnect: true }));
@@ -123,7 +123,7 @@ test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-
   while (world.nowMs - begunMs <= 15_000) await world.tick();
   const { reason } = world.item(operation, 'c1') ?? {};
   const sentence = explainer([scaleInSentences])(reason ?? { code: 'none' });
-  expect(sentence).toContain('It goes by force, and is waited for a minute at most.');
+  expect(sentence).toContain('It is removed by force after a minute at most.');
   while (world.nowMs - begunMs <= 70_000) await world.tick();
   expect(world.states('c1')).toBe('c1 removed');
 });
@@ -159,7 +159,7 @@ test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async ()
   expect(world.states('c1')).toBe('c1 removed');
 });
 
-test('while-a-peer-is-behind-nobody-looks-for-peers, and it is asked less and less often', async () => {
+test('while-a-peer-is-behind-no-peer-search-runs, and the checks back off', async () => {
   const world = await World.of(
     ...activeHosts('c2'),
     hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }),
@@ -188,7 +188,7 @@ test('while-a-peer-is-behind-nobody-looks-for-peers, and it is asked less and le
 const STRAYS = { names: ['interface/tap0'], count: 1, sinceMs: 0 };
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
 
-test('never: a host goes with what the fleet does not know, unless somebody says why', async () => {
+test('never: a host is removed with strays, unless by force with a reason', async () => {
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([
@@ -226,7 +226,7 @@ test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more',
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.commit(world.ending(['c1'], { force }));
-  // What it was told without force, it refuses now.
+  // The task that it got without force, it refuses now.
   await world.commit((fleet) => {
     const item = fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
     const facts = { strays: ['interface/tap0'], straysInAll: 1 };

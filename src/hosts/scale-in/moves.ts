@@ -1,4 +1,4 @@
-// The moves that drains have begun: found by the names of their operations, so that budgets cost nothing to look at.
+// The moves that drains have started: found by the names of their operations, so that budgets cost nothing to check.
 import { mark, valueOf, type FleetReader, type Index, type Reason } from '../../fleet/index.ts';
 import { isOpen, ITEM, type Item, type OperationId } from '../../operations/index.ts';
 import type { Evacuator } from '../evacuator.ts';
@@ -7,7 +7,7 @@ import { SCALE_IN } from './settings.ts';
 const DRAIN_MOVE = /^drain-\d+\.(.+)\.[^.]+$/;
 export const EVERY_MOVE = 'every';
 
-/** The moves of one look at a host. The revision tells it from all others; evacuators add a word of their own. */
+/** The operation id for the moves of one pass over a host. The revision makes it unique; evacuators append a word of their own. */
 export function drainMovesId(fleet: FleetReader, host: string): OperationId {
   return `drain-${fleet.revision}.${host}` as OperationId;
 }
@@ -31,14 +31,14 @@ export const DRAIN_MOVES: Index<'item', Item> = {
   },
 };
 
-/** Hosts that would move something if others did not: woken one by one as moves end. */
+/** Hosts that would move something but for the budget: woken one by one as moves end. */
 export const BUDGET_WAITERS: Index<'item', Item> = {
   name: 'budget-waiters',
   kind: ITEM,
   keysOf: (doc) => (doc.state === 'waiting' && doc.reason?.code === 'budget' ? [EVERY_MOVE] : []),
 };
 
-/** How many moves that drains began are under way off a host. */
+/** How many open moves of drains are off this host. */
 export function movesOff(fleet: FleetReader, host: string): number {
   return fleet.countOf(DRAIN_MOVES, `host:${host}`);
 }
@@ -46,11 +46,11 @@ export function movesOff(fleet: FleetReader, host: string): number {
 export interface MoveBudget {
   /** How many more moves may be begun for the host. */
   readonly moves: number;
-  /** Whether anything is on its way off it. */
+  /** Whether anything is moving off it. */
   readonly underWay: boolean;
 }
 
-/** Also what others move off the host counts against its own budget. */
+/** Moves off the host that others started count against its own budget, too. */
 export function moveBudgetFor(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): MoveBudget {
   const { movesAtOnce, movesPerHostAtOnce } = valueOf(fleet, SCALE_IN);
   const begun = movesOff(fleet, host);

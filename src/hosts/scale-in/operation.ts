@@ -1,5 +1,5 @@
-// The operation `scale-in`: hosts are emptied, each on its own, within the budgets of all. Services change hands first, then
-// everything else moves; a host on which nothing lives is drained. At the deadline no more moves are begun, and it stays as it is.
+// The operation `scale-in`: drains hosts, each on its own, within the budgets of all. Services are handed over first, then everything else
+// moves; an empty host becomes drained. After the deadline no more moves begin, and the host stays as it is.
 import type { AppliedChange, FleetReader } from '../../fleet/index.ts';
 import {
   decideLater,
@@ -20,7 +20,7 @@ import { drainStep, isBlocked } from './drain.ts';
 import { BUDGET_WAITERS, hostDrainedBy, EVERY_MOVE, fullReason, moveBudgetFor } from './moves.ts';
 import { DRAIN_KIND, itemsOfHost, touchedItems } from './host-items.ts';
 
-/** A move that ends makes room for one; the next in turn may have nothing to move any more. */
+/** A move that ends makes room for one more; the next in turn may have nothing to move any more. */
 const WOKEN_PER_MOVE = 2;
 
 export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
@@ -41,14 +41,14 @@ interface DrainItem {
   readonly item: StoredItem;
 }
 
-/** Whatever is begun is decided on the newest state: budgets are not overdrawn by two looks at once. */
+/** Moves begin in a decision on the newest state: two passes at once must not overdraw the budgets. */
 function nextOf(fleet: FleetReader, { evacuators, operation, item }: DrainItem): PlannedStep {
   const host = findHost(fleet, item.doc.target.id);
-  // It has gone on: drained, or taken another way by somebody.
+  // It has moved on: drained, or taken over by another verb.
   if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });
-  // Most looks come while its moves are under way: they cost no decision.
-  const room = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
-  if (room?.moves === 0) return wait(item, fullReason(host.id, room));
+  // Most passes come while its moves are open: they cost no decision.
+  const budget = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
+  if (budget?.moves === 0) return wait(item, fullReason(host.id, budget));
   const { by } = operation.doc;
   return decideLater(item, (at, nowMs) => {
     const now = at.get(ITEM, item.id);
@@ -68,7 +68,7 @@ function* itemsWokenBy(
   const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
   if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;
   const isStillOpen = after !== undefined && isOpen(after);
-  // What is blocked is gone around from then on.
+  // Blocked tenants are skipped from then on.
   if (after?.host !== undefined && isBlocked({ doc: after }) && !isBlocked({ doc: before }))
     yield* itemsOfHost(fleet, after.host);
   if (before.host !== undefined && !(isStillOpen && after.host === before.host)) yield* itemsOfHost(fleet, before.host);

@@ -1,4 +1,4 @@
-// Peers that cannot be told of a removal: who they are, and that each is written down until it is in line or gone.
+// Peers that cannot be notified of a removal: which they are, and that each has a pending clean-up until it has converged or is removed.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -11,7 +11,7 @@ const drained = (): Promise<World> =>
   World.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }));
 
 describe('peers of a host that goes', () => {
-  test('peers-that-are-not-heard-are-written-down, each until it is back and in line', async () => {
+  test('silent-peers-get-a-pending-clean-up, each until it is back and has converged', async () => {
     const world = await drained();
     await world.connect('c3', 'down');
     await world.commit(world.ending(['c1']));
@@ -98,7 +98,7 @@ describe('peers of a host that goes', () => {
     expect(kinds).not.toContain('pending-clean-up');
   });
 
-  test('quarantined-peers-are-not-waited-for, and are written down until they are in line', async () => {
+  test('quarantined-peers-are-not-waited-for, and get a pending clean-up until they have converged', async () => {
     const world = await drained();
     await world.edit('c3', { quarantined: { because: 'identity', atMs: 0 } });
     world.views.behind.add('c3');
@@ -115,7 +115,7 @@ describe('peers of a host that goes', () => {
     ['one-that-was-removed-before', { readmitted: true as const }],
     ['a-new-one-whose-switch-was-there', { switch: { datapathId: '00000000000000c4' } }],
   ])(
-    'a-join-that-is-given-up: peers are told of %s, and those that cannot be are written down',
+    'a-cancelled-join: peers are notified of %s, and those that cannot be get a pending clean-up',
     async (_name, facts) => {
       const world = await World.of(...activeHosts('c2', 'c3'));
       await world.edit('c3', { serviceVersion: 3 });
@@ -131,7 +131,7 @@ describe('peers of a host that goes', () => {
     },
   );
 
-  test('a-peer-whose-agent-leaves-its-switch-as-it-is-is-written-down, until it knows better', async () => {
+  test('a-peer-whose-agent-does-not-reconcile-gets-a-pending-clean-up, until it is upgraded', async () => {
     const world = await drained();
     await world.edit('c3', { serviceVersion: 3 });
     await world.commit(world.ending(['c1']));

@@ -1,6 +1,6 @@
-// Peers that could not be told of a host's removal: their flows and tunnels to it may still be there. Each is a document of its
-// own until the peer was heard again and is in line, or is gone itself. A host that was removed itself and joins again is its own
-// peer: nobody told it of the hosts that were removed meanwhile.
+// Pending clean-ups: peers that could not be notified of a host's removal may still have flows and tunnels to it. Each is a document until the
+// peer reports again and has converged, or is removed itself. A host that was removed itself and joins again is its own peer: it was not
+// notified of the hosts that were removed meanwhile.
 import { Type, type Static } from 'typebox';
 import {
   idOf,
@@ -55,15 +55,15 @@ export const PENDING_BY_PEER: Index<'pending-clean-up', PendingCleanUp> = {
   keysOf: (doc) => [doc.peer],
 };
 
-/** Names may have dots in them; none has this sign. */
+/** Host names may contain dots; none contains this character. */
 export function pendingId(peer: string, host: string): Id<'pending-clean-up'> {
   return idOf(PENDING_CLEAN_UP, `${peer}@${host}`);
 }
 
-/** A peer may be away for years: until it is back or gone, what it has is not forgotten. */
+/** A peer may be away for years: until it is back or removed, the record is kept. */
 const CLEAN_UP_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 
-/** Writes down what these peers still have to clean, and begins to wait for them. `key` tells it from others. */
+/** Records the clean-up of these peers, and starts to wait for them. `key` distinguishes it from others. */
 export function recordPendingCleanUps(
   peers: readonly string[],
   host: string,
@@ -76,7 +76,7 @@ export function recordPendingCleanUps(
     ...newOperation({
       id: `clean-up-${at.key}` as OperationId,
       kind: peerCleanUpKind.name,
-      title: `clean what peers have of host ${host}`,
+      title: `clean tunnels and flows of peers to host ${host}`,
       by: 'muster',
       nowMs: at.nowMs,
       deadlineMs: CLEAN_UP_DEADLINE_MS,
@@ -91,8 +91,8 @@ export function recordPendingCleanUps(
 }
 
 /**
- * A host that was removed may never have wiped its switch, and hosts that it has tunnels to may have been removed after it. Until
- * an agent has brought its switch to its view, that is written down.
+ * A host that was removed may never have wiped its switch, and hosts that it has tunnels to may have been removed after it. Until its agent
+ * has brought its switch to its view, a clean-up of its own is pending.
  */
 export function recordOwnCleanUp(host: StoredHost, at: { readonly key: string; readonly nowMs: number }): Change[] {
   if (host.doc.readmitted !== true) return [];
@@ -103,7 +103,7 @@ export function recordOwnCleanUp(host: StoredHost, at: { readonly key: string; r
 export const peerCleanUpKind: OperationKind = {
   name: 'peer-clean-up',
   steps: ['await-peer', 'clean'],
-  cancel: { kind: 'none', because: 'flows and tunnels to a host that is gone would be found by nobody' },
+  cancel: { kind: 'none', because: 'flows and tunnels to a removed host would stay unnoticed' },
   retry: { kind: 'does', what: 'the peers are waited for again' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
@@ -136,7 +136,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly P
   return [awaitCleanUp(item, { hosts: [peer], revision: pending.revision })];
 }
 
-/** The peer is gone itself, or the host is back and the tunnels are wanted again. */
+/** The peer is removed itself, or the host is back and the tunnels are needed again. */
 function isObsolete(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
   const stored = findHost(fleet, peer)?.doc;
   if (stored === undefined || stored.state === 'removed') return true;

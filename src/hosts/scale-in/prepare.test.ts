@@ -19,7 +19,7 @@ const staying = ['s1', 's2', 's3'];
 const ASKED = { hosts: leaving, operation: idOf(OPERATION, 'op-1'), by: 'ann', nowMs: 5 };
 const START: StartScaleIn = { ...ASKED, drain: true, deadlineMs: 3_600_000 };
 
-/** Two guests and two posts on each host that leaves. */
+/** Two guests and two posts on each leaving host. */
 function fleetOf(hosts: readonly Change[] = activeHosts(...leaving, ...staying)): Fleet {
   const fleet = new Fleet(new Registry([operationsModel, ...MODELS]));
   const tenants = leaving.flatMap((host) => [
@@ -34,7 +34,7 @@ function fleetOf(hosts: readonly Change[] = activeHosts(...leaving, ...staying))
 
 const commit = (fleet: Fleet, ...changes: readonly Change[]): unknown => fleet.apply(fleet.revision + 1, changes);
 
-/** What plans are made with. Others commit after each slice; the clock goes on by 1 ms each time that it is looked at. */
+/** The context of plans. Others commit after each slice; the clock advances by 1 ms each time that it is read. */
 function asking(fleet: Fleet, between: (slice: number) => void = () => undefined) {
   let [slices, nowMs] = [0, 0];
   const world = {
@@ -50,7 +50,7 @@ function asking(fleet: Fleet, between: (slice: number) => void = () => undefined
   return { world, authority: {} as never, evacuators: EVACUATORS };
 }
 
-/** As the API asks: prepared as often as it has to be. */
+/** As the API does: prepared as often as needed. */
 async function decided(
   fleet: Fleet,
   asked: PreparableDecision,
@@ -128,7 +128,7 @@ describe('a start of many', () => {
     ['a-tenant-goes', () => remove({ name: 'guest' } as never, 'l07-a' as never)],
     ['a-tenant-is-written-anew', () => guests.put('l07-a', { host: 'l07', presence: ['s1'] })],
     ['the-host-goes-down', () => hostIn('l07', 'active', { connection: { state: 'down', sinceMs: 4 } })],
-  ])('held to a plan, it is planned anew when, before its commit, %s', async (_, change) => {
+  ])('bound to a plan, it is planned again when, before its commit, %s', async (_, change) => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
     const first = startInSlices(asking(fleet), () => ({ ...START, plan }));
@@ -140,7 +140,7 @@ describe('a start of many', () => {
     expect(decision).toEqual(startScaleIn(fleet, EVACUATORS, { ...START, plan }));
   });
 
-  test('held to a plan, it is not disturbed by what happens on other hosts', async () => {
+  test('bound to a plan, it is not disturbed by changes on other hosts', async () => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
     const busy = asking(fleet, (slice) => commit(fleet, guests.put(`other-${slice}`, { host: 's1' })));
@@ -151,7 +151,7 @@ describe('a start of many', () => {
     expect([decision.kind, prepared]).toEqual(['accept', 1]);
   });
 
-  test('held to a plan, it is refused with a sentence when its hosts do not settle', async () => {
+  test('bound to a plan, it is refused with a sentence when its hosts do not settle', async () => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
     const restless = asking(fleet, (slice) =>
@@ -165,7 +165,7 @@ describe('a start of many', () => {
     expect(prepared).toBe(5);
   });
 
-  test('held to no plan, it starts all the same and leaves services to the drains', async () => {
+  test('bound to no plan, it starts all the same and leaves services to the drains', async () => {
     const fleet = fleetOf();
     const restless = asking(fleet, (slice) =>
       commit(fleet, posts.put('l07-p', { host: 'l07', presence: ['l07', 's1', `x${slice}`] })),
@@ -204,7 +204,7 @@ describe('a start of many', () => {
   });
 });
 
-/** The commit of a prepared start, with evacuators that write down when they are asked for a plan. */
+/** The commit of a prepared start, with evacuators that record when they are called for a plan. */
 function countingPlans(fleet: Fleet, command: StartScaleIn) {
   return async (calls: string[]): Promise<Decision<ScaleInAnswer>> => {
     let isCommit = false;
@@ -244,7 +244,7 @@ describe('an end of many', () => {
     expect(hosts.map(({ blockers }) => blockers?.length)).toEqual(leaving.map(() => 4));
   });
 
-  test('never: a host goes on the word of what was found before its commit', async () => {
+  test('never: a host ends on evidence from before its commit', async () => {
     const fleet = draining();
     const empty = leaving.map((host) => hostIn(host, 'drained', down));
     const gone = leaving.flatMap((host) =>

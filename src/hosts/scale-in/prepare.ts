@@ -1,5 +1,5 @@
-// What start and end of many hosts rest on, worked out in slices before their commit. The commit checks that it still holds and plans
-// nothing: a plan for a thousand hosts would keep everything else waiting for most of a second.
+// Prepares start and end of many hosts in slices before their commit. The commit checks that the result still holds and must never plan
+// itself: a plan for a thousand hosts would hold up everything else for most of a second.
 import { NOT_PREPARED, notPrepared, type Authority, type RouteContext, type Write } from '../../access/index.ts';
 import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { refuse, type Decision } from '../../journal/index.ts';
@@ -8,7 +8,7 @@ import type { Evacuator } from '../evacuator.ts';
 import { basisOf, isPlanBasisUnchanged } from '../preview/plan-basis.ts';
 import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices, type Steps } from '../preview/plan-slices.ts';
 import { leaversOf } from '../preview/leavers.ts';
-import { pinnedPlanSteps } from '../preview/preview.ts';
+import { planPinnedInSteps } from '../preview/preview.ts';
 import { targetOf, type EvacuatorPlan } from '../preview/batch-plan.ts';
 import { resolveNamedHosts, type ScaleInAnswer } from './answer.ts';
 import { startHandoversInSteps, type PreparedHandovers } from './handover-start.ts';
@@ -24,15 +24,15 @@ import {
   type HostVerdict,
 } from './decide.ts';
 
-/** What is planned for so many tenants takes a few milliseconds. */
+/** A plan for this many tenants takes a few milliseconds. */
 const TENANTS_PLANNED_HERE_MAX = 50;
-/** Each is judged by at most about a hundred names. */
+/** Each is decided by at most about a hundred names. */
 const HOSTS_JUDGED_HERE_MAX = 20;
 
-/** By the ids of hosts: how the host was, and what was in its way. */
+/** By host id: the host's document then, and its blockers. */
 export type KnownBlockers = ReadonlyMap<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>;
 
-/** A decision, and what makes it ready when it is refused as not prepared. */
+/** A decision, and the preparation for when it is refused as not prepared. */
 export interface PreparableDecision {
   readonly decide: (fleet: FleetReader) => Decision<ScaleInAnswer>;
   readonly prepare?: () => Promise<PreparableDecision | Refusal>;
@@ -46,7 +46,7 @@ export interface SlicingContext {
 
 type CommandOf<C> = (fleet: FleetReader) => C;
 
-/** Planned again when it holds no more, a few times. Then one that is held to a plan is refused; others leave it to their drains. */
+/** An outdated plan is made again, a few times. Then a start that is bound to a plan is refused; others leave services to their drains. */
 export function startInSlices(slicing: SlicingContext, commandOf: CommandOf<StartScaleIn>): PreparableDecision {
   return attemptStart(slicing, commandOf, { tries: 0 });
 }
@@ -86,7 +86,7 @@ function attemptStart(
 
 const NOTHING_FIRST: PreparedStart = { first: [], isStillValid: () => true };
 
-/** Undefined when there is nothing to prepare: the commit says why. */
+/** Undefined when there is nothing to prepare: the commit reports why. */
 function* prepareStart(
   slices: Slices,
   evacuators: readonly Evacuator[],
@@ -97,10 +97,10 @@ function* prepareStart(
   const hosts = leaversOf(fleet, command.hosts, command.site);
   if ('code' in hosts) return undefined;
   const ids = hosts.map(({ id }): string => id);
-  // What changes from here on makes it another plan.
+  // Changes from here on make it another plan.
   const basis = plan === undefined ? undefined : basisOf(fleet, evacuators, ids);
   const pinned =
-    plan === undefined ? undefined : yield* pinnedPlanSteps(slices, evacuators, { ...asked, hosts, ...plan });
+    plan === undefined ? undefined : yield* planPinnedInSteps(slices, evacuators, { ...asked, hosts, ...plan });
   const stands = (now: FleetReader, named: readonly string[]): boolean =>
     isSameList(ids, named) && (basis === undefined || isPlanBasisUnchanged(now, basis));
   if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], isStillValid: stands };
@@ -117,7 +117,7 @@ function* prepareStart(
   };
 }
 
-/** Services are chosen for once more when they are begun: a plan that promised others is not the one that is carried out. */
+/** Services are chosen again when handovers start: a plan with other targets must not be the one that is carried out. */
 function isAsPlanned({ evacuator, targets }: PreparedHandovers, planned: readonly EvacuatorPlan[]): boolean {
   const all = planned.find((one) => one.evacuator === evacuator)?.evacuating ?? [];
   const promised = new Map(all.map((one) => [one.tenant.id, targetOf(one)]));
@@ -128,7 +128,7 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((id, at) => id === other[at]);
 }
 
-/** Which of many hosts are blocked, and by what, is found in slices; those that are not are proven empty in the commit. */
+/** Blocked hosts and their blockers are found in slices; the others are proven empty in the commit. */
 export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndScaleIn>): PreparableDecision {
   const { world, authority, evacuators } = slicing;
   const decided = (fleet: FleetReader, knownBlockers: KnownBlockers): Decision<ScaleInAnswer> =>
@@ -160,7 +160,7 @@ function* findBlocked(fleet: FleetReader, evacuators: readonly Evacuator[], comm
   return blocked;
 }
 
-/** The write of a verb, and of the same verb with what was prepared for it. */
+/** The write of a verb, and of the same verb with its preparation. */
 export function preparableWrite(
   { decide, prepare }: PreparableDecision,
   writeOf: (decide: PreparableDecision['decide']) => Write<ScaleInAnswer>,

@@ -1,11 +1,10 @@
-// The mark on a host that leaves and is off, as somebody vouches, when something of it is built elsewhere: should it be heard, it
-// is not trusted.
+// The mark on a forced-down, leaving host whose tenants are rebuilt elsewhere: should it report again, it must not be trusted.
 import { mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../decide.ts';
 import type { AbandonCommand } from '../evacuator.ts';
 import { HOST, type Host } from '../model.ts';
 
-/** One that does not leave has no mark: its copies are swept when it is back. */
+/** A host that does not leave has no mark: its stale copies are swept when it is back. */
 export function markUntrustedAfterRebuild(fleet: FleetReader, host: string, { by, nowMs }: AbandonCommand): Change[] {
   const stored = findHost(fleet, host);
   if (stored?.doc.leaving === undefined) return [];

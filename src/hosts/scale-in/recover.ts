@@ -1,5 +1,5 @@
-// The operation `scale-in-recover`: a host comes back into service as it was. It counts again once what was begun for its leaving
-// has settled and the host itself is in line with its view.
+// The operation `scale-in-recover`: a leaving host becomes active again. It counts only once the moves of its drain have ended and the host
+// itself has converged on its view.
 import { mergeChanges, mark, put, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
   decideLater,
@@ -20,7 +20,7 @@ import { RECOVER_KIND, touchedItems } from './host-items.ts';
 import { retryConvergence, awaitConvergence } from '../convergence.ts';
 
 const RECOVERER = 'operation:scale-in-recover';
-/** What goes back has as long as any move. */
+/** Tenants that are brought back have as long as any move. */
 const FAIL_BACK_DEADLINE_MS = 3600 * 1000;
 
 export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationKind {
@@ -63,7 +63,7 @@ function nextOf(fleet: FleetReader, recovering: Recovering): readonly PlannedSte
     : [awaitConvergence(item, { hosts: [host.id], revision: host.revision })];
 }
 
-/** Why it cannot count again yet. Moves that are under way end by themselves, and are not waited for. */
+/** Why it cannot be active yet. Open moves complete, and are not waited for. */
 function recoverBlocker(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],

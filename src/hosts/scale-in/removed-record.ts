@@ -1,4 +1,4 @@
-// What is left of a host that is removed: what it is known again by, and why it went if it was forced. Nothing else.
+// The record of a removed host: its identity, and the reason if it was removed by force. Nothing else may be kept.
 import type { AbandonCommand } from '../evacuator.ts';
 import type { Host } from '../model.ts';
 
@@ -15,7 +15,7 @@ export function remainsOf(doc: Host, { by, nowMs }: AbandonCommand): Host {
     traits: [],
     physicalNetworks: [],
     baseWeight: 0,
-    // While it reports all the same, nobody else may have it.
+    // While the removed host still reports, its address stays taken.
     ...(tunnelAddress !== undefined && { tunnelAddress }),
     ...(identity !== undefined && { switch: identity }),
     ...(leaving?.forced !== undefined && { leaving }),

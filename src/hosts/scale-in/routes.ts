@@ -1,5 +1,5 @@
-// The HTTP surface of scale-in: look at what it would do, start it, end it, bring hosts back, see how far it is. Hosts are named
-// in any form; each answer tells of every host that was named.
+// The HTTP surface of scale-in: preview, start, end, recover, status. Hosts are named in any form; each answer has a result for every host
+// that was named. No decisions here.
 import { Type, type Static, type TProperties } from 'typebox';
 import {
   answer,
@@ -18,7 +18,7 @@ import { OPERATION, type Explain, type OperationId } from '../../operations/inde
 import type { Evacuator } from '../evacuator.ts';
 import { PREVIEW, renderPreview, type RenderContext } from '../preview/representation.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
-import { previewSteps } from '../preview/preview.ts';
+import { planPreviewInSteps } from '../preview/preview.ts';
 import type { HostResult, ScaleInAnswer } from './answer.ts';
 import { scaleInBlockedRoute } from './blocked-routes.ts';
 import { SCALE_IN } from './settings.ts';
@@ -40,7 +40,7 @@ export interface ScaleInRoutes {
 }
 
 const PATH = '/api/v1/scale-in';
-/** A batch is planned in one go, where nothing else is decided meanwhile. */
+/** A batch is decided in one go, which holds up every other decision. */
 const HOSTS_AT_ONCE_MAX = 1000;
 const DEADLINE_MAX_MS = 30 * 24 * 3600 * 1000;
 const SHOWN_DEFAULT = 1000;
@@ -57,13 +57,13 @@ const WHY = Type.Optional(REASON);
 const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
 
 const ANSWER = Type.Object({
-  operation: Type.Optional(Type.String({ description: 'what to follow, when all hosts have one in common' })),
+  operation: Type.Optional(Type.String({ description: 'the operation to follow, if all hosts have one in common' })),
   hosts: Type.Array(
     Type.Object({
       host: Type.String({ description: 'as it was named' }),
-      name: Type.Optional(Type.String({ description: 'when it was named otherwise' })),
+      name: Type.Optional(Type.String({ description: 'if it was named by another id' })),
       result: Type.Enum(['accepted', 'unchanged', 'unknown', 'wrong-state', 'blocked']),
-      operation: Type.Optional(Type.String({ description: 'when it is another one' })),
+      operation: Type.Optional(Type.String({ description: 'if it is another one' })),
       reason: Type.Optional(Reason),
       sentence: Type.Optional(Type.String()),
       blockers: Type.Optional(
@@ -83,10 +83,10 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
       about: 'Take hosts out of service: tombstone all of them, or none, and move everything off them',
       fields: {
         drain: Type.Optional(
-          Type.Boolean({ description: 'false: instances are moved by other means; true if not said' }),
+          Type.Boolean({ description: 'false: instances are moved by other means; true by default' }),
         ),
         plan: Type.Optional(
-          Type.String({ maxLength: 100, description: 'of a preview: refused if it is another by then' }),
+          Type.String({ maxLength: 100, description: 'the plan of a preview: refused if it has changed by then' }),
         ),
         deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
       },
@@ -100,7 +100,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
     }),
     verbRoute(options, {
       verb: 'end',
-      about: 'Remove hosts that are proven empty and disconnected, each judged on its own',
+      about: 'Remove hosts that are proven empty and disconnected, each decided on its own',
       fields: {
         disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
         force: Type.Optional(strictObject({ reason: REASON })),
@@ -110,7 +110,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
     }),
     verbRoute(options, {
       verb: 'recover',
-      about: 'Bring hosts back that were being taken out of service, each judged on its own',
+      about: 'Bring back hosts that are leaving, each decided on its own',
       fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
       decisionOf: ({ evacuators }, { body: { failBack = false }, asked }) => ({
         decide: (fleet) => recoverHosts(fleet, evacuators, { ...asked, failBack }),
@@ -135,12 +135,12 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
         Type.Integer({
           minimum: 0,
           maximum: SHOWN_MAX,
-          description: `entries of each list; ${SHOWN_DEFAULT} if not said`,
+          description: `entries of each list; ${SHOWN_DEFAULT} by default`,
         }),
       ),
     }),
     answers: { 200: { about: 'the plan', schema: PREVIEW } },
-    // Planned where a start would be, on what is true there, and not committed.
+    // Planned in the decider, where a start would be, on current state, and not committed.
     handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
       const { clock, hash } = world;
       const nowMs = clock.nowMs();
@@ -148,7 +148,7 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
         const { fleet } = slices;
         const budgets = valueOf(fleet, SCALE_IN);
         const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
-        const preview = yield* previewSteps(slices, evacuators, asked);
+        const preview = yield* planPreviewInSteps(slices, evacuators, asked);
         const sight = world.redactorFor(caller, fleet);
         if ('code' in preview) return renderRefusal(preview, { explain, sight });
         const leavers = preview.hosts.map(({ host }) => host);
@@ -197,7 +197,7 @@ function verbRoute<F extends TProperties>(
     scope: 'site',
     body: strictObject({ hosts: HOSTS, reason: WHY, ...fields }),
     answers: {
-      200: { about: 'nothing was left to do: a result for each host', schema: ANSWER },
+      200: { about: 'nothing to do: a result for each host', schema: ANSWER },
       202: { about: 'the operation to follow, and a result for each host', schema: ANSWER },
     },
     handle: ({ body, caller, authority }, world) => {
@@ -241,13 +241,13 @@ function renderAnswer(made: ScaleInAnswer, begun: OperationId, telling: RenderCo
   return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
 }
 
-/** Without what is said elsewhere in the answer: it is kept for a repetition only if it is small. */
+/** Without what the answer says elsewhere: it is stored for a repeated request only if it is small. */
 function renderResult(
   { name, operation, blockers, reason, ...one }: HostResult,
   { explain, sight }: RenderContext,
   shared?: string,
 ): object {
-  // What nobody knows was said by the caller: it is told the same whether another site has it or not.
+  // An unknown name comes from the caller: the answer is the same whether another site has it or not.
   const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
   const why = reason === undefined ? undefined : limited(reason);
   return {
@@ -261,7 +261,7 @@ function renderResult(
   };
 }
 
-/** A refusal with a sentence for every host that it tells of. */
+/** A refusal with a sentence for every host in it. */
 function renderRefusal(refusal: Refusal, telling: RenderContext): Refusal {
   const hosts = refusal.facts?.['hosts'] as readonly HostResult[] | undefined;
   if (hosts === undefined) return refusal;

@@ -1,4 +1,4 @@
-// A small control plane for tests of scale-in, with tenants of two kinds and hosts that follow their views or not.
+// A small control plane for tests of scale-in, with tenants of two kinds and hosts that converge on their views or not.
 import { createHash } from 'node:crypto';
 import { accessModel } from '../../access/index.ts';
 import { alarmsModel } from '../../alarms/index.ts';
@@ -54,7 +54,7 @@ export const MODELS = [
 
 export const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Everybody is everybody's peer. */
+/** Every host is a peer of every other. */
 const peersOf = (fleet: FleetReader, host: string): string[] =>
   [...fleet.all(HOST)].map(({ id }): string => id).filter((id) => id !== host);
 
@@ -90,7 +90,7 @@ export function activeHosts(...names: readonly string[]): Change[] {
   return [SITE_DOC, ...names.map((name) => hostChange({ name, credential: `t-${name}` }))];
 }
 
-/** Documents of hosts that have come to a state as they would have. */
+/** Documents of hosts that reached a state as real ones would. */
 export function hostIn(name: string, state: HostState, facts: Partial<Host> = {}): Change {
   const isLeaving = state !== 'active' && state !== 'joining' && state !== 'removed';
   const leaving = { operation: 'op-before', drain: true, by: 'ann', atMs: 0 };
@@ -106,11 +106,11 @@ export class World extends TestWorld {
   readonly views = new ViewsDriver();
   /** What hosts' agents answered to a task `leave`. */
   readonly left: string[] = [];
-  /** Hosts whose agents fail at whatever they are asked. */
+  /** Hosts whose agents fail at every task. */
   readonly unable = new Set<string>();
-  /** What hosts find when they are told to leave, and the fleet does not know. */
+  /** Strays that hosts find when they are told to leave. */
   readonly strays = new Map<string, readonly string[]>();
-  /** Hosts whose agents are heard and answer nothing. */
+  /** Hosts whose agents send heartbeats and answer no task. */
   readonly mute = new Set<string>();
   #keeper: ScaleInController | undefined;
 
@@ -156,14 +156,14 @@ export class World extends TestWorld {
     await this.put(put(SETTING, idOf(SETTING, SCALE_IN.name), doc));
   }
 
-  /** A pass of the engine, then the agents, then the look after drained hosts. */
+  /** A pass of the engine, then the agents, then the scale-in controller. */
   override async tick(): Promise<void> {
     await this.pass();
     await this.#agents();
     await this.#keeper?.reconcile();
   }
 
-  /** Hosts that are heard answer what they are asked. */
+  /** Connected hosts answer their tasks. */
   async #agents(): Promise<void> {
     for (const { id, doc } of [...this.fleet.all(ITEM)]) {
       const kind = KINDS.get(this.operationDoc(doc.operation)?.kind ?? '');
@@ -192,7 +192,7 @@ export class World extends TestWorld {
     return names.map((name) => `${name} ${this.host(name)?.state ?? 'gone'}`).join(', ');
   }
 
-  /** What peers still have to clean, by its id. */
+  /** Pending clean-ups by id. */
   pending(): string[] {
     return [...this.fleet.all(PENDING_CLEAN_UP)].map(({ id }): string => id);
   }

@@ -1,16 +1,16 @@
-// How scale-in explains itself: why a verb does not fit, what is in the way, and what a host waits for.
+// The sentences of scale-in's reasons: why a verb does not fit a state, what blocks a removal, and what a host waits for.
 import { formatFact, formatProblems, type ReasonSentences } from '../../operations/index.ts';
 
 export const scaleInSentences: ReasonSentences = {
   'unknown-host': ({ host }) => `There is no host "${formatFact(host)}". List them with "muster hosts list".`,
   'ambiguous-host': ({ host, hosts }) =>
-    `Several hosts have the id "${formatFact(host)}": ${formatFact(hosts)}. Say the name of the one that you mean.`,
+    `Several hosts have the id "${formatFact(host)}": ${formatFact(hosts)}. Use the name of one of them.`,
   'still-joining': ({ host }) =>
     `Host ${formatFact(host)} is still joining and has nothing to move. "muster scale-in end ${formatFact(host)}" cancels its join.`,
   'in-service': ({ host }) =>
     `Host ${formatFact(host)} is in service. Take it out first with "muster scale-in start ${formatFact(host)}".`,
   'past-return': ({ host }) =>
-    `Host ${formatFact(host)} is past the point of no return: its peers forget it already. Join it again when it is removed.`,
+    `Host ${formatFact(host)} is past the point of no return: its peers are already removing their tunnels to it. Join it again when it is removed.`,
   'coming-back': ({ host }) =>
     `Host ${formatFact(host)} is being brought back. Take it out again with "muster scale-in start ${formatFact(host)}".`,
   're-admit-first': ({ host }) =>
@@ -18,7 +18,7 @@ export const scaleInSentences: ReasonSentences = {
   quarantined: ({ host, because }) =>
     because === 'identity'
       ? `Host ${formatFact(host)} is in quarantine: its switch has the identity of another host's. Give its switch an identity of its own, then trust it again with "muster hosts re-admit ${formatFact(host)}".`
-      : `Host ${formatFact(host)} is in quarantine: somebody vouched for it being off, and what it had was built elsewhere. Trust it again with "muster hosts re-admit ${formatFact(host)}".`,
+      : `Host ${formatFact(host)} is in quarantine: it was forced down, and what ran there was rebuilt elsewhere. Trust it again with "muster hosts re-admit ${formatFact(host)}".`,
   'left-to-operator': ({ host, kind, tenant }) =>
     `Host ${formatFact(host)} leaves without a drain and still has ${formatFact(kind)} ${formatFact(tenant)}. Move it off by other means, or let the host be drained with "muster scale-in start ${formatFact(host)}".`,
   'lives-here': ({ host, kind, tenant }) =>
@@ -29,10 +29,10 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${formatFact(host)} has not been found empty yet. "muster scale-in status" says what it waits for.`,
   'still-connected': ({ host, connection }) =>
     connection === 'suspect'
-      ? `Host ${formatFact(host)} was heard a moment ago and may still be connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`
+      ? `Host ${formatFact(host)} sent a heartbeat a moment ago and may still be connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`
       : `Host ${formatFact(host)} is still connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`,
   'host-down': ({ host }) =>
-    `Host ${formatFact(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${formatFact(host)}": then it is built elsewhere.`,
+    `Host ${formatFact(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${formatFact(host)}": then it is rebuilt elsewhere.`,
   budget: ({ host }) =>
     `Host ${formatFact(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${formatFact(host)} are under way.`,
@@ -43,35 +43,35 @@ export const scaleInSentences: ReasonSentences = {
     operation === undefined
       ? `The agent of host ${formatFact(host)} has work that is not done yet.`
       : `The agent of host ${formatFact(host)} has work of operation ${formatFact(operation)} for ${formatFact(kind)} ${formatFact(target)} that is not done yet. "muster operations show ${formatFact(operation)}" says what.`,
-  'not-begun': ({ host, message }) => `Nothing could be begun for host ${formatFact(host)}: ${formatFact(message)}`,
+  'not-begun': ({ host, message }) => `Nothing could be started for host ${formatFact(host)}: ${formatFact(message)}`,
   'not-left': ({ host, problems }) =>
-    `Host ${formatFact(host)} could not leave: ${formatProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not leave: ${formatProblems(problems)}. It is told to leave again.`,
   'leave-unanswered': ({ host, forced }) =>
     forced === true
-      ? `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It goes by force, and is waited for a minute at most.`
-      : `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It is waited for, 5 minutes in all; look at the agent there, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
+      ? `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is connected and does not finish. It is removed by force after a minute at most.`
+      : `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is connected and does not finish. The operation waits for it, 5 minutes in all; check the agent there, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leave-given-up': ({ host, connection }) =>
     `Host ${formatFact(host)} was to leave and did not answer within 5 minutes; its connection is ${formatFact(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leaver-silent': ({ host, forced }) =>
     forced === true
-      ? `Host ${formatFact(host)} was to be told to leave and is silent. It goes by force, and is waited for a minute at most.`
-      : `Host ${formatFact(host)} was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
+      ? `Host ${formatFact(host)} was to be told to leave and is silent. It is removed by force after a minute at most.`
+      : `Host ${formatFact(host)} was to be told to leave and is silent. It is removed once it is down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
   'has-left': ({ host }) => `Host ${formatFact(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${formatFact(host)} was brought back meanwhile.`,
   'agent-has-left': ({ host }) =>
     `The agent of host ${formatFact(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
-    `Somebody vouches for host ${formatFact(host)} being off. Take that back with "muster hosts force-up ${formatFact(host)}".`,
+    `Host ${formatFact(host)} is forced down. Clear that with "muster hosts force-up ${formatFact(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
     peer === host
-      ? `Host ${formatFact(host)} was removed before and has joined again, and is not heard. Its switch may still have flows and tunnels of hosts that are gone. They go as soon as it is back.`
-      : `Host ${formatFact(peer)} is not heard, and may still have flows and tunnels to host ${formatFact(host)}. They go as soon as it is back.`,
+      ? `Host ${formatFact(host)} was removed before and has joined again, and is silent. Its switch may still have flows and tunnels of removed hosts. They are removed as soon as it is back.`
+      : `Host ${formatFact(peer)} is silent, and may still have flows and tunnels to host ${formatFact(host)}. They are removed as soon as it is back.`,
   'peer-too-old': ({ peer, host }) =>
     peer === host
-      ? `Host ${formatFact(host)} was removed before and has joined again with an agent that is too old to look after its switch, which may still have flows and tunnels of hosts that are gone. They go as soon as it is upgraded.`
-      : `The agent of host ${formatFact(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${formatFact(host)}. They go as soon as it is upgraded.`,
+      ? `Host ${formatFact(host)} was removed before and has joined again with an agent that is too old to reconcile its switch, which may still have flows and tunnels of removed hosts. They are removed as soon as it is upgraded.`
+      : `The agent of host ${formatFact(peer)} is too old to reconcile its switch, which may still have flows and tunnels to host ${formatFact(host)}. They are removed as soon as it is upgraded.`,
   'peer-out-of-control': ({ peer, host }) =>
     peer === host
-      ? `Host ${formatFact(host)} was removed before and has joined again, and its switch is out of control. It may still have flows and tunnels of hosts that are gone. They go as soon as the switch obeys.`
-      : `The switch of host ${formatFact(peer)} is out of control, and may still have flows and tunnels to host ${formatFact(host)}. They go as soon as it obeys.`,
+      ? `Host ${formatFact(host)} was removed before and has joined again, and its switch is out of control. It may still have flows and tunnels of removed hosts. They are removed as soon as the switch is reconciled.`
+      : `The switch of host ${formatFact(peer)} is out of control, and may still have flows and tunnels to host ${formatFact(host)}. They are removed as soon as it is reconciled.`,
 };

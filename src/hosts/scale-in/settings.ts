@@ -1,4 +1,4 @@
-// How fast hosts are emptied, and for how long.
+// The setting `scale-in`: how many tenants move at once, and how long a drain may take.
 import { Type } from 'typebox';
 import { setting } from '../../fleet/index.ts';
 
@@ -8,12 +8,12 @@ export const SCALE_IN = setting('scale-in', {
   about: 'How many tenants leave hosts at once, how long a drain may take, and whether RESTCONF drains.',
   schema: Type.Object(
     {
-      /** Moves under way at once, over all hosts that leave. */
+      /** Concurrent moves over all leaving hosts. */
       movesAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
       movesPerHostAtOnce: Type.Integer({ minimum: 1, maximum: 1000 }),
-      /** No move is begun later than this after a start. */
+      /** No move begins later than this after a start. */
       drainDeadlineMs: Type.Integer({ minimum: 60_000, maximum: 30 * 24 * HOUR_MS }),
-      /** Whether a start by RESTCONF moves everything off the hosts, as the CLI does. */
+      /** Whether a start by RESTCONF drains the hosts, as the CLI does. */
       restconfDrain: Type.Boolean(),
     },
     { additionalProperties: false },

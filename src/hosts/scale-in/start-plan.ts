@@ -1,5 +1,5 @@
-// What a start does at once besides tombstoning its hosts: planned in its commit when it is little, before it when it is much; and whether
-// the plan is the one that it is held to.
+// What a start does besides tombstoning its hosts: planned in its commit when it is small, before it when it is large; and whether the plan is
+// the one that the start is bound to. A start must never carry out another plan than that.
 import { notPrepared, type RefusalAnswer } from '../../access/index.ts';
 import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { refuse } from '../../journal/index.ts';
@@ -11,18 +11,18 @@ import type { StartScaleIn } from './decide.ts';
 
 /** Planned before the commit that it is for. */
 export interface PreparedStart {
-  /** Why the start is not to be: the plan that it is held to is another now. */
+  /** The refusal when the plan differs from the one that the start is bound to. */
   readonly problem?: Refusal;
-  /** What leaves first, begun. */
+  /** The started handovers. */
   readonly first: readonly Change[];
-  /** Whether it may be committed for these hosts. Costs what it was made from. */
+  /** Whether it may be committed for these hosts. Costs O(its inputs). */
   readonly isStillValid: (fleet: FleetReader, hosts: readonly string[]) => boolean;
 }
 
 interface StartInput {
   readonly command: StartScaleIn;
   readonly hosts: readonly string[];
-  /** What tombstones them. */
+  /** The changes that tombstone them. */
   readonly changes: readonly Change[];
   /** Whether any of them was not leaving before. */
   readonly isNew: boolean;
@@ -33,7 +33,7 @@ interface PlannedStart {
   readonly first: () => readonly Change[];
 }
 
-/** What leaves first, unless the plan is not the one that the start is held to. */
+/** The handovers, unless the plan is not the one that the start is bound to. */
 export function planStart(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -63,7 +63,7 @@ function refuseChangedPlan(problem: Refusal): RefusalAnswer {
   return refuse(problem) as RefusalAnswer;
 }
 
-/** Whether more lives on these hosts. Costs what it counts to. */
+/** Whether these hosts have more tenants than this. Costs O(limit). */
 function hasMoreThan(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],

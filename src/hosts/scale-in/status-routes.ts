@@ -1,4 +1,4 @@
-// GET /api/v1/scale-in: every host that is between service and removal, what is left on it, and why it waits.
+// GET /api/v1/scale-in: every host between service and removal, what is left on it, and why it waits. It changes nothing.
 import { Type } from 'typebox';
 import { answer, strictObject, ID, read, canSeeSite, type Route, type Redactor } from '../../access/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
@@ -15,14 +15,14 @@ interface StatusRoute {
   readonly explain: Explain;
 }
 
-/** In the order in which a host goes through them. */
+/** In the order of a host's way out. */
 const ON_THEIR_WAY: readonly HostState[] = ['draining', 'drained', 'finalizing', 'recovering'];
-/** What lives on each is counted. */
+/** The tenants of each are counted. */
 const HOSTS_MAX = 1000;
 const CLEAN_UPS_MAX = 1000;
 
 const STATUS = Type.Object({
-  count: Type.Integer({ description: 'hosts on their way, shown or not' }),
+  count: Type.Integer({ description: 'leaving and returning hosts, shown or not' }),
   hosts: Type.Array(
     Type.Object({
       host: Type.String(),
@@ -33,23 +33,23 @@ const STATUS = Type.Object({
       by: Type.Optional(Type.String()),
       why: Type.Optional(Type.String()),
       sinceMs: Type.Optional(Type.Integer()),
-      forced: Type.Optional(Type.String({ description: 'why it goes whatever lives there' })),
+      forced: Type.Optional(Type.String({ description: 'why it is removed by force' })),
       left: Type.Record(Type.String(), Type.Integer(), { description: 'what still lives there, by kind of tenant' }),
       strays: Type.Optional(
         Type.Object(STRAYS_SCHEMA.properties, {
-          description: 'what the host has and the fleet does not know: in the way of its end',
+          description: 'strays: what the host has and the fleet does not know; they block its removal',
         }),
       ),
-      underWay: Type.Integer({ description: 'of those on their way off just now' }),
+      underWay: Type.Integer({ description: 'of the tenants that are moving off now' }),
       operation: Type.Optional(Type.String()),
       step: Type.Optional(Type.String()),
       reason: Type.Optional(Type.Object({ code: Type.String() }, { additionalProperties: true })),
       sentence: Type.Optional(Type.String({ description: 'why it waits' })),
     }),
   ),
-  pendingCleanUpCount: Type.Integer({ description: 'those below and all that are not shown' }),
+  pendingCleanUpCount: Type.Integer({ description: 'the clean-ups below and all that are not shown' }),
   pendingCleanUps: Type.Array(Type.Object({ peer: Type.String(), host: Type.String(), sinceMs: Type.Integer() }), {
-    description: `peers that could not be told yet that a host was removed, the first ${CLEAN_UPS_MAX} of them`,
+    description: `peers that could not be notified yet of the removal of a host, the first ${CLEAN_UPS_MAX} of them`,
   }),
 });
 
@@ -58,7 +58,7 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
     method: 'GET',
     path: '/api/v1/scale-in',
     tag: 'scale-in',
-    about: 'Show the hosts that are on their way out of service or back, and why each of them waits',
+    about: 'Show the hosts that are leaving or returning, and why each of them waits',
     access: 'viewer',
     scope: 'site',
     query: strictObject({
@@ -66,7 +66,7 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
     }),
     scansFleet: () => true,
-    answers: { 200: { about: 'hosts on their way', schema: STATUS } },
+    answers: { 200: { about: 'leaving and returning hosts', schema: STATUS } },
     handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
       const sight = redactorFor(caller, fleet);
       const isWanted = (of: string): boolean => canSeeSite(caller, of) && (site === undefined || site === of);
@@ -115,7 +115,7 @@ function renderHost(fleet: FleetReader, host: StoredHost, { evacuators, explain,
   };
 }
 
-/** What is under way for the host, or how the last work ended that did not come to its end. */
+/** The open item of the host, or the result of the last one if it did not succeed. */
 function currentItemOf(fleet: FleetReader, { id, doc }: StoredHost): StoredItem | undefined {
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, id))];
   // The latest, when one verb has overtaken another.
@@ -131,6 +131,6 @@ function renderProgress(
   const { operation, step, state } = item.doc;
   const reason = state === 'waiting' || state === 'failed' ? item.doc.reason : undefined;
   if (reason === undefined) return { operation, step };
-  const told = sight?.redactReason(reason) ?? reason;
-  return { operation, step, reason: told, sentence: explain(told) };
+  const visible = sight?.redactReason(reason) ?? reason;
+  return { operation, step, reason: visible, sentence: explain(visible) };
 }

@@ -1,5 +1,5 @@
-// Tenants for tests of scale-in: guests that live on hosts and move by an operation of their own, and posts that are held by one
-// of the hosts that have presence for them. Both are documents, so that what is tested is what a restart would find.
+// Tenants for tests of scale-in: guests that live on hosts and move by an operation of their own, and posts that are held by one of the hosts
+// that have presence for them. Both are documents, so that tests see what a restart would find.
 import { Type, type Static } from 'typebox';
 import {
   idOf,
@@ -28,9 +28,9 @@ import { HOST, type Host } from '../model.ts';
 const TENANT_SCHEMA = Type.Object(
   {
     host: Type.String(),
-    /** Where it goes just now. */
+    /** The target of its current move. */
     to: Type.Optional(Type.String()),
-    /** It may only be on these. */
+    /** The only hosts that it may be on. */
     presence: Type.Optional(Type.Array(Type.String())),
   },
   { additionalProperties: false },
@@ -46,7 +46,7 @@ export interface Tenants {
   readonly on: (fleet: FleetReader, host: string) => string[];
 }
 
-/** Whether tenants of a kind wait, and for what. */
+/** The reason for which tenants of a kind wait, if any. */
 export interface Holding {
   reason?: { readonly code: string };
 }
@@ -59,9 +59,9 @@ const inService = (fleet: FleetReader, id: string): boolean => {
 interface Kit {
   readonly name: 'guest' | 'post';
   readonly kind: Kind<string, TenantDoc>;
-  /** Where they are, and where they are going. */
+  /** Where they are, and where they move. */
   readonly byHost: Index<string, TenantDoc>;
-  /** By the host that they are on their way off. */
+  /** By the host that they leave. */
   readonly moving: Index<string, TenantDoc>;
   readonly holding: Holding;
 }
@@ -85,7 +85,7 @@ function docOf({ kind }: Kit, fleet: FleetReader, id: string): TenantDoc | undef
   return fleet.get(kind, idOf(kind, id))?.doc;
 }
 
-/** The host in service with the fewest of them; `more` counts what is planned already. */
+/** The active host with the fewest of them; `more` counts those already planned. */
 function choose(
   { byHost }: Kit,
   fleet: FleetReader,
@@ -227,13 +227,13 @@ export function tenantsOf(name: Kit['name'], holding: Holding = {}): Tenants {
   };
 }
 
-/** Moves tenants when it is let: the first tries of some fail, and while it is held nobody arrives. */
+/** Moves tenants when called: the first tries of some fail, and while held none arrives. */
 export class TenantDriver implements Driver {
   readonly failures = new Map<string, number>();
   held = false;
-  /** Services that their next host cannot prepare. */
+  /** Services that their target cannot prepare. */
   readonly unready = new Set<string>();
-  /** In the order in which they arrived. */
+  /** In the order of arrival. */
   readonly moved: string[] = [];
 
   async carryOut({ args }: Parameters<Driver['carryOut']>[0]): ReturnType<Driver['carryOut']> {

@@ -1,4 +1,4 @@
-// The operations of scale-in on the rack: every step twice, a failure and a crash at every port call, a cancel at every step.
+// The operations of scale-in on the torture kit: every step twice, a failure and a crash at every port call, a cancel at every step.
 import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { accept, type Journal } from '../../journal/index.ts';
 import {
@@ -25,7 +25,7 @@ const LEAVERS = ['c1', 'c2'];
 
 const kindNamed = (name: string): OperationKind => KINDS.get(name) as OperationKind;
 
-/** Moves that were begun arrive, one commit each: the engine on the rack knows one kind of operation only. */
+/** Moves that have begun arrive, one commit each: the kit's engine knows one operation kind only. */
 async function arrivals(journal: Journal, nowMs: number): Promise<void> {
   for (const item of [...journal.fleet.all(ITEM)]) {
     const { target, operation } = item.doc;
@@ -71,7 +71,7 @@ function answered(fleet: FleetReader, kind: OperationKind, item: StoredItem, now
   return typeof step === 'object' ? recordStep(fleet, step, nowMs) : accept([], 'stale' as const);
 }
 
-/** Peers are behind the first time that anybody asks. */
+/** The first convergence check finds peers behind. */
 function viewsDriver(): ReadonlyMap<string, Driver> {
   let first: string | undefined;
   const views: Driver = {
@@ -136,7 +136,7 @@ const end: TortureSubject = {
     ...notIn('removed')(fleet),
     ...(posts.on(fleet, 'c2').length === 0 ? [] : ['own has a removed host']),
     ...LEAVERS.filter((host) => fleet.get(PENDING_CLEAN_UP, pendingId('c5', host)) === undefined).map(
-      (host) => `nobody remembers that c5 has something of ${host}`,
+      (host) => `no clean-up is pending for what c5 has of ${host}`,
     ),
   ],
   wrongWhenCancelled: () => [],
@@ -186,7 +186,7 @@ const cleanUp: TortureSubject = {
   wrongWhenCancelled: () => [],
 };
 
-/** The operation under the name that the rack looks for. */
+/** The operation under the name that the kit expects. */
 function named(changes: readonly Change[], operation: string): Change[] {
   return changes.map((change) => {
     if (change.kind === OPERATION.name) return { ...change, id: operation };

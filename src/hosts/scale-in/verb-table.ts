@@ -1,5 +1,5 @@
-// What start, end and recover mean for a host in each of its states. The table is the whole of it: whoever decides looks here,
-// inside the commit.
+// The verb table: what start, end and recover mean for a host in each state. It is complete: decisions read it inside the commit and must
+// have no rules about states besides it.
 import type { HostState } from '../model.ts';
 
 export const VERBS = ['start', 'end', 'recover'] as const;

@@ -1,5 +1,5 @@
-// One try after the other until an instance has a place, and what is to be done for it there. A try that the networks refuse
-// at once excludes what it must and is followed by the next, within the same decision.
+// One try after the other until an instance is placed, and the next step there. A try that the networks refuse at once excludes the cause and is
+// followed by the next, within the same decision.
 import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { PORT, unbindPort, type Port, type StoredPort } from '../../network/index.ts';
 import type { ScheduleReport } from '../../scheduler/index.ts';
@@ -37,7 +37,7 @@ export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): Attem
   while (canRetry(instance)) {
     const placement = placeInstance(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
-    // Unlike a literal with a list in it, this has no room to grow in: documents stay in memory for long.
+    // Unlike a spread list this allocates no spare capacity: documents stay in memory for long.
     const attempts = instance.attempts.concat(composeAttempt(placement, instance, nowMs));
     if (placement.kind === 'placed') {
       const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
@@ -67,12 +67,12 @@ function composePlaced(
     bound.map((port) => put(PORT, port.id, port.doc)),
     portsLeftUnbound(ports, bound).map((port) => put(PORT, port.id, renewBindingSerial(port.doc, { by, nowMs }))),
   );
-  // Where ports are ready before the host is asked, whatever is not bound by now is for a back end outside the journal.
+  // Where ports are bound before the host gets its task, the ports that are unbound now belong to a back end outside the journal.
   const outside = mode === 'ready' && bound.length < ports.length;
   return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: instance.attempts.length, changes };
 }
 
-/** Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count. */
+/** The others are bound under a serial of this try: late answers to an earlier one do not count. */
 function portsLeftUnbound(
   ports: readonly StoredPort[],
   bound: readonly { readonly id: string }[],
@@ -81,7 +81,7 @@ function portsLeftUnbound(
   return ports.filter((port) => !bound.some((one) => one.id === port.id));
 }
 
-/** One that is built elsewhere may be connected at its dead host still, which has no room for it any more. */
+/** An instance that is rebuilt may still be connected at its dead host, where it no longer has a claim. */
 function renewBindingSerial(port: Port, at: Pick<AttemptRequest, 'by' | 'nowMs'>): Port {
   return port.binding === undefined ? { ...port, serial: port.serial + 1 } : unbindPort(port, at);
 }

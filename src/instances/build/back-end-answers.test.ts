@@ -1,4 +1,4 @@
-// What becomes of a build when the network back end does not do what it was asked for.
+// A build when the network back end does not do what it was ordered to.
 import { expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
@@ -7,7 +7,7 @@ import { World } from '../instances-fixture.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 
-test('a back end that refuses to delete a port of a build that is given up is asked again: no port is left there', async () => {
+test('a back end that refuses to delete a port of a failed build is asked again: no port is left there', async () => {
   const world = await World.of(fixtureF('simulated'));
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
   world.network.faults.arm({ op: 'delete', outcome: 'forbidden', times: 2 });
@@ -61,7 +61,7 @@ test('a build that its deadline ends between two hosts leaves no port connected 
   expect(world.violations).toEqual([]);
 });
 
-test('never: a port is bound where its instance has no claim, also when a delete ends a try and takes too long itself', async () => {
+test('never: a port is bound where its instance has no claim, also when a delete ends a try and passes its own deadline', async () => {
   const world = await World.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create();
@@ -81,7 +81,7 @@ test('never: a port is bound where its instance has no claim, also when a delete
   expect(world.violations).toEqual([]);
 });
 
-/** The host loses the segment after the back end has bound and before anybody has written that down. */
+/** The host loses the segment after the back end has bound and before that is recorded. */
 function loseMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
   const { network } = world;
   const ask = network[op].bind(network);
@@ -115,7 +115,7 @@ test('the same in a move: it does not call the port connected there, and goes on
   expect(world.degraded('web')).toEqual([]);
 });
 
-test('a delete of what is being deleted answers with the operation that is under way', async () => {
+test('a delete of an instance that is being deleted answers with the open operation', async () => {
   const world = await World.of(fixtureF('simulated'));
   await world.create();
   await world.settle();

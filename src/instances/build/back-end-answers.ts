@@ -1,5 +1,5 @@
-// What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
-// knows to be impossible ends the try or the build, as the table of faults says.
+// Maps the network back end's answers to steps of a build. An unknown result repeats the same call; a definite failure ends the try or the build,
+// as the table of faults says.
 import { mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
   recordPortBound,
@@ -35,7 +35,7 @@ import { FAULTS, toFaultCode, type FaultCode } from '../faults.ts';
 import { nonInlinePorts, segmentOf } from '../back-end-orders.ts';
 import { portsOf, canReachPools, type StoredInstance } from './placement.ts';
 
-/** The same call is made so often before a back end that does not answer counts as a fault. */
+/** After this many calls without an answer the back end counts as failed. */
 const ORDER_TRIES_MAX = 3;
 
 export function handleBuildOutcome(
@@ -45,7 +45,7 @@ export function handleBuildOutcome(
   nowMs: number,
 ): RecordStep {
   const { instance } = loadItem(fleet, item.id);
-  // A delete was faster, for one: it ends whatever the back end has done meanwhile.
+  // A concurrent delete, for example: it ends whatever the back end has done meanwhile.
   if (instance === undefined || !isBeingBuilt(instance.doc)) return endSuperseded(item, instance);
   const answers = portAnswersOf(outcome);
   const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isReleaseStep(item)));
@@ -94,7 +94,7 @@ interface AnswerContext {
   readonly nowMs: number;
 }
 
-/** When something is ended, what is not there is as good as ended. */
+/** When something is ended, a missing port counts as ended. */
 function isReleaseStep({ doc }: StoredItem): boolean {
   return doc.step === 'unbind' || doc.step === 'release';
 }
@@ -111,7 +111,7 @@ function malformedAnswer({ port }: PortAnswer): PortAnswer {
   return { port, outcome: 'binding-failed', text: 'The back end answered with something that is no address.' };
 }
 
-/** What the driver said of a call that came to nothing. */
+/** The driver's message for a failed call. */
 function failureTextOf(outcome: ActionOutcome): string | undefined {
   const text = outcome.kind === 'failed' ? outcome.reason['text'] : undefined;
   return typeof text === 'string' ? text : undefined;
@@ -119,11 +119,11 @@ function failureTextOf(outcome: ActionOutcome): string | undefined {
 
 interface UnansweredOrder extends AnswerContext {
   readonly text: string | undefined;
-  /** Set when the back end was not even asked. */
+  /** Set when the back end was not even called. */
   readonly undelivered: Reason | undefined;
 }
 
-/** No answer: the same call again, and after some of them elsewhere, or the end. Ending something is asked for without end. */
+/** No answer: the same call again, and after some of them another host, or the end. An ending call is repeated without limit. */
 function handleNoAnswer(
   fleet: FleetReader,
   { item, instance, nowMs, text, undelivered: why }: UnansweredOrder,
@@ -144,7 +144,7 @@ function handleNoAnswer(
   return failBuild(fleet, item, instance, { fault: { code: 'back-end-unavailable', message, atMs: nowMs }, nowMs });
 }
 
-/** A port that the back end keeps stays in the journal: else nobody would know of it, and of the addresses it has there. */
+/** A port that the back end keeps stays in the journal: otherwise its addresses there would be lost from sight. */
 function waitForRelease({ item, instance, nowMs }: AnswerContext, answers: readonly PortAnswer[]): RecordStep {
   const left = answers.filter(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
   const reason = { code: 'ports-not-released', instance: instance.id, ports: left.map(({ port }) => port) };
@@ -156,7 +156,7 @@ function retryOrder(item: StoredItem, reason: Reason, nowMs: number): RecordStep
   return retryWithBackoff(item, reason, { nowMs });
 }
 
-/** Nothing else can be tried: no other host makes a port that cannot be made. */
+/** No further try: a port that cannot be created fails on every host. */
 function abortBuild(fleet: FleetReader, { item, instance, nowMs }: AnswerContext, worst: PortAnswer): RecordStep {
   const code: FaultCode = worst.outcome === 'pool-empty' ? 'addresses-exhausted' : toFaultCode(worst.outcome);
   const message = worst.text ?? FAULTS[code].sentence;
@@ -182,7 +182,7 @@ function recordBoundStep(
   answers: readonly PortAnswer[],
 ): RecordStep {
   const host = instance.doc.host ?? '';
-  // What the host reaches may have changed while the back end was asked.
+  // The segments that the host reaches may have changed during the call.
   if (!canReachPools(fleet, host, instance.doc.attempts.at(-1)?.pools ?? [])) {
     mark('bind-mapping-gone');
     return continueAfterFault(fleet, item, { fault: 'mapping-gone' }, nowMs);
@@ -217,7 +217,7 @@ export function recordBoundPorts(
   return putWithRevocations(fleet, bound);
 }
 
-/** The ports as they are now, and those that the back end took an address from without the journal knowing yet. */
+/** The ports after the answer, and those that the back end took an address from without the journal knowing yet. */
 function putWithRevocations(
   fleet: FleetReader,
   ports: readonly { readonly id: PortId; readonly doc: Port }[],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CLAIM } from '../../network/index.ts';
 import { move, startActive } from '../move/moves-fixture.ts';
 
-test('never: the second claim of a move is taken for the claim of an instance with a similar name', async () => {
+test('never: the second claim of a move is mistaken for the claim of an instance with a similar name', async () => {
   const world = await startActive();
   await world.create({ name: 'web.move' });
   await world.settle();

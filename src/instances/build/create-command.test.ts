@@ -16,7 +16,7 @@ function command(body: NewInstances, caller: Caller = ANN) {
   return toCreateCommand(body, { caller, nowMs: 5, hasCredentials: true, operation: idOf(OPERATION, 'op-1'), newId });
 }
 
-describe('asking for instances', () => {
+describe('requesting instances', () => {
   test('what-is-not-said-has-its-default', () => {
     expect(command({ name: 'web', flavor: 'small' })).toEqual({
       name: 'web',

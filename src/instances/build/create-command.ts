@@ -1,5 +1,5 @@
-// What people may ask for when they ask for instances, and the command that it means. What cannot be said by a schema is
-// refused here: a minimum above the count, a name that leaves no room for the numbers, a site that is not the caller's.
+// Parses a request for instances into a command. What a schema cannot express is refused here: a minimum above the count, a name that leaves no
+// characters for the numbers, a site that is not the caller's.
 import { Type, type Static } from 'typebox';
 import { answer, strictObject, denyOtherProject, HOST_REF, ID, type Answer, type Caller } from '../../access/index.ts';
 import type { Refusal } from '../../fleet/index.ts';
@@ -9,19 +9,19 @@ import { BUILD_DEADLINE_MS } from './operation.ts';
 import type { CreateInstances } from './create.ts';
 import { ATTEMPTS_MAX, INSTANCE_SCHEMA, PLACE, WORD, type Instance } from '../model.ts';
 
-/** Each is looked up a place and its ports in the one commit that accepts the request. */
+/** Each is placed with its ports in the one commit that accepts the request. */
 const COUNT_MAX = 200;
 const SECURITY_GROUPS_MAX = 32;
 const NAME_LENGTH_MAX = 63;
 const DEADLINE_MAX_MS = 7 * 24 * 3600 * 1000;
 
-/** How long an operation may take, and why it is asked for. */
+/** The deadline of an operation, and its reason. */
 export const OPERATION_FIELDS = {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'why, for the history' })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: DEADLINE_MAX_MS })),
 };
 
-/** The answer to everything that takes its time. */
+/** The answer of every request that starts an operation. */
 export const STARTED_FIELDS = { operation: Type.String({ description: 'follow it at /api/v1/operations/{id}' }) };
 
 export function startedAnswer(body: { readonly operation: string; readonly instances?: readonly string[] }): Answer {
@@ -37,7 +37,11 @@ export const NEW_INSTANCES = strictObject({
     Type.Integer({ minimum: 1, maximum: COUNT_MAX, description: 'with more than one they are numbered: web-1, web-2' }),
   ),
   minCount: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: COUNT_MAX, description: 'fewer than this is none; all of them unless said' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: COUNT_MAX,
+      description: 'with fewer than this, none is created; all of them by default',
+    }),
   ),
   flavor: ID,
   image,
@@ -55,7 +59,7 @@ export const NEW_INSTANCES = strictObject({
 });
 export type NewInstances = Static<typeof NEW_INSTANCES>;
 
-/** What comes from outside: who asks, the time, and fresh ids. */
+/** Values from outside: the caller, the time, and fresh ids. */
 export interface RequestContext {
   readonly caller: Caller;
   readonly nowMs: number;
@@ -122,16 +126,16 @@ function placeOf(body: NewInstances, caller: Caller): CreateInstances['place'] {
   return place;
 }
 
-/** The flavor, and the part of an id that no other one has. */
+/** The flavor, and a unique part of an id. */
 function generateName(flavor: string, id: string): string {
   const unique = id.slice(id.indexOf('-') + 1);
-  // The flavor may not exist, or not even be a name: then the request is refused for that.
+  // The flavor may not exist, or not even be a valid name: then the request is refused for that.
   return `${flavor.toLowerCase().slice(0, NAME_LENGTH_MAX - 5 - unique.length)}-${unique}`;
 }
 
 function countProblem(called: string, count: number, minCount: number): Refusal | undefined {
   if (minCount > count) {
-    const message = `At least ${minCount} of ${count} instances cannot be had. Raise count, or lower minCount.`;
+    const message = `At least ${minCount} of ${count} instances is impossible. Raise count, or lower minCount.`;
     return { kind: 'invalid', code: 'minimum-above-count', message, field: '/minCount', facts: { count, minCount } };
   }
   const lastName = count === 1 ? called : `${called}-${count}`;
@@ -142,6 +146,6 @@ function countProblem(called: string, count: number, minCount: number): Refusal 
 
 function siteProblem(caller: Caller, site: string | undefined): Refusal | undefined {
   if (caller.site === undefined || site === undefined || site === caller.site) return undefined;
-  const message = `Your token is bound to site "${caller.site}": instances in another site are not yours to make.`;
+  const message = `Your token is bound to site "${caller.site}": you cannot create instances in another site.`;
   return { kind: 'forbidden', code: 'other-site', message, field: '/site', facts: { site } };
 }

@@ -1,5 +1,5 @@
-// Asking for instances. The ports come first, then the place: where the network's back end is part of the journal, both are
-// in the commit that accepts the request; otherwise the build takes it from there. All of the request, or none of it.
+// Creates instances. The ports come first, then the placement: where the network's back end is in the journal, both are in the commit that accepts
+// the request; otherwise the build continues from there. All of the request is accepted, or none of it.
 import { idOf, runTrial, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { PORT, type PoolKey } from '../../network/index.ts';
@@ -34,7 +34,7 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
       const one = prepareBuild(seen, command, requestedInstanceAt(request, nth), show);
       if ('code' in one) return refuse(one);
       if (one.kind === 'none') {
-        // The others ask for the same: they find nothing either.
+        // The others have the same requirements: they find nothing either.
         if (made.length < command.minCount) return refuse(noValidHost(command, made.length, one.report));
         break;
       }
@@ -47,8 +47,8 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
 }
 
 /**
- * Decides part after part, each on what those before it show. A request for one instance with one NIC has no parts: it is
- * decided on the fleet itself, which costs less than a trial.
+ * Decides part after part, each on the result of those before it. A request for one instance with one NIC has no parts: it is decided on the
+ * fleet itself, which costs less than a trial.
  */
 function decideInParts<T>(
   fleet: FleetReader,
@@ -86,7 +86,7 @@ interface NoValidHost {
   readonly report: ScheduleReport | undefined;
 }
 
-/** One instance with its ports; placed at once when nothing outside the journal has to be asked first. */
+/** One instance with its ports; placed at once when nothing outside the journal has to be called first. */
 function prepareBuild(
   fleet: FleetReader,
   command: CreateInstances,
@@ -97,7 +97,7 @@ function prepareBuild(
   if ('code' in ports) return ports;
   const target = { kind: INSTANCE.name, id: of.name };
   const hasNonInlinePorts = of.path.create === 'conductor' && ports.some((port) => !isInline(fleet, port.doc));
-  // What is placed at once is counted at once: only what comes later has to remember that it goes with others.
+  // An instance that is placed now is counted now: only one that is placed later records that it belongs to others.
   const instance = composeInstance(command, of, ports, hasNonInlinePorts ? command.minCount : 1);
   const prepareStep = (step: string): PreparedBuild => {
     const intents = ports.map(({ id, doc }) => put(PORT, id, doc));
@@ -112,10 +112,10 @@ function prepareBuild(
     by: command.by,
     nowMs: command.nowMs,
   });
-  // The build says why, with the report, in its own commit: the request is accepted all the same.
+  // The build records why, with the report, in its own commit: the request is accepted all the same.
   if (result.kind === 'given-up')
     return command.count > 1 ? { kind: 'none', report: result.report } : prepareStep('schedule');
-  // The instance and each of its ports are among the changes, as they are there.
+  // The changes contain the instance and each of its ports.
   const { changes, step, host } = result;
   return { kind: 'made', name: of.name, changes, item: { key: of.name, target, step, host, state: 'running' } };
 }
@@ -136,17 +136,17 @@ function noValidHost(
 ): Refusal {
   const why = report === undefined ? '' : ` ${reportText(report)}`;
   const shown = report === undefined || siteLimit === undefined ? report : scopeReportToSite(report);
-  const message = `Only ${made} of ${count} instances find a place, and at least ${minCount} were asked for. Nothing was made.${why}`;
+  const message = `Only ${made} of ${count} instances can be placed, and at least ${minCount} were requested. Nothing was created.${why}`;
   return { kind: 'conflict', code: 'no-valid-host', message, facts: { placed: made, count, minCount, ...shown } };
 }
 
-/** Where instances would go now, and why not all of them, if so. */
+/** Where instances would be placed now, and why not all of them, if so. */
 export interface Preview {
   readonly placed: readonly { readonly name: string; readonly host: string; readonly pools: readonly PoolKey[] }[];
   readonly report?: ScheduleReport;
 }
 
-/** A dry run: the same checks and the same choice as asking for them, and nothing is kept. */
+/** A dry run: the same checks and the same choice as a creation, without a commit. */
 export function previewInstances(fleet: FleetReader, command: CreateInstances): Preview | Refusal {
   const request = validateRequest(fleet, command);
   if ('code' in request) return request;

@@ -1,4 +1,4 @@
-// Hosts that an instance must not go to now, and why: a report says so of each.
+// The hosts that an instance must not be placed on now, and why: a report lists the reason of each.
 import { idOf, mark, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import type { Exclusion, ScheduleRequest } from '../../scheduler/index.ts';
@@ -9,13 +9,13 @@ export interface ExclusionInput {
   readonly id: string;
   readonly attempts: readonly Attempt[];
   readonly role: 'home' | 'move';
-  /** Hosts that it is to leave. */
+  /** Hosts that it leaves. */
   readonly leavingHosts: readonly string[];
 }
 
 const NONE: Pick<ScheduleRequest, 'excludedHosts' | 'exclusionReasons'> = {};
 
-/** Nothing is made when nothing is excluded, as with most requests. */
+/** Allocates nothing when nothing is excluded, as with most requests. */
 export function exclusionsOf(
   fleet: FleetReader,
   { id, attempts, role, leavingHosts }: ExclusionInput,
@@ -25,7 +25,7 @@ export function exclusionsOf(
   const why = new Map<string, Exclusion>();
   if (toSweep > 0) for (const host of hostsToSweep(fleet, id)) why.set(host, { because: 'to-be-swept' });
   for (const host of leavingHosts) why.set(host, { because: 'to-be-left' });
-  // What went wrong there says the most.
+  // The fault there is the most useful reason.
   for (const { host, fault, excludes } of attempts) {
     if (fault === undefined || excludes !== 'host' || host === undefined) continue;
     why.set(host, { because: role === 'move' ? 'tried-in-move' : 'tried-in-build', fault });
@@ -33,7 +33,7 @@ export function exclusionsOf(
   return { excludedHosts: [...why.keys()], exclusionReasons: why };
 }
 
-/** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
+/** Hosts with a stale copy of the same name that is still to be destroyed: a new copy there would be mistaken for it. */
 function hostsToSweep(fleet: FleetReader, id: string): readonly string[] {
   return [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, id)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;

@@ -1,5 +1,5 @@
-// The end of a build that found no place: its own ports are deleted, users' ports go back as they came, the claim is
-// dropped, and the instance says why. Back ends outside the journal have been told before.
+// The end of a build that found no host: ports that Muster created are deleted, users' ports are handed back as they were, the claim is released,
+// and the instance records why. Back ends outside the journal have released the ports before.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { CLAIM, claimId, releasePort, PORT, unbindPort } from '../../network/index.ts';
 import { reportText, type ScheduleReport } from '../../scheduler/index.ts';
@@ -12,15 +12,15 @@ export interface ChangeStamp {
   readonly nowMs: number;
 }
 
-export const GIVEN_UP_MESSAGE = 'The build was given up.';
+export const GIVEN_UP_MESSAGE = 'The build failed.';
 
-/** Why a build was given up, from its last look and its last try. */
+/** Why a build failed, from its last placement and its last try. */
 export function composeFault(instance: Instance, report: ScheduleReport | undefined, nowMs: number): InstanceFault {
   const last = instance.attempts.at(-1);
   if (report !== undefined) {
     const exhausted = report.stages.some((stage) => stage.cause === 'addresses-exhausted' && stage.after === 0);
     const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
-    // What went wrong where it was tried says more than that no host is left after it.
+    // The fault of a try says more than that no host is left after it.
     const tried =
       last?.fault === undefined ? 'No host fits.' : `${toSentence(last.text ?? last.fault)} No other host fits.`;
     const message = `${tried} ${reportText(report)}`.slice(0, 1000);
@@ -34,7 +34,7 @@ export function composeFault(instance: Instance, report: ScheduleReport | undefi
   const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
   const message = aborted
     ? (last.text ?? last.fault)
-    : `Given up after ${tries}. The last one: ${last.text ?? last.fault}`;
+    : `Failed after ${tries}. The last one: ${last.text ?? last.fault}`;
   return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
 }
 
@@ -42,7 +42,7 @@ export function toSentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-/** The instance in error, holding nothing. One that was asked for together with others goes altogether. */
+/** The instance in error, holding nothing. An instance that was requested together with others fails with all of them. */
 export function releaseFailedBuild(
   fleet: FleetReader,
   id: string,
@@ -57,10 +57,9 @@ export function releaseFailedBuild(
 }
 
 /**
- * An instance that ran is not given up with what it has: it keeps its ports and their addresses, and can be tried again. One
- * that is to be rebuilt and found no other host stays at its own, as it was: its copy there may be the only one, and the host
- * may come back. From the shelf it goes back there. A back end outside the journal may still have a port bound where it last was; the
- * next bind there carries a higher serial and takes its place.
+ * An instance that ran keeps its ports and their addresses, and can be tried again. A rebuild that found no other host leaves it at its own, as it
+ * was: its copy there may be the only one, and the host may come back. An unshelve puts it back on the shelf. A back end outside the journal may
+ * still have a port bound at the last host; the next bind there has a higher serial and replaces it.
  */
 export function keepWithoutHost(
   fleet: FleetReader,
@@ -78,7 +77,7 @@ export function keepWithoutHost(
 function keepAtHost(id: string, instance: Instance & { fault: InstanceFault }, { by, nowMs }: ChangeStamp): Change {
   mark('rebuild-found-no-place');
   const { fault, host } = instance;
-  const message = `It stays on host ${host}, and what is there is kept. ${fault.message}`.slice(0, 1000);
+  const message = `It stays on host ${host}, and its copy there is kept. ${fault.message}`.slice(0, 1000);
   return put(INSTANCE, idOf(INSTANCE, id), {
     ...instance,
     fault: { ...fault, message },
@@ -87,7 +86,7 @@ function keepAtHost(id: string, instance: Instance & { fault: InstanceFault }, {
   });
 }
 
-/** The instance with no host, no room kept for it there, and its ports connected nowhere. They are still its own. */
+/** The instance without a host, without a claim there, and with its ports unbound. They are still its own. */
 export function detachFromHost(
   fleet: FleetReader,
   id: string,
@@ -96,7 +95,7 @@ export function detachFromHost(
 ): Change[] {
   const { host: _, ...rest } = instance;
   const doc: Instance = { ...rest, changedBy: by, changedAtMs: nowMs };
-  // What a back end has unbound was unbound under a higher serial: that one is used up as well.
+  // The back end has unbound under a higher serial: that serial is used as well.
   const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
   return [
     put(INSTANCE, idOf(INSTANCE, id), doc),
@@ -105,13 +104,13 @@ export function detachFromHost(
   ];
 }
 
-/** The claim at its host, dropped. */
+/** Releases the claim at its host. */
 export function dropClaim(fleet: FleetReader, instance: string): Change[] {
   const id = claimId(instance, 'home');
   return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
 }
 
-/** What an instance held: its claims gone, its ports deleted or handed back. */
+/** Releases everything that an instance held: its claims, and its ports, deleted or handed back. */
 export function releaseHoldings(
   fleet: FleetReader,
   id: string,

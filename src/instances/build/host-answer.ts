@@ -1,5 +1,5 @@
-// What a host says of the ports that it bound by itself, taken with care: it may speak of this instance's own ports only, of
-// those that the journal does not look after, and of addresses that lie where they were promised and that nobody else has.
+// Validates a host's answer about ports that it bound itself. A host may only report this instance's ports whose back end is outside the journal,
+// with addresses of the chosen pool that no other port has.
 import { Type, type Static } from 'typebox';
 import { compileChecker, idOf, type FleetReader } from '../../fleet/index.ts';
 import { canonicalizeAddresses, PORT, stockOf, SUBNET, type PortAnswer } from '../../network/index.ts';
@@ -28,17 +28,17 @@ export type ReportedPorts = { readonly ports: readonly PortAnswer[] } | { readon
 export function validateReportedPorts(fleet: FleetReader, instance: Instance, facts: unknown): ReportedPorts {
   if (facts === undefined) return { ports: [] };
   const [wrong] = problemsOf(facts);
-  if (wrong !== undefined) return { problem: `The host's answer cannot be read: ${wrong.field} ${wrong.message}` };
+  if (wrong !== undefined) return { problem: `The host's answer is invalid: ${wrong.field} ${wrong.message}` };
   const ports: PortAnswer[] = [];
   for (const one of facts as Static<typeof REPORTED_PORTS>) {
     const port = fleet.get(PORT, idOf(PORT, one.port));
     const nic = instance.nics.findIndex(({ port: id }) => id === one.port);
     if (port === undefined || nic < 0)
-      return { problem: `The host speaks of port "${one.port}", which is not of this instance.` };
-    // The journal decides on these, whatever a host says.
+      return { problem: `The host reports port "${one.port}", which does not belong to this instance.` };
+    // The journal decides on these, whatever a host reports.
     if (isInline(fleet, port.doc)) continue;
     const addresses = canonicalizeAddresses(one.addresses ?? []);
-    if (addresses === undefined) return { problem: `The host names an address of port "${one.port}" that is none.` };
+    if (addresses === undefined) return { problem: `The host reports an invalid address of port "${one.port}".` };
     const pool = instance.attempts.at(-1)?.pools[nic] ?? '';
     const stranger = addresses.find(
       (address) => !canHaveAddress(fleet, { port: one.port, network: port.doc.network, pool }, address),

@@ -1,5 +1,5 @@
-// What a host is asked to build, and what its answer means. A host that was given bound ports makes none; an older one tells
-// what it made or bound, and that is recorded as its work.
+// The build task of a host, and the meaning of its answer. A host that gets bound ports creates none; an older one reports the ports that it created
+// or bound, and that is recorded as its work.
 import { idOf, mergeChanges, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { bindPorts, NETWORK, PORT, SUBNET, type PoolKey, type Port, type StoredPort } from '../../network/index.ts';
@@ -46,7 +46,7 @@ export const composeBuildTask: NonNullable<OperationKind['task']> = (fleet, item
   };
 };
 
-/** What a host is told of ports whose instance ends: a user's keeps the addresses that are said. */
+/** The task's ports of an instance that ends: a user's port keeps the listed addresses. */
 export function composeReleaseNics(fleet: FleetReader, { doc }: StoredInstance): object[] {
   return portsOf(fleet, doc).map((port) => ({
     ...composeNicArgs(fleet, port, undefined),
@@ -59,7 +59,7 @@ function bindModeOf(fleet: FleetReader, instance: Instance): BindMode {
   return host === undefined ? 'ready' : bindModeOn(host, instance);
 }
 
-/** What a host needs to know to build an instance, or to make ready for one that moves there. */
+/** What a host needs to build an instance, or to prepare for one that moves there. */
 export function composeBuildArgs(fleet: FleetReader, { id, doc }: StoredInstance, network: BindMode): Task['args'] {
   const pools = doc.attempts.at(-1)?.pools ?? [];
   const { vcpus, memoryMiB, diskGiB } = doc.amounts;
@@ -74,7 +74,7 @@ export function composeBuildArgs(fleet: FleetReader, { id, doc }: StoredInstance
   };
 }
 
-/** A binding that it still has at a dead host says nothing to the next one. */
+/** A binding that the instance still has at a dead host is not sent to the next one. */
 function keepBindingAt(host: string | undefined, { doc: { binding, ...doc }, ...port }: StoredPort): StoredPort {
   return { ...port, doc: { ...doc, ...(binding !== undefined && binding.host === host && { binding }) } };
 }
@@ -99,7 +99,7 @@ export function composeNicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool
   };
 }
 
-/** An address of another segment that was picked for an earlier host is given up there: the next host hears nothing of it. */
+/** An address of another segment that was picked for an earlier host is dropped: the next host does not get it. */
 function isKeptOn(fleet: FleetReader, { subnet, chosenBy }: Port['addresses'][number], pool = ''): boolean {
   const segment = segmentOf(pool);
   if (segment === undefined || chosenBy !== 'bind') return true;
@@ -120,8 +120,8 @@ export function handleBuildAnswer(fleet: FleetReader, item: StoredItem, answer: 
 }
 
 /**
- * What is said not to run there need not be destroyed. Whoever does not say so may: also an agent that is too old for the task,
- * when the one before it was not.
+ * A copy that the host reports as not running need not be destroyed. Without that report it may run: also with an agent that is too old for the
+ * task, when the one before it was not.
  */
 function handleBuildFailure(
   fleet: FleetReader,
@@ -165,7 +165,7 @@ export function recordHostBinding(
     const { fault } = bound;
     return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };
   }
-  // Those that it bound outside the journal: what it reaches may have changed since it was asked.
+  // Those that it bound outside the journal: its segments may have changed since the task.
   if (!canReachPools(fleet, host, pools)) return { kind: 'fault', failed: { fault: 'mapping-gone' } };
   const told = validateReportedPorts(fleet, instance.doc, answer.facts?.['ports']);
   if ('problem' in told) return { kind: 'fault', failed: { fault: 'binding-failed', text: told.problem } };

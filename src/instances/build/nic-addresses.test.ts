@@ -29,7 +29,7 @@ const TWO = { pools: [{ first: '10.7.0.10', last: '10.7.0.11' }] };
 test.each([
   ['a plain network', 'p', '10.7.0.10'],
   ['a routed one', 'n', '10.0.0.2'],
-])('what one NIC asks for by name is not picked for the one before it: %s', (_name, on, fixedIp) => {
+])('an address requested for one NIC is not picked for the one before it: %s', (_name, on, fixedIp) => {
   const fleet = world(network('p'), subnet('ps', 'p', '10.7.0.0/24', TWO));
   const [first, second] = portsOf(fleet, [{ network: on }, { network: on, fixedIp }]);
   expect(second?.doc.addresses.map(({ ip }) => ip)).toEqual([fixedIp]);
@@ -38,7 +38,7 @@ test.each([
 });
 
 test.each([1, 2, 3])(
-  'what one NIC asks for by name is not promised to another: path of version %i',
+  'an address requested for one NIC is not claimed for another: path of version %i',
   (serviceVersion) => {
     const fleet = world(network('p', { backEnd: 'host-local' }), subnet('ps', 'p', '10.7.0.0/24', ONE));
     for (const { id, doc } of [...fleet.all(HOST)])
@@ -50,7 +50,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test('a back end makes ports with addresses of their own first, and knows how old an order is', () => {
+test('a back end creates ports with addresses of their own first, and orders have an age', () => {
   const fleet = world(network('p', { backEnd: 'simulated' }), subnet('ps', 'p', '10.7.0.0/24', TWO));
   const ports = portsOf(fleet, [{ network: 'p' }, { network: 'p', fixedIp: '10.7.0.10' }]);
   const order = composeCreateOrder(fleet, 'web', ports) as CreateOrder;
@@ -63,8 +63,8 @@ test('a back end makes ports with addresses of their own first, and knows how ol
 test.each([
   ['an address that was picked for a host of another segment', 'bind', 'sub0', []],
   ['one of this segment', 'bind', 'sub2', ['10.2.0.9']],
-  ['one that somebody asked for', 'user', 'sub0', ['10.0.0.9']],
-] as const)('what a host that binds by itself hears of %s', (_name, chosenBy, of, told) => {
+  ['a requested one', 'user', 'sub0', ['10.0.0.9']],
+] as const)('the task of a host that binds by itself with %s', (_name, chosenBy, of, told) => {
   const ip = of === 'sub0' ? '10.0.0.9' : '10.2.0.9';
   const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, addresses: [{ ip, subnet: of, chosenBy }] }));
   const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
@@ -74,7 +74,7 @@ test.each([
 });
 
 test.each([
-  ['a dead host is not told to the next one', 'h1', { serial: 2, segment: 'seg2' }],
+  ['the binding at a dead host is not sent to the next one', 'h1', { serial: 2, segment: 'seg2' }],
   ['the host itself is', 'h3', { serial: 1, segment: 'seg0', type: 'ovs' }],
 ])('a binding at %s', (_name, host, told) => {
   const binding = { host, serial: 1, type: 'ovs', segment: 'seg0' };

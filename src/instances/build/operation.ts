@@ -1,5 +1,5 @@
-// The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
-// goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
+// The operation `instance-build`: ports, placement, binding, then the host builds. A fault excludes its cause and the build continues elsewhere with
+// the same ports; when no host is left, everything is released and the instance records why.
 import { idOf, mark, mergeChanges, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { PORT, unbindPort, type StoredPort } from '../../network/index.ts';
 import {
@@ -52,7 +52,7 @@ export const instanceBuild: OperationKind = {
   },
   retry: {
     kind: 'none',
-    because: 'a build that was given up has handed its ports back; delete the instance and create it again',
+    because: 'a failed build has handed its ports back; delete the instance and create it again',
   },
 
   plan: planInState('building'),
@@ -70,7 +70,7 @@ export const instanceBuild: OperationKind = {
   onDeadline: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (instance === undefined || !isBeingBuilt(instance.doc)) return { changes: [], expects: [] };
-    // Its ports end here too: one that got a floating address since this was planned is looked at again.
+    // Its ports end here too: a floating address may have been associated with one since this was planned.
     const expects = expectInstanceUnchanged(instance, portsOf(fleet, instance.doc));
     return { changes: failOverdue(fleet, item, instance, nowMs), expects };
   },
@@ -91,11 +91,11 @@ export function planInState(state: InstanceState): OperationKind['plan'] {
     });
 }
 
-/** Everything is given back. One that ran before keeps its ports, is swept where it was being built, and can be tried again. */
+/** Everything is released. An instance that ran before keeps its ports, its copy of this build is swept, and it can be tried again. */
 function failOverdue(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): Change[] {
   const { id, doc } = instance;
   const what = doc.wasActive ? 'Try it again' : 'Delete the instance and create it again';
-  const message = `The build took longer than it may. ${what}.`;
+  const message = `The build passed its deadline. ${what}.`;
   const fault: InstanceFault = { code: 'deadline-passed', message, atMs: nowMs };
   const sent = STEPS_WITH_COPY.includes(item.doc.step) ? doc.host : releasingHost(item);
   const key = `${item.id}:late`;
@@ -113,12 +113,12 @@ function failOverdue(fleet: FleetReader, item: StoredItem, instance: StoredInsta
   ]);
 }
 
-/** The host that made the ports by itself, and was asked to release them. */
+/** The host that created the ports itself, and was told to release them. */
 function releasingHost({ doc: { step, host } }: StoredItem): string | undefined {
   return step === 'release' ? host : undefined;
 }
 
-/** Its claim was dropped when the host failed: a port that is still bound there would keep that host from leaving. */
+/** Its claim was released when the host failed: a port that is still bound there would block that host's removal. */
 function portsBoundWithoutClaim(fleet: FleetReader, doc: Instance): StoredPort[] {
   return doc.host === undefined ? portsOf(fleet, doc).filter((port) => port.doc.binding !== undefined) : [];
 }
@@ -171,8 +171,8 @@ function nextStep(fleet: FleetReader, context: BuildContext): readonly PlannedSt
 }
 
 /**
- * A host that is off for certain is given up. One that is only silent may build it yet, and may run it: nothing is done
- * elsewhere with the same ports and addresses before somebody vouches for it being off.
+ * A host that is certainly off is excluded. A host that is only silent may still build the instance, or run it: nothing is built elsewhere with
+ * the same ports and addresses before an operator forces it down.
  */
 function waitForHost(
   fleet: FleetReader,
@@ -190,20 +190,20 @@ function failHostLost(item: StoredItem): (fleet: FleetReader, nowMs: number) => 
   return (fleet, nowMs) => continueAfterFault(fleet, item, { fault: 'host-lost' }, nowMs);
 }
 
-/** The host is there (again) and has its task. */
+/** The host is connected (again) and has its task. */
 function resumeWaiting(item: StoredItem): readonly PlannedStep[] {
   const { state, step } = item.doc;
   return state === 'waiting' ? [record(item, { state: 'running', step })] : [];
 }
 
-/** A task that has to be done again is another one: the answer to the first does not count for it. */
+/** A repeated task gets a new id: the answer to the first does not count for it. */
 function retryTask({ item, nowMs }: BuildContext): readonly PlannedStep[] {
   const { state, step, attempt, retryAtMs = 0 } = item.doc;
   if (state !== 'waiting' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
-/** What changes the instance is decided on the newest state: a delete may have been faster. */
+/** Changes of the instance are decided on the newest state: a delete may have come first. */
 function decideWhileBuilding(item: StoredItem, step: (fleet: FleetReader, nowMs: number) => RecordStep): PlannedStep {
   return decideLater(item, (fleet, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
@@ -211,7 +211,7 @@ function decideWhileBuilding(item: StoredItem, step: (fleet: FleetReader, nowMs:
   });
 }
 
-/** An order to the back end, not before it is time to ask again. */
+/** An order to the back end, not before its backoff has passed. */
 function orderBackEnd(
   fleet: FleetReader,
   { item, nowMs }: BuildContext,
@@ -232,7 +232,7 @@ function orderBackEnd(
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
-/** Instances that were asked for together are placed together, once the ports of all of them are there. */
+/** Instances that were requested together are placed together, once the ports of all of them exist. */
 function planSchedule(fleet: FleetReader, { operation, item, instance }: BuildContext): readonly PlannedStep[] {
   const { together } = instance.doc;
   const retried = instance.doc.attempts.length > 0;
@@ -245,16 +245,16 @@ function planSchedule(fleet: FleetReader, { operation, item, instance }: BuildCo
   return [decideLater(item, (at, atMs) => scheduleTogether(at, first, together.minimum, atMs))];
 }
 
-/** Only a wait that may last is written down: the ports of the others are on their way too, as a rule. */
+/** Only a wait that may last is recorded: the ports of the others are usually created at the same time. */
 function waitForOtherPorts(item: StoredItem, { state, target }: StoredItem['doc']): readonly PlannedStep[] {
   return state === 'waiting' ? [wait(item, { code: 'others-without-ports', instance: target.id })] : [];
 }
 
 function planPlug(fleet: FleetReader, { item, instance, nowMs }: BuildContext): PlannedStep {
-  // Only what back ends say of: how the others are bound is known.
+  // Only those of outside back ends: the binding of the others is known.
   const waiting = disconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
   if (waiting.length === 0) {
-    // It is not called active on a host that was removed since: whatever is in service there has gone with it.
+    // It does not become active on a host that was removed meanwhile.
     return decideWhileBuilding(item, (at, atMs) => {
       const isLost = isFencedOrRemoved(at, item.doc.host ?? '');
       return isLost ? failHostLost(item)(at, atMs) : recordBuilt(at, item, [], atMs);
@@ -265,7 +265,7 @@ function planPlug(fleet: FleetReader, { item, instance, nowMs }: BuildContext): 
   if (failed !== undefined || nowMs >= sinceMs + PLUG_TIMEOUT_MS) {
     return decideWhileBuilding(item, (at, atMs) => sweepHostFirst(at, item, notPluggedFailure(failed), atMs));
   }
-  // Which ones is not said: another reason would be another wait, and the patience would begin anew.
+  // The reason names no ports: another reason would be another wait, and its deadline would start again.
   const reason = { code: 'ports-not-plugged', instance: instance.id };
   return wait(item, reason, sinceMs + PLUG_TIMEOUT_MS);
 }

@@ -5,8 +5,8 @@ import { accept } from '../../journal/index.ts';
 import { World } from '../instances-fixture.ts';
 import { placeInstance, portsOf } from './placement.ts';
 
-describe('looking for a place', () => {
-  test('says-why-there-is-none, unless it is asked to be brief', async () => {
+describe('placing an instance', () => {
+  test('reports-why-there-is-no-host, unless a brief answer is requested', async () => {
     const world = await World.of();
     await world.create();
     const instance = world.instance('web');

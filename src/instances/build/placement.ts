@@ -1,5 +1,5 @@
-// Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
-// it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
+// Places an instance: its requirements on host and networks, the chosen host, the claim there, and, where the network's back end is in the journal,
+// the bound ports. All of it is one decision.
 import { idOf, put, type Change, type FleetReader, type Stored } from '../../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../../hosts/index.ts';
 import {
@@ -27,7 +27,7 @@ import { GROUP, type Instance } from '../model.ts';
 
 export type StoredInstance = Stored<'instance', Instance>;
 
-/** Who binds the ports of an instance on a host, and what is left to the host itself. */
+/** Who binds the ports of an instance on a host, and which are left to the host itself. */
 export type BindMode = 'ready' | 'bind' | 'allocate' | 'driver';
 
 export interface PlacementRequest {
@@ -38,13 +38,13 @@ export interface PlacementRequest {
   readonly role: Claim['role'];
   readonly by: string;
   readonly nowMs: number;
-  /** Instead of the host that the instance itself asks for. */
+  /** Replaces the host that the instance itself requests. */
   readonly onlyHost?: string;
-  /** Hosts that it is to leave. */
+  /** Hosts that it leaves. */
   readonly excludedHosts?: readonly string[];
-  /** Only hosts of this site, whatever the instance itself asks for. */
+  /** Only hosts of this site, whatever the instance itself requests. */
   readonly within?: string | undefined;
-  /** Without the report when nothing fits: it costs a look at the whole fleet. */
+  /** Without the report of a failure: it costs a scan of the whole fleet. */
   readonly brief?: true;
 }
 
@@ -84,7 +84,7 @@ export function placeInstance(fleet: FleetReader, ask: PlacementRequest): Placem
   const { host, pools } = chosen;
   const at = findHost(fleet, host)?.doc as Host;
   const mode = bindModeOn(at, ask.instance);
-  // A move binds its ports when it switches over, not while the instance still runs where it was.
+  // A move binds its ports when it switches over, not while the instance still runs at its source.
   const now = mode === 'ready' && ask.role === 'home';
   const inline = ask.ports.map((port) => now && isInline(fleet, port.doc));
   const asks: BindRequest[] = [];
@@ -97,7 +97,7 @@ export function placeInstance(fleet: FleetReader, ask: PlacementRequest): Placem
     instance: ask.id,
     role: ask.role,
     sinceMs: ask.nowMs,
-    // The addresses of ports that are bound in this decision are theirs, and promised to nobody.
+    // The addresses of ports that are bound in this decision are held, and need no claim.
     ...composeClaim(request, chosen, inline),
   };
   const change = put(CLAIM, claimId(ask.id, ask.role), claim);
@@ -110,7 +110,7 @@ export function bindModeOn(host: Host, { path }: Instance): BindMode {
   return path.bind === 'host' ? 'bind' : 'ready';
 }
 
-/** What an instance asks of the scheduler. */
+/** The requirements of an instance for the scheduler. */
 export function composeScheduleRequest(fleet: FleetReader, ask: PlacementRequest): ScheduleRequest {
   const { instance } = ask;
   const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
@@ -138,7 +138,7 @@ export function composeScheduleRequest(fleet: FleetReader, ask: PlacementRequest
   };
 }
 
-/** The build keeps to its path, also when older hosts have come (back) since: those are not asked for what they do not know. */
+/** The build keeps its path, also when older hosts have joined since: those are excluded if they do not support it. */
 function requiredServiceVersion({ path, nics }: Instance): number | undefined {
   if (nics.length === 0 || path.create === 'host') return undefined;
   return path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION;
@@ -153,7 +153,7 @@ function triedPlaces({ attempts }: Instance): ScheduleRequest['tried'] {
 
 const NONE: readonly string[] = [];
 
-/** Whether a host still reaches the pools that were chosen for it: what it reports can change at any moment. */
+/** Whether a host still reaches the chosen pools: its report can change at any moment. */
 export function canReachPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {
   const doc = findHost(fleet, host)?.doc;
   return pools.every((pool) => {
@@ -163,13 +163,13 @@ export function canReachPools(fleet: FleetReader, host: string, pools: readonly 
   });
 }
 
-/** A host that will not come back by itself: somebody vouches for it being off, or it is gone from the fleet. */
+/** A host that does not return by itself: it is forced down, or not in the fleet any more. */
 export function isFencedOrRemoved(fleet: FleetReader, host: string): boolean {
   const stored = fleet.get(HOST, idOf(HOST, host));
   return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
 }
 
-/** A host that does nothing now, for certain or by all appearances. One that is only suspected may answer yet. */
+/** A host that does nothing now, certainly or apparently. A suspect host may still answer. */
 export function isUnavailable(fleet: FleetReader, host: string): boolean {
   return isFencedOrRemoved(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
 }

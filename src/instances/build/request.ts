@@ -1,5 +1,4 @@
-// What a request for instances asks for, understood and checked: flavor, place, names, networks, quota. And the documents
-// that come of it, ports first. Nothing is placed here.
+// Validates a request for instances: flavor, placement, names, networks, quota; and makes the documents for it, ports first. Nothing is placed here.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
 import {
@@ -34,14 +33,14 @@ export interface CreateInstances {
   readonly securityGroups?: readonly string[] | undefined;
   readonly attemptsMax?: number | undefined;
   readonly operation: OperationId;
-  /** Fresh ids for the ports that are to be made: enough for every NIC of every instance. */
+  /** Fresh ids for the new ports: enough for every NIC of every instance. */
   readonly portIds: readonly string[];
   readonly by: string;
   readonly why?: string | undefined;
   readonly admin: boolean;
-  /** The site that whoever asks is bound to: hosts of others are not there for them. */
+  /** The site that the caller is bound to: hosts of other sites do not exist for it. */
   readonly siteLimit?: string | undefined;
-  /** Whoever asks sees its own project alone: what others have, and every host, is not there for it. */
+  /** The caller sees only its own project: others' resources, and every host, do not exist for it. */
   readonly isProjectScoped?: boolean;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: boolean;
@@ -62,12 +61,12 @@ export interface ValidatedRequest {
   readonly revision: number;
 }
 
-/** What the instances of a request are called. */
+/** The names of the instances of a request. */
 export function instanceNames({ name, count }: Pick<CreateInstances, 'name' | 'count'>): string[] {
   return count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
 }
 
-/** The request with everything it names, or what is wrong with it. */
+/** The request with everything it names, or its refusal. */
 export function validateRequest(fleet: FleetReader, command: CreateInstances): ValidatedRequest | Refusal {
   const { name, count, project } = command;
   const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
@@ -142,10 +141,10 @@ export interface RequestedInstance extends ValidatedRequest {
   readonly nth: number;
 }
 
-/** Shows what is decided so far to what is decided after it in the same request. */
+/** Makes earlier decisions of the same request visible to later ones. */
 export type StageChanges = (changes: readonly Change[]) => void;
 
-/** The ports of one instance, made for it or taken as they are. Those of an instance with one NIC are shown to nobody. */
+/** The ports of one instance, new or existing. Ports of an instance with one NIC need not be visible to others. */
 export function composePorts(
   fleet: FleetReader,
   command: CreateInstances,
@@ -162,7 +161,7 @@ export function composePorts(
     const port = attachNicPort(fleet, nics[nic] as ResolvedNic, of);
     if ('code' in port) return port;
     const doc = path.create === 'conductor' ? port.doc : toIntendedPort(port.doc);
-    // The other NICs must not be given what this one has, nor be promised it.
+    // The other NICs must not get the address of this one, nor a claim on it.
     const isStaged = nic < nics.length - 1 || (nics.length > 1 && doc.addresses.length > 0);
     if (isStaged) stage([put(PORT, port.id, doc)]);
     ports.push({ id: port.id, revision: 0, doc });
@@ -170,7 +169,7 @@ export function composePorts(
   return ports;
 }
 
-/** What one NIC asks for by name is not picked for another one before it. */
+/** An address requested by name for one NIC is not picked for another one before it. */
 function requestedAddressKeys(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
   let taken: Set<string> | undefined;
   for (const nic of nics) {
@@ -180,7 +179,7 @@ function requestedAddressKeys(nics: readonly ResolvedNic[]): ReadonlySet<string>
   return taken;
 }
 
-/** A port that an older host makes for itself: what it will be, without what only its making gives it. */
+/** A port that an older host creates itself: its document, without the fields that only its creation sets. */
 function toIntendedPort(port: Port): Port {
   if (port.createdBy === 'user') return port;
   const addresses = port.addresses.filter(({ chosenBy }) => chosenBy === 'user');
@@ -188,7 +187,7 @@ function toIntendedPort(port: Port): Port {
   return { ...port, state: 'wanted', addresses, ipAllocation };
 }
 
-/** `minimum`: fewer of the request than this is none of it. */
+/** `minimum`: with fewer instances than this the request fails. */
 export function composeInstance(
   command: CreateInstances,
   { name, flavor, path }: RequestedInstance,
@@ -213,7 +212,7 @@ export function composeInstance(
     changedBy: by,
     changedAtMs: nowMs,
   };
-  // Added one by one: an object that is put together of parts is made anew with each.
+  // Assigned one by one: spreading parts into one object would allocate each again.
   if (image !== undefined) instance.image = image;
   if (minimum > 1) instance.together = { minimum };
   return instance;

@@ -1,5 +1,5 @@
-// The steps of a build that change what an instance has: taking a place, losing it to a fault, ending well or giving up.
-// Every one of them is a single commit that leaves nothing half taken.
+// The steps of a build that change the resources of an instance: placement, a failed try, success, failure. Each is a single commit that leaves
+// nothing half claimed.
 import { idOf, mark, mergeChanges, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { CLAIM, claimId, PORT, unbindPort, type StoredPort } from '../../network/index.ts';
 import {
@@ -28,12 +28,12 @@ export const STEPS_WITH_COPY = ['build', 'plug', 'sweep'];
 
 const FAULT_MESSAGE_MAX = 1000;
 
-/** Whether a host is being found for it: built for the first time or again from the shelf, or rebuilt elsewhere. */
+/** Whether it is being placed: built for the first time, unshelved, or rebuilt. */
 export function isBeingBuilt({ state }: Instance): boolean {
   return state === 'building' || state === 'rebuilding';
 }
 
-/** Steps that are planned on the durable fleet are not taken when a delete, or anybody, was faster. */
+/** A step that was planned on the durable fleet is dropped when a concurrent change came first. */
 export function expectInstanceUnchanged(
   instance: StoredInstance,
   ports: readonly StoredPort[] = [],
@@ -41,14 +41,14 @@ export function expectInstanceUnchanged(
   return [expectUnchanged(INSTANCE, instance), ...ports.map((port) => expectUnchanged(PORT, port))];
 }
 
-/** An open item with its instance, as the decision that records the step finds them. */
+/** An open item with its instance, as found by the decision that records the step. */
 export function loadItem(fleet: FleetReader, id: string): { item: StoredItem; instance: StoredInstance | undefined } {
   const item = fleet.get(ITEM, idOf(ITEM, id));
   if (item === undefined) throw new Error(`item ${id} is gone`);
   return { item, instance: fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)) };
 }
 
-/** Somebody else has the instance now: deleted while it was built, given up by a deadline, or already where it should be. */
+/** The instance no longer belongs to this build: deleted meanwhile, failed by a deadline, or already at its goal. */
 export function endSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   const id = item.doc.target.id;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: id });
@@ -62,7 +62,7 @@ export function endSuperseded(item: StoredItem, instance: StoredInstance | undef
   return fail(item, { code, instance: id, message: message.slice(0, FAULT_MESSAGE_MAX) });
 }
 
-/** Takes a place, or gives up. Runs inside the commit: what it takes is there. */
+/** Places it, or fails. Runs inside the commit: its claim is visible at once. */
 export function scheduleInstance(fleet: FleetReader, id: string, nowMs: number): RecordStep {
   const { item, instance } = loadItem(fleet, id);
   if (instance === undefined || !isBeingBuilt(instance.doc)) return endSuperseded(item, instance);
@@ -80,7 +80,7 @@ function attemptFor(
   const ask = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, ...at };
   const held = dropClaim(fleet, id);
   if (held.length === 0) return attemptPlacement(fleet, ask);
-  // What it still has at a host that is dead is no neighbour of its own: its group is looked at without it.
+  // Its copy at a dead host does not count as a member of its group here.
   return runTrial(fleet, (trial) => {
     trial.add(held);
     return attemptPlacement(trial, ask);
@@ -91,12 +91,12 @@ function recordPlaced(
   item: StoredItem,
   { step, host, nth, changes }: AttemptResult & { readonly kind: 'placed' },
 ): RecordStep {
-  // A host that is chosen again has a task of another name: the answer to the earlier one does not count for it.
+  // A host that is chosen again gets a task with another id: the answer to the earlier one does not count for it.
   const task = step === 'build' ? { host, attempt: nth } : { host: null };
   return record(item, { state: 'running', step, ...task }, { changes: changes.map(detachFromRequest) });
 }
 
-/** Once the request has its places, each of its instances is on its own: one that fails later says so by itself. */
+/** Once the request is placed, each of its instances continues alone: one that fails later reports that itself. */
 function detachFromRequest(change: Change): Change {
   if (change.kind !== INSTANCE.name || change.doc === null) return change;
   const { together: _, ...doc } = change.doc as Instance;
@@ -124,7 +124,7 @@ export function scheduleTogether(
   const enough = tries.filter((tried) => tried.kind === 'placed').length >= minimum;
   if (!enough) mark('together-too-few');
   const short = tries.find((tried) => tried.kind === 'given-up' && tried.report !== undefined);
-  const few = `Fewer than ${minimum} of the request could be made; the others say why.`;
+  const few = `Fewer than ${minimum} of the request could be created; the faults of the others say why.`;
   const why =
     short?.kind === 'given-up' ? { report: short.report } : { fault: { code: 'too-few', message: few, atMs: nowMs } };
   return wanted.map(({ item, instance }, nth) => {
@@ -140,7 +140,7 @@ interface FailureCause {
   readonly nowMs: number;
 }
 
-/** Nothing is left to be tried: what is outside the journal is released first, then all of it is given back at once. */
+/** No try is left: resources outside the journal are released first, then everything at once. */
 export function failBuild(
   fleet: FleetReader,
   item: StoredItem,
@@ -168,7 +168,7 @@ export function failBuild(
   return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
 }
 
-/** What a host made by itself it also gives back; only one that cannot any more leaves that to us. */
+/** A host releases the ports that it created itself; only if it cannot any more, Muster does. */
 function releasingHostOf(fleet: FleetReader, { path, attempts }: Instance): string | undefined {
   const last = attempts.at(-1)?.host;
   return path.create === 'host' && last !== undefined && !isUnavailable(fleet, last) ? last : undefined;
@@ -204,7 +204,7 @@ export function recordBuilt(fleet: FleetReader, item: StoredItem, made: readonly
   return record(item, { state: 'done', step: item.doc.step }, { changes, expects: expectInstanceUnchanged(instance) });
 }
 
-/** A try failed and the host may run a copy: it is destroyed there first, and keeps its claim until it is. */
+/** A try failed and the host may run a copy: it is destroyed there first, and keeps its claim until then. */
 export function sweepHostFirst(
   fleet: FleetReader,
   item: StoredItem,
@@ -224,7 +224,7 @@ export function sweepHostFirst(
   );
 }
 
-/** The host has destroyed what it had of a try that failed. */
+/** The host has destroyed the copy of a failed try. */
 export function continueAfterSweep(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const last = loadItem(fleet, item.id).instance?.doc.attempts.at(-1);
   const { fault, text, excludedPool: pool } = last ?? {};
@@ -232,7 +232,7 @@ export function continueAfterSweep(fleet: FleetReader, item: StoredItem, nowMs: 
   return continueAfterFault(fleet, item, { fault: toFaultCode(fault), ...said }, nowMs);
 }
 
-/** A try failed: its claim goes, its ports are unbound, and the build looks on from there. A dead host is swept when it is back. */
+/** A try failed: its claim is released, its ports are unbound, and the build continues. A dead host is swept when it is back. */
 export function continueAfterFault(
   fleet: FleetReader,
   item: StoredItem,
@@ -246,8 +246,8 @@ export function continueAfterFault(
   const doc: Instance = { ...homeless, changedBy: BUILDER, changedAtMs: nowMs };
   const ports = portsOf(fleet, doc);
   const byHost = doc.path.bind === 'host';
-  // A binding goes with the claim: one that outlived it, because the back end is not answered for or somebody deletes the
-  // instance meanwhile, would keep the host from leaving. What a host bound by itself, the next one binds under a higher serial.
+  // The binding is removed with the claim: one that outlived it, because the back end does not answer or the instance is deleted
+  // meanwhile, would block the host's removal. Ports that a host bound itself are bound by the next one under a higher serial.
   const bound = ports.filter(({ doc: port }) => port.binding !== undefined || (byHost && !isInline(fleet, port)));
   const sent = STEPS_WITH_COPY.includes(item.doc.step) && host !== undefined && isFencedOrRemoved(fleet, host);
   const changes = [
@@ -262,7 +262,7 @@ export function continueAfterFault(
   return record(item, { state: 'running', step, host: null }, { changes, expects });
 }
 
-/** What was promised is held by the ports now. */
+/** Claimed addresses are held by the ports now. */
 export function clearPromisedAddresses(fleet: FleetReader, instance: string): Change[] {
   const claim = fleet.get(CLAIM, claimId(instance, 'home'));
   if (claim === undefined || claim.doc.addresses.length === 0) return [];

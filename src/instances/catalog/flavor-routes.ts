@@ -1,4 +1,4 @@
-// The HTTP surface of flavors. Everybody who sees the fleet reads them; they are made by operators of the whole fleet.
+// The HTTP surface of flavors. Every reader of the fleet may read them; operators of the whole fleet create them.
 import { Type } from 'typebox';
 import {
   strictObject,
@@ -36,7 +36,7 @@ const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTra
 export const flavorRoutes: readonly Route[] = [
   ...readRoutes(FLAVORS, { listing: LISTING, forProjects: true }),
   createRoute(FLAVORS, {
-    about: 'Create a flavor: what one instance of it takes of a host, and what that host must have',
+    about: 'Create a flavor: the resources of one instance, and the traits that its host must have',
     access: 'operator',
     body: strictObject({
       name,

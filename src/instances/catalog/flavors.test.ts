@@ -55,7 +55,7 @@ const inUse = (): Fleet =>
   );
 
 describe('flavors and server groups', () => {
-  test('are-made-as-said, and valid', () => {
+  test('are-created-as-requested, and valid', () => {
     const [flavor] = changesOf(
       createFlavor(fleetWith(), { ...SMALL, requiredTraits: ['nvme'], resources: { gpu: 1 } }),
     );
@@ -88,7 +88,7 @@ describe('flavors and server groups', () => {
     else expect(problem).toMatchObject(refusal);
   });
 
-  test('a-limit-on-the-moves-of-a-group-is-set, changed and taken away, and the same again changes nothing', () => {
+  test('a-limit-on-the-moves-of-a-group-is-set, changed and cleared, and the same again changes nothing', () => {
     const [made] = changesOf(createGroup(fleetWith(), { ...WEB, movesAtOnce: 2 }));
     expect(made?.doc).toMatchObject({ movesAtOnce: 2 });
     const fleet = fleetWith(made as Change);
@@ -115,15 +115,15 @@ describe('flavors and server groups', () => {
       (fleet) => createFlavor(fleet, { ...SMALL, name: 'odd', requiredTraits: ['a', 'b'], forbiddenTraits: ['b'] }),
       'trait-contradiction',
     ],
-    ['deleting a flavor that is not there', (fleet) => deleteFlavor(fleet, 'mars'), 'unknown-flavor'],
+    ['deleting an unknown flavor', (fleet) => deleteFlavor(fleet, 'mars'), 'unknown-flavor'],
     ['deleting a flavor that instances have', (fleet) => deleteFlavor(fleet, 'small'), 'flavor-in-use'],
     ['a second group of the same name', (fleet) => createGroup(fleet, WEB), 'group-exists'],
     [
-      'limiting a group that is not there',
+      'limiting an unknown group',
       (fleet) => editGroup(fleet, { name: 'mars', movesAtOnce: 1, by: 'ann', nowMs: 7 }),
       'unknown-group',
     ],
-    ['deleting a group that is not there', (fleet) => deleteGroup(fleet, 'mars'), 'unknown-group'],
+    ['deleting an unknown group', (fleet) => deleteGroup(fleet, 'mars'), 'unknown-group'],
     ['deleting a group that has instances', (fleet) => deleteGroup(fleet, 'web'), 'group-in-use'],
   ])('%s is refused', (_name, decide, code) => {
     expect(decide(inUse())).toMatchObject({ kind: 'refuse', refusal: { code } });

@@ -1,5 +1,5 @@
-// Deciding on flavors: the sizes that instances come in. An instance keeps the amounts it was made with, but one that is in
-// use is not deleted: its name would then mean nothing, or something else.
+// Decides on flavors: the sizes of instances. An instance keeps the amounts it was created with, but a flavor in use must not be deleted: its name
+// would then mean nothing, or something else.
 import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { FLAVOR, INSTANCES_BY_FLAVOR, TRAITS_MAX, type Flavor, type Instance } from '../model.ts';
@@ -33,7 +33,7 @@ type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
 
 const NO_TRAITS: readonly string[] = [];
 
-/** What a request asks for, with what its flavor asks for. */
+/** The requirements of a request, with those of its flavor. */
 export function mergeTraits(flavor: Flavor, place: Instance['place']): Instance['place'] & Traits {
   return {
     ...place,
@@ -74,11 +74,11 @@ function tooManyTraits(flavor: string, count: number, which: keyof Traits): Refu
 }
 
 function contradiction(trait: string): Refusal {
-  const message = `Trait "${trait}" is both required and forbidden, by the flavor or by the request: no host has it and lacks it.`;
+  const message = `Trait "${trait}" is both required and forbidden, by the flavor or by the request: no host can satisfy both.`;
   return { kind: 'invalid', code: 'trait-contradiction', message, field: '/forbiddenTraits', facts: { trait } };
 }
 
 function flavorInUse(flavor: string, instances: number): Refusal {
-  const message = `Flavor "${flavor}" is used by ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete what uses it first; see "muster instances list --flavor ${flavor}".`;
+  const message = `Flavor "${flavor}" is used by ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete those first; see "muster instances list --flavor ${flavor}".`;
   return { kind: 'conflict', code: 'flavor-in-use', message, facts: { flavor, instances } };
 }

@@ -40,13 +40,13 @@ const GROUPS: Resource<'group', Group> = {
 export const groupRoutes: readonly Route[] = [
   ...readRoutes(GROUPS, { listing: LISTING, forProjects: true }),
   createRoute(GROUPS, {
-    about: 'Create a server group: its instances are kept together or apart, strictly or as far as it goes',
+    about: 'Create a server group: its instances are kept together or apart, strictly or as far as possible',
     access: 'operator',
     body: strictObject({ name, policy, project: Type.Optional(project), movesAtOnce }),
     decide: (fleet, body, { by, nowMs }) => createGroup(fleet, { project: DEFAULT_PROJECT, ...body, by, nowMs }),
   }),
   editRoute(GROUPS, {
-    about: 'Limit how many instances of a server group leave their hosts at once; null takes the limit away',
+    about: 'Limit how many instances of a server group leave their hosts at once; null clears the limit',
     access: 'operator',
     body: strictObject({ movesAtOnce: Type.Union([LIMIT, Type.Null()]) }),
     decide: (fleet, { id, edit }, { by, nowMs }) => editGroup(fleet, { name: id, ...edit, by, nowMs }),

@@ -1,5 +1,4 @@
-// Deciding on server groups: instances that are to be together or apart. The policy of a group never changes: it was true of
-// the places that its members have.
+// Decides on server groups: instances that are placed together or apart. The policy of a group never changes: its members were placed by it.
 import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { GROUP, INSTANCES_BY_GROUP, type Group } from '../model.ts';
@@ -18,13 +17,13 @@ export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGr
 
 export interface EditGroup {
   readonly name: string;
-  /** Null takes the limit away. */
+  /** Null clears the limit. */
   readonly movesAtOnce: number | null;
   readonly by: string;
   readonly nowMs: number;
 }
 
-/** Only the limit: the policy was true of the places that its members have. */
+/** Only the limit: the members were placed by the policy. */
 export function editGroup(fleet: FleetReader, { name, movesAtOnce, by, nowMs }: EditGroup): Decision<Group> {
   const stored = fleet.get(GROUP, idOf(GROUP, name));
   if (stored === undefined) return refuse(unknownGroup(name));
@@ -55,6 +54,6 @@ function groupExists(group: string): Refusal {
 }
 
 function groupInUse(group: string, instances: number): Refusal {
-  const message = `Server group "${group}" has ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete what is in it first; see "muster instances list --group ${group}".`;
+  const message = `Server group "${group}" has ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete those first; see "muster instances list --group ${group}".`;
   return { kind: 'conflict', code: 'group-in-use', message, facts: { group, instances } };
 }

@@ -1,5 +1,5 @@
-// When an instance counts as degraded, since when, and who notices: the look of one instance as a table of cases, and the controller
-// that looks, over a change of the lease and over writes that fail.
+// When an instance counts as degraded, since when, and which alarm follows: the check of one instance as a table of cases, and the controller, over a
+// change of the lease and over commits that fail.
 import { describe, expect, test } from 'vitest';
 import { ALARM, alarmId } from '../../alarms/index.ts';
 import { idOf, put, remove, type Change } from '../../fleet/index.ts';
@@ -29,14 +29,14 @@ async function unplug(world: World, port: string, nowMs = world.nowMs): Promise<
   await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs }));
 }
 
-/** Bound a moment ago, and nobody has said anything of it yet. */
+/** Bound a moment ago, without an event yet. */
 async function dropEvents(world: World): Promise<number> {
   const told = [...world.fleet.all(NETWORK_EVENT)].map(({ id }) => remove(NETWORK_EVENT, id));
   await world.put(...told, portWith(world, 'web-p0', { changedAtMs: world.nowMs }));
   return world.nowMs;
 }
 
-describe('a look at an instance', () => {
+describe('the check of an instance', () => {
   test('a-port-that-is-bound-to-another-host-is-not-connected', async () => {
     const world = await startActive();
     const { binding } = world.port('web-p0') ?? {};

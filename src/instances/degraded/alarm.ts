@@ -1,5 +1,5 @@
-// What follows from how the ports of instances are: an alarm while an instance is degraded, and work that connects it again. One
-// function for the controller and for tests; it looks at what is, and answers nothing when all is as it should be.
+// Decides what follows from the ports of instances: an alarm while an instance is degraded, and an operation that connects it again. The controller and
+// tests use the same function; it decides from current state, and returns nothing when nothing is to change.
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../../fleet/index.ts';
 import { DEGRADED, degradedPorts, degradedReason, openReplugItem, type DisconnectedPort } from './degraded.ts';
@@ -8,12 +8,12 @@ import { INSTANCE, isRelocating } from '../model.ts';
 import type { StoredInstance } from '../build/placement.ts';
 import { beginReplugOperation } from './replug.ts';
 
-/** A back end says after its bind that a port is plugged: so long nobody is told that it is not. */
+/** A back end reports a port as plugged after its bind: until this time a missing report raises no alarm. */
 const PLUG_GRACE_MS = 10_000;
 
 export interface DegradedDecision {
   readonly changes: readonly Change[];
-  /** When to look again because of time alone. */
+  /** When to check again because of time alone. */
   readonly recheckAtMs?: number;
 }
 
@@ -22,7 +22,7 @@ export function decideDegraded(fleet: FleetReader, id: string, nowMs: number): D
   const alarm = alarmId(DEGRADED, id);
   const troubled = instance === undefined ? [] : degradedPorts(fleet, instance);
   if (instance === undefined || troubled.length === 0) {
-    // Whoever works on it may fail: until that is over it stands.
+    // An open operation may still fail: the alarm stands until then.
     const isOver = instance === undefined || !isRelocating(instance.doc.state);
     return { changes: isOver ? clearAlarm(fleet, alarm) : [] };
   }
@@ -42,7 +42,7 @@ function raiseDegradedAlarm(
 ): Change[] {
   const sinceMs = Math.min(...troubled.map((one) => one.sinceMs));
   const reason = degradedReason(instance, troubled);
-  // It may have been moved since, or another of its ports be in trouble: what stands says what is so now.
+  // It may have moved since, or another of its ports be the cause: the alarm states the present cause.
   return raiseOrUpdateAlarm(fleet, alarmId(DEGRADED, instance.id), {
     severity: 'critical',
     ...commonSiteOf(fleet, [instance]),

@@ -1,5 +1,5 @@
-// Looks after instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events make it
-// look at those they are about; whoever gets the lease looks once through all instances and alarms, a page at a time.
+// Reconciles instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events trigger a check of the
+// instances concerned; a new holder checks all instances and alarms once, a page at a time. It keeps nothing across restarts.
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, type AppliedChange } from '../../fleet/index.ts';
 import {
@@ -22,12 +22,12 @@ export interface DegradedControllerOptions {
   readonly log: Log;
 }
 
-/** Instances that are looked through at once: small enough that nothing else waits for long. */
+/** Instances per page: small enough that nothing else waits for long. */
 const PAGE = 500;
 const BY = 'instances';
-/** What could not be written is tried again after this long. */
+/** A failed commit is tried again after this time. */
 const RETRY_MS = 1000;
-/** Nobody waits this long: it only bounds a sleep that changes end. */
+/** Only bounds a sleep that changes end. */
 const IDLE_MS = 60_000;
 
 export class DegradedController {
@@ -35,9 +35,9 @@ export class DegradedController {
   readonly #loop: LeaseHolderLoop;
   /** Instances that something happened to. Lost in a crash, found again by the look through all of them. */
   readonly #woken = new Set<string>();
-  /** Instances to be looked at because of time alone. */
+  /** Instances to check because of time alone. */
   readonly #scheduled = new Map<string, number>();
-  /** The lease under which all instances are being, or were, looked through, and how far. */
+  /** The term in which all instances are being, or were, scanned, and the position. */
   #scan: { readonly epoch: number; after: string | undefined } | undefined;
 
   constructor(options: DegradedControllerOptions) {
@@ -62,7 +62,7 @@ export class DegradedController {
   }
 
   wake(applied: readonly AppliedChange[]): void {
-    // Whoever gets the lease looks through all of them anyway.
+    // A new holder scans all of them anyway.
     if (this.#options.journal.fence === undefined) return;
     for (const change of applied) {
       for (const id of instancesOf(change)) this.#woken.add(id);
@@ -114,7 +114,7 @@ export class DegradedController {
     return [...due].sort();
   }
 
-  /** False when it could not be written down. Most looks find nothing: they cost the decider nothing then. */
+  /** False when the commit failed. Most checks change nothing: those cost the decider nothing. */
   async #reconcileInstance(id: string, nowMs: number): Promise<boolean> {
     const { journal, log } = this.#options;
     const planned = decideDegraded(journal.fleet, id, nowMs);
@@ -135,7 +135,7 @@ export class DegradedController {
   }
 }
 
-/** The instances whose ports a change may have connected or cut off. */
+/** The instances whose ports a change may have connected or disconnected. */
 function instancesOf({ kind, before, after }: AppliedChange): readonly string[] {
   switch (kind) {
     case INSTANCE.name:

@@ -1,5 +1,5 @@
-// Instances that run without being connected: shown as degraded, with an alarm, connected again for as long as it takes, and not
-// moved in the eyes of a drain. What is asked of them goes on as of any other.
+// Instances that run without being connected: shown as degraded, with an alarm, connected again with growing backoff, and not counted as moved by a
+// drain. Other operations on them work as on any instance.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { clearForceDown, findHost, forceDownHost, startScaleIn } from '../../hosts/index.ts';
@@ -15,7 +15,7 @@ import { instanceReplug } from './replug.ts';
 import { shelveInstance } from '../shelve-rebuild/shelve.ts';
 import { instanceToJsonText } from '../representations.ts';
 
-/** The back end says something of the port as it is bound now. */
+/** The back end reports an event of the port's present binding. */
 async function recordEvent(world: World, name: NetworkEventReport['name']): Promise<void> {
   const serial = world.port('web-p0')?.binding?.serial ?? 0;
   const events = [{ port: 'web-p0', name, serial }];
@@ -31,7 +31,7 @@ function readInstance(world: World): DegradedJson {
   return JSON.parse(instanceToJsonText(world.fleet.get(INSTANCE, idOf(INSTANCE, 'web'))!, world.fleet)) as DegradedJson;
 }
 
-/** It is unplugged, and the back end binds it no more. */
+/** It is unplugged, and the back end no longer binds it. */
 async function startUnplugged(): Promise<World> {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed', times: 9999 });
@@ -96,7 +96,7 @@ describe('an instance whose port is unplugged', () => {
       if (tick % 100 === 50) await world.restart();
       await world.tick();
     }
-    // An hour: about one a minute once the pauses have grown.
+    // An hour: about one a minute once the backoff has grown.
     expect(calls() - before).toBeGreaterThan(30);
     expect(calls() - before).toBeLessThan(70);
     expect(readInstance(world).degraded?.lastTry).toContain('binding-failed');
@@ -127,7 +127,7 @@ describe('an instance whose port is unplugged', () => {
     expectConnected(world, 'h4');
   });
 
-  test('the-alarm-says-what-is-so-now: another trouble is not told in the words of the first', async () => {
+  test('the-alarm-states-the-present-cause: another trouble replaces the sentence of the first', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
     await recordEvent(world, 'unplugged');
@@ -230,7 +230,7 @@ describe('a build', () => {
   });
 });
 
-describe('a host that binds ports by itself is not bound for, and the wait says', () => {
+describe('nothing is bound for a host that binds ports by itself, and the wait says', () => {
   async function withUnpluggedAt(facts: Parameters<World['edit']>[1]): Promise<{ world: World; told: () => string }> {
     const world = await startActive('simulated');
     await world.edit('h2', facts);
@@ -259,7 +259,7 @@ describe('a host that binds ports by itself is not bound for, and the wait says'
   });
 });
 
-/** Drained off h2, it runs at h4, where the back end binds it no more. */
+/** Drained off h2, it runs at h4, where the back end no longer binds it. */
 async function startMovedAndDegraded(): Promise<{ readonly world: World; readonly operation: string }> {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });

@@ -1,6 +1,5 @@
-// Whether an instance that runs is connected. `degraded` is a condition and no state: it is derived from its ports, their
-// bindings and the last word on each, whenever somebody asks, and so is never out of date. What is asked of an instance that
-// is degraded (a move, a delete, a shelving) goes on as of any other.
+// Decides whether an active instance is connected. `degraded` is a condition and no state: it is derived from the ports, their bindings and the last
+// event of each, on every read, and so is never out of date. Operations on a degraded instance (a move, a delete, a shelve) work as on any other.
 import type { FleetReader, Reason } from '../../fleet/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type StoredItem } from '../../operations/index.ts';
 import { capabilitiesOf, latestPlugEvent, type StoredPort } from '../../network/index.ts';
@@ -9,8 +8,8 @@ import { INSTANCE } from '../model.ts';
 import { portsOf, type StoredInstance } from '../build/placement.ts';
 
 /**
- * `unbound`: bound to no host, or to another than the instance's. `not-plugged`: nobody has said that the host connected it.
- * `unplugged`, `plug-failed`: somebody has said that it is not.
+ * `unbound`: bound to no host, or to another than the instance's. `not-plugged`: no report that the host connected it. `unplugged`,
+ * `plug-failed`: a report that it is not connected.
  */
 export const PORT_TROUBLES = ['unbound', 'not-plugged', 'unplugged', 'plug-failed'] as const;
 export type PortTrouble = (typeof PORT_TROUBLES)[number];
@@ -18,16 +17,16 @@ export type PortTrouble = (typeof PORT_TROUBLES)[number];
 export interface DisconnectedPort {
   readonly port: StoredPort;
   readonly trouble: PortTrouble;
-  /** Since when nothing was said that makes it better. */
+  /** Since when no report has improved it. */
   readonly sinceMs: number;
 }
 
-/** Whether its back end says when a host has connected it. Of the others a binding is all there is to know. */
+/** Whether its back end reports when a host has connected it. For the others the binding is all there is to know. */
 export function reportsPlugEvents(fleet: FleetReader, port: StoredPort): boolean {
   return capabilitiesOf(fleet, port.doc.network).events;
 }
 
-/** What keeps a port from being connected at a host; undefined when it is, by all that is known. */
+/** What keeps a port from being connected at a host; undefined when it is connected, as far as known. */
 function troubleOf(fleet: FleetReader, port: StoredPort, host: string): DisconnectedPort | undefined {
   const { binding, changedAtMs } = port.doc;
   if (binding?.host !== host) return { port, trouble: 'unbound', sinceMs: changedAtMs };
@@ -50,12 +49,12 @@ export function disconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstan
   return portsOf(fleet, doc).flatMap((port) => troubleOf(fleet, port, doc.host ?? '') ?? []);
 }
 
-/** The same of an instance that is said to be in service; whoever works on it says by itself how its ports are. */
+/** The same for an active instance; an open operation reports on its ports itself. */
 export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
   return instance.doc.state === 'active' ? disconnectedPorts(fleet, instance) : [];
 }
 
-/** In the names of operations that connect ports again, so that an item is known by its operation's name. */
+/** In the names of reconnecting operations, so that an item is known by its operation's name. */
 export const REPLUG_PREFIX = 'replug-';
 
 /** The item that connects the ports of an instance again. */
@@ -94,7 +93,7 @@ export function degradedReason({ id, doc }: StoredInstance, troubled: readonly D
 /** How long the network may take to report the ports of a build or a move as plugged. */
 export const PLUG_TIMEOUT_MS = 300_000;
 
-/** The fault of a try whose ports were not plugged: because somebody said so, or because nobody said anything in time. */
+/** The fault of a try whose ports were not plugged: reported as failed, or not reported in time. */
 export function notPluggedFailure(failed: DisconnectedPort | undefined): AttemptFailure {
   if (failed === undefined) return { fault: 'not-plugged' };
   return { fault: 'not-plugged', text: `The network reported that ${troubleText(failed)}.` };

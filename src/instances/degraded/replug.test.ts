@@ -1,5 +1,5 @@
-// Connecting ports again: only those that are not connected, only where the control plane binds, and only while the host reaches their
-// segment, also at the commit that takes the back end's answer.
+// Connecting ports again: only those that are not connected, only where the control plane binds, and only while the host reaches their segment, also
+// in the commit of the back end's answer.
 import { expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { PORT, recordNetworkEvents, unbindPort, type Port } from '../../network/index.ts';
@@ -37,7 +37,7 @@ test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'plug', outcome: 'plug-failed', times: 999 });
   await unplug(world);
-  // Of one that nobody speaks of it is said after a minute.
+  // A port without any event is reported after a minute.
   const said = new Set<unknown>();
   for (let tick = 0; tick < 10; tick += 1) {
     await world.tick();
@@ -69,7 +69,7 @@ test('a-host-whose-driver-binds-is-left-to-do-it', async () => {
   expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
 });
 
-test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and an answer to what was ordered is not taken', async () => {
+test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and an answer to an earlier order is ignored', async () => {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
   await unplug(world);

@@ -1,6 +1,5 @@
-// The operation `instance-replug`: the ports of an instance that is degraded are bound to its host again, and it is waited for
-// until they are plugged. It is tried for as long as it takes, less and less often, and ends when the instance is connected or
-// somebody else works on it. It never touches a port that is connected.
+// The operation `instance-replug`: binds the ports of a degraded instance to its host again, and waits until they are plugged. It tries with growing
+// backoff, without limit, and ends when the instance is connected or another operation works on it. It must never touch a port that is connected.
 import { idOf, mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import {
@@ -44,7 +43,7 @@ import {
 } from '../build/placement.ts';
 
 const REPLUGGER = 'operation:instance-replug';
-/** How long the network may take to report a port as plugged that was bound again. */
+/** How long the network may take to report a port as plugged after a repeated bind. */
 const REPLUG_TIMEOUT_MS = 60_000;
 
 export function beginReplugOperation(fleet: FleetReader, instance: StoredInstance, nowMs: number): readonly Change[] {
@@ -64,7 +63,7 @@ export function beginReplugOperation(fleet: FleetReader, instance: StoredInstanc
 export const instanceReplug: OperationKind = {
   name: 'instance-replug',
   steps: ['rebind', 'bind', 'plug'],
-  cancel: { kind: 'none', because: 'it would begin anew while the instance is degraded; move or delete the instance' },
+  cancel: { kind: 'none', because: 'it would start again while the instance is degraded; move or delete the instance' },
   retry: { kind: 'does', what: 'the ports are bound again' },
 
   plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
@@ -81,7 +80,7 @@ interface ReplugContext {
   readonly nowMs: number;
 }
 
-/** What is to be connected; undefined when nothing is, or when it is somebody else's to do so. */
+/** The ports to connect; undefined when there are none, or another operation does it. */
 function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): ReplugContext | undefined {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
   if (instance === undefined) return undefined;
@@ -105,7 +104,7 @@ function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
   }
 }
 
-/** Nobody waits for the answer to an order that is not the last one any more. */
+/** An answer to any but the last order is ignored. */
 function retryLater({ item, instance, nowMs }: ReplugContext, why: Reason): RecordStep {
   const retry = retryWithBackoff(item, { ...why, instance: instance.id, host: instance.doc.host }, { nowMs });
   return { ...retry, progress: { ...retry.progress, step: 'rebind' } };
@@ -116,7 +115,7 @@ function retryNotConnected(look: ReplugContext, fault: string, text?: string): R
   return retryLater(look, { code: 'not-connected', fault, message: message.slice(0, 300) });
 }
 
-/** Binds what the journal binds, and gives out the serials under which back ends bind the others. */
+/** Binds the ports in the journal, and gives out the serials under which back ends bind the others. */
 function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const look = loadContext(fleet, item, nowMs);
   if (look === undefined) return record(item, { state: 'done', step: item.doc.step });
@@ -146,14 +145,14 @@ function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): Recor
   return record(item, { ...runningProgress(item), step: 'bind', reason }, { changes, expects });
 }
 
-/** Steps of one try count as one attempt: the next is due after as long a pause as there were tries. */
+/** Steps of one try count as one attempt: the backoff to the next grows with the tries. */
 function runningProgress({ doc: { attempt } }: StoredItem): { readonly state: 'running'; readonly attempt: number } {
   return { state: 'running', attempt };
 }
 
 /**
- * Why nobody binds for a host that binds ports by itself: undefined when it does not, or when the gates have opened since. It ends
- * with what is named: a driver that reports the port as plugged, agents that are upgraded, credentials that are there.
+ * Why nothing is bound for a host that binds ports itself: undefined when it does not, or when the gates have opened since. It ends with the named
+ * event: a driver that reports the port as plugged, upgraded agents, or credentials.
  */
 function hostBindingReason(fleet: FleetReader, instance: Instance): Reason | undefined {
   const host = findHost(fleet, instance.host ?? '')?.doc;
@@ -172,7 +171,7 @@ function reachablePoolOf(fleet: FleetReader, { doc }: StoredPort, instance: Inst
   return choices.find(({ pool }) => canReachPools(fleet, instance.host ?? '', [pool]))?.pool;
 }
 
-/** The ports that were given out serials, as long as these are the last. */
+/** The ports whose given serials are still the last. */
 function orderedPorts({ fleet, item }: ReplugContext): StoredPort[] | undefined {
   const orders = item.doc.reason?.['orders'];
   const all = Array.isArray(orders) ? orders.map(String) : [];
@@ -184,7 +183,7 @@ function orderedPorts({ fleet, item }: ReplugContext): StoredPort[] | undefined 
   return ports.length === all.length && all.length > 0 ? ports : undefined;
 }
 
-/** The instance as it would read if it were being built where it is. */
+/** The instance as it would be if it were being built at its host. */
 function composePlacedInstance({
   fleet,
   instance,
@@ -230,7 +229,7 @@ function handleBindOutcome(fleet: FleetReader, item: StoredItem, outcome: Action
 
 function waitForPlug(look: ReplugContext): RecordStep {
   const { item, instance, disconnected, nowMs } = look;
-  // What is not bound any more, or could not be plugged, has to be bound anew.
+  // A port that is no longer bound, or could not be plugged, has to be bound again.
   const worse = disconnected.find(({ trouble }) => trouble !== 'not-plugged');
   if (worse !== undefined) return retryNotConnected(look, 'not-plugged', PLUG_TEXTS[worse.trouble]);
   const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;

@@ -1,4 +1,4 @@
-// Instances whose host is removed by force: from under them, while they are on their way to it, or while nobody works on them.
+// Instances whose host is removed by force: active ones, ones that move there, and ones without an open operation.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index.ts';
@@ -72,7 +72,7 @@ describe('instances of a host that is removed by force', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('that-were-on-their-way: what the other end has may be the only copy, and is held until they are deleted', async () => {
+  test('that-were-moving: the copy at the other end may be the only one, and is held until they are deleted', async () => {
     const world = await startActive();
     await start(world, 'h2');
     await world.pass();
@@ -128,7 +128,7 @@ describe('instances of a host that is removed by force', () => {
   });
 
   test.each(['removed', 'active'] as const)(
-    'that-are-between-two-hosts-without-anybody-at-work-have-no-room-there, and go on when it is %s',
+    'that-are-between-two-hosts-without-an-open-operation-have-no-claim-there, and go on when it is %s',
     async (state) => {
       const world = await startActive();
       const operation = await move(world);
@@ -188,7 +188,7 @@ describe('instances of a host that is removed by force', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('never: an instance is called active on a host that was removed before that is committed', async () => {
+  test('never: an instance becomes active on a host that was removed before that is committed', async () => {
     const world = await World.of(fixtureF('simulated'));
     const operation = await world.create();
     await world.runUntilStep(operation, 'web', 'plug');

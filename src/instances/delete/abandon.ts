@@ -1,5 +1,5 @@
-// What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
-// be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
+// Abandons instances whose host is removed by force: they record that, keep their ports and addresses, and can be rebuilt elsewhere. Open operations
+// find the host removed, and end by themselves.
 import { idOf, mark, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost, type AbandonCommand } from '../../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../../network/index.ts';
@@ -9,7 +9,7 @@ import { detachFromHost } from '../build/failure.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from '../model.ts';
 import type { StoredInstance } from '../build/placement.ts';
 
-/** The others are being built, shelved or deleted: that work looks after a host that is gone. */
+/** The others are being built, shelved or deleted: those operations handle a removed host. */
 const ABANDONABLE_STATES: readonly InstanceState[] = ['active', 'moving', 'error'];
 
 export function abandonInstances(fleet: FleetReader, host: string, how: AbandonCommand): Change[] {
@@ -18,12 +18,12 @@ export function abandonInstances(fleet: FleetReader, host: string, how: AbandonC
     ...here
       .filter((instance) => ABANDONABLE_STATES.includes(instance.doc.state) || isShelvingStalled(fleet, instance))
       .flatMap((instance) => abandonInstance(fleet, instance, host, how)),
-    // Of those that were on their way there, none has room there any more: a move that goes on finds that out.
+    // Instances that were moving there have no claim there any more: a move that continues finds that out.
     ...[...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ id, doc }) => (doc.role === 'move' ? [remove(CLAIM, id)] : [])),
   ];
 }
 
-/** The shelving of it was cut short by its deadline: nobody looks after it unless somebody asks for that again. */
+/** Its shelve passed its deadline: nothing continues it without a new request. */
 function isShelvingStalled(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
   if (doc.state !== 'shelving') return false;
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
@@ -50,8 +50,8 @@ function abandonInstance(
 }
 
 /**
- * Where it was going may have a copy by now, which may be the only one: it is held, and nothing of the name is placed there. Where
- * it came from has handed it over.
+ * The target may have a copy by now, which may be the only one: it is held, and nothing of the name is placed there. The source has migrated
+ * it away.
  */
 function cleanMoveEnds(fleet: FleetReader, { id, doc, revision }: StoredInstance, nowMs: number): Change[] {
   const claim = fleet.get(CLAIM, claimId(id, 'move'));

@@ -1,4 +1,4 @@
-// Which copy of an instance may be the only one: a table of what is known of the instance and of the host that it is said to be on.
+// Which copy of an instance may be the only one: a table of what is known of the instance and of its recorded host.
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change } from '../../fleet/index.ts';
 import { HOST, type Host } from '../../hosts/index.ts';
@@ -17,7 +17,7 @@ function hostWith(world: World, name: string, facts: Partial<Host>): Change {
 
 const FORCED = { forcedDown: { reason: 'off', by: 'ann', atMs: 1 } };
 
-/** A copy on h4; the instance is said to be on h2. */
+/** A copy on h4; the recorded host is h2. */
 const CASES: readonly (readonly [
   name: string,
   known: { readonly instance?: Partial<Instance>; readonly home?: Partial<Host>; readonly copy?: Partial<Copy> },

@@ -1,6 +1,5 @@
-// The operation `instance-clean`: a copy that may be left on a host is destroyed there, as soon as the host is heard again.
-// Until then nothing of the same name is placed on it. A copy that may be the only one is held until a successor runs: it must
-// never be destroyed before, unless the user deletes the instance.
+// The operation `instance-clean`: destroys a stale copy on a host as soon as the host is connected again. Until then nothing of the same name is placed
+// on it. A copy that may be the only one is held until a successor runs: it must never be destroyed before, unless the user deletes the instance.
 import {
   idOf,
   mark,
@@ -30,7 +29,7 @@ import {
 } from '../../operations/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type InstanceState } from '../model.ts';
 
-/** It ends when the host is swept or removed, however long that takes: a host that comes back late must not run a second copy. */
+/** It ends when the host is swept or removed, however long that takes: a host that returns late must not run a second copy. */
 export const NO_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 /** A host that could not destroy a copy is asked again after this time. */
 const DESTROY_RETRY_MS = 30_000;
@@ -40,8 +39,8 @@ const DESTROY = 'destroy';
 const NO_KEYS: readonly string[] = [];
 
 /**
- * Open items that destroy a copy of an instance or hold it until they may, by the instance: those of this operation, and of
- * others with such a step. Every placement asks, and nearly always there is none.
+ * Open items that destroy a copy of an instance or hold it, by instance: those of this operation, and of others with such a step. Every placement
+ * reads this, and it is nearly always empty.
  */
 export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
   name: 'destroys-by-instance',
@@ -52,22 +51,22 @@ export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
       : NO_KEYS,
 };
 
-/** What a copy on a host is to its instance. */
+/** The role of a copy on a host. */
 export type CopyRole =
-  /** Not used: a successor runs elsewhere, or the user has given the contents up. */
+  /** Not used: a successor runs elsewhere, or the user has given up its contents. */
   | 'superseded'
   /** The instance is on this host again: the copy is the instance. */
   | 'current'
   /** Nobody has said that the instance runs elsewhere. */
   | 'possibly-last';
 
-/** Whoever shelves or deletes an instance gives its contents up; a build begins without any. */
+/** A shelve or a delete gives up the contents; a build begins without any. */
 const WITHOUT_CONTENTS: readonly InstanceState[] = ['deleting', 'shelving', 'shelved', 'building'];
 
 export interface Copy {
   readonly instance: string;
   readonly host: string;
-  /** Where the instance was said to be when the copy was first held: nobody knew then whether it runs there. */
+  /** The recorded host when the copy was first held: whether it runs there was unknown then. */
   readonly home?: string | undefined;
 }
 
@@ -82,13 +81,13 @@ export function roleOfCopy(fleet: FleetReader, { instance: id, host, home: doubt
   return isGone ? 'possibly-last' : 'superseded';
 }
 
-/** The copy that an item holds. */
+/** The copy of an item. */
 export function copyOf({ doc: { target, host = '', reason } }: StoredItem): Copy {
   const home = reason?.['home'];
   return { instance: target.id, host, ...(typeof home === 'string' && { home }) };
 }
 
-/** The instances of which a host may have the only copy: they live there until a successor runs, wherever they are said to be. */
+/** The instances of which a host may have the only copy: they live there until a successor runs, whatever host is recorded. */
 export function* instancesHeldOn(fleet: FleetReader, host: string): Iterable<string> {
   for (const item of fleet.find(OPEN_ITEMS_BY_HOST, host)) {
     if (isHold(item.doc) && roleOfCopy(fleet, copyOf(item)) === 'possibly-last') yield item.doc.target.id;
@@ -102,7 +101,7 @@ export function isHold({ step, target }: Item): boolean {
 export const instanceClean: OperationKind = {
   name: 'instance-clean',
   steps: [HOLD, DESTROY],
-  cancel: { kind: 'none', because: 'a copy that is left behind would be found by nobody' },
+  cancel: { kind: 'none', because: 'a copy that is left behind would stay unnoticed' },
   retry: { kind: 'does', what: 'the host is asked again' },
 
   plan: (fleet, _operation, items, nowMs) =>
@@ -135,7 +134,7 @@ export const instanceClean: OperationKind = {
   ],
 };
 
-/** The copy goes once a successor runs; where the instance is back, there is nothing to be destroyed. */
+/** The copy is destroyed once a successor runs; where the instance is back, there is nothing to destroy. */
 function planHold(fleet: FleetReader, item: StoredItem): RecordStep {
   const copy = copyOf(item);
   switch (roleOfCopy(fleet, copy)) {
@@ -149,7 +148,7 @@ function planHold(fleet: FleetReader, item: StoredItem): RecordStep {
   }
 }
 
-/** Copies elsewhere of instances on a host that is forced down, or is so no more: they may be the only ones from now on. */
+/** Copies elsewhere of instances on a host whose force-down changes: they may be the only ones from now on. */
 function holdsAffectedBy(fleet: FleetReader, { kind, before, after }: AppliedChange): StoredItem[] {
   if (kind !== HOST.name || after === undefined) return [];
   const wasForced = (before?.doc as Host | undefined)?.forcedDown !== undefined;
@@ -161,7 +160,7 @@ export function itemsOfHost(fleet: FleetReader, kind: string, id: string | undef
   return kind === HOST.name && id !== undefined ? fleet.find(OPEN_ITEMS_BY_HOST, id) : [];
 }
 
-/** The open items of the instance that a network event is about. */
+/** The open items of a network event's instance. */
 export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: AppliedChange): Iterable<StoredItem> {
   if (kind !== NETWORK_EVENT.name) return [];
   const instance = ((after ?? before)?.doc as NetworkEvent | undefined)?.instance;
@@ -171,24 +170,24 @@ export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: Applie
 interface CleanRequest {
   readonly instance: string;
   readonly host: string;
-  /** Tells this sweep from others. */
+  /** Identifies this sweep. */
   readonly key: string;
   readonly nowMs: number;
 }
 
-/** A key that no sweep has: work that is retried may have begun one before. */
+/** A unique key: a retried operation may have started one before. */
 export function uniqueSweepKey(fleet: FleetReader, key: string, nowMs: number): string {
   return fleet.get(OPERATION, idOf(OPERATION, `clean-${key}`)) === undefined ? key : `${key}.${nowMs}`;
 }
 
-/** Starts the sweep of a host that may hold a copy which is not the only one. */
+/** Starts the sweep of a host that may have a copy which is not the only one. */
 export function beginSweep(instance: string, host: string, key: string, nowMs: number): Change[] {
   return beginCleanOperation({ instance, host, key, nowMs }, { step: DESTROY, state: 'running' });
 }
 
 /**
- * Starts the sweep of a host that may hold the only copy: nothing is destroyed there before a successor runs. `home`: where the
- * instance is said to be without anybody knowing that it runs there.
+ * Starts the sweep of a host that may have the only copy: nothing is destroyed there before a successor runs. `home`: the recorded host, where it
+ * is unknown whether the instance runs.
  */
 export function beginHold({ home, ...at }: CleanRequest & Pick<Copy, 'home'>): Change[] {
   const { instance, host } = at;
@@ -204,7 +203,7 @@ function beginCleanOperation(
   return newOperation({
     id: `clean-${key}` as OperationId,
     kind: 'instance-clean',
-    title: `destroy what is left of instance ${instance} on host ${host}`,
+    title: `destroy the copy of instance ${instance} on host ${host}`,
     by: 'muster',
     nowMs,
     deadlineMs: NO_DEADLINE_MS,

@@ -1,4 +1,4 @@
-// Deletions that are asked for again: whoever asks hears of the one that is under way, if it does all that is asked for.
+// Repeated deletions: a repeated request answers the open operation, if that covers all of the request.
 import { expect, test } from 'vitest';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
 import { deleteInstances } from './delete.ts';
@@ -15,7 +15,7 @@ async function startTwo(): Promise<World> {
   const world = await World.of();
   for (const name of ['one', 'two']) await world.create({ name });
   await world.settle();
-  // Its host is silent: a deletion stays under way.
+  // Its host is silent: a deletion stays open.
   await world.disconnectHost('h2');
   return world;
 }
@@ -32,7 +32,7 @@ test('repeated: the answer is the operation that does it, and nothing is committ
   expect([world.instance('one'), world.instance('two')?.state]).toEqual([undefined, 'active']);
 });
 
-test('of-more-than-what-is-being-deleted: a new operation that deletes all of it', async () => {
+test('of-more-than-is-being-deleted: a new operation that deletes all of it', async () => {
   const world = await startTwo();
   const { operation } = await deleteNamed(world, 'one');
   expect((await deleteNamed(world, 'one', 'two')).operation).not.toBe(operation);

@@ -1,5 +1,5 @@
-// Deleting instances, and the operation `instance-delete`: what is under way for it ends first, its host destroys it, its
-// ports are deleted or handed back, and everything it held is gone in one commit. A delete wins over a build.
+// Deletes instances by the operation `instance-delete`: open operations end first, the host destroys the copy, the ports are deleted or handed back, and
+// everything else is released in one commit. A delete wins over a build.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
@@ -45,7 +45,7 @@ export function deleteInstances(
   const { ids, operation, by, nowMs } = command;
   const running = runningDeletion(fleet, ids);
   if (running !== undefined) return accept([], { operation: running });
-  // A deletion that failed, by its deadline, is begun anew.
+  // A deletion that failed, by its deadline, is started again.
   const instances = resolveInstances(fleet, ids, 'among-them');
   if ('code' in instances) return refuse(instances);
   const begun = beginInstanceOperation(fleet, instances, command, {
@@ -56,7 +56,7 @@ export function deleteInstances(
   return accept([...instances.map((one) => markDeleting(one, by, nowMs)), ...begun], { operation });
 }
 
-/** The operation that deletes all of these already: whoever asks again hears of the same one. */
+/** The operation that deletes all of these already: a repeated request answers it. */
 function runningDeletion(fleet: FleetReader, ids: readonly string[]): OperationId | undefined {
   const operations = new Set(
     ids.map((id) => {
@@ -76,7 +76,7 @@ function markDeleting({ id, doc }: StoredInstance, by: string, nowMs: number): C
   return put(INSTANCE, id, { ...doc, state: 'deleting', changedBy: by, changedAtMs: nowMs });
 }
 
-/** The changes that begin the deletion of an instance whose build is cancelled. */
+/** The changes that start the deletion of an instance whose build is cancelled. */
 export function beginDeletion(instance: StoredInstance, key: string, nowMs: number): Change[] {
   const by = 'operation:instance-build';
   return [
@@ -102,10 +102,10 @@ export const instanceDelete: OperationKind = {
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      // One that is not being deleted is another of the same name: a deletion that failed may be retried long after.
+      // An instance that is not being deleted is another one of the same name: a failed deletion may be retried long after.
       if (instance?.doc.state !== 'deleting') return [record(item, { state: 'done', step: item.doc.step })];
-      // What is retried begins anew: where the instance is, and who deletes it, may be another by now. Attempts go on being counted over
-      // all steps: the task of a retry has an id of its own, and no answer to an earlier one is taken for it.
+      // A retry starts from the present state: host and open operations may have changed. Attempts are counted over all steps: the task of a
+      // retry has an id of its own, and an answer to an earlier one does not count for it.
       if (item.doc.state === 'pending' && item.doc.step !== 'stop')
         return [record(item, { state: 'running', step: 'stop', host: null, attempt: item.doc.attempt })];
       return nextStep(fleet, item, instance, nowMs);
@@ -118,7 +118,7 @@ export const instanceDelete: OperationKind = {
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
-/** It is gone, with whatever it held. */
+/** It is deleted, with everything that it held. */
 const finish: ReleaseFinisher = (fleet, _item, { id, doc }, nowMs) => ({
   changes: [remove(INSTANCE, id), ...releaseHoldings(fleet, id, doc, { by: 'operation:instance-delete', nowMs })],
   progress: { state: 'done' },
@@ -142,7 +142,7 @@ function nextStep(
   }
 }
 
-/** Of several deletions that have done nothing yet, those begun later wait for the first: were each to wait for all others, none would end. */
+/** Of several deletions that have done nothing yet, later ones wait for the first: if each waited for all others, none would end. */
 function isLaterDeletion(fleet: FleetReader, item: StoredItem, other: StoredItem): boolean {
   if (other.doc.step !== 'stop' || !isDeletion(fleet, other)) return false;
   const [mine, theirs] = [item, other].map((one) => startedAtMs(fleet, one));
@@ -153,7 +153,7 @@ function startedAtMs(fleet: FleetReader, { doc }: StoredItem): number | undefine
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.createdAtMs;
 }
 
-/** Whatever else is under way for the instance sees that it is leaving, and ends. */
+/** Other open operations see that the instance is leaving, and end. */
 function planStop(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
     (other) => other.id !== item.id && !isSweep(fleet, other) && !isLaterDeletion(fleet, item, other),
@@ -170,7 +170,7 @@ function planStop(fleet: FleetReader, item: StoredItem, instance: StoredInstance
   return record(item, { state: 'running', step: 'destroy', attempt, host }, { changes, expects });
 }
 
-/** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */
+/** An open move may leave a copy at its other end: its target, or its source. */
 function sweepMoveEnds(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
   const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
   const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);

@@ -1,6 +1,6 @@
-// The steps by which what an instance holds is given back: its host destroys what it has of it, back ends outside the journal
-// release its ports, and then all of it goes in one commit. A host that is only silent is waited for: it may still use the
-// addresses, which must not become anybody else's.
+// The steps that release the resources of an instance: its host destroys the copy, back ends outside the journal release its ports, and one commit
+// releases the rest. A host that is only silent is waited for: it may still use the addresses, which must never be given to another instance
+// meanwhile.
 import { idOf, mark, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { undeliveredReason } from '../../network/index.ts';
@@ -23,10 +23,10 @@ import { composeReleaseOrder, nonInlinePorts } from '../back-end-orders.ts';
 import { isFencedOrRemoved, portsOf, type StoredInstance } from '../build/placement.ts';
 import { retryDestroy } from './retry-destroy.ts';
 
-/** The host that made the ports has destroyed the instance and released them. */
+/** The host that created the ports has destroyed the instance and released them. */
 const RELEASED_BY_HOST = 'released-by-host';
 
-/** What an operation that ends an instance commits last, and how its item ends. */
+/** The last commit of an operation that ends an instance, and the end of its item. */
 export type ReleaseFinisher = (
   fleet: FleetReader,
   item: StoredItem,
@@ -41,7 +41,7 @@ export function instanceOf(fleet: FleetReader, item: StoredItem): StoredInstance
 export function composeDestroyTask(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined {
   const instance = instanceOf(fleet, item);
   if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance === undefined) return undefined;
-  // A host that made the ports by itself also deletes those that are Muster's.
+  // A host that created the ports itself also deletes those that are Muster's.
   const ports = instance.doc.path.create === 'host' ? 'delete-own' : 'leave';
   return { kind: 'destroy', args: { instance: instance.id, nics: composeReleaseNics(fleet, instance), ports } };
 }
@@ -69,13 +69,13 @@ export function planDestroy(
   const host = item.doc.host ?? '';
   const stored = findHost(fleet, host);
   if (isFencedOrRemoved(fleet, host)) {
-    // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
+    // The host is certainly off: its addresses can be used again. Should it come back, it is swept first.
     const sweep =
       stored === undefined ? [] : beginSweep(instance.id, host, uniqueSweepKey(fleet, item.id, nowMs), nowMs);
     const { attempt } = item.doc;
     return [record(item, { state: 'running', step: 'release', attempt, host: null }, { changes: sweep })];
   }
-  // A host that is only silent may still run it: its addresses are not given to anybody else.
+  // A host that is only silent may still run it: its addresses are not given to another instance.
   if (stored?.doc.connection.state !== 'up') {
     mark('delete-waits-for-silent-host');
     return [wait(item, { code: 'host-silent', host, instance: instance.id })];
@@ -101,7 +101,7 @@ export function planRelease(
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
-/** One port's fault does not stop the others: the back end has gone through all of them, and is asked again for the rest. */
+/** A fault of one port does not stop the others: the back end has processed all of them, and is asked again for the rest. */
 export function handleReleaseOutcome(
   fleet: FleetReader,
   item: StoredItem,
@@ -117,7 +117,7 @@ export function handleReleaseOutcome(
   const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
   const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
   if (left?.length === 0) return commitFinish(fleet, item, nowMs, finish);
-  // Without credentials the back end was not even asked: what the host made by itself it has let go of by itself.
+  // Without credentials the back end was not called: a host has released the ports that it created itself.
   if (undeliveredReason(outcome) !== undefined && item.doc.reason?.code === RELEASED_BY_HOST)
     return commitFinish(fleet, item, nowMs, finish);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
@@ -125,7 +125,7 @@ export function handleReleaseOutcome(
   return retryWithBackoff(item, reason, { nowMs });
 }
 
-/** Whatever it holds when it goes, also what it got since it was looked at. */
+/** Everything that it holds when it is deleted, including later additions. */
 function commitFinish(fleet: FleetReader, item: StoredItem, nowMs: number, finish: ReleaseFinisher): RecordStep {
   const instance = instanceOf(fleet, item);
   if (instance === undefined) return record(item, { state: 'done', step: 'release' });

@@ -1,4 +1,4 @@
-// A build whose deadline has passed gives back everything that it held, whichever step it was at.
+// A build whose deadline has passed releases everything that it held, at whichever step it was.
 import { describe, expect, test } from 'vitest';
 import { deleteInstances } from './delete.ts';
 import { World } from '../instances-fixture.ts';
@@ -70,7 +70,7 @@ describe('deadline-gives-back', () => {
     expectGivenBack(world);
   });
 
-  test('the-host-is-not-blocked: nothing of the build is left to be evacuated', async () => {
+  test('the-host-is-not-blocked: nothing of the build is left to evacuate', async () => {
     const world = await World.of(fixtureF('simulated'));
     await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
     await world.settle();

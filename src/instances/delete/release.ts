@@ -1,5 +1,5 @@
-// The operation `instance-release`: what a build held whose deadline has passed is given back. Its host destroys what it has, ports
-// that were made are deleted, users' ports are handed back, and the claim is dropped. The instance stays in error and says why.
+// The operation `instance-release`: releases the resources of a build whose deadline has passed. Its host destroys the copy, created ports are deleted,
+// users' ports are handed back, and the claim is released. The instance stays in error with its fault.
 import type { Change, FleetReader } from '../../fleet/index.ts';
 import {
   newOperation,
@@ -28,14 +28,14 @@ const RELEASER = 'operation:instance-release';
 export const instanceRelease: OperationKind = {
   name: 'instance-release',
   steps: ['destroy', 'release'],
-  cancel: { kind: 'none', because: 'what the build held would be nobody’s' },
+  cancel: { kind: 'none', because: 'the resources of the build would never be released' },
   retry: { kind: 'does', what: 'the host or the back end is asked again' },
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item): readonly PlannedStep[] => {
       const instance = instanceOf(fleet, item);
       const { step } = item.doc;
-      // A delete gives back what is left.
+      // A delete releases the rest.
       if (instance?.doc.state !== 'error') return [record(item, { state: 'done', step })];
       return step === 'destroy'
         ? planDestroy(fleet, item, instance, nowMs)
@@ -63,7 +63,7 @@ export interface OverdueBuild {
   readonly nowMs: number;
 }
 
-/** Gives back what a build held: at once where only the journal is concerned, else by an operation that it begins. */
+/** Releases the resources of a build: at once where only the journal is concerned, else by an operation that it starts. */
 export function releaseOverdue(fleet: FleetReader, { instance, sent, key, nowMs }: OverdueBuild): Change[] {
   const { id, doc } = instance;
   const outside = nonInlinePorts(fleet, portsOf(fleet, doc));
@@ -71,7 +71,7 @@ export function releaseOverdue(fleet: FleetReader, { instance, sent, key, nowMs 
   return newOperation({
     id: `release-${key}` as OperationId,
     kind: instanceRelease.name,
-    title: `give back what the build of instance ${id} held`,
+    title: `release the resources of the build of instance ${id}`,
     by: 'muster',
     nowMs,
     deadlineMs: NO_DEADLINE_MS,

@@ -80,7 +80,7 @@ describe('an evacuation plans', () => {
     ]);
   });
 
-  test('looks-at-no-host-for-the-sake-of-a-reason, and says where it is told', async () => {
+  test('scans-no-host-for-a-reason, and names the command that does', async () => {
     const world = await World.of(mergeChanges([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
     await world.create();
     await world.settle();
@@ -94,7 +94,7 @@ describe('an evacuation plans', () => {
     ['forced down', true],
     ['up', false],
   ])(
-    'one-that-stays-is-still-a-neighbour-of-those-after-it: an affinity group on a host that is %s',
+    'one-that-stays-still-counts-in-the-group-of-those-after-it: an affinity group on a host that is %s',
     async (_how, dead) => {
       const world = await World.of();
       const group = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
@@ -102,7 +102,7 @@ describe('an evacuation plans', () => {
       await world.create({ count: 3, place: { group: 'kin' } });
       await world.settle();
       if (dead) await world.forceDown('h2');
-      // Each is held by the two others. The last one is not free to go because those before it were looked at.
+      // Each is held by the two others. The last one is not free to move because those before it were tried.
       expect(tenants(world, 'h2')).toEqual([
         'instance web-1: wait for held-together',
         'instance web-2: wait for held-together',
@@ -111,7 +111,7 @@ describe('an evacuation plans', () => {
     },
   );
 
-  test('waits-for-what-is-under-way, and for what is on its way there', async () => {
+  test('waits-for-open-operations, and for arriving instances', async () => {
     const world = await startTwo();
     const by = { by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     const move = { ids: ['web-1'], kind: 'live' as const, operation: world.operation(), ...by };
@@ -130,7 +130,7 @@ describe('an evacuation plans', () => {
     const before = JSON.stringify([world.claim('web-1'), world.claim('web-2')]);
     tenants(world, 'h2');
     expect(JSON.stringify([world.claim('web-1'), world.claim('web-2')])).toBe(before);
-    // What was tried out is gone from the figures as well: the same plan comes out again.
+    // The trial is undone in the figures as well: the same plan results again.
     expect(tenants(world, 'h2')).toEqual(runTrial(world.fleet, () => tenants(world, 'h2')));
   });
 });

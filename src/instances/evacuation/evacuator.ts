@@ -1,5 +1,5 @@
-// How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
-// it is only silent nothing is done: it may still run them.
+// The evacuator of instances: by a live move while the host is up, by a rebuild elsewhere when it is certainly dead. While a host is only silent nothing
+// may be done: it may still run them.
 import {
   idOf,
   mergeChanges,
@@ -52,8 +52,8 @@ export const instanceEvacuator: Evacuator = {
     const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
       doc.role === 'move' ? [doc.instance] : [],
     );
-    const going = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
-    return [...new Set([...here, ...coming, ...going, ...instancesHeldOn(fleet, host)])]
+    const leaving = [...fleet.find(INSTANCES_BY_LEAVING_HOST, host)].map(({ id }): string => id);
+    return [...new Set([...here, ...coming, ...leaving, ...instancesHeldOn(fleet, host)])]
       .sort()
       .map((id) => ({ kind: INSTANCE.name, id }));
   },
@@ -86,10 +86,10 @@ export const instanceEvacuator: Evacuator = {
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 };
 
-/** A move that ended this long before its host began to leave is no part of that, whatever the clocks of servers say. */
+/** A move that ended this long before its host began to leave is no part of the scale-in, whatever the clocks of servers say. */
 const LONG_BEFORE_MS = 3600 * 1000;
 
-/** Those that run elsewhere by now without being connected there. One that is still moved on from there says so too. */
+/** Instances that run elsewhere by now without being connected there, including those that are moved on from there. */
 function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
   const sinceMs = (findHost(fleet, host)?.doc.leaving?.atMs ?? 0) - LONG_BEFORE_MS;
   for (const instance of fleet.find(INSTANCES_BY_VACATED_HOST, host)) {
@@ -126,7 +126,7 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
   return { ...how, operation: `${operation}.${what}` as OperationId };
 }
 
-/** One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves. */
+/** One after the other on one trial: capacity that one of them would use is not available to the next, whichever host it leaves. */
 function* planSteps(
   trial: Trial,
   leavers: readonly LeavingTenants[],
@@ -154,7 +154,7 @@ function planInstanceEvacuation(
   const { state, wasActive, host: home } = instance.doc;
   const dead = isFencedOrRemoved(trial, host);
   if (home !== host && (state === 'error' || state === 'active')) {
-    // Only a copy of it is here. It is built anew without one if it can be; where the copy can be reached, its owner decides.
+    // Only a copy of it is here. It is built again without the copy if possible; where the copy is reachable, its owner decides.
     if (!dead || home !== undefined) return wait({ code: 'only-copy', instance: id, host });
   } else if (state === 'error') {
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
@@ -173,8 +173,8 @@ function wait(reason: Reason): Evacuation {
 }
 
 /**
- * The host that it would go to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim:
- * without it those of its group would be planned to places where the rule of the group does not let them go.
+ * The host that it would move to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim: without it,
+ * other members of its group would be planned to places that the policy of the group forbids.
  */
 function placeLeaving(
   trial: Trial,

@@ -1,4 +1,4 @@
-// What is said of each instance that has no place to go, before anybody starts a move.
+// The reasons of each instance that has no host to move to, before a move starts.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { runAllSteps, findHost, HOST, type PlannedEvacuation } from '../../hosts/index.ts';
@@ -9,7 +9,7 @@ import { GROUP, type Group } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, flavor, hostF } from '../reference-fixture.ts';
 
-/** What the scheduler looks at all hosts by. */
+/** The scheduler's index of all hosts. */
 function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
   const found = schedulerModel.projections?.find(({ name }) => name === 'host-index');
   if (found === undefined) throw new Error('the scheduler has an index of hosts');
@@ -46,7 +46,7 @@ async function worldOf(count: number, ...changes: readonly Change[]): Promise<Wo
 }
 
 describe('an instance that has no place to go', () => {
-  test('each-is-told-with-its-own-address, and which segment that keeps it in', async () => {
+  test('each-report-has-its-own-address, and the segment that it pins', async () => {
     const world = await worldOf(2, hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2'));
     expect(messages(world.fleet, ['h2'])).toEqual([
       'No host fits instance web-1 now. 1 of 5 hosts: leaving. 4 of 4 hosts: out of reach of segment seg0 of network n, which address 10.0.0.2 is in.',
@@ -91,7 +91,7 @@ describe('an instance that has no place to go', () => {
     expect(message).not.toContain('group');
   });
 
-  test('beyond-what-was-asked-for, and in a drain, it is told where to ask', async () => {
+  test('beyond-the-limit, and in a drain, the command for the reasons is named', async () => {
     const world = await worldOf(2, hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2'));
     expect(messages(world.fleet, ['h2'], 1)).toEqual([
       expect.stringContaining('10.0.0.2'),
@@ -108,7 +108,7 @@ describe('an instance that has no place to go', () => {
   });
 });
 
-describe('a report says by what hosts are excluded', () => {
+describe('a report lists why hosts are excluded', () => {
   test('a-build: tried before, with the fault and the hosts; the fault stays the headline', async () => {
     const world = await World.of();
     world.machines.fail({ task: 'build', times: 9, fault: 'spawn-failed' });
@@ -120,7 +120,7 @@ describe('a report says by what hosts are excluded', () => {
     expect(message.startsWith('No host fits')).toBe(false);
   });
 
-  test('a-move: the host that it is to leave, and those that were tried', async () => {
+  test('a-move: the host that it leaves, and those that were tried', async () => {
     const world = await World.of();
     await world.create();
     await world.settle();

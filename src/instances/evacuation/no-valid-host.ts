@@ -1,11 +1,11 @@
-// Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
-// addresses. A look at every host is shared by all that need the same, and made in steps.
+// Why leaving instances have no host to move to: for each of them which filter excluded how many hosts, with its own ports and addresses. One scan of
+// the hosts is shared by all instances with equal requirements, and made in steps.
 import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '../../fleet/index.ts';
 import type { PlannedEvacuation, LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM, claimId, segmentOfPool } from '../../network/index.ts';
 import {
   groupTallyOf,
-  reportSteps,
+  reportInSteps,
   reportText,
   type ReportStage,
   type ScheduleReport,
@@ -19,7 +19,7 @@ const NO_VALID_HOST = 'no-valid-host';
 
 const MESSAGE_MAX = 1000;
 
-/** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
+/** The reason in a plan without reports: a drain plans many times a minute, and a scan of every host is for a person who asks. */
 export function noValidHostReason(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
   const where = within === undefined ? '' : ` of site ${within}`;
   const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
@@ -27,8 +27,8 @@ export function noValidHostReason(id: string, { host, within }: Pick<LeavingTena
 }
 
 /**
- * Members of a group that must be together, and are all on this host: none of them may go first. Said without a look at the hosts,
- * whatever else they lack.
+ * Members of an affinity group that are all on this host: none of them may leave first. Reported without a scan of the hosts, whatever else they
+ * lack.
  */
 export function affinityBlockReason(fleet: FleetReader, { id, doc }: StoredInstance, host: string): Reason | undefined {
   const { group = '' } = doc.place;
@@ -38,7 +38,7 @@ export function affinityBlockReason(fleet: FleetReader, { id, doc }: StoredInsta
   return members?.size === 1 && others > 0 ? { code: 'held-together', instance: id, host, group, others } : undefined;
 }
 
-/** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */
+/** The requirements of a leaving instance: without its claim there and without earlier tries. */
 function composeLeavingRequest(
   fleet: FleetReader,
   { id, doc }: StoredInstance,
@@ -57,13 +57,13 @@ function composeLeavingRequest(
 }
 
 interface ExplainLimits {
-  /** So many of them. */
+  /** The number of reports. */
   readonly most: number;
   /** The site that instances of a host must stay in, if any. */
   readonly within: ReadonlyMap<string, string | undefined>;
 }
 
-/** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
+/** The same plan with the reports of the first `most` without a host. The trial contains the claims of all the others. */
 export function* explainNoValidHost(
   trial: Trial,
   planned: readonly PlannedEvacuation[],
@@ -93,16 +93,16 @@ export function* explainNoValidHost(
   return explained;
 }
 
-/** What it has at its host is no neighbour of its own: a group that it is alone in keeps it from nowhere. */
+/** Its copy at its host does not count as a member of its group: a group of its own excludes no host. */
 function* reportWithoutClaim(trial: Trial, id: string, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const home = trial.get(CLAIM, claimId(id, 'home'));
   if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
-  const report = yield* reportSteps(trial, request);
+  const report = yield* reportInSteps(trial, request);
   if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
   return report;
 }
 
-/** Requests with the same key differ in nothing that a report tells of, but for the addresses that they keep. */
+/** Requests with the same key have the same report, except for the addresses that they keep. */
 function requestKey({ nics, excludedHosts: _, exclusionReasons, tried: __, ...rest }: ScheduleRequest): string {
   const swept = [...(exclusionReasons ?? [])]
     .filter(([, { because }]) => because !== 'to-be-left')
@@ -110,7 +110,7 @@ function requestKey({ nics, excludedHosts: _, exclusionReasons, tried: __, ...re
   return JSON.stringify([rest, swept, nics.map(({ address, ...need }) => [need, address !== undefined])]);
 }
 
-/** A report that was made for another instance with the same needs, with this one's addresses. */
+/** A report that was made for another instance with the same requirements, with this one's addresses. */
 function replaceAddresses({ hosts, stages }: ScheduleReport, { nics }: ScheduleRequest): ScheduleReport {
   return { hosts, stages: stages.map((stage) => replaceAddress(stage, nics)) };
 }
@@ -129,7 +129,7 @@ function segmentIn([first]: ScheduleRequest['nics'][number]['choices']): string 
 
 function composeMessage(id: string, report: ScheduleReport): string {
   const fitting = report.stages.at(-1)?.after ?? report.hosts;
-  // It was this one's turn before others of the plan made room for it.
+  // It was planned before others of the plan released capacity.
   const later = fitting === 0 ? '' : ` ${fitting} would fit once the others of the plan have moved.`;
   return `No host fits instance ${id} now. ${reportText(report)}${later}`.slice(0, MESSAGE_MAX);
 }

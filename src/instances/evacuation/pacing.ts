@@ -1,5 +1,5 @@
-// How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
-// hosts are looked at again when something of theirs has gone.
+// Limits how fast instances leave a host: no more of a server group at once than its limit, a backoff after a failed move or rebuild, and which hosts
+// are planned again after a change of theirs.
 import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { findHost, type PlannedEvacuation } from '../../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
@@ -20,9 +20,9 @@ const BACKOFF_MIN_MS = 10_000;
 const BACKOFF_MAX_MS = 10 * 60_000;
 
 /**
- * A move or rebuild off a leaving host that failed is tried again after a pause as long as the host was leaving by then: each pause
- * is about twice the one before, and nothing has to be remembered for it. A rebuild has its own pauses, from when somebody vouched
- * for the host being off: it does not wait because a move failed before.
+ * A failed move or rebuild off a leaving host is tried again after a backoff as long as the host was leaving by then: each is about twice the one
+ * before, and nothing has to be stored. A rebuild has a backoff of its own, from the force-down of the host: it does not wait because a move failed
+ * before.
  */
 export function backoffAfterFailure(
   fleet: FleetReader,
@@ -44,7 +44,7 @@ export function backoffAfterFailure(
   return { code, instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
 }
 
-/** Those beyond what their group bears wait. What is under way of a group counts, whoever began it. */
+/** Those beyond the limit of their group wait. Open moves of a group count, whoever started them. */
 export function limitByGroup(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
   const begun = new Map<string, number>();
   return planned.map((one) => {
@@ -67,8 +67,8 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
 }
 
 /**
- * The host that it left, or that it has come to rest on, and those that hold a copy of it; those of its group, where others waited
- * for it; and a host that need not hold a copy any more.
+ * The host that it left or arrived on, and those with a copy of it; those of its group, where others waited for it; and a host that need not hold a
+ * copy any more.
  */
 export function affectedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
   if (kind === PORT.name || kind === NETWORK_EVENT.name) {
@@ -90,14 +90,14 @@ function releasedHolds(was: Item, is: Item | undefined): readonly string[] {
   return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
 }
 
-/** The hosts whose drains wait for the instance of a port to be connected where it is by now. */
+/** The hosts whose drains wait until the instance of a port is connected at its new host. */
 function hostsWaitingForPort(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
   if (doc?.instance === undefined) return [];
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, doc.instance))?.doc;
   return instance === undefined ? [] : vacatedHosts(instance);
 }
 
-/** Only where a limit made somebody wait: it costs a look at the whole group. */
+/** Only where a limit made others wait: it costs a scan of the group. */
 function hostsOfGroup(fleet: FleetReader, group: string | undefined): string[] {
   if (group === undefined || limitOf(fleet, group) === undefined) return [];
   const hosts = [...fleet.find(INSTANCES_BY_GROUP, group)].flatMap(({ doc }) => doc.host ?? []);

@@ -1,5 +1,5 @@
-// Instances on hosts that leave: they move live within the limits of their groups, are built elsewhere when their host is off for
-// certain, and wait longer and longer after a failure.
+// Instances on leaving hosts: they move live within the limits of their groups, are rebuilt elsewhere when their host is certainly off, and wait with
+// growing backoff after a failure.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index.ts';
@@ -50,7 +50,7 @@ describe('instances of a leaving host', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('no-more-of-a-group-than-it-bears, and the others say group-limit', async () => {
+  test('no-more-of-a-group-than-its-limit, and the others wait for group-limit', async () => {
     const world = await startSome(4, { limit: 2 });
     const operation = await start(world, 'h2');
     let most = 0;
@@ -66,7 +66,7 @@ describe('instances of a leaving host', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('the-limit-counts-over-hosts, and what others move counts too', async () => {
+  test('the-limit-counts-over-hosts, and moves by others count too', async () => {
     const world = await startSome(2, { limit: 1 });
     await world.commit((fleet) =>
       moveInstances(fleet, { ids: ['web-1'], kind: 'live', deadlineMs: HOUR_MS, ...commandBase(world) }),
@@ -97,7 +97,7 @@ describe('instances of a leaving host', () => {
       await world.tick();
       moves.add(world.instance('web-1')?.move?.operation ?? '');
     }
-    // Half an hour: as many tries as pauses that double fit into it, not one each time that somebody looks.
+    // Half an hour: as many tries as doubling backoffs fit into it, not one per pass.
     expect(world.nowMs - nowMs).toBe(1_800_000);
     expect(moves.size).toBeGreaterThan(4);
     expect(moves.size).toBeLessThan(12);
@@ -121,7 +121,7 @@ describe('instances of a leaving host', () => {
     expect(rebuilds()).toBeLessThan(12);
     expect(world.item(operation, 'h2')?.reason).toMatchObject({ code: 'rebuild-failed', instance: 'web' });
     expect(world.instance('web')?.state).toBe('error');
-    // What the host has of it may be its only copy: it lives there, and the host is not empty.
+    // The host's copy may be the only one: it lives there, and the host is not empty.
     expect(hostOf(world, 'h2').state).toBe('draining');
     expect(world.violations).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('instances of a leaving host', () => {
     expect(at(atMs + pauseMs)).toBeUndefined();
   });
 
-  test('are-built-elsewhere-with-the-same-ports-once-somebody-vouches, and the host is not trusted when it returns', async () => {
+  test('are-built-elsewhere-with-the-same-ports-once-the-host-is-forced-down, and the host is not trusted when it returns', async () => {
     const world = await startSome(2);
     const before = world.addresses('web-1');
     await world.disconnectHost('h2');

@@ -1,5 +1,5 @@
-// Drains and moves that a caller of one site has asked for: instances stay in that site, whoever carries the work on and however
-// often it is tried, until somebody asks who may write to other sites too.
+// Drains and moves requested by a site-bound caller: instances stay in that site, whoever continues the work and however often it is tried, until a
+// caller who may write to other sites requests it.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { findHost, HOST, startScaleIn } from '../../hosts/index.ts';
@@ -30,7 +30,7 @@ async function world(): Promise<World> {
   await made.create({ count: 1, place: { site: HERE } });
   await made.settle();
   expect(made.instance('web')?.host).toBe('h2');
-  // Asked for by somebody who did not care where.
+  // Requested without a site.
   const { doc } = made.fleet.get(INSTANCE, idOf(INSTANCE, 'web')) as StoredInstance;
   await made.commit(() => accept([put(INSTANCE, idOf(INSTANCE, 'web'), { ...doc, place: {} })], null));
   return made;

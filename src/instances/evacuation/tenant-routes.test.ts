@@ -1,4 +1,4 @@
-// GET /api/v1/hosts/:id/tenants: who sees what.
+// GET /api/v1/hosts/:id/tenants: which caller sees what.
 import { describe, expect, test } from 'vitest';
 import type { Answer, Caller, RefusalAnswer, RouteContext as RouteWorld } from '../../access/index.ts';
 import { findHost, type Evacuator } from '../../hosts/index.ts';
@@ -40,7 +40,7 @@ describe('the tenants of a host', () => {
     });
   });
 
-  test('viewers-see-what-would-be-done, not which hosts have room', async () => {
+  test('viewers-see-what-would-be-done, not which hosts have capacity', async () => {
     expect(await ask(await startOne(), 'h2', { role: 'viewer' })).toMatchObject({
       tenants: [{ evacuation: { kind: 'move', how: 'live' } }],
     });
@@ -70,7 +70,7 @@ describe('the tenants of a host', () => {
     expect(await ask(world, 'h2', {})).toMatchObject({ tenants: [{ evacuation: { kind: 'wait', sentence } }] });
   });
 
-  test('no-more-are-tried-out-than-were-asked-for, and all are counted', async () => {
+  test('no-more-are-tried-than-requested, and all are counted', async () => {
     const world = await World.of();
     await world.create({ count: 3 });
     await world.settle();

@@ -1,4 +1,4 @@
-// GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each of them.
+// GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each tenant. It commits nothing.
 import { Type } from 'typebox';
 import {
   answer,
@@ -33,7 +33,7 @@ export interface TenantRouteOptions {
   readonly explain: Explain;
 }
 
-/** Each tenant is tried out in the decider, where nothing else is decided meanwhile. */
+/** Each tenant is tried in the decider, which holds up every other decision. */
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
@@ -71,7 +71,7 @@ export function tenantRoutes({ evacuators, explain }: TenantRouteOptions): Route
         ),
       }),
       answers: { 200: { about: 'the tenants of the host', schema: TenantsSchema } },
-      // Planned where an evacuation would be, on what is true there, and not committed.
+      // Planned in the decider, where an evacuation would be, on current state, and not committed.
       handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority }, world) => {
         const nowMs = world.clock.nowMs();
         const made = await planInSlices(world, authority, function* livingSteps(slices): Steps<object | Refusal> {
@@ -102,19 +102,19 @@ interface HostTenants {
 interface TenantPlanOptions {
   readonly evacuators: readonly Evacuator[];
   readonly limit: number;
-  /** Of a caller that is bound to a site: what it could have moved stays there. */
+  /** For a site-bound caller: tenants that it could have moved stay there. */
   readonly within: string | undefined;
   readonly nowMs: number;
 }
 
-/** How many tenants a host has, and what would be done for the first of them. */
+/** The number of tenants of a host, and the plan for the first of them. */
 function* planTenants(
   slices: Slices,
   host: StoredHost,
   { evacuators, limit, within, nowMs }: TenantPlanOptions,
 ): Steps<HostTenants> {
   let count = 0;
-  // As a scale-in finds it: nothing leaves a host that stays.
+  // As for a scale-in: nothing is moved off a host that stays.
   const planned = yield* planBatchInSteps(slices, evacuators, {
     hosts: [host],
     within: () => within,
@@ -136,13 +136,13 @@ interface TenantRenderContext {
   readonly sight: Redactor | undefined;
 }
 
-/** What comes from another site is counted and not named before it is here. */
+/** A tenant that arrives from another site is counted and not named before it is here. */
 function tenantToJson({ tenant, evacuation }: PlannedEvacuation, showing: TenantRenderContext): object {
   const id = showing.sight?.redactText(tenant.id) ?? tenant.id;
   return { kind: tenant.kind, id, evacuation: evacuationToJson(evacuation, showing) };
 }
 
-/** Which hosts have room is for operators to know. */
+/** Which hosts have free capacity is for operators only. */
 function evacuationToJson(evacuation: Evacuation, { caller, explain, sight }: TenantRenderContext): object {
   if (evacuation.kind === 'ends') return evacuation;
   if (evacuation.kind === 'wait') {

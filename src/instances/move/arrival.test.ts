@@ -1,4 +1,4 @@
-// Moves after the source has handed the instance over, moves to older hosts, and moves that the deadline cuts short.
+// Moves after the source has migrated the instance, moves to older hosts, and moves that pass their deadline.
 import { describe, expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
@@ -7,8 +7,8 @@ import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 
-describe('after the source has handed the instance over', () => {
-  test('a-lost-yes: asked again, the source says that it was sent', async () => {
+describe('after the source has migrated the instance', () => {
+  test('a-lost-answer: asked again, the source answers that it was sent', async () => {
     const world = await startActive();
     world.machines.fail({ task: 'migrate', times: 1, after: true });
     await move(world);
@@ -152,7 +152,7 @@ describe('the deadline', () => {
       fault: { code: 'deadline-passed' },
     });
     expect(ended.world.claim('web', 'move')).toBeUndefined();
-    // What was prepared is swept first: until then the host is out of the question.
+    // The prepared copy is swept first: until then the host is excluded.
     await ended.world.settle();
     await retried(ended);
   });
@@ -163,7 +163,7 @@ describe('the deadline', () => {
     await retried(ended);
   });
 
-  test('at-activate: it is where it was handed to, not called active, and a retry goes on there', async () => {
+  test('at-activate: it is at its target, not active, and a retry goes on there', async () => {
     const ended = await passed('activate');
     expect(ended.world.instance('web')).toMatchObject({
       state: 'moving',

@@ -1,5 +1,5 @@
-// The steps of a move after the source has handed the instance over. There is no way back from here: the instance is at its
-// target, whatever else fails. Where a port cannot be connected it runs without that one, and moves on from there.
+// The steps of a move after the source has migrated the instance. There is no way back: the instance is at its target, whatever else fails. Where a
+// port cannot be connected it runs without that one, and moves on from there.
 import { mark, put, remove, type Change } from '../../fleet/index.ts';
 import {
   bindPorts,
@@ -34,7 +34,7 @@ import {
 } from './context.ts';
 import { isUnavailable, isInline, portsOf, canReachPools } from '../build/placement.ts';
 
-/** From here on the instance is at its target, with its claim and its ports. `bound`: what a back end has bound there. */
+/** From here on the instance is at its target, with its claim and its ports. `bound`: the ports that a back end has bound there. */
 export function switchToTarget(look: MoveContext, bound: readonly Change[] = []): RecordStep {
   const host = targetOf(look.instance.doc) ?? '';
   if (!hasClaimAtTarget(look)) return failTargetLost(look);
@@ -65,7 +65,7 @@ function toAttemptFailure(fault: BindFault): AttemptFailure {
   return { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) };
 }
 
-/** Why the target could not be switched to now. What can be known before the source hands over is looked at before. */
+/** Why the move cannot switch to the target now. Everything that can be known before the migration is checked before it. */
 export function targetFaultOf(look: MoveContext): AttemptFailure | undefined {
   const { fleet, instance } = look;
   const host = targetOf(instance.doc) ?? '';
@@ -78,8 +78,8 @@ export function targetFaultOf(look: MoveContext): AttemptFailure | undefined {
 }
 
 /**
- * One of its ports cannot be connected where it is now. It runs there without it, rather than nowhere, and is moved on. Its other ports
- * are connected there meanwhile. `bound`: what a back end has bound there all the same.
+ * One of its ports cannot be connected where it is now. It runs there without it, rather than nowhere, and is moved on. Its other ports are
+ * connected there meanwhile. `bound`: the ports that a back end has bound there all the same.
  */
 export function arriveDisconnected(
   look: MoveContext,
@@ -111,8 +111,8 @@ function bindRemainingPorts(look: MoveContext, host: string, outside: readonly C
 }
 
 /**
- * Those that the journal binds by itself. None once the instance is at the target: what its host could not connect there, or bound
- * otherwise than it was asked to, is not known port by port.
+ * The ports in the journal. None once the instance is at the target: which ports its host could not connect there, or bound otherwise than it was
+ * asked to, is not known port by port.
  */
 function bindInlinePorts(look: MoveContext, host: string): Change[] {
   const { fleet, instance, nowMs } = look;
@@ -127,7 +127,7 @@ export function isDisconnected({ move, host }: MoveContext['instance']['doc']): 
   return last?.fault !== undefined && last.host === host;
 }
 
-/** It runs where its ports are not connected: the same move looks for another host, from there. */
+/** It runs where its ports are not connected: the same move chooses another host, from there. */
 export function moveOn(look: MoveContext): RecordStep {
   const { move, host = '' } = look.instance.doc;
   const { from, origin = from } = move;
@@ -136,7 +136,7 @@ export function moveOn(look: MoveContext): RecordStep {
   return advanceMove(look, { step: 'schedule', host: null, changes });
 }
 
-/** The host that was asked for by name at its build is left behind. */
+/** The host that was requested by name at its build no longer applies. */
 function targetFields({ instance }: MoveContext, host: string): Pick<Instance, 'host' | 'place'> {
   const { onlyHost: _, ...place } = instance.doc.place;
   return { host, place };
@@ -146,13 +146,13 @@ function targetFields({ instance }: MoveContext, host: string): Pick<Instance, '
 function promoteMoveClaim({ fleet, instance, nowMs }: MoveContext, promised?: Claim['addresses']): Change[] {
   const move = fleet.get(CLAIM, claimId(instance.id, 'move'));
   if (move === undefined) throw new Error(`instance ${instance.id} moves without a claim at its target`);
-  // What is bound in the same commit is promised no more.
+  // Addresses that are bound in the same commit need no claim any more.
   const addresses = promised ?? (targetBindMode(fleet, instance) === 'ready' ? [] : move.doc.addresses);
   const home: Claim = { ...move.doc, role: 'home', addresses, sinceMs: nowMs };
   return [put(CLAIM, claimId(instance.id, 'home'), home), remove(CLAIM, move.id)];
 }
 
-/** It runs at its target and nothing of it is left at the source: the move is over. */
+/** It runs at its target and its copy at the source is destroyed: the move is over. */
 export function recordArrival(look: MoveContext, changes: readonly Change[] = []): RecordStep {
   const { item, instance } = look;
   const expects = [expectUnchanged(INSTANCE, instance)];
@@ -169,17 +169,17 @@ export function composeArrival(look: MoveContext): Change[] {
   ];
 }
 
-/** The host that it was handed to is off for certain: it is there, and can be built elsewhere. */
+/** Its target is certainly off: it is there, and can be rebuilt elsewhere. */
 export function failTargetLost(look: MoveContext): RecordStep {
   mark('move-target-lost');
   const { fleet, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? instance.doc.host ?? '';
   if (!hasClaimAtTarget(look)) return failTargetRemoved(look, host);
-  // What is still connected at the source would keep that from leaving, with nothing of the instance there.
+  // A binding that is left at the source would block that host's removal, with nothing of the instance there.
   const elsewhere = portsOf(fleet, instance.doc).filter(
     ({ doc }) => doc.binding !== undefined && doc.binding.host !== host,
   );
-  const message = `Host ${host} was forced down or removed after the instance was handed over to it. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
+  const message = `Host ${host} was forced down or removed after the instance was migrated to it. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'target-lost', message, atMs: nowMs };
   return failMove(look, fault, [
     putEnded(look, { ...targetFields(look, host), state: 'error', fault }),
@@ -189,12 +189,12 @@ export function failTargetLost(look: MoveContext): RecordStep {
   ]);
 }
 
-/** Nothing comes to a host that is removed: it is where those are whose host was removed from under them, see `abandoned`. */
+/** Nothing can arrive on a removed host: the instance is treated as one whose host was removed by force, see `abandoned`. */
 function failTargetRemoved(look: MoveContext, host: string): RecordStep {
   const { fleet, instance, nowMs } = look;
   const { move, ...doc } = instance.doc;
   const { place } = targetFields(look, host);
-  const message = `Host ${host} was removed from the fleet when the instance was handed over to it. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${instance.id}", or delete it.`;
+  const message = `Host ${host} was removed from the fleet when the instance was migrated to it. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${instance.id}", or delete it.`;
   const fault: InstanceFault = { code: 'target-lost', message, atMs: nowMs };
   return failMove(look, fault, [
     ...detachFromHost(fleet, instance.id, { ...doc, place, state: 'error', fault }, { by: MOVER, nowMs }),
@@ -203,7 +203,7 @@ function failTargetRemoved(look: MoveContext, host: string): RecordStep {
   ]);
 }
 
-/** Whether it has its claim where it is going. A host that is removed takes that along, and does not bring it when it joins again. */
+/** Whether it has its claim at its target. A removed host loses the claim, and has none when it joins again. */
 export function hasClaimAtTarget({ fleet, instance }: Pick<MoveContext, 'fleet' | 'instance'>): boolean {
   const host = targetOf(instance.doc) ?? instance.doc.host;
   return instance.doc.host === host || fleet.get(CLAIM, claimId(instance.id, 'move'))?.doc.host === host;

@@ -1,5 +1,5 @@
-// Moves on back ends outside the journal: the target is bound before anything leaves the source, so that a target which cannot be
-// bound to is never handed the instance.
+// Moves on back ends outside the journal: the target is bound before anything leaves the source, so that no instance is migrated to a target that cannot
+// be bound.
 import { describe, expect, test } from 'vitest';
 import type { World } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
@@ -22,7 +22,7 @@ function migrateTasks(world: World): readonly string[] {
   return world.machines.log.filter((line) => line.startsWith('migrate'));
 }
 
-test('two-bindings: inactive at the target, activated with the hand-over, the old one deleted last', async () => {
+test('two-bindings: inactive at the target, activated with the migration, the old one deleted last', async () => {
   const world = await startActive('simulated');
   const operation = await move(world);
   await world.runUntilStep(operation, 'web', 'migrate');
@@ -100,7 +100,7 @@ describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) =>
 });
 
 describe('one binding: the way back to the source', () => {
-  /** Bound at the target, and then the source does not hand over. */
+  /** Bound at the target, and then the source fails to migrate. */
   async function withFailedHandOver(deadlineMs = HOUR_MS): Promise<{ world: World; operation: string }> {
     const world = await startActive('simulated-single');
     world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
@@ -109,7 +109,7 @@ describe('one binding: the way back to the source', () => {
     return { world, operation };
   }
 
-  test('a-back-end-that-refuses-it: the instance is degraded, not called connected', async () => {
+  test('a-back-end-that-refuses-it: the instance is degraded, not connected', async () => {
     const { world } = await withFailedHandOver();
     for (const host of ['h2', 'h5'])
       world.network.faults.arm({ op: 'bind', host, outcome: 'binding-failed', times: 999 });

@@ -1,6 +1,6 @@
-// How the ports of a moving instance that a back end outside the journal looks after get to the target: bound there before anything
-// leaves the source, switched over with the hand-over, and the old binding deleted last. A target that cannot be bound to is
-// never handed an instance. A back end that holds one binding per port is bound to the source again when a try comes to nothing.
+// Binds the ports of a moving instance at a back end outside the journal: at the target before anything leaves the source, activated with the
+// migration, and the old binding deleted last. An instance must never be migrated to a target that cannot be bound. Where a back end holds one
+// binding per port, the ports are bound to the source again when a try fails.
 import { put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { PORT, undeliveredReason, unbindPort, type PortAnswer } from '../../network/index.ts';
 import { wait, type ActionOutcome, type PlannedStep, type RecordStep } from '../../operations/index.ts';
@@ -20,7 +20,7 @@ import { composeBindOrder, composeDeleteBindingOrder, nonInlinePorts } from '../
 import { portsOf, type StoredInstance } from '../build/placement.ts';
 import { switchModeOf } from './switch-mode.ts';
 
-/** A back end that has not answered so often is not asked again in this try. */
+/** After this many calls without an answer the back end is not asked again in this try. */
 const ORDER_TRIES_MAX = 5;
 const ORDER_RETRY_MS = 5000;
 
@@ -35,7 +35,7 @@ function isTooEarly({ item, nowMs }: MoveContext): boolean {
   return nowMs < (item.doc.retryAtMs ?? 0);
 }
 
-/** The order that binds the ports at the target, before (`prepared`) or after the source has handed the instance over. */
+/** The order that binds the ports at the target, before (`prepared`) or after the migration. */
 function composeTargetOrder({ fleet, instance }: MoveContext, when: 'before' | 'after'): object {
   const targetInstance = composeTargetInstance(instance);
   const two = switchModeOf(fleet, instance) === 'two-bindings';
@@ -56,7 +56,7 @@ export function switchOver(look: MoveContext): readonly PlannedStep[] {
   return isTooEarly(look) ? [] : orderBackEnd(look, composeTargetOrder(look, 'after'));
 }
 
-/** What a try that came to nothing left at the back end: an inactive binding at its target, or the ports bound there. */
+/** What a failed try left at the back end: an inactive binding at its target, or the ports bound there. */
 export function unbindTarget(look: MoveContext): readonly PlannedStep[] {
   const { fleet, instance } = look;
   if (isTooEarly(look)) return [];
@@ -81,7 +81,7 @@ export function unbindSource(look: MoveContext): readonly PlannedStep[] {
   return orderBackEnd(look, composeDeleteBindingOrder(fleet, instance.id, instance.doc.move.from, outside));
 }
 
-/** The instance as it would read if it were being bound where it is. */
+/** The instance as it would be if it were being bound where it is. */
 function composeSourceInstance(fleet: FleetReader, instance: MovingInstance): StoredInstance {
   const pools = portsOf(fleet, instance.doc).map(({ doc }) =>
     doc.binding?.segment === undefined ? `network:${doc.network}` : `segment:${doc.binding.segment}`,
@@ -91,7 +91,7 @@ function composeSourceInstance(fleet: FleetReader, instance: MovingInstance): St
 
 interface BackEndAnswer {
   readonly answers: readonly PortAnswer[] | undefined;
-  /** The first that is not as it was ordered. */
+  /** The first port that is not as ordered. */
   readonly worst: PortAnswer | undefined;
   readonly outcome: ActionOutcome;
 }
@@ -112,7 +112,7 @@ export function portFailureOf({ fleet, instance }: MoveContext, { port, outcome,
   return { fault: toFaultCode(outcome), ...(text !== undefined && { text }), ...(pool !== undefined && { pool }) };
 }
 
-/** What the back end was asked for, and has not answered: where the instance is meanwhile depends on the step. */
+/** The open order to the back end: where the instance is meanwhile depends on the step. */
 function silenceReason({ fleet, item, instance }: MoveContext): Reason {
   const { move, host: at } = instance.doc;
   const facts = { instance: instance.id, fault: 'unavailable' };
@@ -130,7 +130,7 @@ function silenceReason({ fleet, item, instance }: MoveContext): Reason {
   }
 }
 
-/** Asks again, or answers undefined when that was done often enough. */
+/** Asks again, or returns undefined after too many tries. */
 export function retryOrder(
   look: MoveContext,
   answered: BackEndAnswer,
@@ -147,7 +147,7 @@ export function retryOrder(
   return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
 }
 
-/** Nothing has left the source: a target that cannot be bound to is not the target any more. */
+/** Nothing has left the source: a target that cannot be bound is excluded. */
 export function handleTargetBound(look: MoveContext, answered: BackEndAnswer): RecordStep {
   const { fleet, instance } = look;
   const { worst } = answered;
@@ -162,7 +162,7 @@ export function handleTargetBound(look: MoveContext, answered: BackEndAnswer): R
   return beginMigration(look);
 }
 
-/** From here on there is no way back: whatever can be known of the target is looked at once more. */
+/** From here on there is no way back: everything that can be known of the target is checked once more. */
 function beginMigration(look: MoveContext): RecordStep {
   const failed = targetFaultOf(look);
   if (failed !== undefined) return continueAfterMoveFault(look, failed);
@@ -179,7 +179,7 @@ export function handlePrepared(look: MoveContext): RecordStep {
     : beginMigration(look);
 }
 
-/** A back end that does not answer has an inactive binding too many, which the next one replaces. */
+/** A back end that does not answer has an extra inactive binding, which the next one replaces. */
 export function handleTargetUnbound(look: MoveContext, answered: BackEndAnswer): RecordStep {
   const { fleet, instance, nowMs } = look;
   const next = (changes: readonly Change[] = []): RecordStep =>

@@ -1,5 +1,4 @@
-// A move that is under way, as its steps see it: whose it is, where it goes, who binds there, and what is left behind when a
-// try of it is given up.
+// An open move, as its steps see it: its instance, its target, who binds there, and what a failed try leaves behind.
 import { mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { CLAIM, claimId } from '../../network/index.ts';
@@ -16,15 +15,15 @@ export interface MovingInstance extends StoredInstance {
   readonly doc: Instance & { readonly move: Move };
 }
 
-/** Where a move goes; undefined before a host is found for it. */
+/** The target of a move; undefined before a host is chosen. */
 export function targetOf({ move }: Pick<Instance, 'move'>): string | undefined {
   const last = move?.tries.at(-1);
   return last?.fault === undefined ? last?.host : undefined;
 }
 
 /**
- * The instance, if it is this operation's to move: because it is moving, or because an earlier run of the same operation, which
- * is tried again now, left it where it was.
+ * The instance, if this operation moves it: because it is moving, or because an earlier run of the same operation, which is retried now, left it
+ * where it was.
  */
 export function movingInstanceOf(item: StoredItem, instance: StoredInstance | undefined): MovingInstance | undefined {
   const { state, move } = instance?.doc ?? {};
@@ -39,7 +38,7 @@ export interface MoveContext {
   readonly nowMs: number;
 }
 
-/** Takes a step on the newest state, unless somebody else has the instance by then. */
+/** Takes a step on the newest state, unless another operation has the instance by then. */
 export function decideMoveStep(
   at: { readonly fleet: FleetReader; readonly item: string; readonly nowMs: number },
   step: (look: MoveContext) => RecordStep,
@@ -49,7 +48,7 @@ export function decideMoveStep(
   return moving === undefined ? failSuperseded(item, instance) : step({ ...at, item, instance: moving });
 }
 
-/** Somebody else has the instance now: it is deleted, or was moved or rebuilt since. */
+/** Another operation has the instance now: it is deleted, or was moved or rebuilt since. */
 export function failSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   mark('move-is-not-ours');
   const id = item.doc.target.id;
@@ -58,7 +57,7 @@ export function failSuperseded(item: StoredItem, instance: StoredInstance | unde
   return fail(item, { code: 'move-superseded', instance: id });
 }
 
-/** The instance as it would read if it were being built at its target: its tries are those of the move. */
+/** The instance as it would be if it were being built at its target: its tries are those of the move. */
 export function composeTargetInstance({ doc, ...stored }: MovingInstance): StoredInstance {
   const { onlyHost: _, ...where } = doc.place;
   const { target, tries } = doc.move;
@@ -74,7 +73,7 @@ export function targetBindMode(fleet: FleetReader, instance: MovingInstance): Bi
   return host === undefined ? 'ready' : bindModeOn(host, instance.doc);
 }
 
-/** Every step of a move is an attempt of its own: no answer to an earlier one, of this try or another, is taken for it. */
+/** Every step of a move is an attempt of its own: an answer to an earlier one, of this try or another, does not count for it. */
 export function advanceMove(
   { item, instance }: MoveContext,
   next: { readonly step: string; readonly host: string | null; readonly changes?: readonly Change[] },
@@ -87,7 +86,7 @@ export function advanceMove(
 /** Reasons are part of their item, which stays small. */
 const REASON_MESSAGE_MAX = 500;
 
-/** The end of a move that failed; the instance says so as well. */
+/** The end of a failed move; the instance records it as well. */
 export function failMove(
   { item, instance }: MoveContext,
   fault: { readonly code: string; readonly message: string },
@@ -104,7 +103,7 @@ export function putMoving({ instance, nowMs }: MoveContext, change: Partial<Inst
   return put(INSTANCE, instance.id, { ...instance.doc, ...change, changedBy: MOVER, changedAtMs: nowMs });
 }
 
-/** The instance when its move is over, for good or ill. */
+/** The instance when its move is over, successful or not. */
 export function putEnded({ instance, nowMs }: MoveContext, change: Partial<Instance>): Change {
   const { move: _, fault: __, ...doc } = instance.doc;
   return put(INSTANCE, instance.id, { ...doc, ...change, changedBy: MOVER, changedAtMs: nowMs });
@@ -115,13 +114,13 @@ export function dropMoveClaim(fleet: FleetReader, instance: string): Change[] {
   return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
 }
 
-/** Starts the sweep of one end of the move, if that host is still known. The instance runs at the other end. */
+/** Starts the sweep of one end of the move, if that host is still in the fleet. The instance runs at the other end. */
 export function sweepEnd({ fleet, item, instance, nowMs }: MoveContext, host: string | undefined): Change[] {
   if (host === undefined || findHost(fleet, host) === undefined) return [];
   return beginSweep(instance.id, host, `${item.id}.${item.doc.attempt}`, nowMs);
 }
 
-/** The same when nobody knows whether the instance runs at the other end: what this one has is held until it runs elsewhere. */
+/** The same when it is unknown whether the instance runs at the other end: the copy here is held until it runs elsewhere. */
 export function holdEnd({ fleet, item, instance, nowMs }: MoveContext, host: string | undefined): Change[] {
   if (host === undefined || findHost(fleet, host) === undefined) return [];
   const key = `${item.id}.${item.doc.attempt}`;

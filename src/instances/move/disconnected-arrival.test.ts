@@ -1,5 +1,5 @@
-// Moves to hosts where the ports cannot be connected. Before the hand-over another host is tried; after it the instance runs
-// where it is without them, and the move goes on from there.
+// Moves to hosts where the ports cannot be connected. Before the migration another host is tried; after it the instance runs where it is without them,
+// and the move goes on from there.
 import { describe, expect, test } from 'vitest';
 import type { PortOutcome } from '../../network/index.ts';
 import { retryOperation } from '../../operations/index.ts';
@@ -21,7 +21,7 @@ function expectConnected(world: World, host: string): void {
   expect(world.violations).toEqual([]);
 }
 
-/** It runs where its ports are not connected, says why its move failed, is shown as degraded, and is looked after. */
+/** It runs where its ports are not connected, records why its move failed, is shown as degraded, and is reconciled. */
 function expectDisconnected(world: World, host: string, fault: string): void {
   const { state, host: at, fault: said } = world.instance('web') ?? {};
   expect({ state, at, isSaid: said !== undefined }).toEqual({ state: 'active', at: host, isSaid: true });
@@ -56,11 +56,11 @@ async function moveDisconnected(
   return operation;
 }
 
-describe('before the source hands the instance over', () => {
+describe('before the source migrates the instance', () => {
   test.each([
     ['loses-its-mapping', (world: World) => world.edit('h4', { physicalNetworks: [] })],
     ['is-forced-down', (world: World) => world.forceDown('h4')],
-  ])('a target that %s is left for another', async (_name, strike) => {
+  ])('a target that %s is replaced by another', async (_name, strike) => {
     const world = await startActive();
     const operation = await move(world);
     await world.runUntilStep(operation, 'web', 'prepare');
@@ -74,7 +74,7 @@ describe('before the source hands the instance over', () => {
   });
 });
 
-describe('after the source has handed the instance over', () => {
+describe('after the source has migrated the instance', () => {
   test('the-target-loses-its-mapping: it runs there without its ports, and moves on', async () => {
     const world = await startActive();
     const operation = await move(world);
@@ -90,7 +90,7 @@ describe('after the source has handed the instance over', () => {
     await world.settle();
     expectConnected(world, 'h5');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    // Whatever the first of its hosts has left of it goes too, though the move went on from the second.
+    // The copy on the first of its hosts is destroyed too, though the move went on from the second.
     expect(world.machines.log).toEqual(expect.arrayContaining(['destroy web on h2', 'destroy web on h4']));
   });
 
@@ -227,7 +227,7 @@ test.each(['embedded', 'simulated'] as const)(
   },
 );
 
-describe('a source that dies while it hands the instance over', () => {
+describe('a source that dies during the migration', () => {
   test('the-target-received-it: it lives there', async () => {
     const world = await startActive();
     const operation = await move(world);

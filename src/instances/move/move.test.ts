@@ -1,4 +1,4 @@
-// Asking for moves: what is refused, and what an instance looks like before, during and after one.
+// Requests for moves: which are refused, and the instance before, during and after one.
 import { describe, expect, test } from 'vitest';
 import type { FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
@@ -56,7 +56,7 @@ describe('a move is refused and changes nothing', () => {
     expect(await world.refusal(decideMove(world))).toMatchObject({ code: 'being-deleted' });
   });
 
-  test('source-lost: a dead host hands nothing over', async () => {
+  test('source-lost: a dead host migrates nothing', async () => {
     const world = await startActive();
     await world.forceDown('h2');
     const refusal = await world.refusal(decideMove(world));

@@ -1,5 +1,5 @@
-// Moving instances, live or cold, with their ports and all their addresses. The instance keeps its host until the source has
-// handed it over; from then on there is no way back, only forward. A delete wins over a move.
+// Decides on requests to move instances, live or cold, with their ports and all their addresses. The instance keeps its host until the source has
+// migrated it; from then on there is no way back, only forward. A delete wins over a move.
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
@@ -14,11 +14,11 @@ import { beginInstanceOperation, resolveInstances, type OperationRequest } from 
 export interface MoveInstances extends OperationRequest {
   readonly ids: readonly string[];
   readonly kind: Move['kind'];
-  /** Only this host will do; without it the scheduler finds one for each. */
+  /** The only acceptable target; without it the scheduler chooses one for each. */
   readonly target?: string;
 }
 
-/** All of them begin to move, or none. */
+/** All of them start to move, or none. */
 export function moveInstances(
   fleet: FleetReader,
   command: MoveInstances,
@@ -31,7 +31,7 @@ export function moveInstances(
   if (problem !== undefined) return refuse(problem);
   const moving = instances.map(({ id, doc }) => {
     const asked = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
-    // Whoever waits until it is connected goes on waiting, whatever becomes of this move.
+    // Drains that wait until it is connected keep waiting, whatever the result of this move.
     const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
     const move: Move = movedOff.length === 0 ? asked : { ...asked, movedOff };
     const path = currentPathOf(fleet, doc);

@@ -1,4 +1,4 @@
-// What tests of moves begin with: an instance that runs on h2 of fixture F, and a move of it.
+// The start of tests of moves: an instance that runs on h2 of fixture F, and a move of it.
 import type { OperationId } from '../../operations/index.ts';
 import { World } from '../instances-fixture.ts';
 import { moveInstances, type MoveInstances } from './move.ts';

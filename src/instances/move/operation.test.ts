@@ -1,5 +1,4 @@
-// The operation `instance-move`, step by step as its plan says it, and what can go wrong before the source has handed the
-// instance over.
+// The operation `instance-move`, step by step as planned, and its failures before the source has migrated the instance.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { BUILD_FAILURES } from '../../scheduler/index.ts';
@@ -53,7 +52,7 @@ describe('the plan of each step', () => {
   });
 });
 
-describe('before the source hands the instance over', () => {
+describe('before the source migrates the instance', () => {
   test('no-target: the instance stays active with the report, and the next success clears it', async () => {
     const world = await startActive();
     for (const host of ['h4', 'h5']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
@@ -85,7 +84,7 @@ describe('before the source hands the instance over', () => {
     expect(world.machines.hostsWith('web')).toEqual(['h5']);
     expect(world.machines.log).toContain('destroy web on h4');
     expect(failuresOf(world, 'h4')).toBe(1);
-    // A host that has answered a task would answer the same for one of the same id.
+    // A host that has answered a task would give the same answer for the same id.
     expect(new Set(world.machines.taskIds).size).toBe(world.machines.taskIds.length);
     expect(world.violations).toEqual([]);
   });
@@ -158,7 +157,7 @@ describe('before the source hands the instance over', () => {
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost' } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'source-lost' } });
-      // Whoever forced the source down may be wrong: it may send the instance still, and then the target has the only copy.
+      // The force-down of the source may be wrong: it may still send the instance, and then the target has the only copy.
       expect(world.machines.hostsWith('web')).toEqual(step === 'migrate' ? ['h2', 'h4'] : ['h2']);
       expect(world.claim('web', 'move')).toBeUndefined();
       expect(world.violations).toEqual([]);

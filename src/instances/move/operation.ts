@@ -1,5 +1,5 @@
-// The operation `instance-move`: find a host, make it ready, hand the instance over, switch its ports and its claim, run it
-// there, clean up behind it. A crash anywhere goes on from the last step.
+// The operation `instance-move`: choose a host, prepare it, migrate the instance, switch its ports and its claim, activate it there, clean up at the
+// source. After a crash it continues from the last step.
 import { idOf } from '../../fleet/index.ts';
 import {
   decideLater,
@@ -50,11 +50,11 @@ export const instanceMove: OperationKind = {
   ],
   cancel: {
     kind: 'none',
-    because: 'an instance that is being handed over can only go forward; one that finds no host stays where it is',
+    because: 'an instance that is being migrated can only go forward; one without a target stays where it is',
   },
   retry: {
     kind: 'does',
-    what: 'what the deadline cut short goes on from where it was; instances that stayed where they were are tried again',
+    what: 'moves that passed their deadline continue from their last step; instances that stayed where they were are tried again',
   },
 
   plan: (fleet, _operation, items, nowMs) =>
@@ -82,7 +82,7 @@ export const instanceMove: OperationKind = {
 
 const PLUG_LATE = 'The network did not report its ports as plugged in time.';
 
-/** A move whose last step was cut short by its deadline has left the rest to a sweep: there is nothing more to do. */
+/** A move that passed its deadline in its last step has left the rest to a sweep: there is nothing more to do. */
 function endLeftover(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   const over = instance?.doc.state === 'active' && ['clean-source', 'unbind-source'].includes(item.doc.step);
   return over ? record(item, { state: 'done', step: item.doc.step }) : failSuperseded(item, instance);
@@ -120,19 +120,19 @@ function nextStep(look: MoveContext): readonly PlannedStep[] {
   }
 }
 
-/** Everything that changes documents is decided on the newest state: a delete may have been faster. */
+/** Every change of documents is decided on the newest state: a delete may have come first. */
 function decideStep(item: StoredItem, step: (look: MoveContext) => RecordStep): PlannedStep {
   return decideLater(item, (fleet, nowMs) => [decideMoveStep({ fleet, item: item.id, nowMs }, step)]);
 }
 
-/** A task for a host that was not asked yet, or has to be asked again. */
+/** A task for a host that has no open one, or has to repeat it. */
 function requestTask({ item, nowMs }: MoveContext): readonly PlannedStep[] {
   const { step, state, attempt, retryAtMs = 0 } = item.doc;
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
-/** What follows when one of the two hosts is lost before the source was asked to hand over; undefined while both are there. */
+/** What follows when a host is lost before the source was told to migrate; undefined while both are there. */
 function requireBothHosts(look: MoveContext): readonly PlannedStep[] | undefined {
   const { fleet, item, instance } = look;
   if (isFencedOrRemoved(fleet, instance.doc.move.from)) return [decideStep(item, (at) => failSourceLost(at))];
@@ -141,8 +141,8 @@ function requireBothHosts(look: MoveContext): readonly PlannedStep[] | undefined
 }
 
 /**
- * Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. From one
- * that is off for certain there is none: the target may have the only copy then, and is asked.
+ * Only the source knows whether it has migrated the instance: whatever happens to the target, its answer decides. A source that is certainly off
+ * gives none: the target may have the only copy then, and is asked.
  */
 function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
@@ -156,7 +156,7 @@ function planMigrate(look: MoveContext): readonly PlannedStep[] {
 function planAskTarget(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
-  // Both are off: whichever of them has it may have the only copy.
+  // Both are off: either of them may have the only copy.
   if (isFencedOrRemoved(fleet, host)) return [decideStep(item, (at) => failSourceLost(at, holdEnd))];
   const { from } = instance.doc.move;
   return isUnavailable(fleet, host)
@@ -181,7 +181,7 @@ function planActivate(look: MoveContext): readonly PlannedStep[] {
     : requestTask(look);
 }
 
-/** A target whose ports are not plugged is left for another, as one that could not bind them. */
+/** A target whose ports are not plugged is replaced by another, like one that could not bind them. */
 function planPlug(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance, nowMs } = look;
   if (isFencedOrRemoved(fleet, instance.doc.host ?? '')) return [decideStep(item, failTargetLost)];
@@ -194,14 +194,14 @@ function planPlug(look: MoveContext): readonly PlannedStep[] {
   return rebindPorts(look, waiting);
 }
 
-/** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
+/** A source that is away is swept when it is back, by an operation of its own: the instance runs, and need not wait for it. */
 function planCleanSource(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   if (!isUnavailable(fleet, instance.doc.move.from)) return requestTask(look);
   return [decideStep(item, (at) => handleSourceCleaned(at, sweepEnd(at, at.instance.doc.move.from)))];
 }
 
-/** Said of an instance that nobody knows to run, when it is known that it would not be connected either. */
+/** For an instance that is not known to run, when it is known that it would not be connected either. */
 function disconnectedText({ fleet, instance }: MoveContext): string {
   return isDisconnected(instance.doc)
     ? `, nor would it be connected: ${troublesText(disconnectedPorts(fleet, instance))}`
@@ -209,8 +209,8 @@ function disconnectedText({ fleet, instance }: MoveContext): string {
 }
 
 /**
- * The deadline has passed. Before the hand-over the instance stays. After it nothing can be said but that it is on its way: it
- * is not called active before somebody said that it runs. In any case the operation can be retried, and goes on from there.
+ * The deadline has passed. Before the migration the instance stays. After it only its target is known: it does not become active before a report
+ * that it runs. In any case the operation can be retried, and continues from there.
  */
 function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
   const { item, instance, nowMs } = look;
@@ -220,11 +220,11 @@ function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
     case 'bind-target':
     case 'unbind-target':
     case 'prepare':
-      return restoreInPlace(look, fault('The move took longer than it may. The instance stays where it is.'));
+      return restoreInPlace(look, fault('The move passed its deadline. The instance stays where it is.'));
     case 'activate': {
       const { host = '', move } = instance.doc;
       const late = fault(
-        `The instance was handed over to host ${host}, which has not said in time that it runs there${disconnectedText(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
+        `The instance was migrated to host ${host}, which has not reported in time that it runs there${disconnectedText(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
       );
       return [putMoving(look, { fault: late }), ...sweepEnd(look, move.from)];
     }
@@ -237,7 +237,7 @@ function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
       return [...composeArrival(look), ...sweepEnd(look, instance.doc.move.from)];
     default: {
       const { operation, from } = instance.doc.move;
-      const message = `The move from ${from} to ${targetOf(instance.doc)} took longer than it may, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;
+      const message = `The move from ${from} to ${targetOf(instance.doc)} passed its deadline, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;
       return [putMoving(look, { fault: fault(message) })];
     }
   }

@@ -1,6 +1,5 @@
-// The step of a move after the target runs the instance: the network says that its ports are plugged there, and only then does the
-// source lose what it has. What a server that died has not heard is said again when the bind is repeated. A target that does not
-// get them plugged is left for another.
+// The step of a move after the target runs the instance: the network reports its ports as plugged there, and only then is the copy at the source
+// destroyed. Events that a crashed server lost are sent again when the bind is repeated. A target whose ports are not plugged is replaced by another.
 import { mark } from '../../fleet/index.ts';
 import { wait, type PlannedStep, type RecordStep } from '../../operations/index.ts';
 import { recordBuildFailure } from '../../scheduler/index.ts';
@@ -10,15 +9,15 @@ import { moveOn } from './arrival.ts';
 import { composeTargetInstance, type MoveContext } from './context.ts';
 import { composeBindOrder } from '../back-end-orders.ts';
 
-/** A port that nothing was said of is bound once more after this time, which changes nothing but that it is said again. */
+/** A port without an event is bound again after this time, which only makes the back end send the event again. */
 const REBIND_AFTER_MS = 30_000;
 
-/** The ports of which the network has not said that they are plugged where the instance is now. */
+/** The ports that the network has not reported as plugged where the instance is now. */
 export function unpluggedPorts({ fleet, instance }: Pick<MoveContext, 'fleet' | 'instance'>): DisconnectedPort[] {
   return disconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
 }
 
-/** Since when it is waited for; the wait itself may have been written down anew. */
+/** The start of the wait; the recorded wait may be newer. */
 export function pluggingSinceMs({ item, nowMs }: MoveContext): number {
   const { reason } = item.doc;
   const sinceMs = reason?.code === 'ports-not-plugged' ? reason['sinceMs'] : undefined;
@@ -46,7 +45,7 @@ export function rebindPorts(
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
-/** Whatever the back end answers: what counts is what it says of the plugs. */
+/** The back end's answer does not matter here: only its plug events do. */
 export function handleRebound(look: MoveContext): RecordStep {
   return waitForPlugs(look, Number(look.item.doc.reason?.['calls'] ?? 0) + 1);
 }

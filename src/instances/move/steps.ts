@@ -1,5 +1,5 @@
-// The steps of a move until the source hands the instance over: a second claim at another host, and what follows when a try
-// comes to nothing. Until then the instance has its host, its ports and its claim as before.
+// The steps of a move until the source migrates the instance: a second claim at another host, and what follows a failed try. Until then the instance keeps
+// its host, its ports and its claim.
 import { mark, runTrial, put, type Change } from '../../fleet/index.ts';
 import { PORT } from '../../network/index.ts';
 import { siteLimitOf, type RecordStep } from '../../operations/index.ts';
@@ -26,7 +26,7 @@ import { nonInlinePorts } from '../back-end-orders.ts';
 import { isFencedOrRemoved, placeInstance, portsOf, type Placement } from '../build/placement.ts';
 import { undoFailedTry, firstStep, unbindIfUncertain } from './switch-mode.ts';
 
-/** Takes a second claim, or ends the move. What is excluded is in the move's tries, and so outlives a crash. */
+/** Takes a second claim, or ends the move. Exclusions are in the move's tries, and so outlive a crash. */
 export function scheduleMove(asked: MoveContext): RecordStep {
   const look = asked.instance.doc.state === 'active' ? restartMove(asked) : asked;
   const { fleet, instance, nowMs } = look;
@@ -40,7 +40,7 @@ export function scheduleMove(asked: MoveContext): RecordStep {
   const { host, site, pools, claim, mode } = placement;
   const { move } = instance.doc;
   const tried: Attempt = { nth: move.tries.length + 1, host, site, pools: [...pools], atMs: nowMs };
-  // A back end outside the journal binds under a serial of this try: what comes late from another does not count.
+  // A back end outside the journal binds under a serial of this try: late answers to another do not count.
   const reserved = mode === 'ready' ? nonInlinePorts(fleet, portsOf(fleet, instance.doc)) : [];
   const changes = [
     putMoving(look, { move: { ...move, tries: [...move.tries, tried] } }),
@@ -55,7 +55,7 @@ export function scheduleMove(asked: MoveContext): RecordStep {
   return advanceMove(look, { step, host: step === 'prepare' ? host : null, changes });
 }
 
-/** The operation is tried again: from where the instance is now, with everything allowed that was not asked to be otherwise. */
+/** A retry of the operation: from the instance's present host, without the exclusions of earlier tries. */
 function restartMove(look: MoveContext): MoveContext {
   const { instance } = look;
   const { doc } = instance;
@@ -70,13 +70,13 @@ function placeElsewhere({ fleet, item, instance, nowMs }: MoveContext): Placemen
   const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
   const { from, origin = from } = instance.doc.move;
   return runTrial(fleet, (trial) => {
-    // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
+    // Its copy at its host does not count as a member of its group. That host is excluded anyway.
     trial.add(dropClaim(trial, id));
     return placeInstance(trial, { ...ask, within: siteLimitOf(fleet, item.doc), excludedHosts: [from, origin] });
   });
 }
 
-/** A try came to nothing before the instance was handed over: the target is swept, and another host is looked for. */
+/** A try failed before the migration: the target is swept, and another host is chosen. */
 export function continueAfterMoveFault(
   look: MoveContext,
   failed: AttemptFailure,
@@ -99,14 +99,14 @@ export function continueAfterMoveFault(
 }
 
 /**
- * The move is over and the instance is where it was, active as before; it says why it did not move. That its ports are not
- * connected is said by the move alone: of the instance it is derived, and may be over soon.
+ * The move is over and the instance is where it was, active as before, with the reason. Disconnected ports are reported by the move alone: for the
+ * instance that is derived, and may be over soon.
  */
 function endMoveInPlace(look: MoveContext, why: InstanceFault): RecordStep {
   return failMove(look, composeInPlaceFault(look, why), restoreInPlace(look, why));
 }
 
-/** Of an instance whose ports are not connected where it is, that is what has to be known first. */
+/** For an instance whose ports are not connected where it is, that is the most important fact. */
 function composeInPlaceFault({ fleet, instance }: MoveContext, why: InstanceFault): InstanceFault {
   const { id, doc } = instance;
   const troubled = disconnectedPorts(fleet, instance);
@@ -128,7 +128,7 @@ export function restoreInPlace(look: MoveContext, fault: InstanceFault, sweep: t
   ];
 }
 
-/** The source is off for certain and has not handed it over. Whether it is built elsewhere is for others to decide. */
+/** The source is certainly off and has not migrated it. A rebuild is for an operator or a drain to decide. */
 export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweepEnd): RecordStep {
   mark('move-source-lost');
   const { instance, nowMs } = look;
@@ -137,7 +137,7 @@ export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweep
   return failMove(look, fault, restoreInPlace(look, fault, sweep));
 }
 
-/** The source says that it neither has the instance nor sent it: it is nowhere that anybody knows of. */
+/** The source reports that it neither has the instance nor sent it: its place is unknown. */
 export function failInstanceLost(look: MoveContext, text: string): RecordStep {
   const { fleet, instance, nowMs } = look;
   const message = `Host ${instance.doc.move.from} neither has the instance nor handed it over: ${text}`.slice(0, 1000);

@@ -1,5 +1,5 @@
-// What a move has to know of its back end: whether ports there can be bound at two hosts, what a try that came to nothing left behind,
-// and whether the ports can still be called bound at the source. It orders nothing.
+// What a move has to know of its back end: whether ports can be bound at two hosts, what a failed try left behind, and whether the ports still count as
+// bound at the source. It orders nothing.
 import { mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { capabilitiesOf, PORT, unbindPort, type StoredPort } from '../../network/index.ts';
@@ -7,10 +7,10 @@ import { MOVER, type MovingInstance, type MoveContext } from './context.ts';
 import { nonInlinePorts } from '../back-end-orders.ts';
 import { bindModeOn, portsOf } from '../build/placement.ts';
 
-/** `none`: nothing outside the journal has to be bound by the server. */
+/** `none`: the server has to bind nothing outside the journal. */
 export type SwitchMode = 'none' | 'two-bindings' | 'one-binding';
 
-/** How the ports get to the host of the last try, whatever became of it. */
+/** How the ports get to the host of the last try, whatever its result. */
 export function switchModeOf(fleet: FleetReader, { doc }: Pick<MovingInstance, 'doc'>): SwitchMode {
   const host = findHost(fleet, doc.move.tries.at(-1)?.host ?? '')?.doc;
   const outside = nonInlinePorts(fleet, portsOf(fleet, doc));
@@ -26,8 +26,8 @@ export function firstStep(fleet: FleetReader, instance: MovingInstance): 'bind-t
 }
 
 /**
- * What follows a try that came to nothing at this step: what it left at the back end goes first. Where there is one binding, the
- * ports are bound to the source again, under a serial of their own.
+ * What follows a try that failed at this step: what it left at the back end is removed first. Where there is one binding, the ports are bound to the
+ * source again, under a serial of their own.
  */
 export function undoFailedTry(look: MoveContext): { readonly step: string; readonly changes: readonly Change[] } {
   const { fleet, item, instance } = look;
@@ -43,7 +43,7 @@ function renewSerial({ id, doc }: StoredPort): Change {
   return put(PORT, id, { ...doc, serial: doc.serial + 1 });
 }
 
-/** Where there is one binding and nobody knows where it is: the ports are not called bound at the source. */
+/** Where there is one binding and its host is unknown: the ports do not count as bound at the source. */
 export function unbindIfUncertain({ fleet, item, instance, nowMs }: MoveContext): Change[] {
   const moved = ['bind-target', 'unbind-target', 'migrate', 'ask-target'].includes(item.doc.step);
   if (!moved || switchModeOf(fleet, instance) !== 'one-binding') return [];

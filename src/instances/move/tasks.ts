@@ -1,4 +1,4 @@
-// What the two hosts of a move are asked to do, and what their answers and those of the network's back end mean.
+// The tasks of the two hosts of a move, and the meaning of their answers and those of the network’s back end.
 import { mergeChanges, type Change, type FleetReader } from '../../fleet/index.ts';
 import type { PortAnswer } from '../../network/index.ts';
 import {
@@ -41,10 +41,10 @@ import { nonInlinePorts } from '../back-end-orders.ts';
 import { portsOf, canReachPools } from '../build/placement.ts';
 import { switchModeOf } from './switch-mode.ts';
 
-/** What a host or a back end could not do, when there is no way back, is asked for again after this time. */
+/** A host or a back end that failed when there is no way back is asked again after this time. */
 const TASK_RETRY_MS = 5000;
 
-/** What a host or a back end says when it is the ports that keep an instance from running there. */
+/** The faults of a host or a back end that concern the ports. */
 const PORT_FAULTS: readonly string[] = [
   'binding-failed',
   'pool-empty',
@@ -81,14 +81,14 @@ export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item)
   }
 };
 
-/** The ports stay connected at the source meanwhile: the target is told of them, and connects none. */
+/** The ports stay connected at the source meanwhile: the target gets to know them, and connects none. */
 function composePrepareArgs(fleet: FleetReader, instance: MovingInstance): Readonly<Record<string, unknown>> {
   const nics = composeTargetNics(fleet, instance);
   return { ...composeBuildArgs(fleet, composeTargetInstance(instance), 'ready'), nics, kind: instance.doc.move.kind };
 }
 
 function composeTargetNics(fleet: FleetReader, instance: MovingInstance): readonly object[] {
-  // A target that binds by itself would do so at once: it hears of the ports when it is to run the instance.
+  // A target that binds by itself would do so at once: it gets the ports when it is to activate the instance.
   if (targetBindMode(fleet, instance) !== 'ready') return [];
   const { doc: targetInstance } = composeTargetInstance(instance);
   const pools = targetInstance.attempts.at(-1)?.pools ?? [];
@@ -125,7 +125,7 @@ export function handleMoveAnswer(fleet: FleetReader, item: StoredItem, answer: T
 function failureOf({ facts, problems }: TaskAnswer): AttemptFailure {
   const named = toFaultCode(facts?.['fault']);
   const text = problems?.join('; ');
-  // A fault that the table does not know is one of the move here, not of a build.
+  // An unknown fault counts as one of the move here, not of a build.
   return { fault: named === 'spawn-failed' ? 'migration-failed' : named, ...(text !== undefined && { text }) };
 }
 
@@ -134,8 +134,8 @@ function retryTask({ item, instance, nowMs }: MoveContext, code: string, { probl
 }
 
 /**
- * Somebody says that the source is off, and the target has nothing of it yet. Who says so may be wrong, and the source may send it
- * still: what the target has is held.
+ * The source is forced down, and the target has nothing of it yet. The force-down may be wrong, and the source may still send it: the copy at the
+ * target is held.
  */
 function handleNotReceived(look: MoveContext, answer: TaskAnswer): RecordStep {
   const fault = answer.facts?.['fault'];
@@ -143,7 +143,7 @@ function handleNotReceived(look: MoveContext, answer: TaskAnswer): RecordStep {
   return nothing ? failSourceLost(look, holdEnd) : retryTask(look, 'not-activated', answer);
 }
 
-/** The source has sent it. Whoever binds outside the journal does so first, then the instance is at its target. */
+/** The source has sent it. Outside the journal the ports are bound first, then the instance is at its target. */
 function handleMigrated(look: MoveContext): RecordStep {
   const { fleet, instance } = look;
   const outside = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
@@ -152,8 +152,8 @@ function handleMigrated(look: MoveContext): RecordStep {
 }
 
 /**
- * An instance that does not run at the source any more may be on its way: it is not called back, and not given up. A source that
- * does not say whether it runs there may have sent it: what the target has is held until the instance is known to run.
+ * An instance that does not run at the source any more may be arriving: the move neither goes back nor fails. A source that does not report whether
+ * it runs there may have sent it: the copy at the target is held until the instance is known to run.
  */
 function handleNotMigrated(look: MoveContext, answer: TaskAnswer): RecordStep {
   const runs = answer.facts?.['runs'];
@@ -163,7 +163,7 @@ function handleNotMigrated(look: MoveContext, answer: TaskAnswer): RecordStep {
   return retryTask(look, 'not-migrated', answer);
 }
 
-/** Nothing of it is left at the source but, where the back end holds two, the binding that was active before. */
+/** Nothing of it is left at the source except, where the back end holds two, the binding that was active before. */
 export function handleSourceCleaned(look: MoveContext, changes: readonly Change[] = []): RecordStep {
   const { fleet, instance } = look;
   if (switchModeOf(fleet, instance) !== 'two-bindings') return recordArrival(look, changes);
@@ -186,12 +186,12 @@ function handleActivated(look: MoveContext, answer: TaskAnswer): RecordStep {
   return isToldOf ? advanceMove(look, { step: 'plug', host: null, changes }) : handlePlugged(look, changes);
 }
 
-/** It is connected where it is now: the source has nothing of it to give any more. */
+/** It is connected where it is now: the copy at the source is no longer needed. */
 export function handlePlugged(look: MoveContext, changes: readonly Change[] = []): RecordStep {
   return advanceMove(look, { step: 'clean-source', host: look.instance.doc.move.from, changes });
 }
 
-/** The back end's answer. After the hand-over a back end that says nothing is asked again some times. */
+/** The back end's answer. After the migration a back end that does not answer is asked again some times. */
 export function handleMoveOutcome(
   fleet: FleetReader,
   item: StoredItem,
@@ -208,7 +208,7 @@ export function handleMoveOutcome(
       case 'plug':
         return handleRebound(look);
       case 'unbind-source':
-        // An inactive binding too many does no harm: the next one replaces it.
+        // An extra inactive binding does no harm: the next one replaces it.
         return (isUnanswered(answered) ? retryOrder(look, answered) : undefined) ?? recordArrival(look);
       default:
         return handleBoundAfterMigration(look, answered);
@@ -232,7 +232,7 @@ function handleBoundAfterMigration(look: MoveContext, answered: ReturnType<typeo
   return switchToTarget(look, recordBoundPorts(fleet, composeTargetInstance(instance), answers ?? [], nowMs));
 }
 
-/** The ports that the back end did bind at the target, and that the target reaches the segments of. */
+/** The ports that the back end did bind at the target, and whose segments the target reaches. */
 function recordTargetPorts({ fleet, instance, nowMs }: MoveContext, answers: readonly PortAnswer[] = []): Change[] {
   const { host = '', pools = [] } = instance.doc.move.tries.at(-1) ?? {};
   const good = answers.filter(({ port, outcome }) => {

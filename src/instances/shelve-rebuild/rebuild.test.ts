@@ -1,4 +1,4 @@
-// Building instances elsewhere when their host is dead: what is refused, where they go, and what becomes of the old copy.
+// Rebuilding instances elsewhere when their host is dead: what is refused, where they are placed, and what happens to the old copy.
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { accept, type Decision } from '../../journal/index.ts';
@@ -47,7 +47,7 @@ describe('a rebuild is refused and changes nothing', () => {
     expect(world.fleet.revision).toBe(before);
   });
 
-  test('not-rebuildable: what never ran, and what is being built', async () => {
+  test('not-rebuildable: an instance that never ran, and one that is being built', async () => {
     const world = await World.of();
     await world.create();
     expect(await world.refusal(decideRebuild(world))).toMatchObject({
@@ -87,7 +87,7 @@ test.each(['embedded', 'simulated', 'host-local'] as const)(
     expect(after?.serial).toBeGreaterThan(before?.serial ?? 0);
     expect(world.claim('web')).toMatchObject({ host: 'h4' });
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    // The old copy waits for its host, and goes before anything else happens there.
+    // The old copy waits for its host, and is destroyed before anything else happens there.
     expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
     expect(world.open()).toEqual([expect.stringContaining('host-not-heard')]);
     await world.reconnectHost('h2');
@@ -290,7 +290,7 @@ describe('nothing is destroyed before a successor runs, also where the host that
     expect(world.violations).toEqual([]);
   });
 
-  test('tries-used-up and deleted: the user gives it up, and the copy goes', async () => {
+  test('tries-used-up and deleted: the user gives it up, and the copy is destroyed', async () => {
     const world = await startActive();
     await world.forceDown('h2');
     world.machines.fail({ task: 'build', times: 2, after: true });

@@ -1,6 +1,6 @@
-// Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. What the old
-// host has is held from the start: should it come back, nothing of that name is placed there, and its copy is destroyed only
-// once the successor runs. A rebuild that finds no place leaves the instance as it was.
+// Rebuilds instances elsewhere when their host is certainly dead, with the same ports and all their addresses. The copy at the old host is held from the
+// start: should the host return, nothing of that name is placed there, and its copy must not be destroyed before the successor runs. A rebuild that finds
+// no host leaves the instance as it was.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { markUntrustedAfterRebuild, findHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
@@ -67,7 +67,7 @@ function beginRebuild(
   ];
 }
 
-/** What a move that was cut short has at its other end: where it was going, or where it came from. */
+/** The copy of an interrupted move at its other end: its target, or its source. */
 function cleanMoveEnds(
   fleet: FleetReader,
   { id, doc }: Pick<StoredInstance, 'id' | 'doc'>,
@@ -77,7 +77,7 @@ function cleanMoveEnds(
   const claim = fleet.get(CLAIM, claimId(id, 'move'));
   const other = claim?.doc.host ?? doc.move?.from;
   const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
-  // Where it was going may have the only copy. Where it came from has handed it over.
+  // The target may have the only copy. The source has migrated it away.
   return [
     ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
     ...(swept && claim === undefined ? beginSweep(id, other, key, nowMs) : []),
@@ -85,7 +85,7 @@ function cleanMoveEnds(
   ];
 }
 
-/** A move that its deadline cut short between two hosts can be retried, and leaves nothing to be done if it is not. */
+/** A move that passed its deadline between two hosts can be retried, and leaves nothing to do otherwise. */
 function isMoveStalled(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
   if (doc.state !== 'moving') return false;
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
@@ -111,7 +111,7 @@ function notConfirmedDown(id: string, host: string): Refusal {
   return { kind: 'conflict', code: 'host-not-confirmed-down', message, facts: { instance: id, host } };
 }
 
-/** The steps of a build, from finding a host on. What it has at the dead host is replaced when it gets a new one. */
+/** The steps of a build, from the placement on. The claim at the dead host is replaced when it gets a new one. */
 export const instanceRebuild: OperationKind = {
   ...instanceBuild,
   name: 'instance-rebuild',

@@ -1,5 +1,5 @@
-// The operation `instance-shelve`: the host destroys its copy, the ports are unbound and kept, and the claim is dropped. A host
-// that is only silent is waited for: it may still run the instance with the addresses that stay its own.
+// The operation `instance-shelve`: the host destroys its copy, the ports are unbound and kept, and the claim is released. A host that is only silent is
+// waited for: it may still run the instance with the addresses that stay its own.
 import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { PORT, undeliveredReason, unbindPort, type PortAnswer } from '../../network/index.ts';
@@ -57,8 +57,8 @@ export const instanceShelve: OperationKind = {
     return retryDestroy(item, answer, nowMs);
   },
 
-  // The host has destroyed its copy: whatever the back end says, the instance is on the shelf and can be unshelved. What is still
-  // bound there is bound anew under a higher serial then.
+  // The host has destroyed its copy: whatever the back end answers, the instance is shelved and can be unshelved. A port that is still bound
+  // there is bound again under a higher serial then.
   onDeadline: (fleet, item, nowMs) => {
     const { instance } = loadItem(fleet, item.id);
     if (instance?.doc.state !== 'shelving' || item.doc.step !== 'unbind') return { changes: [], expects: [] };
@@ -68,7 +68,7 @@ export const instanceShelve: OperationKind = {
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
-/** Somebody else has the instance now. */
+/** Another operation has the instance now. */
 function endSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
   const { target, step } = item.doc;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: target.id });
@@ -90,7 +90,7 @@ function planDestroy(
   return [record(item, { state: 'running', step: 'destroy', attempt: attempt + 1 })];
 }
 
-/** The host is off for certain. Should it come back, it is swept first. */
+/** The host is certainly off. Should it come back, it is swept first. */
 function recordHostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const { host = '', attempt, target } = item.doc;
   const next = recordDestroyed(fleet, item, nowMs);
@@ -121,14 +121,14 @@ function planUnbind(
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
-/** A port that the back end does not know is as good as unbound there. */
+/** A port that is unknown to the back end counts as unbound there. */
 function handleUnbindOutcome(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   const { instance } = loadItem(fleet, item.id);
   if (instance?.doc.state !== 'shelving') return endSuperseded(item, instance);
   const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
   const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
   const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');
-  // Without credentials the back end was not even asked: a host that binds by itself takes the port over under a higher serial.
+  // Without credentials the back end was not called: a host that binds by itself takes the port over under a higher serial.
   const hosts = instance.doc.path.bind === 'host' && undeliveredReason(outcome) !== undefined;
   if (left?.length === 0 || hosts) return recordShelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
@@ -139,7 +139,7 @@ function handleUnbindOutcome(fleet: FleetReader, item: StoredItem, outcome: Acti
 function recordShelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const { host: _, fault: __, ...rest } = instance.doc;
   const doc: Instance = { ...rest, state: 'shelved', changedBy: SHELVER, changedAtMs: nowMs };
-  // What the back end has unbound was unbound under a higher serial: that one is used up as well.
+  // The back end has unbound under a higher serial: that serial is used as well.
   const bound = portsOf(fleet, doc).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
   const changes = [
     put(INSTANCE, instance.id, doc),

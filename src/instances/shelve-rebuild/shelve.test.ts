@@ -1,4 +1,4 @@
-// Shelving and unshelving: what is refused, what is kept on the shelf, and that nothing that ran loses its ports.
+// Shelving and unshelving: what is refused, what is kept on the shelf, and that no instance that ran loses its ports.
 import { describe, expect, test } from 'vitest';
 import type { FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
@@ -137,7 +137,7 @@ test('destroy-and-unbind-fail: asked again', async () => {
   expect(world.violations).toEqual([]);
 });
 
-test('the-deadline-passes-while-the-host-is-silent: it is not called shelved, for it may still run there', async () => {
+test('the-deadline-passes-while-the-host-is-silent: it is not shelved, for it may still run there', async () => {
   const world = await startActive();
   await world.disconnectHost('h2');
   const { operation } = await world.commit(decideShelve(world, shelveInstance));
@@ -231,7 +231,7 @@ test('instances-that-were-asked-for-together-come-back-one-by-one', async () => 
   expect(world.violations).toEqual([]);
 });
 
-test('an-old-host-joined-meanwhile: the way of the build is that of now', async () => {
+test('an-old-host-joined-meanwhile: the path of the build is the present one', async () => {
   const world = await startShelved();
   await world.edit('h3', { serviceVersion: 1 });
   await world.commit(decideShelve(world, unshelveInstance));

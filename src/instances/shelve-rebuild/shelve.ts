@@ -1,5 +1,5 @@
-// Shelving: an instance is taken off its host and keeps its ports with their addresses, so that it can be built again later,
-// wherever there is room. What was on its disk is not kept: that takes a store of images, which is not there yet.
+// Decides on shelving and unshelving: a shelved instance has no host and keeps its ports with their addresses, so that it can be built again later on any
+// host with capacity. Its disk is not kept: that needs an image store, which does not exist yet.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { isMissingCredentials, updateCredentialsAlarm, NETWORK } from '../../network/index.ts';
@@ -12,11 +12,11 @@ import { beginInstanceOperation, resolveInstance, type OperationRequest } from '
 
 export interface ShelveInstance extends OperationRequest {
   readonly id: string;
-  /** Whether this server has those of the network back ends that need some: decides who makes and binds ports. */
+  /** Whether this server has the credentials of the back ends that need some: decides who creates and binds ports. */
   readonly hasCredentials: boolean;
 }
 
-/** A host that is away for a day gives it up when it is back. */
+/** A host that is away for a day finds the task outdated when it is back. */
 const SHELVE_DEADLINE_MS = 24 * 3600 * 1000;
 
 export function shelveInstance(
@@ -56,13 +56,13 @@ function beginShelving({ id, doc }: StoredInstance, began: ShelveOperation): Cha
   ];
 }
 
-/** The changes that put an instance back on the shelf whose build from there is cancelled. */
+/** The changes that put an instance back on the shelf when its unshelve is cancelled. */
 export function returnToShelf(instance: StoredInstance, key: string, nowMs: number): Change[] {
   const by = 'operation:instance-build';
   return beginShelving(instance, { id: `shelve-${key}` as OperationId, by, nowMs, deadlineMs: SHELVE_DEADLINE_MS });
 }
 
-/** Scheduled anew: what was tried before counts no more, and the host it was on is as good as any. */
+/** Placed again: earlier tries no longer count, and its last host is as good as any. */
 export function unshelveInstance(
   fleet: FleetReader,
   command: ShelveInstance,
@@ -92,8 +92,8 @@ export function unshelveInstance(
 }
 
 /**
- * An instance before it is looked for a host again. What was tried, with whom it was asked for and the host that it was asked
- * for by name belong to its first build: it has left that host.
+ * An instance before it is placed again. Its tries, its request's other instances and the host that was requested by name belong to its first
+ * build: it has left that host.
  */
 export function resetPlacement({ fault: _, move: __, together: ___, place, ...rest }: Instance): Instance {
   const { onlyHost: ____, ...where } = place;

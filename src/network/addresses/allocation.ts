@@ -1,4 +1,4 @@
-// Addresses that somebody asks for, and addresses that are picked: one place says which may be given out.
+// Decides which addresses may be given out, both requested ones and picked ones: nothing else may allocate an address.
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import { canonicalIp, contains, formatIp, parseCidr, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
 import type { PoolKey } from '../ports/nic-requirements.ts';
@@ -12,7 +12,7 @@ export interface AllocatedAddress {
   readonly subnet: string;
 }
 
-/** What a back end or a host tells, each address in its one spelling and once; undefined when one of them is no address. */
+/** The addresses in a report of a back end or a host, each in canonical form and once; undefined when one is invalid. */
 export function canonicalizeAddresses(told: readonly AllocatedAddress[]): AllocatedAddress[] | undefined {
   const addresses = new Map<string, AllocatedAddress>();
   for (const { ip: text, subnet } of told) {
@@ -28,14 +28,14 @@ const NONE_TAKEN: ReadonlySet<string> = new Set();
 export interface IpAddressRequest {
   readonly network: string;
   readonly ip: string;
-  /** Only this subnet will do. */
+  /** Only this subnet is acceptable. */
   readonly subnet?: string | undefined;
   readonly field: string;
-  /** What the same request has been given already. */
+  /** Addresses already allocated in the same request. */
   readonly taken?: ReadonlySet<string> | undefined;
 }
 
-/** An address that was asked for by name: it lies in a subnet of the network, is not special, and nobody has it. */
+/** A requested address: it lies in a subnet of the network, is not special, and is free. */
 export function resolveRequestedAddress(fleet: FleetReader, asked: IpAddressRequest): AllocatedAddress | Refusal {
   const { network, field } = asked;
   const ip = parseIp(asked.ip);
@@ -54,13 +54,13 @@ export function resolveRequestedAddress(fleet: FleetReader, asked: IpAddressRequ
     return invalid('address-twice', `The request asks for ${text} more than once.`, { field, facts: { ip: text } });
   }
   const pool = poolOf(subnet.doc);
-  // What is promised to others may not be taken away from them by name.
+  // Addresses claimed by others may not be taken by name.
   if (stock.isPooled(subnet.id, text) && stock.free(pool, ip.version) <= 0n)
     return addressesExhausted(network, pool, field);
   return { ip: text, subnet: subnet.id };
 }
 
-/** One address of each version that a pool has, leaving alone what is promised to others. */
+/** One address of each version of a pool, leaving enough for the claims of others. */
 export function pickAddresses(
   fleet: FleetReader,
   from: { readonly network: string; readonly pool: PoolKey; readonly taken?: ReadonlySet<string>; field?: string },
@@ -79,7 +79,7 @@ export function pickAddresses(
     : picked.flatMap(({ address }) => address ?? []);
 }
 
-/** A document's CIDR parses: it was checked when the subnet was made. */
+/** A document's CIDR parses: it was checked when the subnet was created. */
 export function cidrOf(text: string): Cidr {
   return parseCidr(text) as Cidr;
 }
@@ -108,7 +108,7 @@ export function addressInUse(ip: string, holder: string, field: string): Refusal
   return conflict('address-in-use', message, { field, facts: { ip, holder } });
 }
 
-/** `versions`: those of which none is free, when it is known. */
+/** `versions`: those without a free address, if known. */
 export function addressesExhausted(
   network: string,
   pool: PoolKey,

@@ -47,7 +47,7 @@ describe('free ranges', () => {
     );
   });
 
-  test('a-/64-is-one-range, whatever is taken of it and given back', () => {
+  test('a-/64-is-one-range, whatever is allocated and released', () => {
     const first = 0x2001_0db8n << 96n;
     const last = first + (1n << 64n) - 1n;
     const free = new FreeRanges([{ first, last }]);
@@ -64,7 +64,7 @@ describe('free ranges', () => {
   test('of-10^6-addresses-in-the-worst-order, a-change-moves-one-small-chunk-and-a-search-looks-at-few', LONG, () => {
     const addresses = 1_000_000;
     const free = new FreeRanges([{ first: 0n, last: BigInt(addresses - 1) }]);
-    // Every second one is taken: half a million ranges of one address each.
+    // Every second one is allocated: half a million ranges of one address each.
     for (let at = 0; at < addresses; at += 2) free.take(BigInt(at));
     const sizes = free.chunkSizes();
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(addresses / 2);
@@ -79,7 +79,7 @@ describe('free ranges', () => {
       (at) => free.firstFrom(at) !== at + 1n,
     );
     expect(missed).toEqual([]);
-    // And back again: no crumbs are left.
+    // And back again: no small chunks are left.
     for (let at = 0; at < addresses; at += 2) free.give(BigInt(at));
     expect(free.chunkSizes()).toEqual([1]);
   });
@@ -89,7 +89,7 @@ describe('free ranges', () => {
     const free = new FreeRanges(
       Array.from({ length: ranges }, (_, at) => ({ first: BigInt(2 * at), last: BigInt(2 * at) })),
     );
-    // A stride that meets every range once, here and there.
+    // A stride that meets every range once, in scattered order.
     for (let nth = 0; nth < ranges - 100; nth += 1) free.take(BigInt(2 * ((nth * 7919) % ranges)));
     const sizes = free.chunkSizes();
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
@@ -97,7 +97,7 @@ describe('free ranges', () => {
   });
 });
 
-/** The most values that a search among so many looks at. */
+/** The most values that a search among so many reads. */
 function countLooks(length: number): number {
   let most = 0;
   for (const wanted of [-1n, BigInt(length) / 2n, BigInt(length)]) {

@@ -1,6 +1,6 @@
-// The free addresses of a subnet as sorted ranges: a /64 is one range, however many addresses it has. The lowest free one
-// is at hand, any other is found in O(log n) of the ranges. A change moves at most one chunk's worth of ranges; the list of
-// chunks itself moves only when a chunk is split or joined, which takes at least `CHUNK_RANGES_MAX / 4` changes.
+// The free addresses of a subnet as sorted ranges: a /64 is one range, however many addresses it has. The lowest free address costs O(1), any
+// other O(log n) of the ranges. A change moves at most one chunk's worth of ranges; the list of chunks itself changes only when a chunk is
+// split or joined, which takes at least `CHUNK_RANGES_MAX / 4` changes.
 
 interface Chunk {
   readonly starts: bigint[];
@@ -9,7 +9,7 @@ interface Chunk {
 
 /** Ranges per chunk: a splice stays within a few cache lines' worth of pointers. */
 export const CHUNK_RANGES_MAX = 256;
-/** A chunk with fewer is joined with its neighbour where both fit: a fleet that shrinks leaves no crumbs. */
+/** A chunk with fewer is joined with its neighbour where both fit, so that a shrinking fleet leaves no small chunks. */
 const CHUNK_RANGES_MIN = CHUNK_RANGES_MAX / 4;
 
 export interface Range {
@@ -54,7 +54,7 @@ export class FreeRanges {
 
   /** Takes an address out; false when it was not free. */
   take(address: bigint): boolean {
-    // Addresses are picked from the front: most need not be looked for.
+    // Addresses are picked from the front: most need no search.
     const place = address === this.first() ? FRONT : this.#find(address);
     if (place === undefined) return false;
     const { at, nth } = place;
@@ -72,7 +72,7 @@ export class FreeRanges {
     return true;
   }
 
-  /** Gives an address back; false when it was free already. */
+  /** Releases an address; false when it was free already. */
   give(address: bigint): boolean {
     if (this.has(address)) return false;
     this.#add(address, address);
@@ -120,7 +120,7 @@ export class FreeRanges {
     else if (chunk.starts.length < CHUNK_RANGES_MIN) this.#join(at);
   }
 
-  /** Joins a small chunk with a neighbour, when the two leave room for more. */
+  /** Joins a small chunk with a neighbour if the result leaves room for more. */
   #join(at: number): void {
     const left = at === 0 ? 0 : at - 1;
     const [one, other] = [this.#chunks[left], this.#chunks[left + 1]];

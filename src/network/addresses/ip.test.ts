@@ -25,7 +25,7 @@ describe('addresses', () => {
 
   // RFC 5952, section by section.
   test.each([
-    ['leading zeros go (4.1)', '2001:0db8::0001', '2001:db8::1'],
+    ['leading zeros are removed (4.1)', '2001:0db8::0001', '2001:db8::1'],
     ['as much as possible is shortened (4.2.1)', '2001:db8:0:0:0:0:2:1', '2001:db8::2:1'],
     ['one group of zeros is not shortened (4.2.2)', '2001:db8::1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
     ['the longest run is shortened (4.2.3)', '2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
@@ -66,7 +66,7 @@ describe('addresses', () => {
     '::1.2.3',
     '1:2:3:4:5:6:7:1.2.3.4',
     '[::1]',
-  ])('%j means no address', (text) => {
+  ])('%j is no address', (text) => {
     expect(parseIp(text)).toBeUndefined();
   });
 
@@ -128,7 +128,7 @@ describe('prefixes', () => {
     expect(enclosingNetwork(text)).toBeUndefined();
   });
 
-  test('an address with host bits is none, and the prefix around it is told', () => {
+  test('an address with host bits is no prefix, and the prefix around it is suggested', () => {
     expect(parseCidr('10.0.0.5/24')).toBeUndefined();
     expect(enclosingNetwork('10.0.0.5/24')).toBe('10.0.0.0/24');
     expect(enclosingNetwork('2001:DB8::5/64')).toBe('2001:db8::/64');

@@ -1,5 +1,5 @@
-// IP addresses as numbers: parsing, canonical text, prefixes. Addresses are bigints in code and canonical text in
-// documents, so that one address has one spelling.
+// IP addresses as numbers: parsing, canonical text, prefixes. Addresses are bigints in code and canonical text in documents: one address must
+// never have two spellings.
 
 export type IpVersion = 4 | 6;
 
@@ -18,7 +18,7 @@ export interface Cidr {
 
 const BITS: Readonly<Record<IpVersion, number>> = { 4: 32, 6: 128 };
 
-/** The address that a text means; undefined when it means none. No octal, no zone, no leading zeros. */
+/** Parses an address; undefined when the text is none. No octal, no zone, no leading zeros. */
 export function parseIp(text: string): Ip | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
@@ -26,7 +26,7 @@ export function parseIp(text: string): Ip | undefined {
 const DOT = 0x2e;
 const ZERO = 0x30;
 
-/** By its characters, one after the other: every port that comes or goes is read by this. */
+/** Character by character, for speed: every change of a port is parsed by this. */
 function parseIpv4(text: string): Ip | undefined {
   let value = 0;
   let octet = -1;
@@ -39,7 +39,7 @@ function parseIpv4(text: string): Ip | undefined {
       octets += 1;
       continue;
     }
-    // A zero in front of another digit means octal to some.
+    // Some parsers read a leading zero as octal.
     if (digit < 0 || digit > 9 || octet === 0) return undefined;
     octet = octet === -1 ? digit : octet * 10 + digit;
     if (octet > 255) return undefined;
@@ -50,7 +50,7 @@ function parseIpv4(text: string): Ip | undefined {
 function parseIpv6(text: string): Ip | undefined {
   const [head, tail, ...more] = text.split('::');
   if (more.length > 0 || head === undefined) return undefined;
-  // Dots stand at the end of the whole address or nowhere.
+  // Dots are allowed only at the end of the whole address.
   if (tail !== undefined && head.includes('.')) return undefined;
   const front = parseGroups(head);
   const back = tail === undefined ? [] : parseGroups(tail);
@@ -76,7 +76,7 @@ function parseGroups(text: string): bigint[] | undefined {
   return [...groups, embedded.value >> 16n, embedded.value & 0xffffn];
 }
 
-/** What lies in ::ffff:0:0/96 means an IPv4 address and is written with its dots. */
+/** Addresses in ::ffff:0:0/96 map IPv4 and are written with dots. */
 const MAPPED = 0xffffn;
 
 /** Canonical text: dotted for IPv4, RFC 5952 for IPv6. */
@@ -109,7 +109,7 @@ function longestZeroRun(groups: readonly number[]): { readonly start: number; re
   return best;
 }
 
-/** The canonical text of what a text means; undefined when it means no address. */
+/** The canonical form of a text; undefined when it is no address. */
 export function canonicalIp(text: string): string | undefined {
   const ip = parseIp(text);
   return ip === undefined ? undefined : formatIp(ip);
@@ -121,7 +121,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return ip !== undefined && ip.value === cidr?.first ? cidr : undefined;
 }
 
-/** The prefix that an address with a length lies in, as text; undefined when the text is not that either. */
+/** The prefix around an address with a length, as text; undefined when the text is not that either. */
 export function enclosingNetwork(text: string): string | undefined {
   const { cidr } = parseAddressAndPrefix(text) ?? {};
   return cidr === undefined ? undefined : formatCidr(cidr);

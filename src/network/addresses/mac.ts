@@ -1,5 +1,5 @@
-// MAC addresses of ports that Muster makes: locally administered, from the revision that the decision was made on and a
-// counter within it, so that none is ever given out twice. Users' own may not look like these.
+// MAC addresses of ports that Muster creates: locally administered, made of the revision of the decision and a counter within it, so that none is
+// ever given out twice. Users may not choose addresses of this form.
 import {
   AscendingMap,
   type AppliedChange,
@@ -10,9 +10,9 @@ import {
 import { PORT, type Port, type PortId } from '../model.ts';
 
 const REVISIONS = 2 ** 34;
-/** So many ports may one commit make. */
+/** The most ports that one commit may create. */
 const COUNTERS = 2 ** 12;
-/** What is left of the address beside its first octet. */
+/** The address without its first octet. */
 const TAIL = 2 ** 40;
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, '0'));
 
@@ -23,7 +23,7 @@ const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padS
 export function encodeMac(revision: number, nth: number): string {
   const number = (revision % REVISIONS) * COUNTERS + (nth % COUNTERS);
   const octet = Math.floor(number / TAIL) * 4 + 2;
-  // The octet after the first, and the four that are left: whole numbers of 32 bits are quick to take apart.
+  // The second octet, and the remaining four: 32-bit integers are fast to take apart.
   const second = Math.floor((number % TAIL) / 2 ** 32);
   const rest = number % 2 ** 32;
   return `${OCTETS[octet]}:${OCTETS[second]}:${OCTETS[rest >>> 24]}:${OCTETS[(rest >>> 16) & 255]}:${OCTETS[(rest >>> 8) & 255]}:${OCTETS[rest & 255]}`;
@@ -31,7 +31,7 @@ export function encodeMac(revision: number, nth: number): string {
 
 const RESERVED = /^0[26ae]:/;
 
-/** Whether an address is one that Muster may give out itself. */
+/** Whether Muster may give out an address itself. */
 export function isReservedMac(mac: string): boolean {
   return RESERVED.test(mac);
 }

@@ -1,4 +1,4 @@
-// What a back end gives to one port, no other keeps in the journal.
+// An address that a back end gives to one port is removed from any other in the journal.
 import { expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { revokeReassignedAddresses } from './reassigned-addresses.ts';

@@ -1,5 +1,5 @@
-// A back end outside the journal may give an address to a port before the journal has heard that another one lost it: its
-// word counts. Whoever writes down its answer takes the address from whoever still shows it, in the same commit.
+// A back end outside the journal may give an address to a port before the journal has learnt that another port lost it. The back end's answer
+// is authoritative: recording it takes the address from any other port in the same commit, so that no address ever has two owners.
 import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { expectUnchanged, type ExpectedRevision } from '../../operations/index.ts';
 import { PORT, type Port, type PortId } from '../model.ts';
@@ -7,11 +7,11 @@ import { stockOf } from './stock.ts';
 
 export interface AddressRevocation {
   readonly changes: readonly Change[];
-  /** The other ports as they were read: one that is gone by then must not come back. */
+  /** The other ports as they were read: one that was deleted meanwhile must not come back. */
   readonly expects: readonly ExpectedRevision[];
 }
 
-/** What others lose to these ports, as a back end has answered for them. Nothing, in nearly all cases. */
+/** The addresses that other ports lose to these, as a back end has answered. Empty in nearly all cases. */
 export function revokeReassignedAddresses(
   fleet: FleetReader,
   ports: readonly { readonly id: PortId; readonly doc: Port }[],

@@ -1,5 +1,4 @@
-// The figures of the stock as people read them: decimal text, always, because a /64 has more addresses than a JSON number
-// can count.
+// The API representation of the address stock: always decimal text, because a /64 has more addresses than a JSON number can count.
 import { Type, type Static } from 'typebox';
 import type { FleetReader } from '../../fleet/index.ts';
 import type { PoolKey } from '../ports/nic-requirements.ts';
@@ -13,15 +12,15 @@ const POOL_STOCK = Type.Object({
   segment: Type.Optional(Type.String()),
   version: Type.Union([Type.Literal(4), Type.Literal(6)]),
   total: Type.Unsafe<string>({ ...COUNT, description: 'addresses in the pools, as decimal text' }),
-  held: Type.Unsafe<string>({ ...COUNT, description: 'those that somebody has, the gateway among them' }),
-  claimed: Type.Unsafe<string>({ ...COUNT, description: 'promised to instances that are being built' }),
-  free: Type.Unsafe<string>({ ...COUNT, description: 'total less held less claimed' }),
+  held: Type.Unsafe<string>({ ...COUNT, description: 'those that ports have, and the gateway' }),
+  claimed: Type.Unsafe<string>({ ...COUNT, description: 'claimed by instances that are being built' }),
+  free: Type.Unsafe<string>({ ...COUNT, description: 'total minus held minus claimed' }),
 });
 
 export const STOCK_REPRESENTATION = Type.Object({
   network: Type.String(),
   stock: Type.Array(POOL_STOCK),
-  revision: Type.Integer({ description: 'the revision of the fleet that was read' }),
+  revision: Type.Integer({ description: 'the fleet revision that was read' }),
 });
 export type StockRepresentation = Static<typeof STOCK_REPRESENTATION>;
 

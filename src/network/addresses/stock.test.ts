@@ -14,7 +14,7 @@ const NONE: ReadonlySet<string> = new Set();
 const user = (ip: string, of: string): Address => ({ ip, subnet: of, chosenBy: 'user' });
 
 describe('stock', () => {
-  test('free is what is in the pools, less what is held, less what is promised', () => {
+  test('free is the pool size minus held minus claimed addresses', () => {
     const fleet = fleetWith(network('n'), subnet('s', 'n', '10.0.0.0/28'));
     const stock = stockOf(fleet);
     expect(stock.figures('network:n', 4)).toEqual({ total: 13n, held: 0n, claimed: 0n, free: 13n });
@@ -86,7 +86,7 @@ describe('stock', () => {
     expect(stock.free('network:plain', 4)).toBe(2n);
     const first = stock.pick('network:plain', 4, NONE);
     expect(first).toEqual({ ip: '10.0.0.2', subnet: 's3' });
-    // Left out by subnet and address: the same address elsewhere is another one.
+    // Excluded by subnet and address: the same address in another subnet is a different one.
     expect(stock.pick('network:plain', 4, new Set([addressKey('s3', '10.0.0.2')]))?.subnet).toBe('s4');
     expect(stock.pick('segment:a', 4, new Set([addressKey('s3', '10.0.0.2')]))?.ip).toBe('10.0.0.2');
   });
@@ -170,7 +170,7 @@ const anyRemoval: fc.Arbitrary<Change> = fc.constantFrom(
 
 const anyChanges = fc.array(fc.oneof(anySubnet, anyPort, anyPort, anyClaim, anyRemoval), { maxLength: 30 });
 
-/** Everything that the stock says, worked out from the documents alone. */
+/** All figures of the stock, computed from the documents alone. */
 function recount(documents: ReadonlyMap<string, Stored>): unknown {
   const of = <D>(kind: string): [string, D][] =>
     [...documents].flatMap(([key, { id, doc }]) => (key.startsWith(`${kind}/`) ? [[id as string, doc as D]] : []));

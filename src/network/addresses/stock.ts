@@ -1,5 +1,5 @@
-// The stock of addresses: per pool and version how many there are, how many are held, promised and free, and which is the
-// lowest free one. It follows subnets, ports and claims in whatever order they come; it keeps nothing that they do not say.
+// The stock of addresses: per pool and version the numbers of held, claimed and free addresses, and the lowest free one. A projection of
+// subnets, ports and claims, in whatever order they come; it must never keep anything that they do not contain.
 import type { AppliedChange, FleetReader, Forkable, Projection } from '../../fleet/index.ts';
 import { CLAIM, type Claim } from '../claim.ts';
 import type { IpVersion } from './ip.ts';
@@ -11,19 +11,19 @@ import { poolOf } from '../networks/topology.ts';
 export interface StockFigures {
   /** Addresses in the pools. */
   readonly total: bigint;
-  /** Those of them that somebody has: a port, attached or not, or the gateway. */
+  /** Those of them that a port, attached or not, or the gateway has. */
   readonly held: bigint;
-  /** Promised to instances whose ports do not hold them yet. */
+  /** Claimed by instances whose ports do not hold them yet. */
   readonly claimed: bigint;
   readonly free: bigint;
 }
 
-/** The figures of one pool and version, as they are whenever one looks. */
+/** The current figures of one pool and version. */
 export interface PoolCounters {
   readonly total: bigint;
   readonly held: bigint;
   readonly claimed: bigint;
-  /** What is free, as a number: beyond 2^53 not to the last address. */
+  /** The number of free addresses: inexact beyond 2^53. */
   readonly freeCount: number;
 }
 
@@ -63,7 +63,7 @@ export class Stock implements Forkable {
   #subnets = new Map<string, SubnetStock>();
   readonly #totals = new Map<PoolKey, Readonly<Record<IpVersion, PoolTotals>>>();
 
-  /** For plans: claims are counted in it alone. What ports hold it shares, and shows as it is. Costs O(pools). */
+  /** For plans: claims are counted in it alone. The addresses held by ports are shared with the original. Costs O(pools). */
   fork(): Stock {
     const fork = new Stock();
     fork.#subnets = this.#subnets;
@@ -143,12 +143,12 @@ export class Stock implements Forkable {
     return sums[version];
   }
 
-  /** How many addresses of a pool are neither held nor promised. */
+  /** How many addresses of a pool are neither held nor claimed. */
   free(pool: PoolKey, version: IpVersion): bigint {
     return this.#totals.get(pool)?.[version].free ?? 0n;
   }
 
-  /** For who asks for the same pool again and again: it stays good, and is looked up once. */
+  /** For callers that query the same pool again and again: it stays valid, and is looked up once. */
   countersOf(pool: PoolKey, version: IpVersion): PoolCounters {
     return this.#totalsOf(pool, version);
   }
@@ -165,7 +165,7 @@ export class Stock implements Forkable {
     return VERSIONS[which] as readonly IpVersion[];
   }
 
-  /** The lowest address of a pool that nobody holds and that is not among `taken` (see `addressKey`). */
+  /** The lowest free address of a pool that is not among `taken` (see `addressKey`). */
   pick(
     pool: PoolKey,
     version: IpVersion,
@@ -178,12 +178,12 @@ export class Stock implements Forkable {
     return undefined;
   }
 
-  /** The lowest address of one subnet's pools that nobody holds and that is not among `taken`. */
+  /** The lowest free address in one subnet's pools that is not among `taken`. */
   lowestFreeOf(subnet: string, taken: ReadonlySet<string>): string | undefined {
     return this.#subnets.get(subnet)?.lowestFree(taken);
   }
 
-  /** Whether nobody has this address of a subnet, in its pools or outside of them. */
+  /** Whether an address of a subnet is free, in its pools or outside of them. */
   isFree(subnet: string, ip: string): boolean {
     return this.#subnets.get(subnet)?.doc !== undefined && this.holderOf(subnet, ip) === undefined;
   }

@@ -1,9 +1,9 @@
-// The addresses of one subnet: who has which, and what is free in its pools. Ports may be known before their subnet is.
+// The addresses of one subnet: the holder of each, and the free ones in its pools. Ports may be known before their subnet is.
 import { FreeRanges, type Range } from './free-ranges.ts';
 import { formatIp, parseIp, type Ip } from './ip.ts';
 import type { Subnet } from '../model.ts';
 
-/** One address of one subnet, as a key of the set that `pick` leaves out. */
+/** One address of one subnet, as a key of the set that `pick` excludes. */
 export function addressKey(subnet: string, ip: string): string {
   return `${subnet}|${ip}`;
 }
@@ -21,7 +21,7 @@ export class SubnetStock {
     this.id = id;
   }
 
-  /** The subnet; undefined while only ports speak of it. */
+  /** The subnet; undefined while only ports refer to it. */
   get doc(): Subnet | undefined {
     return this.#doc;
   }
@@ -39,7 +39,7 @@ export class SubnetStock {
     return this.#holders.size;
   }
 
-  /** Takes the subnet's word for its pools and gateway: what is held stays held. */
+  /** Applies the subnet's pools and gateway: held addresses stay held. */
   define(doc: Subnet | undefined): void {
     this.#doc = doc;
     this.#pools = (doc?.pools ?? []).map(({ first, last }) => ({ first: valueOf(first), last: valueOf(last) }));
@@ -49,14 +49,14 @@ export class SubnetStock {
     if (doc !== undefined) for (const ip of this.#holders.keys()) this.#free.take(valueOf(ip));
   }
 
-  /** A port has an address now. Answers by how much more of the pools is held. */
+  /** Adds an address of a port. Returns by how much more of the pools is held. */
   take(ip: string, port: string): 0 | 1 {
     const holders = this.#holders.get(ip);
     this.#holders.set(ip, holders === undefined ? port : [...toList(holders), port]);
     return holders === undefined && this.#free.take(valueOf(ip)) ? 1 : 0;
   }
 
-  /** A port has an address no more. Answers by how much less of the pools is held. */
+  /** Removes an address of a port. Returns by how much less of the pools is held. */
   give(ip: string, port: string): 0 | 1 {
     const left = [...this.holdersOf(ip)];
     const at = left.indexOf(port);
@@ -101,7 +101,7 @@ function toList(holders: string | readonly string[]): readonly string[] {
   return typeof holders === 'string' ? [holders] : holders;
 }
 
-/** Documents hold canonical addresses only: one that does not parse is a bug of whoever wrote it. */
+/** Documents hold canonical addresses only: one that does not parse is a bug of its writer. */
 function valueOf(ip: string): bigint {
   return (parseIp(ip) as Ip).value;
 }

@@ -1,4 +1,4 @@
-// Every back end keeps the one contract; and what a back end's reply means.
+// Every back end passes the one contract suite; and the outcome of a back end's reply.
 import { describe, expect, test } from 'vitest';
 import { capabilitiesOf } from './back-end.ts';
 import { backEndContracts } from './contract.ts';

@@ -1,25 +1,25 @@
-// Network back ends: what each can do, and the port to those that live outside the journal. A back end carries out orders
-// and never decides: which host, which pool, which serial and which addresses go are in the order.
+// Network back ends: the capabilities of each, and the port to those outside the journal. A back end carries out orders and must never decide:
+// host, pool, serial and the addresses to drop are in the order.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import type { IpVersion } from '../addresses/ip.ts';
 import { NETWORK, type BackEndName, type Port, type Subnet } from '../model.ts';
 import type { PoolKey } from '../ports/nic-requirements.ts';
 
 export interface Capabilities {
-  /** Decided in the journal: there is no call, and so nothing to wait for. */
+  /** Decided in the journal: there is no call, and so no wait. */
   readonly inline: boolean;
   /** Says by an event when a host has connected a port. */
   readonly events: boolean;
   /**
-   * A port can have a second, inactive binding at another host, so that a move is sure of its target before anything leaves the
-   * source. One that cannot is bound at the target before the hand-over, and at the source again if the move comes to nothing.
+   * A port can have a second, inactive binding at another host, so that a move has its target bound before anything leaves the source. Without
+   * this it is bound at the target before the migration, and at the source again if the move fails.
    */
   readonly multipleBindings: boolean;
-  /** Is reached with credentials that the server must have been given. */
+  /** Requires credentials, which the server must have been given. */
   readonly needsCredentials: boolean;
 }
 
-/** A Neutron back end would read as `simulated` does. */
+/** A Neutron back end would have the same capabilities as `simulated`. */
 export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
   embedded: {
     inline: true,
@@ -48,7 +48,7 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
   },
 };
 
-/** What looks after a network's ports can do. Nothing has to be asked about those of a network that is gone. */
+/** The capabilities of a network's back end. For a deleted network the defaults apply. */
 export function capabilitiesOf(fleet: FleetReader, network: string): Capabilities {
   return CAPABILITIES[fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? 'embedded'];
 }
@@ -77,14 +77,14 @@ export interface OrderPool {
   readonly subnet: string;
   readonly version: IpVersion;
   readonly ranges: Subnet['pools'];
-  /** Not to be picked, though the ranges may hold it: the gateway. */
+  /** Not to be picked, although the ranges may contain it: the gateway. */
   readonly reserved?: readonly string[];
   readonly cidr?: string;
 }
 
 /** One port of an order. */
 interface OrderPort {
-  /** Who looks after it, when that is another than the order names: an instance may have ports on several. */
+  /** Its back end, when it differs from the order's: an instance may have ports on several. */
   readonly backEnd?: BackEndName;
 }
 
@@ -93,13 +93,13 @@ export interface PortToCreate extends OrderPort {
   readonly port: string;
   readonly network: string;
   readonly mac: string;
-  /** The highest that was given out for the port: an order from before it was last let go of is late, and stale. */
+  /** The highest serial that was given out for the port: an order from before its last release is late, and stale. */
   readonly serial: number;
   readonly nic: number;
   readonly project: string;
   readonly createdBy: Port['createdBy'];
   readonly fixedIps: readonly SubnetAddress[];
-  /** One address of each version is picked now; else none is, until the port is bound. */
+  /** One address of each version is picked now; otherwise none, until the port is bound. */
   readonly pick: boolean;
   readonly pools: readonly OrderPool[];
 }
@@ -112,9 +112,9 @@ export interface PortToBind extends OrderPort {
   readonly segment?: string;
   /** The versions of which the port gets a new address. */
   readonly takes: readonly IpVersion[];
-  /** Addresses that it loses. */
+  /** Addresses to drop. */
   readonly drops: readonly string[];
-  /** What the journal knows it to keep. An address beyond these came with an answer that was lost. */
+  /** The addresses that the journal knows. Others on the port came with an answer that was lost. */
   readonly keeps: readonly string[];
   readonly pools: readonly OrderPool[];
 }
@@ -124,11 +124,11 @@ export interface PortToRelease extends OrderPort {
   readonly serial: number;
   readonly nic: number;
   readonly createdBy: Port['createdBy'];
-  /** Addresses that a port loses which stays. */
+  /** Addresses to drop from a port that stays. */
   readonly drops?: readonly string[];
-  /** What the journal knows it to keep; when it is said, an address that came with an answer which was lost goes as well. */
+  /** The addresses that the journal knows; when given, an address from a lost answer is dropped as well. */
   readonly keeps?: readonly string[];
-  /** For `release`: what Muster made is deleted and what a user made is kept, unless this says otherwise. */
+  /** For `release`: ports that Muster created are deleted and users' ports kept, unless this says otherwise. */
   readonly end?: 'delete' | 'keep';
 }
 
@@ -152,17 +152,17 @@ export type DeleteBindingOrder = OrderHeader & {
   readonly ports: readonly InactiveBinding[];
 };
 
-/** A binding at a host that is not the active one. A newer one there, under a higher serial, is another. */
+/** An inactive binding at a host. A later one there has a higher serial. */
 export interface InactiveBinding extends OrderPort {
   readonly port: string;
   readonly nic: number;
   readonly serial: number;
 }
 
-/** What a driver action of the driver `network` carries as its args. */
+/** The args of an action of the driver `network`. */
 export type NetworkOrder = CreateOrder | BindOrder | ReleaseOrder | DeleteBindingOrder;
 
-/** What became of one port. The answer to a bind holds all there is to know: nothing is read again. */
+/** The outcome of one port. The answer to a bind is complete: nothing is read again. */
 export interface PortAnswer {
   readonly port: string;
   readonly outcome: PortOutcome;
@@ -185,8 +185,8 @@ export type OrderResult =
   { readonly kind: 'applied' | 'already'; readonly ports: readonly PortAnswer[] } | { readonly kind: 'stale' };
 
 /**
- * A back end outside the journal. Every call may be repeated: what is as ordered stays so and is answered again. Rejects
- * with `NetworkUnavailable` when it is not known what became of the call; everything else is an outcome of a port.
+ * A back end outside the journal. Every call may be repeated: a port that is as ordered stays so and is answered again. Rejects with
+ * `NetworkUnavailable` when the result of the call is unknown; everything else is an outcome of a port.
  *
  * What a Neutron implementation has to do:
  * - create: one bulk `POST /v2.0/ports` with the ids of the order and without `binding:host_id`. Ports that are there already
@@ -204,26 +204,26 @@ export type OrderResult =
  */
 export interface NetworkBackEnd {
   readonly name: BackEndName;
-  /** Gets or makes the ports of an instance: one bulk call. */
+  /** Finds or creates the ports of an instance: one bulk call. */
   create(order: CreateOrder, fence: BackEndFence): Promise<OrderResult>;
   /** Binds every port of the order at once, each by its own call. */
   bind(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
   /**
-   * Gives every port a second binding at a host, which is inactive: the port stays connected where it is. At most one is kept
-   * beside the active one; one under a higher serial takes its place. Only where `multipleBindings` is declared.
+   * Gives every port a second, inactive binding at a host: the port stays connected where it is. At most one is kept beside the active one; one
+   * under a higher serial replaces it. Only where `multipleBindings` is declared.
    */
   addBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
-  /** Makes that binding the active one, and the one that was active inactive. One that was lost is made anew. */
+  /** Makes that binding the active one, and the active one inactive. A lost binding is created again. */
   activateBinding(order: BindOrder, fence: BackEndFence): Promise<OrderResult>;
-  /** Deletes the inactive binding at a host; the active one is never touched. One that is not there is deleted. */
+  /** Deletes the inactive binding at a host; the active one is never touched. A missing one counts as deleted. */
   deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<OrderResult>;
-  /** Takes the host off, and an inactive binding with it; addresses stay. */
+  /** Removes the host, and an inactive binding with it; addresses stay. */
   unbind(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
-  /** Deletes own ports, hands back users'. A port that is not there is released. */
+  /** Deletes own ports, hands back users' ports. A missing port counts as released. */
   release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
 }
 
-/** No answer, or one that says nothing of the call: it may have been carried out. Asking again is safe. */
+/** No answer, or one that does not tell the result: the call may have been carried out. Repeating it is safe. */
 export class NetworkUnavailable extends Error {
   readonly code = 'network-unavailable';
   readonly retryable = true;
@@ -242,11 +242,11 @@ export interface HostNic {
   readonly mac: string;
   readonly serial: number;
   readonly createdBy: Port['createdBy'];
-  /** What the port holds; of one that is released, what it keeps. */
+  /** The addresses of the port; for a released port, those that it keeps. */
   readonly addresses: readonly string[];
   readonly pool?: PoolKey;
   readonly segment?: string;
-  /** When nothing is said: one of each version of the pool if it holds none. */
+  /** Default: one of each version of the pool if it holds none. */
   readonly takes?: readonly IpVersion[];
 }
 
@@ -257,12 +257,12 @@ export interface HostNetworkRequest {
 }
 
 /**
- * The host's side of a back end, for hosts that still make (`create`) or bind (`bind`) ports themselves. A port that is made
- * already is found, never made twice. Rejects with `NetworkUnavailable`. Hosts that get their ports bound never call it.
+ * The host's side of a back end, for hosts that still create (`create`) or bind (`bind`) ports themselves. An existing port is found, never
+ * created twice. Rejects with `NetworkUnavailable`. Hosts that get bound ports never call it.
  */
 export interface HostNetwork {
   create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
   bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
-  /** Deletes what Muster made, hands back what a user made. */
+  /** Deletes ports that Muster created, hands back users' ports. */
   release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
 }

@@ -1,4 +1,4 @@
-// A clock that moves when it is told to, and wakes whoever waited for that.
+// A clock that moves when a test advances it, and wakes the sleepers whose time has come.
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Clock } from '../../journal/index.ts';
 
@@ -30,7 +30,7 @@ export class ManualClock implements Clock {
     await immediate();
   }
 
-  /** Lets time go by, one sleeper after the other in the order of their times. */
+  /** Advances the time, one sleeper after the other in the order of their times. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await immediate();

@@ -1,6 +1,5 @@
-// The world of the back ends' contract: one small fleet, and a harness that does to a port whatever its back end does, in the
-// journal or by orders to the simulated network. After every step the journal's invariants hold, and an outside back end
-// has what the journal has.
+// The world of the back ends' contract suite: one small fleet, and a harness that does to a port what its back end does, in the journal or by
+// orders to the simulated network. After every step the journal's invariants hold, and an outside back end has the same state as the journal.
 import { expect } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../../fleet/index.ts';
 import { nicRequirementsOf, attachNicPort } from '../ports/attach.ts';
@@ -30,10 +29,10 @@ export interface HeldPort {
   readonly serial: number;
 }
 
-/** What a contract can do to the ports of one instance. Outcomes are `ok` or the code of the fault, one for all of them. */
+/** The steps of the contract for the ports of one instance. Outcomes are `ok` or the code of the fault, one for all of them. */
 export interface Harness {
   readonly fleet: Fleet;
-  /** A port that its user made, without addresses or with none ever. */
+  /** A port created by its user, without addresses yet or with none ever. */
   userPort(port: string, on: NewNic['network'], facts?: Partial<Port>): void;
   create(...nics: readonly NewNic[]): Promise<string>;
   bind(on: string, ports: readonly { readonly port: string; readonly pool: PoolKey }[]): Promise<string>;
@@ -65,7 +64,7 @@ function contractFleet(backEnd: BackEndName): Fleet {
   );
 }
 
-/** What is the same for every back end: the journal's part. */
+/** The part in the journal, the same for every back end. */
 export abstract class JournalHarness implements Harness {
   readonly fleet: Fleet;
   #nth = 0;
@@ -152,7 +151,7 @@ class InlineHarness extends JournalHarness {
   }
 }
 
-/** Simulated: the journal orders, and writes down what it is answered. */
+/** Simulated: the journal orders, and records the answers. */
 export class NonInlineHarness extends JournalHarness {
   readonly #clock = new ManualClock();
   readonly network = new SimulatedNetwork({ clock: this.#clock });
@@ -189,7 +188,7 @@ export class NonInlineHarness extends JournalHarness {
   }
 
   async bind(on: string, asks: Parameters<Harness['bind']>[1]): Promise<string> {
-    // The serial is given out before anybody is told it.
+    // The serial is given out before any order carries it.
     const ports = asks.map(({ port }) => this.stored(port) as StoredPort);
     this.put(ports.map(({ id, doc }) => ({ id, doc: { ...doc, serial: doc.serial + 1 } })));
     const orders = asks.map((ask) => this.composeBind(ask));
@@ -204,7 +203,7 @@ export class NonInlineHarness extends JournalHarness {
     return 'ok';
   }
 
-  /** Writes down what was answered to a bind. */
+  /** Records the answer to a bind. */
   recordBound(on: string, asks: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
     this.put(
       asks.map(({ port, pool }, nth) => {
@@ -240,7 +239,7 @@ export class NonInlineHarness extends JournalHarness {
 
   async unbind(id: string): Promise<string> {
     const port = this.stored(id);
-    // What a bind gave that failed for another NIC is not known here, and so not kept there.
+    // Addresses from a bind that failed for another NIC are unknown here, and so not kept there.
     const outcome = await this.#release('unbind', id, { keeps: port?.doc.addresses.map(({ ip }) => ip) ?? [] });
     if (outcome === 'ok' && port !== undefined) this.put([{ id: port.id, doc: unbindPort(port.doc, WHO) }]);
     return outcome;
@@ -263,7 +262,7 @@ export class NonInlineHarness extends JournalHarness {
     return carried.kind === 'stale' ? 'stale' : (carried.ports[0]?.outcome ?? 'ok');
   }
 
-  /** The journal's word, which is the back end's own. */
+  /** The journal's state, which is the back end's own. */
   override heldPort(id: string): HeldPort | undefined {
     const held = super.heldPort(id);
     const there = this.network.port(id);

@@ -1,5 +1,5 @@
-// The one contract of network back ends. Those in the journal and those outside pass all of it; where capabilities differ,
-// the contract says how.
+// The contract suite of network back ends. Those in the journal and those outside pass all of it; where capabilities differ, the suite states
+// how.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CAPABILITIES } from './back-end.ts';
@@ -31,7 +31,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Takes a step if it is one that a controller would take. */
+/** Takes a step if a controller would take it. */
 async function takeStep(back: Harness, one: Step): Promise<void> {
   const { port } = one;
   const held = back.heldPort(port);
@@ -48,7 +48,7 @@ function backEndContract(name: BackEndName): void {
   const earlyCreate = name !== 'host-local';
   const start = (): Harness => harnessOf(name);
 
-  describe(`${name}, making ports`, () => {
+  describe(`${name}, creating ports`, () => {
     test('create-is-idempotent', async () => {
       const back = start();
       expect(await back.create(nic('a'), plainNic('b'))).toBe('ok');
@@ -57,7 +57,7 @@ function backEndContract(name: BackEndName): void {
       expect([back.heldPort('a'), back.heldPort('b')]).toEqual(first);
     });
 
-    test('capabilities: what is there before a host is chosen', async () => {
+    test('capabilities: the ports before a host is chosen', async () => {
       const back = start();
       await back.create(plainNic('a'), nic('b'));
       expect(back.heldPort('a')?.ips).toEqual(earlyCreate ? ['192.168.0.7'] : []);
@@ -222,7 +222,7 @@ function backEndContract(name: BackEndName): void {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
           const back = start();
-          // A port that ended is never made again: the next one has another id.
+          // A released port is never created again: the next one has another id.
           const ended = new Map<string, number>();
           const idOf = (port: string): string => `${port}${ended.get(port) ?? 0}`;
           for (const one of steps) {

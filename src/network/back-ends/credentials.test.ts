@@ -1,4 +1,4 @@
-// Credentials of network back ends: read from a file, never told to anybody, and missed with one warning.
+// Credentials of network back ends: read from a file, never printed, and one warning when they are missing.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ALARM, alarmsModel } from '../../alarms/index.ts';
@@ -53,7 +53,7 @@ describe('the file', () => {
     ['simulated: { user: muster, secret: 12345678 }', [expect.stringMatching(/^\/simulated\/secret: /)]],
     ['simulatd: { user: muster, secret: hunter2 }', ['/simulatd: is not a known field (did you mean "simulated"?)']],
     ['embedded: { user: muster, secret: hunter2 }', [expect.stringContaining('/embedded: is not a known field')]],
-  ])('%j is refused without a word of what it says', (text, problems) => {
+  ])('%j is refused without quoting its content', (text, problems) => {
     const refused = parseCredentials(text);
     expect(refused).toEqual({ problems });
     expect(JSON.stringify(refused)).not.toMatch(/hunter2|12345678/);
@@ -61,7 +61,7 @@ describe('the file', () => {
 });
 
 describe('what is missing', () => {
-  test('only back ends that need credentials miss them', () => {
+  test('only back ends that need credentials are reported as lacking them', () => {
     expect(isMissingCredentials(['embedded', 'host-local'], false)).toBe(false);
     expect(isMissingCredentials(['embedded', 'simulated'], false)).toBe(true);
     expect(isMissingCredentials(['simulated'], true)).toBe(false);
@@ -69,7 +69,7 @@ describe('what is missing', () => {
     expect([hasCredentials(new Map()), hasCredentials(parseOrThrow(FILE))]).toEqual([false, true]);
   });
 
-  test('scheduling-34: a hundred builds without credentials raise one warning, which goes with the cause', () => {
+  test('scheduling-34: a hundred builds without credentials raise one warning, which is cleared with its cause', () => {
     const fleet = new Fleet(new Registry([alarmsModel]));
     let commits = 0;
     for (let build = 0; build < 100; build += 1) {
@@ -80,7 +80,7 @@ describe('what is missing', () => {
     expect([commits, alarms.length]).toEqual([1, 1]);
     expect(alarms[0]?.doc).toMatchObject({ severity: 'warning', sinceMs: 1000 });
     expect(explainer([backEndSentences])(alarms[0]!.doc.reason)).toMatchInlineSnapshot(
-      `"This server has no credentials for the network back end simulated: hosts make and bind ports themselves, as before. Give it some with --network-credentials; the next release requires them."`,
+      `"This server has no credentials for the network back end simulated: hosts create and bind ports themselves, as before. Give it some with --network-credentials; the next release requires them."`,
     );
     fleet.apply(2, updateCredentialsAlarm(fleet, false, 2000));
     expect(fleet.count(ALARM)).toBe(0);

@@ -1,5 +1,4 @@
-// The credentials that a server was given for network back ends. What is secret in them is never shown, logged or told in a
-// complaint about the file.
+// The credentials that a server was given for network back ends. Secrets must never be shown, logged, or quoted in an error about the file.
 import { Type } from 'typebox';
 import { parseDocument } from 'yaml';
 import { ALARM, alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
@@ -7,7 +6,7 @@ import { compileChecker, type Change, type FleetReader, type Reason } from '../.
 import { CAPABILITIES } from './back-end.ts';
 import { BACK_ENDS, type BackEndName } from '../model.ts';
 
-/** A text that prints as nothing. Whoever needs it says so. */
+/** A text that prints as nothing. Its users reveal it explicitly. */
 export class Secret {
   readonly #text: string;
 
@@ -31,7 +30,7 @@ export class Secret {
 export interface Credential {
   readonly user: string;
   readonly secret: Secret;
-  /** Where the back end is, for one that is elsewhere. */
+  /** The address of the back end, if it is not the default one. */
   readonly url?: string;
 }
 
@@ -61,8 +60,8 @@ function backEndsNeedingCredentials(): BackEndName[] {
 }
 
 /**
- * What a credentials file (YAML or JSON) says: per back end `user`, `secret` and, if it is elsewhere, `url`. Or what is wrong
- * with it, without a word of what it says.
+ * Parses a credentials file (YAML or JSON): per back end `user`, `secret` and optionally `url`. Returns what is wrong with it otherwise,
+ * without quoting its content.
  */
 export function parseCredentials(text: string): Credentials | { readonly problems: readonly string[] } {
   const file = parseDocument(text, { prettyErrors: false });
@@ -79,7 +78,7 @@ export function parseCredentials(text: string): Credentials | { readonly problem
   return new Map(said.map(([name, one]) => [name as BackEndName, { ...one, secret: new Secret(one.secret) }]));
 }
 
-/** Nothing when an alias in it leads nowhere or multiplies without end. */
+/** Undefined when an alias in it leads nowhere or multiplies without end. */
 function parseContent(file: { readonly toJS: () => unknown }): unknown {
   try {
     return file.toJS();
@@ -95,7 +94,7 @@ function syntaxProblem(text: string, code: string, at: number): string {
   return `line ${line} is neither YAML nor JSON (${code.toLowerCase().replaceAll('_', '-')})`;
 }
 
-/** Whatever knows which back ends it has the credentials of. */
+/** Anything that knows for which back ends it has credentials. */
 interface CredentialSource {
   has(backEnd: BackEndName): boolean;
 }
@@ -105,7 +104,7 @@ export function missingCredentials(backEnds: Iterable<BackEndName>, given: Crede
   return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
 }
 
-/** Whether something cannot be done for these back ends here. `present`: the server has the credentials of all there are. */
+/** Whether these back ends cannot be used here. `present`: the server has the credentials of all of them. */
 export function isMissingCredentials(backEnds: Iterable<BackEndName>, present: boolean): boolean {
   if (present) return false;
   for (const name of backEnds) if (CAPABILITIES[name].needsCredentials) return true;
@@ -120,14 +119,14 @@ export function hasCredentials(given: CredentialSource): boolean {
 const ALARM_CODE = 'network-credentials-missing';
 const ALARM_ID = alarmId(ALARM_CODE, 'fleet');
 
-/** One warning, however many builds took the old path because of it; it goes when the credentials are there. */
+/** One warning, however many builds used the old path because of it; cleared when the credentials are there. */
 export function updateCredentialsAlarm(fleet: FleetReader, missing: boolean, nowMs: number): Change[] {
   if (!missing) return clearAlarm(fleet, ALARM_ID);
   const reason: Reason = { code: ALARM_CODE, backEnds: backEndsNeedingCredentials() };
   return raiseAlarm(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
 }
 
-/** Whether the last build that asked for them found none. */
+/** Whether the last build that needed them found none. */
 export function hasMissingCredentialsAlarm(fleet: FleetReader): boolean {
   return fleet.get(ALARM, ALARM_ID) !== undefined;
 }

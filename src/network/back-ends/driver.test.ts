@@ -1,4 +1,4 @@
-// The driver `network`: what an order's answer is for the engine.
+// The driver `network`: how the answer to an order reaches the engine.
 import { describe, expect, test } from 'vitest';
 import type { Action, ActionOutcome } from '../../operations/index.ts';
 import type { OrderResult, NetworkBackEnd } from './back-end.ts';
@@ -45,7 +45,7 @@ describe('the network driver', () => {
     ]);
   });
 
-  test('ports-of-several-back-ends-go-each-to-their-own, and are answered together', async () => {
+  test('ports-of-several-back-ends-are-ordered-from-their-own, and are answered together', async () => {
     const other = world().network;
     const { network, clock } = world();
     const backEnds = new Map([

@@ -1,4 +1,4 @@
-// The driver `network`: takes an order to the back end of its ports and brings the answer back. It decides nothing.
+// The driver `network`: passes an order to the back ends of its ports and returns the answer. It must not decide anything.
 import { mark } from '../../fleet/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
@@ -22,10 +22,10 @@ export interface NetworkDriverOptions {
   readonly callTimeoutMs?: number;
 }
 
-/** Longer than any back end takes that still works. */
+/** Longer than any working back end takes. */
 const CALL_TIMEOUT_MS = 30_000;
 
-/** Beyond its own deadline a back end gets this long to say so. */
+/** Beyond its own deadline a back end gets this long to answer. */
 const GRACE_MS = 100;
 
 export class NetworkDriver implements Driver {
@@ -35,7 +35,7 @@ export class NetworkDriver implements Driver {
     this.#options = options;
   }
 
-  /** All of the back ends that an order is for are asked at once. It counts as one: asking those again that did it is safe. */
+  /** All back ends of an order are called at once. It counts as one action: calling those again that have done it is safe. */
   async carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome> {
     const orders = splitByBackEnd(action.args as unknown as NetworkOrder);
     return joinOutcomes(await Promise.all(orders.map((order) => this.#carryOut(order, fence))));
@@ -64,7 +64,7 @@ export class NetworkDriver implements Driver {
     }
   }
 
-  /** Nobody waits for a back end that is silent, also about its deadline. */
+  /** A back end that is silent is not waited for, its own deadline included. */
   async #withDeadline(answer: Promise<OrderResult>, deadlineAtMs: number): Promise<OrderResult> {
     const { clock } = this.#options;
     const answered = new AbortController();
@@ -75,14 +75,14 @@ export class NetworkDriver implements Driver {
       return await Promise.race([answer, silence]);
     } finally {
       answered.abort();
-      // Whichever came second is nobody's concern any more.
+      // Whichever answer came second is ignored.
       silence.catch(() => undefined);
       answer.catch(() => undefined);
     }
   }
 }
 
-/** An order for each back end that looks after some of its ports. */
+/** An order for each back end of its ports. */
 function splitByBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
   const { backEnd: first } = order;
   const names = new Set(order.ports.map(({ backEnd = first }) => backEnd));
@@ -93,7 +93,7 @@ function splitByBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
   });
 }
 
-/** What is not known of one back end is not known of the order. */
+/** An unknown result of one back end makes that of the order unknown. */
 function joinOutcomes(outcomes: readonly ActionOutcome[]): ActionOutcome {
   const [only] = outcomes;
   if (only !== undefined && outcomes.length === 1) return only;
@@ -124,7 +124,7 @@ function callBackEnd(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEn
   }
 }
 
-/** Where a back end answered for no port at all, nothing is known and the same order is given again. */
+/** Where a back end answered for no port at all, the result is unknown and the same order is given again. */
 function toActionOutcome(order: NetworkOrder, carried: OrderResult): ActionOutcome {
   if (carried.kind === 'stale') {
     mark('network-order-stale');

@@ -1,5 +1,5 @@
-// The contract of what a move orders of a back end: the target is bound before anything leaves the source, switched to when it has,
-// and left again when the move comes to nothing. How differs with `multipleBindings`; that nothing is lost on the way does not.
+// The contract suite of a move's orders to a back end: the target is bound before anything leaves the source, activated when it has, and unbound
+// again when the move fails. How differs with `multipleBindings`; that nothing is lost on the way does not.
 import { describe, expect, test } from 'vitest';
 import { CAPABILITIES, type OrderResult } from './back-end.ts';
 import { harnessOf, NonInlineHarness, type JournalHarness } from './contract-world.ts';
@@ -17,21 +17,21 @@ interface Target {
   readonly pool: PoolKey;
 }
 
-/** What a move does with one port. Answers are `ok` or the code of the fault. */
+/** The steps of a move with one port. Answers are `ok` or the code of the fault. */
 interface Mover {
-  /** Makes sure of the target; nothing has left the source. Under a serial of its own, unless it is said to be the one before. */
+  /** Binds the target; nothing has left the source. Under a serial of its own, unless the previous one is given. */
   prepare(at: Target, again?: 'again'): Promise<string>;
-  /** The source has handed over. */
+  /** The source has migrated the instance away. */
   switchOver(at: Target): Promise<string>;
-  /** The try came to nothing: `source` is where the port belongs. */
+  /** The try failed: `source` is where the port belongs. */
   rollBack(at: Target, source: Target): Promise<string>;
-  /** The move is over: what is left at the source goes. */
+  /** The move is done: the rest at the source is removed. */
   finish(source: Target): Promise<string>;
-  /** The host at which the back end itself has the port connected, and all hosts that it has a binding at. */
+  /** The host at which the back end has the port connected, and all hosts with a binding. */
   bindings(): { readonly active: string | undefined; readonly all: readonly string[] };
 }
 
-/** The journal binds in the commit that switches: until then nothing is anywhere but in the plan. */
+/** The journal binds in the commit that activates: until then the binding exists only in the plan. */
 function inlineMover(back: JournalHarness): Mover {
   const bind = (at: Target) => {
     const ask = { port: back.stored(PORT) as StoredPort, pool: at.pool };
@@ -187,7 +187,7 @@ export function backEndMoveContract(name: BackEndName): void {
     });
   });
 
-  // Not a skipped suite: a back end with one binding has nothing to show here.
+  // Not a skipped suite: for a back end with one binding there is nothing to test here.
   if (!isDouble) return;
   describe(`${name}, two bindings`, () => {
     test('a-binding-that-was-lost-is-made-anew-when-it-is-switched-to', async () => {
@@ -209,7 +209,7 @@ export function backEndMoveContract(name: BackEndName): void {
       expect(mover.bindings().active).toBe('h4');
     });
 
-    test('never: what comes late, after a try was given up, switches the port', async () => {
+    test('never: a late order of a failed try activates its binding', async () => {
       const { mover } = await start();
       await mover.prepare(H4);
       await mover.rollBack(H4, H2);

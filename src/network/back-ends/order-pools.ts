@@ -1,11 +1,11 @@
-// The subnets of a pool as a back end is told of them.
+// The subnets of a pool as an order describes them to a back end.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import type { OrderPool } from './back-end.ts';
 import { SEGMENT } from '../model.ts';
 import type { PoolKey } from '../ports/nic-requirements.ts';
 import { poolOf, segmentOfPool, topologyOf } from '../networks/topology.ts';
 
-/** In id order: whoever picks takes the first that has an address. */
+/** Sorted by id: the first one with a free address is used. */
 export function composeOrderPools(fleet: FleetReader, pool: PoolKey): OrderPool[] {
   const segment = segmentOfPool(pool);
   const network =

@@ -1,19 +1,19 @@
-// What a back end's reply means: status, code and binding type to one outcome. A success status alone proves nothing.
+// Maps a back end's reply (status, code and binding type) to one outcome. A success status alone proves nothing.
 import type { PortOutcome } from './back-end.ts';
 
 export interface BackEndReply {
-  /** As HTTP has it. */
+  /** The HTTP status. */
   readonly status: number;
-  /** The back end's own word for a conflict. */
+  /** The back end's own code for a conflict. */
   readonly code?: string;
   /** How the port is connected, as in `binding:vif_type`. */
   readonly type?: string;
 }
 
-/** Types that say that a port was not connected, whatever the status. */
+/** Types that mean that a port was not connected, whatever the status. */
 const UNCONNECTED_TYPES: readonly string[] = ['binding_failed', 'unbound'];
 
-/** Refusals that pass by themselves: timeout, too early, too many requests. */
+/** Temporary refusals: timeout, too early, too many requests. */
 const TRANSIENT: readonly number[] = [408, 425, 429];
 
 const CONFLICTS: ReadonlyMap<string, PortOutcome> = new Map([
@@ -25,7 +25,7 @@ const CONFLICTS: ReadonlyMap<string, PortOutcome> = new Map([
   ['OverQuota', 'quota'],
 ]);
 
-/** `wants: 'binding'` asks for a connected port as well as for success. */
+/** `wants: 'binding'` requires a connected port as well as success. */
 export function replyOutcome(reply: BackEndReply, wants: 'binding' | 'success'): PortOutcome {
   const { status, code, type } = reply;
   if (status >= 200 && status < 300) {
@@ -34,6 +34,6 @@ export function replyOutcome(reply: BackEndReply, wants: 'binding' | 'success'):
   if (status === 404) return 'not-found';
   if (status === 413) return 'quota';
   if (status === 409) return CONFLICTS.get(code ?? '') ?? 'taken';
-  // What is not understood in a refusal is still a refusal: the same call again would be refused again.
+  // An unknown refusal is still a refusal: the same call again would be refused again.
   return status >= 500 || TRANSIENT.includes(status) ? 'unavailable' : 'forbidden';
 }

@@ -1,4 +1,4 @@
-// Why an order did not reach its back end, when somebody has to do something about it: then the wait says what.
+// Why an order did not reach its back end, when a person has to act: the wait then names that reason.
 import type { Reason } from '../../fleet/index.ts';
 import type { ActionOutcome } from '../../operations/index.ts';
 

@@ -1,4 +1,4 @@
-// Deciding on segments: create and delete. Nothing of a segment is edited: hosts and subnets hang on all of it.
+// Decides on segments: create and delete. A segment is never edited: hosts and subnets depend on all of it.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { nameTaken } from './decide.ts';
@@ -28,7 +28,7 @@ export function createSegment(fleet: FleetReader, command: CreateSegment): Decis
   return accept([put(SEGMENT, id, segment), allocateTunnelKey(fleet, { for: 'segment', id }, requestedKey)], segment);
 }
 
-/** What the type of a segment asks for: flat and VLAN lie on a physical network, tunnels on none. */
+/** The fields that the type of a segment requires: flat and VLAN need a physical network, tunnels have none. */
 function segmentTypeProblem({ type, physicalNetwork, segmentationId }: Segment): Refusal | undefined {
   const physical = type === 'flat' || type === 'vlan';
   if (physical && physicalNetwork === undefined) {
@@ -55,7 +55,7 @@ function segmentTypeProblem({ type, physicalNetwork, segmentationId }: Segment):
 function segmentationTaken(fleet: FleetReader, segment: Segment): Refusal | undefined {
   if (segment.type !== 'flat' && segment.segmentationId === undefined) return undefined;
   for (const other of fleet.find(SEGMENTS_BY_SEGMENTATION, segmentationKey(segment))) {
-    const message = `Segment "${other.id}" of network "${other.doc.network}" is the same wire. Choose another physical network or segmentation id.`;
+    const message = `Segment "${other.id}" of network "${other.doc.network}" is the same layer-2 network. Choose another physical network or segmentation id.`;
     const field = segment.type === 'flat' ? '/physicalNetwork' : '/segmentationId';
     return conflict('segmentation-taken', message, { field, facts: { segment: other.id } });
   }
@@ -70,7 +70,7 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     .subnetsOf(network)
     .filter(({ doc }) => doc.segment === id);
   if (subnets.length > 0) {
-    const message = `Segment "${id}" still has ${subnets.length === 1 ? 'a subnet' : `${subnets.length} subnets`}. Delete what is on it first.`;
+    const message = `Segment "${id}" still has ${subnets.length === 1 ? 'a subnet' : `${subnets.length} subnets`}. Delete that first.`;
     const facts = { segment: id, subnets: subnets.map((one) => one.id) };
     return refuse(conflict('segment-has-subnets', message, { facts }));
   }

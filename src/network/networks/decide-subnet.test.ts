@@ -170,7 +170,7 @@ describe('creating subnets', () => {
     expect(make(world(), facts)).toMatchObject({ kind: 'refuse', refusal: { code, field } });
   });
 
-  test('host bits are told with the network around them', () => {
+  test('a refusal for host bits suggests the network around them', () => {
     const decision = make(world(), { cidr: '192.0.2.1/24' });
     expect(decision.kind === 'refuse' && decision.refusal.message).toContain('192.0.2.0/24');
   });
@@ -207,7 +207,7 @@ describe('editing subnets', () => {
     expect(commitAccepted(fleet, edit(fleet, 'sc', { segment: 'only' })).segment).toBe('only');
     expect(stockOf(fleet).figures('segment:only', 4)).toMatchObject({ total: 13n, held: 1n });
     expect(stockOf(fleet).figures('network:c', 4).total).toBe(0n);
-    // Saying it again changes nothing of it.
+    // Setting it again changes nothing.
     commitAccepted(fleet, edit(fleet, 'sc', { segment: 'only' }));
   });
 
@@ -241,7 +241,7 @@ describe('editing subnets', () => {
     expect(edit(fleet, 's', { segment: 'dyn' })).toMatchObject({ refusal: { code: 'segment-dynamic' } });
   });
 
-  test('what is promised is not taken away', () => {
+  test('claimed addresses are not taken away', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:c', version: 4, count: 3 })]);
     const pools = [{ first: '10.2.0.2', last: '10.2.0.3' }];
@@ -251,7 +251,7 @@ describe('editing subnets', () => {
     commitAccepted(fleet, edit(fleet, 'sc', { pools: [{ first: '10.2.0.2', last: '10.2.0.4' }] }));
     // A gateway inside the pool takes one of them.
     expect(edit(fleet, 'sc', { gateway: '10.2.0.3' })).toMatchObject({ refusal: { code: 'addresses-promised' } });
-    // Looking into it left no trace.
+    // The check left no trace.
     expect(stockOf(fleet).figures('network:c', 4)).toEqual({ total: 3n, held: 0n, claimed: 3n, free: 0n });
   });
 });

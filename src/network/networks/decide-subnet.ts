@@ -1,5 +1,5 @@
-// Deciding on subnets: create, edit and delete. A network is routed throughout or not at all; nothing that is held or
-// promised is taken away.
+// Decides on subnets: create, edit and delete. A network is routed throughout or not at all; held or claimed addresses must never be taken
+// away.
 import { idOf, runTrial, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { cidrOf, addressInUse } from '../addresses/allocation.ts';
@@ -59,7 +59,7 @@ function dhcpProblem(name: string, version: IpVersion, dhcp: boolean): Refusal |
   return invalid('dhcp-needs-ipv4', message, { field: '/dhcp', facts: { subnet: name } });
 }
 
-/** Networks are apart from each other; within one an address means one thing. */
+/** Networks are isolated; within one an address is unique. */
 function overlapProblem(fleet: FleetReader, network: string, cidr: string): Refusal | undefined {
   const other = topologyOf(fleet)
     .subnetsOf(network)
@@ -71,7 +71,7 @@ function overlapProblem(fleet: FleetReader, network: string, cidr: string): Refu
 
 export interface EditSubnet {
   readonly id: string;
-  /** Only what is to change. `gateway: null` takes it away; a segment is set once. */
+  /** Only the fields to change. `gateway: null` removes it; a segment is set once. */
   readonly edit: RequestedSubnetForm & { readonly segment?: string; readonly dhcp?: boolean };
   readonly by: string;
   readonly nowMs: number;
@@ -105,14 +105,14 @@ export function editSubnet(fleet: FleetReader, { id, edit, by, nowMs }: EditSubn
   return problem === undefined ? accept([put(SUBNET, stored.id, subnet)], subnet) : refuse(problem);
 }
 
-/** The gateway of a subnet behind a router is the router: it may change, and not go. */
+/** The gateway of a subnet behind a router is the router: it may change, but must not be removed. */
 function routerProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
   return gateway === undefined ? behindRouterProblem(fleet, stored.id, 'it keeps a gateway', '/gateway') : undefined;
 }
 
 function behindRouterProblem(fleet: FleetReader, subnet: string, so: string, field?: string): Refusal | undefined {
   for (const { id: router } of fleet.find(ROUTERS_BY_SUBNET, subnet)) {
-    const message = `Subnet "${subnet}" is behind router "${router}", so ${so}. Take it away from there first: muster routers edit ${router} --remove-subnet ${subnet}`;
+    const message = `Subnet "${subnet}" is behind router "${router}", so ${so}. Remove it from there first: muster routers edit ${router} --remove-subnet ${subnet}`;
     return conflict('subnet-behind-router', message, { field, facts: { subnet, router } });
   }
   return undefined;
@@ -124,7 +124,7 @@ function gatewayProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: S
   return holder === undefined ? undefined : addressInUse(canonicalIp(gateway) ?? gateway, holder, '/gateway');
 }
 
-/** Whether the pool keeps what is promised of it when a subnet becomes another, or goes. */
+/** Whether the pool still has what is claimed of it when a subnet changes or is deleted. */
 function claimedAddressesProblem(
   fleet: FleetReader,
   stored: StoredSubnet,
@@ -136,7 +136,7 @@ function claimedAddressesProblem(
     return stockOf(trial).figures(pool, version);
   });
   if (left.free >= 0n) return undefined;
-  const message = `${left.claimed} addresses of subnet "${stored.id}" are promised to instances that are being built. Wait until they are, or leave room for them.`;
+  const message = `${left.claimed} addresses of subnet "${stored.id}" are claimed by instances that are being built. Wait until they are built, or leave enough addresses for them.`;
   return conflict('addresses-promised', message, {
     facts: { subnet: stored.id, pool, promised: String(left.claimed) },
   });
@@ -148,7 +148,7 @@ export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }
   const held = stockOf(fleet).heldCountOf(id);
   if (held > 0) {
     const have = held === 1 ? 'A port still has an address' : `Ports still have ${held} addresses`;
-    const message = `${have} of subnet "${id}". Free what is held first; "muster ports list --network ${stored.doc.network}" shows who has what.`;
+    const message = `${have} of subnet "${id}". Free these addresses first; "muster ports list --network ${stored.doc.network}" lists the ports.`;
     return refuse(conflict('subnet-in-use', message, { facts: { subnet: id, addresses: held } }));
   }
   const problem = behindRouterProblem(fleet, id, 'it stays') ?? claimedAddressesProblem(fleet, stored, undefined);

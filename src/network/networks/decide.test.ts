@@ -45,7 +45,7 @@ describe('networks', () => {
     expect(fleet.get(NETWORK, idOf(NETWORK, 'wide'))?.doc).toMatchObject({ ...said, qosPolicy: 'gold' });
   });
 
-  test('an edit changes only what it names, and null takes away', () => {
+  test('an edit changes only what it names, and null clears a field', () => {
     const fleet = world();
     const edit = (facts: Parameters<typeof editNetwork>[1]['edit']) =>
       commitAccepted(fleet, editNetwork(fleet, { id: 'n', edit: facts, ...ann }));
@@ -61,14 +61,14 @@ describe('networks', () => {
     expect(after.shared).toBe(true);
   });
 
-  test('administrators make what leads outside for them alone; anybody may edit the rest of it', () => {
+  test('only administrators create unshared external networks; anybody may edit their other fields', () => {
     const fleet = fleetWith();
     commitAccepted(fleet, createNetwork(fleet, { name: 'uplink', external: true, ...root }));
     commitAccepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { portSecurity: false }, ...ann }));
     commitAccepted(fleet, editNetwork(fleet, { id: 'uplink', edit: { shared: true }, ...ann }));
   });
 
-  test('a network that nothing hangs on is deleted', () => {
+  test('a network without dependents is deleted', () => {
     const fleet = fleetWith(network('n'));
     commitAccepted(fleet, deleteNetwork(fleet, { id: 'n' }));
     expect(fleet.count(NETWORK)).toBe(0);
@@ -82,13 +82,13 @@ describe('networks', () => {
       (fleet) => createNetwork(fleet, { name: 'n', ...ann }),
     ],
     [
-      'one that leads outside for administrators alone, by somebody else',
+      'an unshared external network, by a non-administrator',
       'external-needs-admin',
       '/external',
       (fleet) => createNetwork(fleet, { name: 'uplink', external: true, ...ann }),
     ],
     [
-      'turning one into that',
+      'turning a network into one',
       'external-needs-admin',
       '/external',
       (fleet) => editNetwork(fleet, { id: 'n', edit: { external: true }, ...ann }),
@@ -114,12 +114,12 @@ describe('networks', () => {
     expect(deleteNetwork(fleet, { id: 'n' })).toMatchObject({
       refusal: {
         code: 'network-in-use',
-        message: 'Network "n" still has a segment. Delete what is on it first.',
+        message: 'Network "n" still has a segment. Delete that first.',
         facts: { what: 'segments', count: 1 },
       },
     });
     expect(deleteNetwork(fleetWith(network('n'), segment('a', 'n'), segment('b', 'n')), { id: 'n' })).toMatchObject({
-      refusal: { message: 'Network "n" still has 2 segments. Delete what is on it first.' },
+      refusal: { message: 'Network "n" still has 2 segments. Delete that first.' },
     });
   });
 });
@@ -144,7 +144,7 @@ describe('segments', () => {
     expect(fleet.get(SEGMENT, idOf(SEGMENT, 'x'))).toBeUndefined();
   });
 
-  test('the same number elsewhere is another wire', () => {
+  test('the same number elsewhere is another layer-2 network', () => {
     const fleet = world();
     commitAccepted(fleet, make(fleet, { segmentationId: 7 }));
     commitAccepted(fleet, make(fleet, { name: 'y', type: 'geneve', segmentationId: 5, ...without('physicalNetwork') }));
@@ -216,18 +216,18 @@ describe('on a network with many ports', () => {
     ...Array.from({ length: MANY }, (_, nic) => port(`p${nic}`, 'n', { ...bound, nic })),
   );
 
-  test('deleting a segment looks at none but those that are bound on it', () => {
+  test('deleting a segment reads only those that are bound on it', () => {
     expect(countLooks(fleet, (reader) => deleteSegment(reader, { id: 'b' }))).toEqual({ kind: 'accept', looked: 0 });
     expect(countLooks(fleet, (reader) => deleteSegment(reader, { id: 'a' }))).toEqual({ kind: 'refuse', looked: 1 });
   });
 
-  test('sharing it no more looks at none', () => {
+  test('ending its sharing reads none', () => {
     const edit = (reader: FleetReader) => editNetwork(reader, { id: 'n', edit: { shared: false }, ...root });
     expect(countLooks(fleet, edit)).toEqual({ kind: 'accept', looked: 0 });
   });
 });
 
-/** What is decided, and how many documents were looked at in indexes for it. */
+/** The decision, and how many documents it read in indexes. */
 function countLooks(fleet: Fleet, decide: (reader: FleetReader) => Decision<unknown>) {
   let looked = 0;
   const reader = new Proxy(fleet, {

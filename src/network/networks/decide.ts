@@ -1,4 +1,4 @@
-// Deciding on networks: create, edit, delete. A network that anything hangs on is not deleted.
+// Decides on networks: create, edit, delete. A network with dependents must never be deleted.
 import type { Static } from 'typebox';
 import { idOf, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
@@ -52,14 +52,14 @@ export function createNetwork(fleet: FleetReader, command: CreateNetwork): Decis
 
 export interface EditNetwork extends Requester {
   readonly id: string;
-  /** Only what is to change; null takes an optional fact away. */
+  /** Only the fields to change; null clears an optional one. */
   readonly edit: Omit<NetworkAttributes, 'qosPolicy' | 'minBandwidthKbps'> & {
     readonly qosPolicy?: string | null;
     readonly minBandwidthKbps?: number | null;
   };
 }
 
-/** What a network says of ports counts for those that are made from then on. */
+/** A network's settings for ports apply to ports that are created from then on. */
 export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: EditNetwork): Decision<Network> {
   const stored = findNetwork(fleet, id);
   if (stored === undefined) return refuse(unknownResource('network', id));
@@ -71,7 +71,7 @@ export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: 
     changedBy: by,
     changedAtMs: nowMs,
   };
-  // Who edits something else of such a network makes nothing that leads outside.
+  // An edit of another field of such a network does not make it external.
   const exposureChanged = network.external !== stored.doc.external || network.shared !== stored.doc.shared;
   const problem =
     (exposureChanged ? externalAccessProblem(network, admin) : undefined) ??
@@ -80,31 +80,31 @@ export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: 
   return problem === undefined ? accept([put(NETWORK, stored.id, network)], network) : refuse(problem);
 }
 
-/** What leads outside and is not everybody's is the administrators' to make. */
+/** Unshared external networks are created by administrators only. */
 function externalAccessProblem({ name, external, shared }: Network, admin: boolean): Refusal | undefined {
   if (admin || !external || shared) return undefined;
-  const message = `Network "${name}" would lead outside for administrators alone. Share it, or ask an administrator to make it.`;
+  const message = `Network "${name}" would be external and for administrators only. Share it, or ask an administrator to make it.`;
   return forbidden('external-needs-admin', message, { field: '/external', facts: { network: name } });
 }
 
-/** Others' ports stay on a shared network, so it stays shared while there are any. */
+/** Ports of other projects stay on a shared network, so it stays shared while there are any. */
 function sharedProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
   if (!doc.shared || after.shared) return undefined;
   const own = fleet.countOf(PORTS_BY_NETWORK_AND_PROJECT, networkAndProject(id, doc.project));
   const ports = fleet.countOf(PORTS_BY_NETWORK, id) - own;
   if (ports === 0) return undefined;
   const have = ports === 1 ? 'a port of another project' : `${ports} ports of other projects`;
-  const message = `Network "${id}" has ${have}, so it stays shared. Delete what is not of project "${doc.project}" first.`;
+  const message = `Network "${id}" has ${have}, so it stays shared. Delete the ports of other projects than "${doc.project}" first.`;
   return conflict('network-shared', message, { field: '/shared', facts: { network: id, ports } });
 }
 
-/** What has its address outside from a network needs it to lead there. */
+/** Routers and floating addresses with an address from a network need it to stay external. */
 function externalUseProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
   if (!doc.external || after.external) return undefined;
   const routers = fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id);
   const addresses = fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id);
   if (routers + addresses === 0) return undefined;
-  const message = `Network "${id}" is where routers (${routers}) and floating addresses (${addresses}) have their address from, so it stays external. Take these away first.`;
+  const message = `Network "${id}" provides the external addresses of routers (${routers}) and floating addresses (${addresses}), so it stays external. Remove these first.`;
   return conflict('network-leads-outside', message, { field: '/external', facts: { network: id, routers, addresses } });
 }
 
@@ -132,8 +132,8 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
     const many = count === 1 ? SINGULAR[what] : `${count} ${kindLabel(what)}`;
     const message =
       what === 'routers'
-        ? `Network "${id}" is the way out of ${many}. Take it from them first.`
-        : `Network "${id}" still has ${many}. Delete what is on it first.`;
+        ? `Network "${id}" is the external network of ${many}. Clear it there first.`
+        : `Network "${id}" still has ${many}. Delete that first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
   return accept([remove(NETWORK, stored.id), ...releaseTunnelKey(fleet, { for: 'network', id: stored.id })], stored);

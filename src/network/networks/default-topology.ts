@@ -1,4 +1,4 @@
-// The network that a project gets when it asks for `auto` and has none: one network of its own with one subnet.
+// The default topology of a project that requests `auto` and has no network: one network of its own with one subnet.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { cidrOf } from '../addresses/allocation.ts';
 import { parseIp } from '../addresses/ip.ts';
@@ -8,7 +8,7 @@ import { defaultGateway, defaultPools } from './subnet-form.ts';
 import { findNetwork } from './topology.ts';
 import { allocateTunnelKey } from '../tunnels/keys.ts';
 
-/** Networks are apart from each other: every project's may look the same. */
+/** Networks are isolated: every project's may look the same. */
 const DEFAULT_CIDR = '10.0.0.0/16';
 const NAME_LENGTH_MAX = 63;
 

@@ -1,4 +1,4 @@
-// Which segments a host reaches. It is derived from what the host reports and never stored: it is as new as both.
+// The segments that a host reaches. Derived from the host's report and the segments, and must never be stored.
 import type { FleetReader } from '../../fleet/index.ts';
 import type { Host } from '../../hosts/index.ts';
 import { EVERYWHERE, SEGMENTS_BY_PHYSICAL_NETWORK } from '../model.ts';

@@ -57,7 +57,7 @@ function resolveOrThrow(fleet: Fleet, asked: NicsRequest): ResolvedNetworks {
 }
 
 describe('requested networks', () => {
-  test('more-nics-than-an-instance-has: the sentence says how many', () => {
+  test('more-nics-than-an-instance-may-have: the sentence has the limit', () => {
     const many = Array.from({ length: 40 }, () => ({ network: 'n' }));
     expect(resolveNetworks(world(), ask(many))).toEqual({
       kind: 'invalid',
@@ -69,7 +69,7 @@ describe('requested networks', () => {
     expect(resolveOrThrow(world(), ask(many.slice(0, 32))).nics).toHaveLength(32);
   });
 
-  test('none is none', () => {
+  test('`none` gives no NICs', () => {
     expect(resolveOrThrow(world(), ask('none'))).toEqual({ nics: [], changes: [] });
     expect(resolveOrThrow(world(), ask([]))).toEqual({ nics: [], changes: [] });
   });
@@ -91,7 +91,7 @@ describe('requested networks', () => {
     ]);
   });
 
-  test.each([['held'], ['ours'], ['intended'], ['never'], ['named']])('port %s is taken as it is', (id) => {
+  test.each([['held'], ['ours'], ['intended'], ['never'], ['named']])('port %s is used as it is', (id) => {
     expect(resolveOrThrow(world(), ask([{ port: id }])).nics).toMatchObject([{ kind: 'port', port: { id } }]);
   });
 
@@ -108,7 +108,7 @@ describe('requested networks', () => {
     expect(nics).toHaveLength(2);
   });
 
-  test('security groups apply to what is made only', () => {
+  test('security groups apply to new ports only', () => {
     const asked = ask([{ network: 'n' }, { port: 'free' }], { securityGroups: ['web'] });
     expect(resolveOrThrow(world(), asked).nics).toHaveLength(2);
     expect(resolveOrThrow(world(), ask([{ network: 'open' }], { securityGroups: [] })).nics).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('what is refused', () => {
     ],
     ['an unknown network', 'unknown-network', '/networks/0/network', [[{ network: 'mars' }]]],
     ['an unknown port', 'unknown-port', '/networks/0/port', [[{ port: 'mars' }]]],
-    ['a network that leads outside', 'network-not-allowed', '/networks/0/network', [[{ network: 'uplink' }]]],
+    ['an external network', 'network-not-allowed', '/networks/0/network', [[{ network: 'uplink' }]]],
     ['a network of another project', 'network-not-allowed', '/networks/0/network', [[{ network: 'blue' }]]],
     ['a network without subnets', 'network-without-subnet', '/networks/0/network', [[{ network: 'bare' }]]],
     [
@@ -198,7 +198,7 @@ describe('what is refused', () => {
     expect(kindOf([{ network: 'bare' }])).toBe('invalid');
   });
 
-  test('an address that is promised to others', () => {
+  test('an address that is claimed by others', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:tiny', version: 4, count: 1 })]);
     expect(resolveNetworks(fleet, ask([{ network: 'tiny', fixedIp: '10.3.0.2' }]))).toMatchObject({
@@ -219,7 +219,7 @@ describe('auto', () => {
     expect(isRefusal(refusal)).toBe(false);
   });
 
-  test('a shared one counts, one that leads outside or has no subnet does not', () => {
+  test('a shared one counts, one that is external or has no subnet does not', () => {
     const fleet = fleetWith(
       network('bare'),
       network('uplink', { external: true }),
@@ -234,7 +234,7 @@ describe('auto', () => {
     });
   });
 
-  test('more than one is ambiguous, and they are named', () => {
+  test('more than one is ambiguous, and the refusal names them', () => {
     expect(resolveNetworks(world(), ask('auto'))).toMatchObject({
       kind: 'conflict',
       code: 'auto-ambiguous',
@@ -243,7 +243,7 @@ describe('auto', () => {
     });
   });
 
-  test('of many some are named, and nobody is told that these are all', () => {
+  test('of many some are named, and the refusal says that there are more', () => {
     const many = Array.from({ length: 12 }, (_, nth) => `n${nth}`);
     const fleet = fleetWith(...many.flatMap((id) => [network(id), subnet(`s-${id}`, id, '10.0.0.0/24')]));
     const refusal = resolveNetworks(fleet, ask('auto')) as Refusal;
@@ -251,7 +251,7 @@ describe('auto', () => {
     expect(refusal.facts?.['networks']).toHaveLength(10);
   });
 
-  test('none builds the default topology, in the same commit', () => {
+  test('without a network the default topology is built, in the same commit', () => {
     const fleet = fleetWith(network('blue', { project: 'blue' }));
     const { nics, changes } = resolveOrThrow(fleet, ask('auto'));
     expect(changes.map(({ kind, id }) => `${kind}/${id}`)).toEqual([

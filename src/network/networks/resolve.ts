@@ -1,5 +1,5 @@
-// What a user asks for as networks of an instance, made certain: which ports are taken as they are, and which are to be
-// made on which network. Whatever is wrong with the request is said here, before anything is made.
+// Resolves a request for an instance's networks: which existing ports are used, and which ports are created on which network. Everything that is
+// wrong with the request is refused here, before anything is created.
 import { Type, type Static } from 'typebox';
 import { idOf, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { resolveRequestedAddress, type AllocatedAddress } from '../addresses/allocation.ts';
@@ -10,12 +10,12 @@ import { conflict, forbidden, invalid, isRefusal, unknownResource } from '../ref
 import { addressKey } from '../addresses/subnet-stock.ts';
 import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
 
-/** More NICs than any hypervisor takes. */
+/** More NICs than any hypervisor supports. */
 const NICS_MAX = 32;
 
 const REFERENCE = Type.String({ minLength: 1, maxLength: 200 });
 
-/** One schema for both forms: which fields may not stand together is told by name. */
+/** One schema for both forms: fields that exclude each other are refused by name. */
 const REQUESTED_NIC = Type.Object(
   {
     network: Type.Optional(REFERENCE),
@@ -31,7 +31,7 @@ export const REQUESTED_NETWORKS = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Array(REQUESTED_NIC, {
-    description: `in NIC order, at most ${NICS_MAX}; a network may stand there twice`,
+    description: `in NIC order, at most ${NICS_MAX}; a network may be listed twice`,
   }),
 ]);
 export type RequestedNetworks = Static<typeof REQUESTED_NETWORKS>;
@@ -40,15 +40,15 @@ export interface NicsRequest {
   readonly networks: RequestedNetworks;
   readonly project: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees only its own project: others' resources do not exist for it. */
   readonly isBound?: boolean;
   readonly count: number;
   readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
   readonly instance: string;
-  /** Its id, when it is another than the name: a port that is attached to it already is fine. */
+  /** Its id, when it differs from the name: a port that is attached to it already is accepted. */
   readonly instanceId?: string;
-  /** Who is to have made the network that `auto` may build. */
+  /** The creator of the network that `auto` may build. */
   readonly by: string;
   readonly nowMs: number;
 }
@@ -64,11 +64,11 @@ export type ResolvedNic =
 
 export interface ResolvedNetworks {
   readonly nics: readonly ResolvedNic[];
-  /** What is to be made first: `auto` builds a network for a project that has none. */
+  /** What is created first: `auto` builds a network for a project that has none. */
   readonly changes: readonly Change[];
 }
 
-/** The quota is the caller's to count: it knows what else it makes. */
+/** The quota is checked by the caller, which knows what else it creates. */
 export function resolveNetworks(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
   const { networks } = ask;
   if (networks === 'none') return { nics: [], changes: [] };
@@ -81,7 +81,7 @@ function tooManyNics(asked: number): Refusal {
   return invalid('too-many-nics', message, { field: '/networks', facts: { asked, most: NICS_MAX } });
 }
 
-/** So many names are enough to see that there is a choice. */
+/** This many names show that there is a choice. */
 const NAMES_LISTED_MAX = 10;
 
 function resolveAuto(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
@@ -107,7 +107,7 @@ function resolveAuto(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | R
   );
 }
 
-/** The project's own networks and the shared ones that lead nowhere outside and have a subnet. */
+/** The project's own networks and the shared ones that are not external and have a subnet. */
 function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   const found = new Map<string, StoredNetwork>();
   const topology = topologyOf(fleet);
@@ -122,7 +122,7 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
 
 function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NicsRequest): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
-  // There are few NICs: looking through a list is sooner done than a set is made.
+  // There are few NICs: scanning a list is faster than building a set.
   const seen: SeenNics = { ports: [], addresses: undefined, tags: [] };
   for (let at = 0; at < list.length; at += 1) {
     const wanted = list[at] as RequestedNic;
@@ -142,14 +142,14 @@ function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: Nic
   return { nics, changes: [] };
 }
 
-/** What is wrong with one entry whatever the fleet looks like. */
+/** Errors of one entry that do not depend on the fleet. */
 function nicFormProblem(
   { network, port, fixedIp }: RequestedNic,
   { count }: NicsRequest,
   field: string,
 ): Refusal | undefined {
   if (network === undefined && port === undefined) {
-    return invalid('network-or-port-required', 'A NIC needs a network, or a port that exists. Name one.', { field });
+    return invalid('network-or-port-required', 'A NIC needs a network, or an existing port. Name one.', { field });
   }
   if (port === undefined) {
     if (fixedIp === undefined || count === 1) return undefined;
@@ -176,14 +176,14 @@ interface SeenNics {
   readonly tags: string[];
 }
 
-/** What may stand in a request once only. */
+/** Values that may be in a request only once. */
 function duplicateNicProblem({ port, tag }: RequestedNic, seen: SeenNics, field: string): Refusal | undefined {
   if (port !== undefined && seen.ports.includes(port)) {
-    const message = `Port "${port}" stands in the request twice. A port is one NIC.`;
+    const message = `Port "${port}" is in the request twice. A port is one NIC.`;
     return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
   }
   if (tag !== undefined && seen.tags.includes(tag)) {
-    const message = `The tag "${tag}" stands in the request twice. Tags tell the NICs of an instance apart.`;
+    const message = `The tag "${tag}" is in the request twice. Tags tell the NICs of an instance apart.`;
     return invalid('tag-twice', message, { field: `${field}/tag`, facts: { tag } });
   }
   if (port !== undefined) seen.ports.push(port);
@@ -218,7 +218,7 @@ function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field
   return invalid('network-without-subnet', message, { field: `${field}/network`, facts: { network: network.id } });
 }
 
-/** Whether somebody may put ports on a network. */
+/** Whether a caller may put ports on a network. */
 export function networkAccessProblem(
   { id, doc }: StoredNetwork,
   user: { readonly project: string; readonly admin: boolean; readonly isBound?: boolean },
@@ -226,9 +226,7 @@ export function networkAccessProblem(
 ): Refusal | undefined {
   if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
   if (user.isBound === true && doc.project !== user.project) return unknownResource('network', id, field);
-  const why = doc.external
-    ? 'leads outside and is not shared'
-    : `belongs to project "${doc.project}" and is not shared`;
+  const why = doc.external ? 'is external and not shared' : `belongs to project "${doc.project}" and is not shared`;
   const message = `Network "${id}" ${why}. Use another network, or ask an administrator.`;
   return forbidden('network-not-allowed', message, { field, facts: { network: id } });
 }
@@ -267,7 +265,7 @@ function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): 
     return conflict('port-releasing', `Port "${id}" is being deleted. Use another port.`, { field, facts });
   }
   if (isMissingAddress(doc)) {
-    const message = `Port "${id}" was to have an address and has none. Delete it and make another.`;
+    const message = `Port "${id}" should have an address and has none. Delete it and create another.`;
     return invalid('port-without-address', message, { field, facts });
   }
   if (doc.dnsName === undefined || doc.dnsName === ask.instance) return undefined;
@@ -275,7 +273,7 @@ function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): 
   return invalid('dns-name-mismatch', message, { field, facts: { ...facts, dnsName: doc.dnsName } });
 }
 
-/** A back end outside the journal picks the address of a port that it has not made yet. */
+/** A back end outside the journal picks the address of a port that it has not created yet. */
 function isMissingAddress({ ipAllocation, addresses, state }: Port): boolean {
   return ipAllocation === 'immediate' && addresses.length === 0 && state !== 'wanted';
 }

@@ -1,4 +1,4 @@
-// The HTTP surface of networks. Everybody who sees the fleet reads them; operators make them.
+// The HTTP surface of networks. Every reader of the fleet may read them; operators create them.
 import { Type } from 'typebox';
 import {
   answer,
@@ -43,7 +43,7 @@ const LISTING: Listing<'network', Network> = {
 };
 
 const create = createRoute(NETWORKS, {
-  about: 'Create a network; subnets give it addresses, segments tell where it is',
+  about: 'Create a network; subnets give it addresses, segments say which hosts reach it',
   access: 'operator',
   body: strictObject({
     name,
@@ -55,7 +55,7 @@ const create = createRoute(NETWORKS, {
 });
 
 const edit = editRoute(NETWORKS, {
-  about: 'Edit a network; only the fields given change, null takes one away, and ports that are there stay as they are',
+  about: 'Edit a network; only the given fields change, null clears one, and existing ports stay as they are',
   access: 'operator',
   body: strictObject(
     {
@@ -72,7 +72,7 @@ const stock = read({
   method: 'GET',
   path: `${NETWORKS.path}/:id/stock`,
   tag: 'networks',
-  about: 'Show how many addresses of a network are held, promised and free, per pool and version, as decimal text',
+  about: 'Show how many addresses of a network are held, claimed and free, per pool and version, as decimal text',
   access: 'viewer',
   params: BY_ID,
   answers: { 200: { about: 'the stock', schema: STOCK_REPRESENTATION } },

@@ -1,4 +1,4 @@
-// The HTTP surface of segments, and of what follows from them: the stock of each, and which of them a host reaches.
+// The HTTP surface of segments, and of what follows from them: the address stock of each, and those that a host reaches.
 import { Type } from 'typebox';
 import {
   answer,
@@ -55,7 +55,7 @@ const stock = read({
   method: 'GET',
   path: `${SEGMENTS.path}/:id/stock`,
   tag: 'segments',
-  about: 'Show how many addresses of a segment are held, promised and free, per version, as decimal text',
+  about: 'Show how many addresses of a segment are held, claimed and free, per version, as decimal text',
   access: 'viewer',
   params: BY_ID,
   answers: { 200: { about: 'the stock', schema: STOCK_REPRESENTATION } },
@@ -70,13 +70,13 @@ const listOfHost = read({
   method: 'GET',
   path: '/api/v1/hosts/:id/segments',
   tag: 'hosts',
-  about: 'List the segments that a host reaches: those on the physical networks it reports, and those on none',
+  about: 'List the segments that a host reaches: those on the physical networks that it reports, and those without one',
   access: 'viewer',
   scope: 'site',
   params: BY_ID,
   answers: {
     200: {
-      about: 'the segments, derived from what the host reports',
+      about: 'the segments, derived from the report of the host',
       schema: Type.Object({
         host: Type.String(),
         items: Type.Array(

@@ -1,5 +1,5 @@
-// The form of a subnet: its gateway and pools, as asked for or as they follow from its CIDR. Unless somebody says otherwise
-// the gateway is the first address, and the pools are everything that is neither special nor the gateway.
+// The form of a subnet: its gateway and pools, as requested or derived from its CIDR. By default the gateway is the first address, and the pools
+// are all addresses that are neither special nor the gateway.
 import type { Refusal } from '../../fleet/index.ts';
 import { isSpecial } from '../addresses/allocation.ts';
 import type { Range } from '../addresses/free-ranges.ts';
@@ -17,7 +17,7 @@ import type { Subnet } from '../model.ts';
 import { invalid, isRefusal } from '../refusal.ts';
 
 export interface RequestedSubnetForm {
-  /** The first address when nothing is said; null for none. */
+  /** The first address by default; null for none. */
   readonly gateway?: string | null;
   readonly pools?: Subnet['pools'];
 }
@@ -83,7 +83,7 @@ function resolvePool(cidr: Cidr, { first, last }: Subnet['pools'][number], field
   return invalid('pool-outside-subnet', message, { field, facts: { first, last } });
 }
 
-/** Says what a text lacks to be a CIDR. */
+/** Why a text is no CIDR. */
 export function cidrProblem(text: string): Refusal {
   const around = enclosingNetwork(text);
   const hint = around === undefined ? '10.0.0.0/24 and 2001:db8::/64 are.' : `${around} is the one around it.`;
@@ -98,7 +98,7 @@ export function defaultGateway({ version, first, prefix }: Cidr): string | undef
   return BITS[version] - prefix < 2 ? undefined : formatIp({ version, value: first + 1n });
 }
 
-/** All that may be given out, around the gateway. */
+/** All allocatable addresses, around the gateway. */
 export function defaultPools(cidr: Cidr, gateway: bigint | undefined): Subnet['pools'] {
   const { version } = cidr;
   const first = isSpecial(cidr, { version, value: cidr.first }) ? cidr.first + 1n : cidr.first;

@@ -1,4 +1,4 @@
-// The HTTP surface of subnets.
+// The HTTP surface of subnets. No decisions here.
 import { Type } from 'typebox';
 import {
   strictObject,
@@ -27,7 +27,7 @@ const SUBNET_FORM = {
   gateway: Type.Optional(Type.Union([IP, Type.Null()])),
   pools: Type.Optional(pools),
   segment: Type.Optional(ID),
-  dhcp: Type.Optional(Type.Boolean({ description: 'a host with ports in it answers DHCP; IPv4 only' })),
+  dhcp: Type.Optional(Type.Boolean({ description: 'one of the hosts with ports in it answers DHCP; IPv4 only' })),
 };
 
 const LISTING: Listing<'subnet', Subnet> = {
@@ -44,7 +44,7 @@ const LISTING: Listing<'subnet', Subnet> = {
 
 const create = createRoute(SUBNETS, {
   about:
-    'Create a subnet; unless said otherwise the first address is the gateway (null for none) and the pools are all the others',
+    'Create a subnet; by default the first address is the gateway (null for none) and the pools are all the others',
   access: 'operator',
   body: strictObject({ name, network: ID, cidr, ...SUBNET_FORM }),
   decide: (fleet, body, { by, nowMs }) => createSubnet(fleet, { ...body, by, nowMs }),

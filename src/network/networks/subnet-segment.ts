@@ -1,12 +1,12 @@
-// Which segment a subnet may be on. A network is routed throughout (every subnet has a segment) or not at all, and a segment
-// is set once.
+// Decides which segment a subnet may be on. A network is routed throughout (every subnet has a segment) or not at all, and a segment is set
+// once.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { SEGMENT } from '../model.ts';
 import { conflict, invalid, unknownResource } from '../refusal.ts';
 import { stockOf } from '../addresses/stock.ts';
 import { networkPool, topologyOf, type StoredSubnet } from './topology.ts';
 
-/** What is wrong with a new subnet's segment, or with its having none. */
+/** What is wrong with a new subnet's segment, or with its absence. */
 export function segmentProblem(fleet: FleetReader, network: string, segment: string | undefined): Refusal | undefined {
   const topology = topologyOf(fleet);
   const routed = topology.isRouted(network);
@@ -21,7 +21,7 @@ export function segmentProblem(fleet: FleetReader, network: string, segment: str
   return invalid('subnet-with-segment', message, { field: '/segment', facts: { network } });
 }
 
-/** The segment is there, is the network's own, and takes subnets. */
+/** The segment exists, belongs to the network, and accepts subnets. */
 function ownSegmentProblem(fleet: FleetReader, network: string, id: string): Refusal | undefined {
   const segment = fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
   const field = '/segment';
@@ -31,11 +31,11 @@ function ownSegmentProblem(fleet: FleetReader, network: string, id: string): Ref
     return invalid('segment-of-other-network', message, { field, facts: { segment: id, network: segment.network } });
   }
   if (!segment.dynamic) return undefined;
-  const message = `Segment "${id}" was made by the network for itself and takes no subnets. Name another.`;
+  const message = `Segment "${id}" was created by the network for itself and accepts no subnets. Name another.`;
   return invalid('segment-dynamic', message, { field, facts: { segment: id } });
 }
 
-/** A plain network becomes routed only while it has one segment and one subnet: then nothing has to be guessed. */
+/** A plain network becomes routed only while it has one segment and one subnet: then the assignment is unambiguous. */
 export function conversionProblem(
   fleet: FleetReader,
   { id, doc }: StoredSubnet,
@@ -44,7 +44,7 @@ export function conversionProblem(
   const { network } = doc;
   const field = '/segment';
   if (doc.segment !== undefined || segment === undefined) {
-    const message = `Subnet "${id}" is on segment "${doc.segment}", and that stays. Make another subnet for another segment.`;
+    const message = `Subnet "${id}" is on segment "${doc.segment}", and that stays. Create another subnet for another segment.`;
     return conflict('segment-immutable', message, { field, facts: { subnet: id, segment: doc.segment } });
   }
   const problem = ownSegmentProblem(fleet, network, segment);
@@ -57,6 +57,6 @@ export function conversionProblem(
   }
   const { claimed } = stockOf(fleet).figures(networkPool(network), doc.version);
   if (claimed === 0n) return undefined;
-  const message = `${claimed} addresses of network "${network}" are promised to instances that are being built. Wait until they are.`;
+  const message = `${claimed} addresses of network "${network}" are claimed by instances that are being built. Wait until they are built.`;
   return conflict('addresses-promised', message, { field, facts: { network, promised: String(claimed) } });
 }

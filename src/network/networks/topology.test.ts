@@ -49,7 +49,7 @@ function describeTopology(fleet: FleetReader): unknown {
   };
 }
 
-/** The same, by looking through every document. */
+/** The same, by scanning every document. */
 function recountTopology(fleet: FleetReader): unknown {
   const subnets = [...fleet.all(SUBNET)];
   const ports = [...fleet.all(PORT)];
@@ -63,7 +63,7 @@ function recountTopology(fleet: FleetReader): unknown {
   };
 }
 
-test('topology, MACs and usage equal a look through the documents, and a trial leaves no trace in them', () => {
+test('topology, MACs and usage equal a scan of the documents, and a trial leaves no trace in them', () => {
   fc.assert(
     fc.property(fc.array(anyChange, { maxLength: 12 }), fc.array(anyChange, { maxLength: 12 }), (done, tried) => {
       const fleet = fleetWith(network('n'), network('m'));
@@ -81,7 +81,7 @@ test('topology, MACs and usage equal a look through the documents, and a trial l
   );
 });
 
-test('networks without anything on them are not taken for each other', () => {
+test('empty networks are not mistaken for each other', () => {
   const topology = topologyOf(fleetWith(network('n'), network('m')));
   for (const id of NETWORKS) {
     expect(topology.addressChoicesOf(id)).toEqual([{ pool: `network:${id}`, takes: [] }]);

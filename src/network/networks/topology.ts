@@ -1,5 +1,5 @@
-// How networks hang together: the subnets and segments of each, whether it is routed, and where a NIC on it may go. A
-// projection, so that a request looks nothing up twice; what NICs may choose from is worked out once per change of a network.
+// The topology of networks: the subnets and segments of each, whether it is routed, and where a NIC on it may be placed. A projection, so that a
+// request looks nothing up twice; the choices for NICs are computed once per change of a network.
 import type { AppliedChange, FleetReader, ProjectionState, Projection, Stored } from '../../fleet/index.ts';
 import type { Host } from '../../hosts/index.ts';
 import type { IpVersion } from '../addresses/ip.ts';
@@ -25,7 +25,7 @@ interface NetworkParts {
   readonly subnets: Map<string, StoredSubnet>;
   /** How many of the subnets are on a segment. */
   segmented: number;
-  /** Where a NIC gets its addresses, and where it can be connected; forgotten with every change. */
+  /** Where a NIC can get its addresses and be connected; dropped with every change. */
   addressChoices?: readonly PoolChoice[] | undefined;
   placementChoices?: readonly PoolChoice[] | undefined;
 }
@@ -78,7 +78,7 @@ class Topology implements ProjectionState {
     return this.#parts(network).subnets.size > 0;
   }
 
-  /** A routed network has a segment on every subnet, so one of them tells. */
+  /** A routed network has a segment on every subnet, so checking one of them is enough. */
   isRouted(network: string): boolean {
     return this.#parts(network).segmented > 0;
   }
@@ -109,7 +109,7 @@ export const TOPOLOGY: Projection<Topology> = {
   create: () => new Topology(),
 };
 
-/** A NIC that stays on a segment, with what it has. */
+/** A NIC that stays on its segment, with the addresses that it has. */
 export function choiceOf({ id, doc }: StoredSegment): PoolChoice {
   const { physicalNetwork } = doc;
   return { pool: segmentPool(id), ...(physicalNetwork !== undefined && { physicalNetwork }), takes: [] };
@@ -120,7 +120,7 @@ function wholeNetworkChoice(network: string): PoolChoice {
   return { pool: networkPool(network), takes: [] };
 }
 
-/** The choices with what can be had there; a segment that has no addresses to give is none. */
+/** The choices with their available addresses; a segment without free addresses is none. */
 function addressChoices({ subnets }: NetworkParts, reach: readonly PoolChoice[]): PoolChoice[] {
   const versions = new Map<PoolKey, Set<IpVersion>>();
   for (const { doc } of subnets.values()) {
@@ -141,7 +141,7 @@ export function networkPool(network: string): PoolKey {
   return `network:${network}`;
 }
 
-/** The segment that a pool is of; undefined for the one pool of a network that is not routed. */
+/** The segment of a pool; undefined for the one pool of a network that is not routed. */
 export function segmentOfPool(pool: PoolKey): string | undefined {
   return isSegmentPool(pool) ? pool.slice('segment:'.length) : undefined;
 }

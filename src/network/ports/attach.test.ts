@@ -38,7 +38,7 @@ function attachOrThrow(fleet: FleetReader, id: string, of: Partial<NicAttachment
 }
 
 describe('the port of a NIC', () => {
-  test('scheduling-13: one that Muster makes is attached, has no host, and says who made it', () => {
+  test('scheduling-13: a port that Muster creates is attached, has no host, and says who made it', () => {
     const fleet = world({ qosPolicy: 'gold', minBandwidthKbps: 100 });
     const nic = { ...newNic('r'), tag: 'front' };
     const found = attachNicPort(fleet, nic, { ...OF, nic: 2, securityGroups: ['web'] });
@@ -73,7 +73,7 @@ describe('the port of a NIC', () => {
     });
   });
 
-  test('an address that was asked for is the user’s choice', () => {
+  test('a requested address is the user’s choice', () => {
     const found = attachNicPort(world(), newNic('r', [{ ip: '10.1.1.9', subnet: 'sb' }]), OF);
     expect(found).toMatchObject({
       doc: { ipAllocation: 'immediate', addresses: [{ ip: '10.1.1.9', subnet: 'sb', chosenBy: 'user' }] },
@@ -85,9 +85,12 @@ describe('the port of a NIC', () => {
     ['host-local', 'r', 'deferred'],
     ['simulated', 'n', 'immediate'],
     ['simulated', 'r', 'deferred'],
-  ] as const)('a %s back end has not made it yet: on %s it is %s without an address', (backEnd, id, ipAllocation) => {
-    expect(attachOrThrow(world({ backEnd }), id)).toMatchObject({ state: 'wanted', ipAllocation, addresses: [] });
-  });
+  ] as const)(
+    'a %s back end has not created it yet: on %s it is %s without an address',
+    (backEnd, id, ipAllocation) => {
+      expect(attachOrThrow(world({ backEnd }), id)).toMatchObject({ state: 'wanted', ipAllocation, addresses: [] });
+    },
+  );
 
   test('ports of one decision see each other: neither address nor MAC is given twice', () => {
     const fleet = world();
@@ -103,17 +106,17 @@ describe('the port of a NIC', () => {
     expect(ports.map(({ mac }) => mac)).toEqual([0, 1, 2].map((nth) => encodeMac(fleet.revision, nth)));
   });
 
-  test('what the same commit gives out elsewhere can be left out by name', () => {
+  test('addresses that the same commit gives out elsewhere can be excluded by name', () => {
     expect(attachOrThrow(world(), 'n', { taken: new Set(['s|10.0.0.2']) }).addresses[0]?.ip).toBe('10.0.0.3');
   });
 
-  test('a MAC address that somebody has by chance is passed over', () => {
+  test('a MAC address that is already used by chance is skipped', () => {
     const fleet = world();
     commit(fleet, [port('luck', 'r', { mac: encodeMac(fleet.revision + 1, 0) })]);
     expect(attachOrThrow(fleet, 'r').mac).not.toBe(portDoc(fleet, 'luck').mac);
   });
 
-  test('no address left is said at once', () => {
+  test('an exhausted pool is refused at once', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:tiny', version: 4, count: 1 })]);
     expect(attachNicPort(fleet, newNic('tiny'), OF)).toMatchObject({
@@ -124,7 +127,7 @@ describe('the port of a NIC', () => {
     expect(attachNicPort(fleet, newNic('mars'), OF)).toMatchObject({ code: 'unknown-network' });
   });
 
-  test('a user’s port is taken as it is, with its instance and NIC', () => {
+  test('a user’s port is used as it is, with its instance and NIC', () => {
     const fleet = world();
     commit(fleet, [port('u', 'r', { name: 'mine', tag: 'old', securityGroups: ['own'] })]);
     const stored = { id: 'u', revision: 1, doc: portDoc(fleet, 'u') } as never;
@@ -145,7 +148,7 @@ describe('the port of a NIC', () => {
   });
 });
 
-describe('what a port needs of a host', () => {
+describe('the requirements of a port on a host', () => {
   const at = (ip: string, of: string, chosenBy: Address['chosenBy']): Address => ({ ip, subnet: of, chosenBy });
   const need = (facts: Partial<Port>, wasActive = false, id = 'r') => {
     const fleet = world();
@@ -165,7 +168,7 @@ describe('what a port needs of a host', () => {
     ]);
   });
 
-  test('none: it goes wherever the network is, and takes nothing', () => {
+  test('none: it goes wherever the network is, and claims nothing', () => {
     expect(need({ ipAllocation: 'none' })).toEqual(
       [A, B, BARE, EVERYWHERE].map((choice) => ({ ...choice, takes: [] })),
     );
@@ -180,7 +183,7 @@ describe('what a port needs of a host', () => {
     ]);
   });
 
-  test('what an earlier bind gave may be kept or given up (R16)', () => {
+  test('addresses from an earlier bind may be kept or dropped (R16)', () => {
     expect(need({ addresses: [at('10.1.1.9', 'sb', 'bind')] })).toEqual([
       { ...B, takes: [] },
       { ...A, takes: [4] },
@@ -199,7 +202,7 @@ describe('what a port needs of a host', () => {
     expect(need({}, false, 'n')).toEqual([{ pool: 'network:n', takes: [4, 6] }]);
   });
 
-  test('bandwidth and a PCI device go with it', () => {
+  test('bandwidth and a PCI device are part of the requirement', () => {
     const fleet = world();
     commit(fleet, [port('p', 'r', { minBandwidthKbps: 500, pciRequest: 'sriov' })]);
     expect(nicRequirementsOf(fleet, portDoc(fleet, 'p'), { wasActive: false })).toMatchObject({
@@ -209,7 +212,7 @@ describe('what a port needs of a host', () => {
     });
   });
 
-  test('choices are worked out once, until the network changes', () => {
+  test('choices are computed once, until the network changes', () => {
     const fleet = world();
     commit(fleet, [port('p', 'r')]);
     const choices = () => nicRequirementsOf(fleet, portDoc(fleet, 'p'), { wasActive: false }).choices;

@@ -1,4 +1,4 @@
-// The ports of an instance's NICs: made for it or taken as they are, and what they need of a host. Nothing is bound here.
+// The ports of an instance's NICs: created for it or used as they are, and their requirements on a host. Nothing is bound here.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { pickAddresses } from '../addresses/allocation.ts';
 import { encodeMac, MACS } from '../addresses/mac.ts';
@@ -13,11 +13,11 @@ export interface NicAttachment {
   readonly nic: number;
   readonly project: string;
   readonly portId: string;
-  /** Counts the new ports of one commit; the NIC's number when nothing is said. */
+  /** Counts the new ports of one commit; the NIC's number by default. */
   readonly nth?: number | undefined;
-  /** The revision that the commit is decided on, when the fleet at hand is a trial on top of it. */
+  /** The revision of the commit's decision, when `fleet` is a trial on top of it. */
   readonly revision?: number | undefined;
-  /** Addresses that the same commit gives out and the fleet at hand does not show yet (see `addressKey`). */
+  /** Addresses that the same commit gives out and `fleet` does not contain yet (see `addressKey`). */
   readonly taken?: ReadonlySet<string> | undefined;
   readonly securityGroups?: readonly string[] | undefined;
   readonly by: string;
@@ -84,7 +84,7 @@ function composeNicPort(
     changedBy: by,
     changedAtMs: nowMs,
   };
-  // Added one by one: an object that is put together of parts is made anew with each.
+  // Assigned one by one: spreading parts into one object would allocate each again.
   if (tag !== undefined) doc.tag = tag;
   if (qosPolicy !== undefined) doc.qosPolicy = qosPolicy;
   if (minBandwidthKbps !== undefined) doc.minBandwidthKbps = minBandwidthKbps;
@@ -93,7 +93,7 @@ function composeNicPort(
 
 const NO_GROUPS: readonly string[] = [];
 
-/** What a port has from its network. */
+/** The fields that a port gets from its network. */
 export function portDefaultsOf(network: Network): Pick<Port, 'portSecurity' | 'qosPolicy' | 'minBandwidthKbps'> {
   const { portSecurity, qosPolicy, minBandwidthKbps } = network;
   return {
@@ -103,7 +103,7 @@ export function portDefaultsOf(network: Network): Pick<Port, 'portSecurity' | 'q
   };
 }
 
-/** How a port comes by its addresses: a result of what was asked and where it is, never an input. */
+/** How a port gets its addresses: derived from the request and the network, never an input. */
 export function ipAllocationOf(
   fleet: FleetReader,
   id: string,
@@ -117,7 +117,7 @@ export function ipAllocationOf(
 
 const NO_ADDRESSES: readonly Address[] = [];
 
-/** Only our own address management picks one now, and only where every host can carry it. */
+/** Only Muster's own address management picks one now, and only where every host can carry it. */
 export function pickInitialAddresses(
   fleet: FleetReader,
   id: string,
@@ -129,7 +129,7 @@ export function pickInitialAddresses(
   return isRefusal(picked) ? picked : picked.map((address) => ({ ...address, chosenBy: 'create' }));
 }
 
-/** Strides through the counter where a port has the address already: the neighbours are for the next ports. */
+/** Skips ahead in the counter where a port has the address already: the neighbours are for the next ports. */
 const MAC_STRIDE = 1021;
 
 export function allocateMac(fleet: FleetReader, nth: number, revision = fleet.revision): string {
@@ -140,7 +140,7 @@ export function allocateMac(fleet: FleetReader, nth: number, revision = fleet.re
   }
 }
 
-/** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
+/** The requirements of a port on its host. An instance that ran keeps all its addresses wherever it moves. */
 export function nicRequirementsOf(
   fleet: FleetReader,
   port: Port,
@@ -151,7 +151,7 @@ export function nicRequirementsOf(
   return { network, choices: poolChoicesOf(fleet, port, kept), address: kept?.ip, minBandwidthKbps, pciRequest };
 }
 
-/** The address that ties a port to one segment of a routed network. */
+/** The address that pins a port to one segment of a routed network. */
 function pinnedAddressOf(fleet: FleetReader, port: Port, wasActive: boolean): Address | undefined {
   const [held] = port.addresses;
   if (held === undefined || !topologyOf(fleet).isRouted(port.network)) return undefined;
@@ -175,7 +175,7 @@ function poolChoicesOf(fleet: FleetReader, port: Port, kept: Address | undefined
   return [...stays, ...topology.addressChoicesOf(port.network).filter((choice) => choice.pool !== pool)];
 }
 
-/** Whether a port's addresses may be given up for another host: only those that were picked for a host. */
+/** Whether a port's addresses may be dropped for another host: only those that were picked for a host. */
 export function isReleasable(port: Port): boolean {
   return port.addresses.every(({ chosenBy }) => chosenBy === 'bind');
 }

@@ -85,7 +85,7 @@ describe('binding', () => {
     expect(docs.map(({ addresses }) => addresses[0]?.ip)).toEqual(['10.1.2.2', '10.1.2.3']);
   });
 
-  test('a NIC is not given what a later one of the same call has', () => {
+  test('a NIC does not get an address that a later one of the same call holds', () => {
     const fleet = world();
     const first = preparePort(fleet, 'p0');
     const asked: StoredPort = { ...first, doc: { ...first.doc, nic: 1, addresses: [at('10.1.2.2', 'sc', 'user')] } };
@@ -117,7 +117,7 @@ describe('binding', () => {
     });
   });
 
-  test('what an earlier bind gave is kept in its segment and given up in another (R16)', () => {
+  test('addresses from an earlier bind are kept in their segment and dropped in another (R16)', () => {
     const fleet = world();
     const again = (pool: PoolKey) => {
       const given = { addresses: [at('10.1.0.77', 'sa', 'bind')], serial: 4 };
@@ -141,7 +141,7 @@ describe('binding', () => {
 });
 
 describe('what stops a binding', () => {
-  test('an empty pool, told with the pool and the NIC', () => {
+  test('an empty pool, named with its NIC', () => {
     const fleet = world();
     const asks = [0, 1, 2].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
     expect(bind(fleet, asks)).toEqual({ kind: 'fault', nic: 2, fault: { code: 'pool-empty', pool: 'segment:c' } });
@@ -163,14 +163,14 @@ describe('what stops a binding', () => {
     });
   });
 
-  test('scheduling-11: a host that was unmapped since it was chosen is not bound to', () => {
+  test('scheduling-11: a host that lost its mapping since it was chosen gets no binding', () => {
     const fleet = world();
     const asked = preparePort(fleet, 'p0');
     commit(fleet, [host('h1', 'phys-b')]);
     expect(bind(fleet, [[asked, 'segment:a']])).toMatchObject({ fault: { code: 'mapping-gone' } });
   });
 
-  test('an address that somebody chose is not carried elsewhere', () => {
+  test('an address that a user chose is not moved elsewhere', () => {
     const fleet = world();
     for (const chosenBy of ['user', 'create'] as const) {
       const held = { ipAllocation: 'immediate' as const, addresses: [at('10.1.0.9', 'sa', chosenBy)] };
@@ -206,8 +206,8 @@ const BOUND: Port = {
   dnsName: 'i',
 };
 
-describe('answers from elsewhere', () => {
-  test('a bind tells address, MAC and type; what was there keeps its origin', () => {
+describe('answers of outside back ends', () => {
+  test('a bind reports address, MAC and type; known addresses keep their origin', () => {
     const answer = { host: 'h9', serial: 4, segment: 'a', type: 'sriov', mac: '52:00:00:00:00:09', ...WHO };
     const addresses = [
       { ip: '10.0.0.7', subnet: 's' },
@@ -223,7 +223,7 @@ describe('answers from elsewhere', () => {
     expect(recordPortBound({ ...BOUND, serial: 7 }, { ...answer, addresses: [] }).serial).toBe(7);
   });
 
-  test('a port that was made there has the addresses that were picked there', () => {
+  test('a port that was created there has the addresses that were picked there', () => {
     const made = recordPortCreated(
       { ...ANY, state: 'wanted' },
       { addresses: [{ ip: '10.0.0.5', subnet: 's' }], ...WHO },
@@ -232,11 +232,11 @@ describe('answers from elsewhere', () => {
   });
 });
 
-describe('addresses from elsewhere', () => {
+describe('addresses from outside back ends', () => {
   const had = at('fd00::a', 's6', 'user');
   const told = ['FD00:0:0:0:0:0:0:A', 'fd00::000b', 'fd00::b'].map((ip) => ({ ip, subnet: 's6' }));
 
-  test('each has one spelling, so that what was there is known again and nobody else has it', () => {
+  test('each is canonical, so that a known address is recognised and has one owner', () => {
     const answer = { host: 'h9', serial: 4, type: 'ovs', addresses: told, ...WHO };
     expect(recordPortBound({ ...BOUND, addresses: [had] }, answer).addresses).toEqual([
       had,
@@ -246,9 +246,12 @@ describe('addresses from elsewhere', () => {
     expect(made.addresses).toEqual([had, at('fd00::b', 's6', 'create')]);
   });
 
-  test.each(['10.0.0.300', '010.0.0.1', 'fd00::g', '', '10.0.0.1/24'])('%j is none, nor is a list with it', (ip) => {
-    expect(canonicalizeAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
-  });
+  test.each(['10.0.0.300', '010.0.0.1', 'fd00::g', '', '10.0.0.1/24'])(
+    '%j is no address, and refuses the list with it',
+    (ip) => {
+      expect(canonicalizeAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
+    },
+  );
 });
 
 describe('the end of a binding', () => {
@@ -264,7 +267,7 @@ describe('the end of a binding', () => {
 
   const stored = (doc: Port): StoredPort => ({ id: 'p' as never, revision: 1, doc });
 
-  test('what Muster made is deleted (R9)', () => {
+  test('a port that Muster created is deleted (R9)', () => {
     const changes = releasePort(fleetWith(), stored({ ...BOUND, createdBy: 'muster' }), { wasActive: true, ...WHO });
     expect(changes).toEqual([{ kind: 'port', id: 'p', doc: null }]);
   });
@@ -281,7 +284,7 @@ describe('the end of a binding', () => {
     });
   });
 
-  test('after a build that was given up, a user’s port is as it came (R14)', () => {
+  test('after a failed build, a user’s port is as it was before (R14)', () => {
     const doc = releasePort(fleetWith(), stored({ ...BOUND, dnsName: 'web' }), { wasActive: false, ...WHO })[0]?.doc;
     const { instance: _i, nic: _n, tag: _t, binding: _b, ...rest } = BOUND;
     expect(doc).toEqual({

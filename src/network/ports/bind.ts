@@ -1,5 +1,5 @@
-// Binding ports to a host, where the journal is the back end: the mapping is looked at again, late addresses are given,
-// all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
+// Binds ports to a host, where the journal is the back end: the mapping is checked again, deferred addresses are picked, and all ports are bound
+// or none. Also decides what is left of a port when it is unbound or its instance ends.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost, type Host } from '../../hosts/index.ts';
 import { canonicalizeAddresses, type AllocatedAddress } from '../addresses/allocation.ts';
@@ -38,7 +38,7 @@ export type BindResult =
   | { readonly kind: 'bound'; readonly ports: readonly BoundPort[] }
   | { readonly kind: 'fault'; readonly nic: number; readonly fault: BindFault };
 
-/** How a host connects a port, by who looks after its network. */
+/** How a host connects a port, by back end. */
 const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
   embedded: 'ovs',
   'host-local': 'bridge',
@@ -61,7 +61,7 @@ export function bindPorts(fleet: FleetReader, asks: readonly BindRequest[], at: 
   return { kind: 'bound', ports };
 }
 
-/** Those of the ports that can be bound to a host: one that cannot be does not cost the others their binding. */
+/** Those of the ports that can be bound to a host: a failing one does not prevent the others. */
 export function bindAllPossible(
   fleet: FleetReader,
   asks: readonly BindRequest[],
@@ -82,7 +82,7 @@ interface BindAttempt {
 function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): Iterable<BindAttempt> {
   const host = findHost(fleet, at.host)?.doc;
   let taken = NONE_TAKEN;
-  // What a later one of them holds is not picked for an earlier one.
+  // An address that a later port of the call holds is not picked for an earlier one.
   for (const { port } of asks) taken = addAddressKeys(taken, port.doc.addresses);
   for (let nth = 0; nth < asks.length; nth += 1) {
     const { port, pool } = asks[nth] as BindRequest;
@@ -94,7 +94,7 @@ function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: Bin
 
 const NONE_TAKEN: ReadonlySet<string> = new Set();
 
-/** Most ports are alone and hold nothing yet: then no set is made. */
+/** Most calls have a single port without addresses: then no set is built. */
 function addAddressKeys(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
   if (addresses.length === 0) return taken;
   return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
@@ -124,7 +124,7 @@ function bindPort(fleet: FleetReader, asked: PortBindInput): Port | BindFault {
   return { ...port, state: 'made', addresses, binding, serial, changedBy: at.by, changedAtMs: at.nowMs };
 }
 
-/** The mapping may have changed since the host was chosen: hosts report, and networks become routed. */
+/** The mapping may have changed since the host was chosen: hosts report changes, and networks become routed. */
 function isMapped(fleet: FleetReader, { port, pool, host }: PortBindInput): boolean {
   const topology = topologyOf(fleet);
   const id = segmentOfPool(pool);
@@ -133,7 +133,7 @@ function isMapped(fleet: FleetReader, { port, pool, host }: PortBindInput): bool
   return segment !== undefined && host !== undefined && hostReaches(host, segment.doc);
 }
 
-/** The addresses that a port has on a pool: what it holds if it lies there, else new ones where it needs them. */
+/** The addresses of a port on a pool: those that it holds if they lie there, else new ones where it needs them. */
 function resolveBoundAddresses(fleet: FleetReader, { port, pool, taken }: PortBindInput): Address[] | BindFault {
   if (port.addresses.length > 0) {
     const segment = segmentOfPool(pool);
@@ -166,7 +166,7 @@ export interface ReportedBinding {
   readonly nowMs: number;
 }
 
-/** A port as a back end outside the journal, or a host, says that it bound it. */
+/** A port after the bind that a back end outside the journal, or a host, has reported. */
 export function recordPortBound(port: Port, answer: ReportedBinding): Port {
   const { host, serial, segment, type, addresses, mac = port.mac, by, nowMs } = answer;
   return {
@@ -181,7 +181,7 @@ export function recordPortBound(port: Port, answer: ReportedBinding): Port {
   };
 }
 
-/** A port as a back end outside the journal says that it made it. */
+/** A port after the create that a back end outside the journal has reported. */
 export function recordPortCreated(
   port: Port,
   answer: { readonly addresses: readonly AllocatedAddress[]; mac?: string; by: string; nowMs: number },
@@ -198,8 +198,8 @@ export function recordPortCreated(
 }
 
 /**
- * What the port had already keeps its origin. Each address has one spelling, or it would have two owners. Whoever takes the
- * answer asks `canonicalizeAddresses` first whether all of them are addresses: a document with one that is not is refused.
+ * Known addresses keep their origin. Each address is canonical, or it would have two owners. Callers check with `canonicalizeAddresses` first
+ * that all of them are addresses: a document with an invalid one is refused.
  */
 function keepOrigins(port: Port, told: readonly AllocatedAddress[], chosenBy: Address['chosenBy']): Address[] {
   return (canonicalizeAddresses(told) ?? told).map(({ ip, subnet }) => {
@@ -208,7 +208,7 @@ function keepOrigins(port: Port, told: readonly AllocatedAddress[], chosenBy: Ad
   });
 }
 
-/** The binding is gone, the addresses stay; answers and events of the old binding count no more. */
+/** Removes the binding and keeps the addresses; answers and events of the old binding no longer count. */
 export function unbindPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
   const { binding: _, ...rest } = port;
   return { ...rest, serial: port.serial + 1, changedBy: at.by, changedAtMs: at.nowMs };
@@ -221,9 +221,9 @@ export interface PortRelease {
 }
 
 /**
- * The end of an instance for one of its ports. What Muster made goes. A user's port is handed back: after a build that was
- * given up as it came, after an instance that ran with the addresses it has and without the instance's name. A floating
- * address leads on to a port that stays, and nowhere when it goes.
+ * The end of an instance for one of its ports. A port that Muster created is deleted. A user's port is handed back: after a failed build as it
+ * was before, after an instance that ran with its addresses and without the instance's name. A floating address keeps pointing to a port that
+ * stays, and to none when it is deleted.
  */
 export function releasePort(fleet: FleetReader, { id, doc }: StoredPort, how: PortRelease): Change[] {
   if (doc.createdBy === 'muster') return [remove(PORT, id), ...disassociatePort(fleet, id, how)];

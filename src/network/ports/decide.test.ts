@@ -57,7 +57,7 @@ function createOrThrow(facts: Partial<CreatePort>): Port {
   return portDoc(fleet, 'p');
 }
 
-describe('how a port comes by its addresses', () => {
+describe('how a port gets its addresses', () => {
   test('on a plain network one of each version is picked now', () => {
     expect(createOrThrow({ network: 'd' })).toMatchObject({
       createdBy: 'user',
@@ -77,14 +77,14 @@ describe('how a port comes by its addresses', () => {
     expect(createOrThrow({ network: 'r' })).toMatchObject({ ipAllocation: 'deferred', addresses: [] });
   });
 
-  test('scheduling-9: an address that is asked for is there without a host', () => {
+  test('scheduling-9: a requested address is held without a host', () => {
     expect(createOrThrow({ network: 'r', fixedIps: [{ ip: '10.1.1.77' }] })).toMatchObject({
       ipAllocation: 'immediate',
       addresses: [{ ip: '10.1.1.77', subnet: 'sb', chosenBy: 'user' }],
     });
   });
 
-  test('a subnet that is asked for gives one, and addresses of one segment go together', () => {
+  test('a requested subnet gives one, and addresses of one segment go together', () => {
     const fixedIps = [{ subnet: 'sb6' }, { ip: '10.1.1.7', subnet: 'sb' }, { subnet: 'sb6' }];
     expect(createOrThrow({ network: 'r', fixedIps })).toMatchObject({
       ipAllocation: 'immediate',
@@ -107,7 +107,7 @@ describe('how a port comes by its addresses', () => {
     );
   });
 
-  test('an address outside the pools may be asked for', () => {
+  test('an address outside the pools may be requested', () => {
     const fleet = world();
     commit(fleet, [subnet('s', 'n', '10.0.0.0/24', { pools: [] })]);
     commitAccepted(fleet, make(fleet, { fixedIps: [{ ip: '10.0.0.200' }] }));
@@ -121,7 +121,7 @@ describe('how a port comes by its addresses', () => {
     });
   });
 
-  test('a back end outside makes it when an instance wants it, with what its network says', () => {
+  test('a back end outside creates it when an instance uses it, with its network’s settings', () => {
     expect(createOrThrow({ network: 'sim' })).toMatchObject({
       state: 'wanted',
       ipAllocation: 'immediate',
@@ -135,7 +135,7 @@ describe('how a port comes by its addresses', () => {
     });
   });
 
-  test('everything that is said of it is kept', () => {
+  test('all given fields are kept', () => {
     const said = {
       name: 'web',
       mac: '52:54:00:00:00:02',
@@ -148,7 +148,7 @@ describe('how a port comes by its addresses', () => {
     expect(createOrThrow({}).mac).toMatch(/^02:/);
   });
 
-  test('administrators put ports on whatever network', () => {
+  test('administrators may put ports on any network', () => {
     expect(createOrThrow({ network: 'blue', admin: true }).network).toBe('blue');
     expect(createOrThrow({ network: 'uplink', admin: true }).network).toBe('uplink');
     expect(createOrThrow({ network: 'blue', project: 'blue' }).project).toBe('blue');
@@ -158,11 +158,11 @@ describe('how a port comes by its addresses', () => {
 const quota = (ports: number) =>
   put(QUOTA, 'default' as QuotaId, { project: 'default', ports, changedBy: 'test', changedAtMs: 0 });
 
-describe('what is refused of a new port', () => {
+describe('refusals for a new port', () => {
   test.each<[string, string, string | undefined, Partial<CreatePort>]>([
     ['a network that is not there', 'unknown-network', '/network', { network: 'mars' }],
     ['another project’s network', 'network-not-allowed', '/network', { network: 'blue' }],
-    ['a network that leads outside', 'network-not-allowed', '/network', { network: 'uplink' }],
+    ['an external network', 'network-not-allowed', '/network', { network: 'uplink' }],
     ['a network without subnets', 'network-without-subnet', '/network', { network: 'bare' }],
     [
       'an address of a network without subnets',
@@ -170,10 +170,10 @@ describe('what is refused of a new port', () => {
       '/network',
       { network: 'bare', fixedIps: [{ ip: '10.0.0.1' }] },
     ],
-    ['an address that is none', 'address-invalid', '/fixedIps/0/ip', { fixedIps: [{ ip: '10.0.0.300' }] }],
+    ['an invalid address', 'address-invalid', '/fixedIps/0/ip', { fixedIps: [{ ip: '10.0.0.300' }] }],
     ['an address outside', 'address-outside-subnet', '/fixedIps/0/ip', { fixedIps: [{ ip: '10.9.0.1' }] }],
     [
-      'an address of another subnet than asked',
+      'an address of another subnet than requested',
       'address-outside-subnet',
       '/fixedIps/0/ip',
       { network: 'r', fixedIps: [{ ip: '10.1.0.7', subnet: 'sb' }] },
@@ -235,7 +235,7 @@ describe('what is refused of a new port', () => {
     commitAccepted(fleet, make(fleet, {}));
   });
 
-  test('the last address, when it is gone or promised', () => {
+  test('the last address, when it is used or claimed', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:tiny', version: 4, count: 1 })]);
     const told = { refusal: { kind: 'conflict', code: 'addresses-exhausted' } };
@@ -252,7 +252,7 @@ describe('editing ports', () => {
   const edit = (fleet: Fleet, facts: EditPort['edit'], id = 'mine'): Decision<unknown> =>
     editPort(fleet, { id, edit: facts, ...WHO });
 
-  test('an edit changes only what it names, and null takes away', () => {
+  test('an edit changes only what it names, and null clears a field', () => {
     const fleet = world();
     const before = portDoc(fleet, 'mine');
     const said = { name: 'web', securityGroups: ['web'], qosPolicy: 'gold', dnsName: 'web1' };
@@ -262,7 +262,7 @@ describe('editing ports', () => {
     expect(portDoc(fleet, 'mine')).toEqual({ ...before, changedBy: 'ann', changedAtMs: 7 });
   });
 
-  test('what would be wrong of a new one is refused of an old one', () => {
+  test('an edit is refused where a new port would be', () => {
     const fleet = world();
     commit(fleet, [
       port('taken', 'n', { instance: 'i1', nic: 0 }),

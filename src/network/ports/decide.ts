@@ -1,5 +1,5 @@
-// Deciding on users' ports: create and edit. How a port comes by its addresses follows from what was asked and from its
-// network; nobody says it.
+// Decides on users' ports: create and edit. How a port gets its addresses is derived from the request and its network; it must never be an
+// input.
 import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { pickInitialAddresses, ipAllocationOf, portDefaultsOf, allocateMac } from './attach.ts';
@@ -17,7 +17,7 @@ export interface CreatePort {
   readonly project?: string;
   readonly name?: string;
   readonly mac?: string;
-  /** Addresses or subnets that it is to have one of; an empty list for a port that never has an address. */
+  /** Requested addresses or subnets; an empty list for a port that never has an address. */
   readonly fixedIps?: readonly RequestedPortAddress[];
   readonly portSecurity?: boolean;
   readonly securityGroups?: readonly string[];
@@ -26,7 +26,7 @@ export interface CreatePort {
   readonly pciRequest?: string;
   readonly dnsName?: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees only its own project: others' resources do not exist for it. */
   readonly isBound?: boolean;
   readonly by: string;
   readonly nowMs: number;
@@ -77,7 +77,7 @@ function composeUserPort(
   };
 }
 
-/** What the port holds from the start, and how it comes by the rest. */
+/** The addresses that the port holds from the start, and how it gets the rest. */
 function resolveAddresses(
   fleet: FleetReader,
   { id, doc }: StoredNetwork,
@@ -95,7 +95,7 @@ function resolveAddresses(
 }
 
 function networkWithoutSubnet(network: string): Refusal {
-  const message = `Network "${network}" has no subnet, so the port would get no address. Create a subnet first, or ask for none with an empty list.`;
+  const message = `Network "${network}" has no subnet, so the port would get no address. Create a subnet first, or request none with an empty list.`;
   return invalid('network-without-subnet', message, { field: '/network', facts: { network } });
 }
 
@@ -115,7 +115,7 @@ function macProblem(fleet: FleetReader, { network, mac }: CreatePort): Refusal |
   const field = '/mac';
   if (mac === undefined) return undefined;
   if (MULTICAST.test(mac)) {
-    const message = `${mac} means a group of stations. Choose an address with an even first octet, or leave it out.`;
+    const message = `${mac} is a group address. Choose an address with an even first octet, or leave it out.`;
     return invalid('mac-multicast', message, { field, facts: { mac } });
   }
   if (isReservedMac(mac)) {
@@ -130,7 +130,7 @@ function macProblem(fleet: FleetReader, { network, mac }: CreatePort): Refusal |
 
 export interface EditPort {
   readonly id: string;
-  /** Only what is to change; null takes it away. */
+  /** Only the fields to change; null clears one. */
   readonly edit: {
     readonly name?: string | null;
     readonly securityGroups?: readonly string[];
@@ -159,7 +159,7 @@ export function editPort(fleet: FleetReader, { id, edit, by, nowMs }: EditPort):
   return problem === undefined ? accept([put(PORT, stored.id, port)], { id }) : refuse(problem);
 }
 
-/** The name of a port that is attached is its instance's. */
+/** The DNS name of an attached port is its instance's. */
 function dnsProblem(id: string, { instance, dnsName }: Port): Refusal | undefined {
   if (instance === undefined || dnsName === undefined || dnsName === instance) return undefined;
   const message = `Port "${id}" is attached to instance "${instance}", so that is its DNS name. Leave it out, or use that.`;

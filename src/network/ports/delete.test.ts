@@ -20,23 +20,23 @@ function world(): Fleet {
 describe('deleting ports', () => {
   const end = (fleet: Fleet, id: string) => deletePort(fleet, { id, operation: idOf(OPERATION, 'op'), ...WHO });
 
-  test('one in the journal is gone at once', () => {
+  test('a port in the journal is deleted at once', () => {
     const fleet = world();
     expect(commitAccepted(fleet, end(fleet, 'mine')).operation).toBeUndefined();
     expect(fleet.count(PORT)).toBe(0);
   });
 
-  test('one that no build ever had is gone at once, whoever looks after it', () => {
+  test('a port that no build ever used is deleted at once, whatever its back end', () => {
     const fleet = world();
     commitAccepted(fleet, createPort(fleet, { id: 'p', network: 'sim', admin: false, ...WHO }));
     expect(commitAccepted(fleet, end(fleet, 'p')).operation).toBeUndefined();
     expect(fleet.get(PORT, idOf(PORT, 'p'))).toBeUndefined();
-    // A build that was given up may have made it there all the same.
+    // A failed build may have created it there all the same.
     commit(fleet, [port('q', 'sim', { state: 'wanted', serial: 1 })]);
     expect(commitAccepted(fleet, end(fleet, 'q')).operation).toBe('op');
   });
 
-  test('one that a back end outside may know is deleted there first, for as long as it takes', () => {
+  test('a port that a back end outside may know is deleted there first, however long it takes', () => {
     const fleet = world();
     commit(fleet, [port('p', 'sim', { serial: 2 })]);
     expect(commitAccepted(fleet, end(fleet, 'p')).operation).toBe('op');
@@ -77,7 +77,7 @@ describe('deleting ports', () => {
     expect(plan(8)).toMatchObject([{ kind: 'record', progress: { state: 'done' } }]);
   });
 
-  test('one that an instance has stays, and none cannot be deleted', () => {
+  test('a port of an instance stays, and an unknown one cannot be deleted', () => {
     const fleet = world();
     commit(fleet, [port('taken', 'n', { instance: 'i1', nic: 0 })]);
     expect(end(fleet, 'taken')).toMatchObject({ refusal: { kind: 'conflict', code: 'port-in-use' } });

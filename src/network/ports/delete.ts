@@ -1,5 +1,5 @@
-// Deleting a user's port. Where the journal is the back end it is gone at once; a back end outside is told to delete it first,
-// by the operation `port-delete`, for as long as it takes. A port that an instance has stays.
+// Deletes a user's port. Where the journal is the back end it is deleted at once; a back end outside deletes it first, by the operation
+// `port-delete`, which repeats the order until it is answered. A port of an instance must never be deleted.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
@@ -31,7 +31,7 @@ const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 
 export interface DeletePort {
   readonly id: string;
-  /** For the operation that it may take. */
+  /** The id of the operation, if one is needed. */
   readonly operation: OperationId;
   readonly by: string;
   readonly nowMs: number;
@@ -39,7 +39,7 @@ export interface DeletePort {
 
 export interface PortDeletion {
   readonly port: StoredPort;
-  /** Set when the port is gone only after this. */
+  /** Set when the port is deleted only after this operation. */
   readonly operation?: OperationId;
 }
 
@@ -50,7 +50,7 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
   const used = portUserProblem(port) ?? associatedPortProblem(fleet, id);
   if (used !== undefined) return refuse(used);
   if (port.doc.state === 'releasing') {
-    // Whoever asks again hears of the same operation; one that failed is followed by another.
+    // A repeated request answers the same operation; a failed one is followed by another.
     const [running] = fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PORT.name, id));
     if (running !== undefined) return accept([], { port, operation: idOf(OPERATION, running.doc.operation) });
   }
@@ -69,13 +69,13 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
   return accept([left, ...begun], { port, operation });
 }
 
-/** No back end outside can know of it: it is in the journal, or no build ever had it. */
+/** A back end outside cannot know of it: it is in the journal, or no build ever used it. */
 function isUnknownToBackEnds(fleet: FleetReader, { doc }: StoredPort): boolean {
   return capabilitiesOf(fleet, doc.network).inline || (doc.state === 'wanted' && doc.serial === 0);
 }
 
 function portInUse({ id, doc }: StoredPort): Refusal {
-  const message = `Port "${id}" is attached to "${doc.instance}". Delete the instance first; ports that you made stay then.`;
+  const message = `Port "${id}" is attached to "${doc.instance}". Delete the instance first; ports that you created stay then.`;
   return conflict('port-in-use', message, { facts: { port: id, instance: doc.instance } });
 }
 
@@ -126,6 +126,6 @@ function handleReleaseOutcome(item: StoredItem, port: StoredPort, outcome: Actio
 export const portSentences: ReasonSentences = {
   'port-not-deleted': ({ port, answer }) =>
     answer === 'none'
-      ? `The network back end has not said whether it deleted port ${formatFact(port)}; it is asked again.`
-      : `The network back end did not delete port ${formatFact(port)} (${formatFact(answer)}); it is asked again.`,
+      ? `The network back end has not answered whether it deleted port ${formatFact(port)}; the order is repeated.`
+      : `The network back end did not delete port ${formatFact(port)} (${formatFact(answer)}); the order is repeated.`,
 };

@@ -22,7 +22,7 @@ function nic(id: string, at: string | undefined, instance: string, nth = 0): Cha
   return port(id, 'n', facts);
 }
 
-/** On h1: `a` of an instance that is there, `b` of one that moves there, `x` and `y` of instances that are not. */
+/** On h1: `a` of an instance there, `b` of one that moves there, `x` and `y` of absent instances. */
 function world(): Fleet {
   return fleetWith(
     host('h1'),
@@ -43,8 +43,8 @@ function world(): Fleet {
 
 const inventoryIds = (fleet: Fleet, on: string): string[] => portEvacuator.inventory(fleet, on).map(({ id }) => id);
 
-describe('ports that keep a host', () => {
-  test('are those that are bound there and that no instance there has', () => {
+describe('ports that block the removal of a host', () => {
+  test('are bound there and belong to no instance there', () => {
     const fleet = world();
     expect(portEvacuator.inventory(fleet, 'h1')).toEqual([
       { kind: 'port', id: 'x' },
@@ -54,7 +54,7 @@ describe('ports that keep a host', () => {
     expect(portEvacuator.countLeaving(fleet, 'h1')).toBe(0);
   });
 
-  test('wait for somebody, and say for what', () => {
+  test('wait for an operator, with a reason', () => {
     const fleet = world();
     const leavers = [{ host: 'h1', tenants: portEvacuator.inventory(fleet, 'h1') }];
     const planned = portEvacuator.plan(fleet, leavers, 7);
@@ -65,7 +65,7 @@ describe('ports that keep a host', () => {
     const [first] = planned;
     const reason = first?.evacuation.kind === 'wait' ? first.evacuation.reason : { code: 'none' };
     expect(explainer([portEvacuatorSentences])(reason)).toMatchInlineSnapshot(
-      `"Port x is bound to host h1, and no instance there has it. See whose it is with "muster ports show x" and delete it, or what it is attached to."`,
+      `"Port x is bound to host h1, and no instance there has it. "muster ports show x" shows its owner: delete the port, or what it is attached to."`,
     );
     const how = { operation: 'op-1' as never, deadlineMs: 9, ...WHO };
     expect(portEvacuator.begin(fleet, planned, how)).toEqual({ changes: [], operations: [] });

@@ -1,5 +1,5 @@
-// Ports that are bound to a host and that no instance there has: nobody moves them, so they keep the host until somebody looks
-// after them. Ports of instances go with their instances and are not told of here.
+// The evacuator of ports that are bound to a host and belong to no instance there: nothing moves them, so they block the host's removal until an
+// operator deletes them. Ports of instances move with their instances and must not be listed here.
 import { put, type FleetReader } from '../../fleet/index.ts';
 import type { PlannedEvacuation, Evacuator } from '../../hosts/index.ts';
 import { formatFact, type ReasonSentences } from '../../operations/index.ts';
@@ -31,11 +31,11 @@ export const portEvacuator: Evacuator = {
       }),
     ),
   begin: () => ({ changes: [], operations: [] }),
-  // A back end outside may still have it bound there: the next bind carries a higher serial and takes its place.
+  // A back end outside may still have it bound there: the next bind has a higher serial and replaces it.
   abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
 };
 
 export const portEvacuatorSentences: ReasonSentences = {
   'port-bound': ({ port, host }) =>
-    `Port ${formatFact(port)} is bound to host ${formatFact(host)}, and no instance there has it. See whose it is with "muster ports show ${formatFact(port)}" and delete it, or what it is attached to.`,
+    `Port ${formatFact(port)} is bound to host ${formatFact(host)}, and no instance there has it. "muster ports show ${formatFact(port)}" shows its owner: delete the port, or what it is attached to.`,
 };

@@ -1,4 +1,4 @@
-// What back ends inside the process say is written down, in the end.
+// Events of back ends in this process are recorded, eventually.
 import { expect, test, vi } from 'vitest';
 import { idOf, Registry } from '../../fleet/index.ts';
 import { accept, Journal } from '../../journal/index.ts';
@@ -44,7 +44,7 @@ test('news-are-written-down-as-they-come-and-those-of-ports-that-are-gone-are-dr
   await clock.advance(10);
   controller.enqueue(PLUGGED);
   await clock.advance(10);
-  // What is written is not written again.
+  // A recorded event is not recorded again.
   expect(submitted).toHaveBeenCalledTimes(2);
   expect(isPlugged(journal.fleet, journal.fleet.get(PORT, idOf(PORT, 'p'))!)).toBe(true);
   over.abort();
@@ -65,7 +65,7 @@ test('what-cannot-be-written-now-is-written-later', async () => {
   await ran;
 });
 
-test('never: what comes while something is written down is forgotten', async () => {
+test('never: an event that arrives during a commit is lost', async () => {
   const { clock, journal, lead, controller } = await startPlane();
   await lead();
   const over = new AbortController();
@@ -79,7 +79,7 @@ test('never: what comes while something is written down is forgotten', async () 
   controller.enqueue(PLUGGED);
   await clock.advance(10);
   await clock.advance(10);
-  // Of what is said of one binding the last event is kept.
+  // Of the events of one binding the last is kept.
   expect([...journal.fleet.all(NETWORK_EVENT)].map(({ doc }) => doc.name)).toEqual(['unplugged']);
   over.abort();
   await ran;

@@ -9,10 +9,10 @@ export interface NetworkEventsOptions {
 }
 
 const BATCH_MAX = 100;
-/** More than this is a back end gone wild while nobody can write. */
+/** More than this means a runaway back end while nothing can be committed. */
 const QUEUE_MAX = 10_000;
 const RETRY_MS = 1000;
-/** Nobody waits this long: it only bounds a sleep that news end. */
+/** Only bounds a sleep that new events end. */
 const IDLE_MS = 60_000;
 
 export class NetworkEventsController {
@@ -32,7 +32,7 @@ export class NetworkEventsController {
     });
   }
 
-  /** Takes news at once and writes them down later. */
+  /** Accepts events at once and records them later. */
   readonly enqueue = (news: NetworkEventReport): void => {
     if (this.#queue.length >= QUEUE_MAX) {
       this.#options.log.warn({ port: news.port, event: news.name }, 'network event dropped: too many wait');

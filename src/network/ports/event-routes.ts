@@ -1,4 +1,4 @@
-// The HTTP surface of network events: back ends say what happened to ports, people read what was said.
+// The HTTP surface of network events: back ends report what happened to ports, people read it.
 import { Type } from 'typebox';
 import {
   answer,
@@ -19,13 +19,13 @@ import {
   type NetworkEvent,
 } from './event.ts';
 
-/** A back end that has more to say says it in several requests. */
+/** A back end with more events sends several requests. */
 const BATCH_MAX = 100;
 
 const EVENT_REPORT = strictObject({
   port: ID,
   name: Type.Enum(EVENT_NAMES),
-  serial: Type.Integer({ minimum: 1, description: 'of the binding that it is about' }),
+  serial: Type.Integer({ minimum: 1, description: 'of the binding of the event' }),
   instance: Type.Optional(ID),
 });
 
@@ -34,7 +34,7 @@ const EVENT_ANSWER = Type.Object({
   name: Type.Enum(EVENT_NAMES),
   serial: Type.Integer(),
   result: Type.Enum(['recorded', 'already', 'late', 'refused'], {
-    description: '`late`: about an earlier binding, and so not kept; `refused`: not taken, the others are',
+    description: '`late`: about an earlier binding, and so not kept; `refused`: not accepted, the others are',
   }),
   status: Type.Optional(Type.Integer({ description: 'what the answer would have been if the event had come alone' })),
   code: Type.Optional(Type.String()),
@@ -59,19 +59,19 @@ const LISTING: Listing<'network-event', NetworkEvent> = {
 const EVENTS = { path: '/api/v1/network-events', plural: 'events', tag: 'network events' };
 
 export const networkEventRoutes: readonly Route[] = [
-  listRoute(EVENTS, { listing: LISTING, about: 'List what network back ends said of ports' }),
+  listRoute(EVENTS, { listing: LISTING, about: 'List the events of network back ends about ports' }),
   write({
     method: 'POST',
     path: EVENTS.path,
     tag: EVENTS.tag,
     about:
-      'Tell what happened to ports. Events may come early, twice and in any order. ' +
-      'One of a port that is not known is refused in the answer while the others are taken; when none can be taken, the request is refused',
+      'Report what happened to ports. Events may come early, twice and in any order. ' +
+      'An event of an unknown port is refused in the answer while the others are accepted; when none can be accepted, the request is refused',
     access: 'operator',
     body: strictObject({ events: Type.Array(EVENT_REPORT, { minItems: 1, maxItems: BATCH_MAX }) }),
     answers: {
       200: {
-        about: 'what became of each event, in their order',
+        about: 'the result of each event, in their order',
         schema: Type.Object({ events: Type.Array(EVENT_ANSWER) }),
       },
     },

@@ -1,4 +1,4 @@
-// Network events: kept whether or not anybody waits, counted for the present binding only.
+// Network events: kept whether or not anything waits for them, counted for the present binding only.
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, remove, type FleetReader } from '../../fleet/index.ts';
 import {
@@ -46,7 +46,7 @@ function isPortPlugged(fleet: FleetReader): boolean {
 }
 
 describe('events', () => {
-  test('scheduling-27: a plugged event that came before anybody waited satisfies whoever waits at once', () => {
+  test('scheduling-27: a plugged event that came before the wait ends the wait at once', () => {
     const fleet = fleetOf({ serial: 1 });
     expect(recordEvents(fleet, plugged(1, { instance: 'web' }))).toEqual(['recorded']);
     expect(isPortPlugged(fleet)).toBe(false);
@@ -59,7 +59,7 @@ describe('events', () => {
     expect(bindAndCheckPlugged(fleet, 1)).toBe(true);
   });
 
-  test('never: an event of a serial that nobody was given yet counts when it is given out later', () => {
+  test('never: an event of an unused serial counts when that serial is given out later', () => {
     const fleet = fleetOf({ serial: 3 });
     const strange = [plugged(5), plugged(Number.MAX_SAFE_INTEGER)];
     expect(recordEvents(fleet, plugged(4), ...strange)).toEqual(['recorded', 'refused', 'refused']);

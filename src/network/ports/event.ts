@@ -1,5 +1,5 @@
-// Durable network events: what a back end says of a port, kept whether or not anybody waits for it yet. Each belongs to one
-// binding of its port, by serial: what an earlier binding had to say does not count for the present one.
+// Durable network events: what a back end reports of a port, kept whether or not anything waits for it yet. Each belongs to one binding of its
+// port, by serial: an event of an earlier binding must never count for the present one.
 import { Type, type Static } from 'typebox';
 import {
   idOf,
@@ -18,7 +18,7 @@ import {
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { PORT, type Port } from '../model.ts';
 
-/** `plugged`: the host has connected the port. `unplugged`: it is connected no more. `failed`: the host could not connect it. */
+/** `plugged`: the host has connected the port. `unplugged`: it is no longer connected. `failed`: the host could not connect it. */
 export const EVENT_NAMES = ['plugged', 'unplugged', 'failed'] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
@@ -28,7 +28,7 @@ export const EVENT_SCHEMA = Type.Object(
     port: Type.String(),
     name: Type.Enum(EVENT_NAMES),
     serial: Type.Integer({ minimum: 1 }),
-    /** When it came. */
+    /** Time of arrival. */
     atMs: Type.Integer(),
   },
   { additionalProperties: false },
@@ -36,7 +36,7 @@ export const EVENT_SCHEMA = Type.Object(
 export type NetworkEvent = Static<typeof EVENT_SCHEMA>;
 export type NetworkEventId = Id<'network-event'>;
 
-/** Nobody waits for what an earlier binding said, or for a port that is gone; a person may still want to read it. */
+/** Nothing waits for events of an earlier binding, or of a deleted port; a person may still want to read them. */
 const STALE_EVENT_KEPT_MS = 24 * 3600 * 1000;
 
 export const NETWORK_EVENT = schemaKind('network-event', EVENT_SCHEMA, {
@@ -54,11 +54,11 @@ export const EVENTS_BY_PORT: Index<'network-event', NetworkEvent> = {
 
 export const networkEventsModel: Model = { kinds: [NETWORK_EVENT], indexes: [EVENTS_BY_PORT] };
 
-/** What is said of a port. Saying it twice is saying it once; of what is said of one binding, the last word counts. */
+/** A report on a port. A repeated report counts once; of the reports on one binding, the last counts. */
 export interface NetworkEventReport {
   readonly port: string;
   readonly name: EventName;
-  /** The serial of the binding that it is about. */
+  /** The serial of its binding. */
   readonly serial: number;
   readonly instance?: string;
 }
@@ -76,13 +76,13 @@ export interface EventAnswer {
   readonly name: EventName;
   readonly serial: number;
   readonly result: EventResult;
-  /** What the refusal would be if the event had come alone. */
+  /** The status of the refusal if the event had come alone. */
   readonly status?: number;
   readonly code?: string;
   readonly message?: string;
 }
 
-/** Takes what can be taken; an event that cannot says why and does not hold up the others. */
+/** Records all valid events; an invalid one is refused and does not hold up the others. */
 export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: RecordEvents): Decision<EventAnswer[]> {
   const changes: Change[] = [];
   const latestNames = new Map<string, EventName>();
@@ -140,8 +140,8 @@ function classifyEvent(
 }
 
 /**
- * Of a binding that is over. While a port goes to another host it has a binding and a higher serial given out: both may be
- * spoken of. So may the next serial: the answer to its bind is on its way. None beyond it was ordered by anybody.
+ * Whether the binding is over. While a port moves to another host it has a binding and a higher serial given out: events may concern both. They
+ * may also concern the next serial: the answer to its bind is on its way. Nothing beyond it was ordered.
  */
 function isStaleSerial(port: Port, serial: number): boolean {
   return serial < port.serial && serial !== port.binding?.serial;
@@ -158,7 +158,7 @@ function putEvent({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkEv
   return put(NETWORK_EVENT, eventId(id, name, serial), event);
 }
 
-/** What was said of the same binding before counts no more: it goes, so that there is one last word. */
+/** Earlier events of the same binding no longer count: they are deleted, so that there is one last event. */
 function removeSuperseded({ port, name, serial }: NetworkEventReport): Change[] {
   return EVENT_NAMES.filter((other) => other !== name).map((other) =>
     remove(NETWORK_EVENT, eventId(port, other, serial)),
@@ -170,7 +170,7 @@ export function eventId(port: string, name: EventName, serial: number): NetworkE
   return idOf(NETWORK_EVENT, `${port}:${name}:${serial}`);
 }
 
-/** The last word on a binding. A version that kept all of them may have left several. */
+/** The last event of a binding. An older version that kept all of them may have left several. */
 function latestEvent(fleet: FleetReader, port: string, serial: number): NetworkEvent | undefined {
   let last: Stored<'network-event', NetworkEvent> | undefined;
   for (const name of EVENT_NAMES) {
@@ -180,12 +180,12 @@ function latestEvent(fleet: FleetReader, port: string, serial: number): NetworkE
   return last?.doc;
 }
 
-/** What was last said of the port as it is bound now. Whoever waits for it looks here first. */
+/** The last event of the port's present binding. Waits read this first. */
 export function latestPlugEvent(fleet: FleetReader, { id, doc }: Stored<'port', Port>): NetworkEvent | undefined {
   return doc.binding === undefined ? undefined : latestEvent(fleet, id, doc.binding.serial);
 }
 
-/** Whether its host has said that it connected the port as it is bound now. */
+/** Whether the host has reported that it connected the port in its present binding. */
 export function isPlugged(fleet: FleetReader, port: Stored<'port', Port>): boolean {
   return latestPlugEvent(fleet, port)?.name === 'plugged';
 }

@@ -1,5 +1,4 @@
-// What a NIC needs of a host, in the words that the scheduler understands: pools of addresses, and the physical networks
-// that lead to them.
+// The requirements of a NIC on a host, in the scheduler's terms: pools of addresses, and the physical networks that lead to them.
 import type { IpVersion } from '../addresses/ip.ts';
 
 /** A pool that addresses are taken from: a segment's subnets, or all subnets of a network that is not routed. */
@@ -9,20 +8,20 @@ export interface PoolChoice {
   readonly pool: PoolKey;
   /** A host must report it to be chosen; undefined when every host will do. */
   readonly physicalNetwork?: string;
-  /** The versions of which the NIC takes a new address here; none when it holds what it needs already. */
+  /** The versions of which the NIC gets a new address here; none when it has all it needs. */
   readonly takes: readonly IpVersion[];
 }
 
 export interface NicRequirements {
   readonly network: string;
   readonly port?: string;
-  /** The NIC goes to one of these; empty when it can go nowhere. */
+  /** The alternatives; empty when the NIC can be placed nowhere. */
   readonly choices: readonly PoolChoice[];
-  /** An address that its port holds and keeps: it goes where that is carried and nowhere else. */
+  /** An address that its port holds and keeps: the NIC is placed only where that is carried. */
   readonly address?: string | undefined;
   /** Counted against `bandwidth-kbps:<physical network>` of the host, or `bandwidth-kbps` where the pool has none. */
   readonly minBandwidthKbps?: number | undefined;
-  /** Takes one of the host's `pci:<request>`. */
+  /** Uses one of the host's `pci:<request>`. */
   readonly pciRequest?: string | undefined;
 }
 

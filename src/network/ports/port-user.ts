@@ -1,9 +1,9 @@
-// Ports that a router or a floating address has its address from.
+// Ports that give a router or a floating address its external address.
 import type { Refusal } from '../../fleet/index.ts';
 import type { Port } from '../model.ts';
 import { conflict } from '../refusal.ts';
 
-/** A port that something has in place of an instance: it is not deleted, attached or pointed at. */
+/** A port that is used in place of an instance: it must not be deleted, attached, or made a target. */
 export function portUserProblem(
   { id, doc }: { readonly id: string; readonly doc: Port },
   field?: string,
@@ -14,6 +14,6 @@ export function portUserProblem(
     kind === 'router'
       ? [`router "${user}"`, `Clear its external network, or delete it, with "muster routers".`]
       : [`floating address "${user}"`, `Delete that with "muster floating-addresses delete ${user}".`];
-  const message = `Port "${id}" is where ${who} has its address from. ${how}`;
+  const message = `Port "${id}" provides the external address of ${who}. ${how}`;
   return conflict('port-used', message, { field, facts: { port: id, [kind]: user } });
 }

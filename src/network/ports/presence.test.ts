@@ -30,7 +30,7 @@ function describePresence(fleet: FleetReader): object {
   };
 }
 
-/** The same, by counting every port for every question. */
+/** The same, by counting every port for every query. */
 function recountPresence(fleet: FleetReader): object {
   const ports = [...fleet.all(PORT)].map(({ doc }) => doc);
   const by = (is: (one: Port) => boolean): Record<string, number> =>
@@ -62,7 +62,7 @@ const world = () =>
   );
 
 describe('presence', () => {
-  test('scale-in-20: one of two ports that goes leaves the row of its host, both take it away', () => {
+  test('scale-in-20: the entry of a host stays while one of its two ports does, and is removed with the last', () => {
     const fleet = world();
     const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
     apply(putPort('p', 'n', 'h1', ['n-a']), putPort('q', 'n', 'h1', ['n-a']), putPort('r', 'n', 'h2', ['n-a']));
@@ -115,7 +115,7 @@ describe('presence', () => {
     expect(rows(presenceOf(fleet).portCountsInSubnet('n-b'))).toEqual({ h2: 1 });
   });
 
-  test('the list of a subnet is the very same while its hosts are', () => {
+  test('the list of a subnet is the identical object while its hosts are the same', () => {
     const fleet = world();
     const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
     apply(putPort('p', 'n', 'h1', ['n-a']));

@@ -1,5 +1,5 @@
-// Presence: the hosts on which something of a subnet or a network lives. Derived from bound ports and from nothing else, port
-// by port, so that one that goes does not take the host's row with it while others remain.
+// Presence: the hosts that have ports in a subnet or a network. Derived from bound ports alone, port by port, so that removing one does not
+// remove the host's entry while others remain.
 import {
   IdGroups,
   type AppliedChange,
@@ -12,7 +12,7 @@ import { PORT, type Port } from '../model.ts';
 const NO_COUNTS: ReadonlyMap<string, number> = new Map();
 const NO_HOSTS: readonly string[] = [];
 
-/** How many ports, by one thing and then by another. */
+/** Counts of ports by two keys. */
 class NestedCounts {
   readonly #rows = new Map<string, Map<string, number>>();
 
@@ -20,7 +20,7 @@ class NestedCounts {
     return this.#rows.get(outer) ?? NO_COUNTS;
   }
 
-  /** Answers how many there were before. */
+  /** Returns the count before. */
   add(outer: string, inner: string, by: number): number {
     const row = this.#rows.get(outer);
     if (row === undefined) {
@@ -38,9 +38,9 @@ class NestedCounts {
 /** One kind of subject, both ways round. */
 class HostPresence {
   readonly hosts = new NestedCounts();
-  /** Counted once, there: here is only who has any, so that most ports change nothing here. */
+  /** Counts are kept there: this keeps only the members, so that most ports change nothing here. */
   readonly #subjects = new IdGroups();
-  /** Hosts in no order and in order, of the subjects for which somebody asked since they were last others. */
+  /** The hosts in no order and sorted, of the queried subjects, until they change. */
   readonly #listed = new Map<string, readonly string[]>();
   readonly #sorted = new Map<string, readonly string[]>();
 
@@ -77,7 +77,7 @@ class HostPresence {
 class Presence implements ProjectionState {
   readonly #subnets = new HostPresence();
   readonly #networks = new HostPresence();
-  /** Of ports on a segment that have no address, and so are in no subnet. */
+  /** Ports on a segment without an address, which are in no subnet. */
   readonly #segments = new HostPresence();
 
   apply({ before, after }: AppliedChange): void {
@@ -111,12 +111,12 @@ class Presence implements ProjectionState {
     return this.#subnets.hosts.rowOf(subnet);
   }
 
-  /** The same hosts in no order: the very same list for as long as they are the same, so that more can be kept with it. */
+  /** The same hosts in no order: the identical list while they are the same, so that callers can cache by it. */
   hostsInSubnet(subnet: string): readonly string[] {
     return this.#subnets.hostList(subnet);
   }
 
-  /** The same hosts in the order of names. Sorted once for as long as they are the same. */
+  /** The same hosts sorted by name. Sorted once while they are the same. */
   sortedHostsInSubnet(subnet: string): readonly string[] {
     return this.#subnets.sortedHosts(subnet);
   }
@@ -140,7 +140,7 @@ class Presence implements ProjectionState {
   }
 }
 
-/** Ports change often, and seldom where they are. */
+/** Ports change often, their place seldom. */
 function isSamePlace(was: Port, is: Port): boolean {
   if (was.binding?.host !== is.binding?.host || was.network !== is.network) return false;
   if (was.binding?.segment !== is.binding?.segment) return false;

@@ -1,5 +1,5 @@
-// The addresses that somebody asks for when making a port: certain ones, or any of a subnet. All of them lie in one
-// segment, because a port is in one place.
+// Resolves the addresses requested for a port: specific ones, or any of a subnet. All of them must lie in one segment, because a port is in one
+// place.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { resolveRequestedAddress, addressesExhausted, type AllocatedAddress } from '../addresses/allocation.ts';
 import { SUBNET, type Address } from '../model.ts';
@@ -8,7 +8,7 @@ import { stockOf } from '../addresses/stock.ts';
 import { addressKey } from '../addresses/subnet-stock.ts';
 import { poolOf, type StoredSubnet } from '../networks/topology.ts';
 
-/** An address, a subnet to have any address of, or an address that must be of this subnet. */
+/** An address, a subnet to pick from, or an address that must be in this subnet. */
 export interface RequestedPortAddress {
   readonly ip?: string;
   readonly subnet?: string;
@@ -71,11 +71,11 @@ interface StockCheck {
   readonly network: string;
   readonly address: AllocatedAddress;
   readonly field: string;
-  /** What this request takes of each pool so far. */
+  /** What this request has used of each pool so far. */
   readonly promised: Map<string, bigint>;
 }
 
-/** One request takes no more of a pool than is neither held nor promised, however many addresses it asks for. */
+/** One request uses no more of a pool than is neither held nor claimed, however many addresses it names. */
 function stockProblem(fleet: FleetReader, { network, address, field, promised }: StockCheck): Refusal | undefined {
   const stock = stockOf(fleet);
   const subnet = findSubnet(fleet, address.subnet);

@@ -1,4 +1,4 @@
-// The HTTP surface of ports: those that users make, and those that Muster makes for instances.
+// The HTTP surface of ports: those of users, and those that Muster creates for instances.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -59,7 +59,7 @@ const create = write({
   method: 'POST',
   path: PORTS.path,
   tag: 'ports',
-  about: 'Create a port; how it gets its addresses follows from its network and from what is asked',
+  about: 'Create a port; how it gets its addresses follows from its network and the request',
   access: 'operator',
   forProjects: true,
   body: strictObject({
@@ -97,7 +97,7 @@ const create = write({
 });
 
 const edit = editRoute(PORTS, {
-  about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null takes one away',
+  about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null clears one',
   access: 'operator',
   forProjects: true,
   body: strictObject(
@@ -116,14 +116,14 @@ const deletePortRoute = write({
   method: 'DELETE',
   path: `${PORTS.path}/:id`,
   tag: 'ports',
-  about: 'Delete a port that no instance has; a back end outside Muster is told first',
+  about: 'Delete a port that no instance has; a back end outside Muster deletes it first',
   access: 'operator',
   forProjects: true,
   params: BY_ID,
   answers: {
     200: { about: 'the port as it was', schema: PORT_REPRESENTATION.schema },
     202: {
-      about: 'the operation to follow: the port is gone when its back end has deleted it',
+      about: 'the operation to follow: the port is deleted once its back end has deleted it',
       schema: Type.Object({ operation: Type.String() }),
     },
   },

@@ -1,4 +1,4 @@
-// Deciding on quotas: set as a whole, or deleted. A quota below what a project has takes nothing away.
+// Decides on quotas: set as a whole, or deleted. A quota below the present usage must never remove anything.
 import { idOf, put, remove, type FleetReader, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { QUOTA, type Limits, type Quota } from './quota.ts';

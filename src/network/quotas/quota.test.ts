@@ -5,7 +5,7 @@ import { commitAccepted, network, port, WHO } from '../network-fixture.ts';
 import { networkModel } from '../fleet-model.ts';
 import { portQuotaProblem, QUOTA, quotaProblem, usageOf, type QuotaId } from './quota.ts';
 
-/** Stands in for the room above: only what a quota counts. */
+/** Stands in for the instances module: only the fields that a quota counts. */
 const INSTANCE: Kind<'instance'> = { name: 'instance', check: () => undefined };
 const instance = (id: string, vcpus: number, project = 'default'): Change =>
   put(INSTANCE, id as never, { project, amounts: { vcpus, memoryMiB: vcpus * 1024 } });
@@ -17,7 +17,7 @@ function world(): Fleet {
 }
 
 describe('quotas', () => {
-  test('what a project has is counted as it comes and goes', () => {
+  test('the usage of a project is counted as it changes', () => {
     const fleet = world();
     expect(usageOf(fleet, 'default')).toEqual({ instances: 1, vcpus: 2, memoryMiB: 2048, ports: 2 });
     expect(usageOf(fleet, 'blue')).toEqual({ instances: 1, vcpus: 4, memoryMiB: 4096, ports: 0 });
@@ -35,7 +35,7 @@ describe('quotas', () => {
     expect(usageOf(fleet, 'red').ports).toBe(0);
   });
 
-  test('without a quota, and in what it does not name, there is no limit', () => {
+  test('without a quota, and for resources that it does not name, there is no limit', () => {
     const fleet = world();
     expect(quotaProblem(fleet, 'default', { instances: 10 ** 6, ports: 10 ** 6 })).toBeUndefined();
     commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 3 }, ...WHO }));
@@ -58,7 +58,7 @@ describe('quotas', () => {
     });
   });
 
-  test('what is over a lowered quota stays, and asks for nothing', () => {
+  test('usage above a lowered quota stays, and refuses nothing else', () => {
     const fleet = world();
     commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 0, instances: 5 }, ...WHO }));
     expect(quotaProblem(fleet, 'default', { instances: 1, ports: 0 })).toBeUndefined();

@@ -1,4 +1,4 @@
-// Quotas: what a project may have at most, and what it has. Usage is counted as documents change, never by listing them.
+// Quotas: the limits of a project, and its usage. Usage is counted as documents change, and must never be computed by listing them.
 import { Type, type Static } from 'typebox';
 import {
   schemaKind,
@@ -14,7 +14,7 @@ import { conflict } from '../refusal.ts';
 
 const LIMIT = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
 
-/** What is limited; what is absent is not. */
+/** The limited resources; absent means unlimited. */
 export const QUOTA_LIMITS = { instances: LIMIT, vcpus: LIMIT, memoryMiB: LIMIT, ports: LIMIT };
 
 export const QUOTA_SCHEMA = Type.Object(
@@ -33,21 +33,21 @@ export type QuotaUsage = Readonly<Record<QuotaResource, number>>;
 const QUOTA_RESOURCES: readonly QuotaResource[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
 const NO_USAGE: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
 
-/** The room of instances lies above this one: only these fields of their documents are read. */
+/** The module of instances lies above this one: only these fields of their documents are read. */
 const INSTANCE_KIND = 'instance';
 interface CountedDocument {
   readonly project: string;
   readonly amounts: { readonly vcpus: number; readonly memoryMiB: number };
 }
 
-/** What each project has, counted as ports and instances come and go. */
+/** The usage of each project, counted as ports and instances change. */
 class QuotaUsageProjection implements ProjectionState {
   readonly #projects = new Map<string, Record<QuotaResource, number>>();
 
   apply({ kind, before, after }: AppliedChange): void {
     const was = before?.doc as CountedDocument | undefined;
     const is = after?.doc as CountedDocument | undefined;
-    // Ports change often, and hardly ever their project.
+    // Ports change often, their project hardly ever.
     if (kind === PORT.name && was?.project === is?.project) return;
     if (was !== undefined) this.#add(kind, was, -1);
     if (is !== undefined) this.#add(kind, is, 1);
@@ -80,14 +80,14 @@ export function usageOf(fleet: FleetReader, project: string): QuotaUsage {
   return fleet.projection(QUOTA_USAGE).usageOf(project);
 }
 
-/** Why a project may not have this much more; undefined when it may. */
+/** Why a project may not use this much more; undefined when it may. */
 export function quotaProblem(fleet: FleetReader, project: string, more: Partial<QuotaUsage>): Refusal | undefined {
   const quota = fleet.get(QUOTA, project as QuotaId)?.doc;
   if (quota === undefined) return undefined;
   const usage = usageOf(fleet, project);
   for (const what of QUOTA_RESOURCES) {
     const [limit, used, asked = 0] = [quota[what], usage[what], more[what]];
-    // What is over a quota that was lowered stays; only more of it is refused.
+    // Usage above a lowered quota stays; only more of it is refused.
     if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
     const message =
       `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + asked}. ` +

@@ -1,4 +1,4 @@
-// The HTTP surface of quotas: everybody who sees the fleet reads them, administrators set them.
+// The HTTP surface of quotas: every reader of the fleet may read them, administrators set them.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -37,10 +37,10 @@ const LISTING: Listing<'quota', Quota> = {
 
 const USAGE_SCHEMA = Type.Object(
   { instances: Type.Integer(), vcpus: Type.Integer(), memoryMiB: Type.Integer(), ports: Type.Integer() },
-  { description: 'what the project has now' },
+  { description: 'the present usage of the project' },
 );
 
-/** A limit says little without what is used of it. */
+/** A limit says little without its usage. */
 function quotaToJsonText(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
   return `${QUOTA_REPRESENTATION.toJsonText(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
 }
@@ -49,7 +49,7 @@ const QUOTA_WITH_USAGE = Type.Object({ ...QUOTA_REPRESENTATION.schema.properties
 
 const list = listRoute(QUOTAS, {
   listing: LISTING,
-  about: 'List quotas, with what is used of them',
+  about: 'List quotas, with their usage',
   schema: QUOTA_WITH_USAGE,
   forProjects: true,
 });
@@ -58,7 +58,7 @@ const get = read({
   method: 'GET',
   path: `${QUOTAS.path}/:id`,
   tag: 'quotas',
-  about: 'Show a quota, with what is used of it',
+  about: 'Show a quota, with its usage',
   access: 'viewer',
   forProjects: true,
   params: BY_ID,
@@ -66,7 +66,7 @@ const get = read({
   handle: ({ params, caller }, { journal: { fleet } }) => {
     const stored = findVisible(fleet, QUOTA_REPRESENTATION, { caller, id: params.id });
     if (stored === undefined) return refusalAnswer(noSuch('quota', params.id));
-    // What is used changes without the quota: the tag is good for If-Match, and nobody is told that nothing has changed.
+    // Usage changes without the quota: the tag is good for If-Match, and a GET is never answered with 304.
     return {
       kind: 'answer',
       status: 200,
@@ -80,7 +80,7 @@ const set = write({
   method: 'PUT',
   path: `${QUOTAS.path}/:id`,
   tag: 'quotas',
-  about: 'Set what a project may have at most; what is left out is not limited',
+  about: 'Set the limits of a project; resources left out are not limited',
   access: 'admin',
   params: strictObject({ id: Type.Unsafe<string>({ ...PROJECT, description: 'the project' }) }),
   body: strictObject(QUOTA_LIMITS),

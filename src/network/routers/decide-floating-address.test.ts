@@ -19,7 +19,7 @@ import { REQUESTER, floatingDoc, insidePort, makeRouter, externalWorld } from '.
 import { FLOATING_ADDRESS } from './model.ts';
 import { stockOf } from '../addresses/stock.ts';
 
-/** `edge` leads from `ext` to three subnets; `web` and `dual` are behind it. */
+/** `edge` connects `ext` with three subnets; `web` and `dual` are behind it. */
 function world(): Fleet {
   const fleet = externalWorld();
   makeRouter(fleet, { name: 'edge', subnets: ['lan-v4', 'lan-v6', 'dmz-v4'], externalNetwork: 'ext' });
@@ -54,7 +54,7 @@ function describeDecision(decision: Decision<unknown>): unknown {
   return `${kind} ${code} ${field}: ${message}`;
 }
 
-/** One that leads nowhere. */
+/** One without a target. */
 function floatingFleet(): Fleet {
   const fleet = world();
   commitAccepted(fleet, make(fleet));
@@ -62,7 +62,7 @@ function floatingFleet(): Fleet {
 }
 
 describe('floating addresses', () => {
-  test('one is taken from the stock, as a port of its own', () => {
+  test('one is allocated from the stock, as a port of its own', () => {
     const fleet = floatingFleet();
     expect(floatingDoc(fleet, 'f')).toEqual({
       project: 'default',
@@ -79,7 +79,7 @@ describe('floating addresses', () => {
     expect(stockOf(fleet).free('network:ext', 4)).toBe(2n);
   });
 
-  test('one that was asked for by name leads to a port from the start', () => {
+  test('a requested address may be associated with a port from the start', () => {
     const fleet = world();
     commitAccepted(fleet, make(fleet, { ip: '203.0.113.5', port: 'web' }));
     expect(floatingDoc(fleet, 'f')).toMatchObject({
@@ -88,7 +88,7 @@ describe('floating addresses', () => {
     });
   });
 
-  test('one leads to a port, to another in one step, and nowhere', () => {
+  test('one is associated with a port, with another in one step, and with none', () => {
     const fleet = floatingFleet();
     commitAccepted(fleet, associate(fleet, 'web'));
     expect(floatingDoc(fleet, 'f').inside).toEqual({ port: 'web', ip: '10.0.0.9', router: 'edge' });
@@ -98,20 +98,20 @@ describe('floating addresses', () => {
     expect(floatingDoc(fleet, 'f')).not.toHaveProperty('inside');
   });
 
-  test('the address of its own version is meant when a port has both', () => {
+  test('the address of its own version is used when a port has both', () => {
     const fleet = floatingFleet();
     commitAccepted(fleet, associate(fleet, 'dual'));
     expect(floatingDoc(fleet, 'f').inside?.ip).toBe('10.0.0.10');
   });
 
-  test('what is so already changes nothing', () => {
+  test('a repeated association changes nothing', () => {
     const fleet = floatingFleet();
     expect(disassociate(fleet)).toMatchObject({ kind: 'accept', changes: [] });
     commitAccepted(fleet, associate(fleet, 'web'));
     expect(associate(fleet, 'web')).toMatchObject({ kind: 'accept', changes: [] });
   });
 
-  test('one goes with its port, and the address is free again', () => {
+  test('one is deleted with its port, and the address is free again', () => {
     const fleet = floatingFleet();
     expect(commitAccepted(fleet, deleteFloatingAddress(fleet, { id: 'f' })).id).toBe('f');
     expect(fleet.get(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f'))).toBeUndefined();
@@ -161,19 +161,19 @@ describe('refused', () => {
       'a-port-that-no-router-leads-to',
       'far',
       undefined,
-      'conflict not-behind-router /port: Port "far" cannot be reached from network "ext": no router leads from there to lan-2. Put the subnet behind one with "muster routers edit <router> --add-subnet lan-2".',
+      'conflict not-behind-router /port: Port "far" cannot be reached from network "ext": no router connects it with lan-2. Put the subnet behind one with "muster routers edit <router> --add-subnet lan-2".',
     ],
     [
       'a-port-that-a-router-has-its-address-from',
       'nat-of-edge',
       undefined,
-      'conflict port-used /port: Port "nat-of-edge" is where router "edge" has its address from. Clear its external network, or delete it, with "muster routers".',
+      'conflict port-used /port: Port "nat-of-edge" provides the external address of router "edge". Clear its external network, or delete it, with "muster routers".',
     ],
     [
       'its-own-port',
       'f-port',
       undefined,
-      'conflict port-used /port: Port "f-port" is where floating address "f" has its address from. Delete that with "muster floating-addresses delete f".',
+      'conflict port-used /port: Port "f-port" provides the external address of floating address "f". Delete that with "muster floating-addresses delete f".',
     ],
     [
       'a-port-that-is-being-deleted',
@@ -185,7 +185,7 @@ describe('refused', () => {
       'a-port-whose-address-others-give-out',
       'elsewhere',
       undefined,
-      'invalid inside-back-end-not-supported /port: Port "elsewhere" is on network "sim", which the back end "simulated" looks after. Floating addresses lead to ports whose addresses Muster gives out itself.',
+      'invalid inside-back-end-not-supported /port: Port "elsewhere" is on network "sim", whose back end is "simulated". Floating addresses can only be associated with ports whose addresses Muster gives out itself.',
     ],
     [
       'a-port-without-an-address',
@@ -209,13 +209,13 @@ describe('refused', () => {
       'a-port-with-two-addresses-that-would-do',
       'two',
       undefined,
-      'invalid address-ambiguous /portIp: Port "two" has several addresses that it could lead to: 10.0.0.20, 10.0.0.21. Name one of them.',
+      'invalid address-ambiguous /portIp: Port "two" has several addresses: 10.0.0.20, 10.0.0.21. Name one of them.',
     ],
   ])('associating: %s', (_name, to, portIp, sentence) => {
     expect(describeDecision(associate(floatingFleet(), to, portIp))).toBe(sentence);
   });
 
-  test('creating: one of a network that the router does not lead to', () => {
+  test('creating: one of a network that the router is not connected to', () => {
     const fleet = world();
     commit(fleet, [network('ext-2', { external: true, shared: true }), subnet('e2', 'ext-2', '192.0.2.0/29')]);
     expect(describeDecision(make(fleet, { network: 'ext-2', port: 'web' }))).toMatch(
@@ -223,16 +223,16 @@ describe('refused', () => {
     );
   });
 
-  test('associating: an address that another one leads to', () => {
+  test('associating: an address that another one is associated with', () => {
     const fleet = floatingFleet();
     commitAccepted(fleet, associate(fleet, 'web'));
     commitAccepted(fleet, make(fleet, { id: 'g', portId: 'g-port' }));
     expect(describeDecision(associate(fleet, 'web', undefined, 'g'))).toBe(
-      'conflict address-has-floating-address /port: Floating address 203.0.113.3 leads to 10.0.0.9 of port "web" already. Disassociate it first: muster floating-addresses disassociate f',
+      'conflict address-has-floating-address /port: Floating address 203.0.113.3 is associated with 10.0.0.9 of port "web" already. Disassociate it first: muster floating-addresses disassociate f',
     );
   });
 
-  test('any of it on one that is not there', () => {
+  test('any change of an unknown one', () => {
     const sentence =
       'not-found unknown-floating-address : There is no floating address "f". List them with "muster floating-addresses list".';
     expect(describeDecision(associate(world(), 'web'))).toBe(sentence);
@@ -240,25 +240,27 @@ describe('refused', () => {
     expect(describeDecision(deleteFloatingAddress(world(), { id: 'f' }))).toBe(sentence);
   });
 
-  test('deleting what is used: the floating address, its ports, its network', () => {
+  test('deleting one in use: the floating address, its ports, its network', () => {
     const fleet = floatingFleet();
     commitAccepted(fleet, associate(fleet, 'web'));
     expect(describeDecision(deleteFloatingAddress(fleet, { id: 'f' }))).toBe(
-      'conflict floating-address-in-use : Floating address 203.0.113.3 leads to port "web". Disassociate it first: muster floating-addresses disassociate f',
+      'conflict floating-address-in-use : Floating address 203.0.113.3 is associated with port "web". Disassociate it first: muster floating-addresses disassociate f',
     );
     const end = (id: string) => describeDecision(deletePort(fleet, { id, operation: 'op-1' as never, ...WHO }));
-    expect(end('f-port')).toMatch(/^conflict port-used : Port "f-port" is where floating address "f" /);
+    expect(end('f-port')).toMatch(
+      /^conflict port-used : Port "f-port" provides the external address of floating address "f"/,
+    );
     expect(end('web')).toBe(
-      'conflict port-has-floating-address : Floating address 203.0.113.3 leads to port "web". Disassociate it first: muster floating-addresses disassociate f',
+      'conflict port-has-floating-address : Floating address 203.0.113.3 is associated with port "web". Disassociate it first: muster floating-addresses disassociate f',
     );
     commitAccepted(fleet, disassociate(fleet));
     expect(end('web')).toBe('accepted');
     expect(describeDecision(deleteNetwork(fleet, { id: 'ext' }))).toMatch(
-      /^conflict network-in-use : .* is the way out of a router/,
+      /^conflict network-in-use : .* is the external network of a router/,
     );
   });
 
-  test('attaching the port outside to an instance', () => {
+  test('attaching the external port to an instance', () => {
     const fleet = floatingFleet();
     const ask = { project: 'default', admin: true, count: 1, instance: 'vm', ...WHO };
     for (const [name, user] of [
@@ -272,7 +274,7 @@ describe('refused', () => {
   });
 });
 
-describe('what becomes of it with the instance of its port', () => {
+describe('its association when the instance of its port ends', () => {
   const attached = (id: string, more: Partial<Port>) =>
     port(id, 'lan', {
       instance: 'vm',
@@ -295,11 +297,11 @@ describe('what becomes of it with the instance of its port', () => {
     if (stored !== undefined) commit(fleet, releasePort(fleet, stored, { wasActive, ...WHO }));
   }
 
-  test('an address that is led to is kept: no other host’s is taken for it', () => {
+  test('an associated address is kept: it is not replaced by one of another host', () => {
     expect(portDoc(led('muster'), 'nic').addresses).toEqual([{ ip: '10.0.0.50', subnet: 'lan-v4', chosenBy: 'user' }]);
   });
 
-  test('a port that goes with its instance leaves it leading nowhere', () => {
+  test('a port that is deleted with its instance leaves it without a target', () => {
     const fleet = led('muster');
     ended(fleet, true);
     expect(fleet.get(PORT, idOf(PORT, 'nic'))).toBeUndefined();
@@ -307,7 +309,7 @@ describe('what becomes of it with the instance of its port', () => {
     expect(floatingDoc(fleet, 'f').outside.ip).toBe('203.0.113.3');
   });
 
-  test.each([true, false])('a user’s port stays, and so does the way to it (it ran: %s)', (wasActive) => {
+  test.each([true, false])('a user’s port stays, and so does the association (it ran: %s)', (wasActive) => {
     const fleet = led('user');
     ended(fleet, wasActive);
     expect(portDoc(fleet, 'nic')).not.toHaveProperty('instance');

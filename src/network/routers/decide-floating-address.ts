@@ -1,5 +1,5 @@
-// Deciding on floating addresses: create, associate, disassociate, delete. Outside it is a port of its own; inside it leads to
-// one address of another port, through the router in front of that port's subnet.
+// Decides on floating addresses: create, associate, disassociate, delete. Its external side is a port of its own; its internal side is one address
+// of another port, through the router in front of that port's subnet.
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { findFloatingTarget } from './floating-target.ts';
@@ -15,16 +15,16 @@ interface Requester {
 
 export interface CreateFloatingAddress extends Requester {
   readonly id: string;
-  /** For the port outside. */
+  /** For the external port. */
   readonly portId: string;
   readonly network: string;
   readonly project?: string;
   readonly ip?: string;
-  /** The port inside that it leads to from the start, and which of its addresses. */
+  /** The port that it is associated with from the start, and which of its addresses. */
   readonly port?: string;
   readonly portIp?: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees only its own project: others' resources do not exist for it. */
   readonly isBound?: boolean;
 }
 
@@ -54,13 +54,13 @@ export function createFloatingAddress(
 export interface AssociateFloatingAddress extends Requester {
   readonly id: string;
   readonly port: string;
-  /** Which address of the port; needed when more than one would do. */
+  /** Which address of the port; required when several are possible. */
   readonly portIp?: string;
   /** As for `CreateFloatingAddress`. */
   readonly isBound?: boolean;
 }
 
-/** One that leads somewhere else leads here from then on: there is no moment without. */
+/** An existing association is replaced in one step: there is no moment without. */
 export function associateFloatingAddress(
   fleet: FleetReader,
   command: AssociateFloatingAddress,
@@ -88,7 +88,7 @@ function composeAssociation(
   const same = doc.inside?.port === inside.port && doc.inside.ip === inside.ip && doc.inside.router === inside.router;
   if (same) return [];
   const changed = { changedBy: by, changedAtMs: nowMs };
-  // What leads here keeps its address: it is not given up for another host. And whoever decides on the port sees a new one.
+  // An associated address is kept: it is not dropped for another host. The port changes too, so that concurrent decisions see the association.
   const addresses = target.doc.addresses.map((one) =>
     one.ip === inside.ip && one.chosenBy === 'bind' ? { ...one, chosenBy: 'user' as const } : one,
   );
@@ -121,7 +121,7 @@ export function deleteFloatingAddress(
   if (stored === undefined) return refuse(unknownResource('floating-address', id));
   const { inside, outside } = stored.doc;
   if (inside !== undefined) {
-    const message = `Floating address ${outside.ip} leads to port "${inside.port}". Disassociate it first: muster floating-addresses disassociate ${id}`;
+    const message = `Floating address ${outside.ip} is associated with port "${inside.port}". Disassociate it first: muster floating-addresses disassociate ${id}`;
     return refuse(conflict('floating-address-in-use', message, { facts: { floatingAddress: id, port: inside.port } }));
   }
   return accept([remove(FLOATING_ADDRESS, stored.id), remove(PORT, idOf(PORT, outside.port))], stored);

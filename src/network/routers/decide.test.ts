@@ -18,7 +18,7 @@ const make = (fleet: Fleet, facts: Partial<CreateRouter>): Decision<unknown> =>
 const edit = (fleet: Fleet, facts: EditRouter['edit'], more: Partial<EditRouter> = {}): Decision<unknown> =>
   editRouter(fleet, { id: 'edge', ...REQUESTER, portId: 'out-2', edit: facts, ...more });
 
-/** Of a refusal what programs and people are told. */
+/** The code and the sentence of a refusal. */
 function describeDecision(decision: Decision<unknown>): unknown {
   if (decision.kind !== 'refuse') return 'accepted';
   const { kind, code, field = '', message } = decision.refusal;
@@ -28,7 +28,7 @@ function describeDecision(decision: Decision<unknown>): unknown {
 const free = (fleet: Fleet): bigint => stockOf(fleet).free('network:ext', 4);
 
 describe('creating routers', () => {
-  test('one that leads nowhere yet', () => {
+  test('one without subnets or external network', () => {
     const fleet = externalWorld();
     expect(makeRouter(fleet, { name: 'edge' })).toEqual({
       name: 'edge',
@@ -40,7 +40,7 @@ describe('creating routers', () => {
     expect(free(fleet)).toBe(4n);
   });
 
-  test('one with subnets and a way out: its address is a port of its own, in the same commit', () => {
+  test('one with subnets and an external network: its address is a port of its own, in the same commit', () => {
     const fleet = externalWorld();
     const subnets = ['lan-v4', 'lan-v6', 'dmz-v4'];
     const router = makeRouter(fleet, { name: 'edge', subnets, externalNetwork: 'ext', portId: 'nat' });
@@ -59,7 +59,7 @@ describe('creating routers', () => {
     expect(free(fleet)).toBe(3n);
   });
 
-  test('one with the address that was asked for, in whatever spelling', () => {
+  test('one with the requested address, in any spelling', () => {
     const fleet = faultyExternalWorld();
     const router = makeRouter(fleet, { name: 'edge', externalNetwork: 'six', natAddress: '2001:DB8:0::5' });
     expect(router.nat?.ip).toBe('2001:db8::5');
@@ -79,7 +79,7 @@ describe('creating routers', () => {
     expect(makeRouter(fleet, { name: 'second', externalNetwork: 'racks' }).nat?.ip).toBe('192.0.2.10');
   });
 
-  test('an administrator uses what is another project’s', () => {
+  test('an administrator uses other projects’ resources', () => {
     const fleet = faultyExternalWorld();
     expect(makeRouter(fleet, { name: 'edge', externalNetwork: 'theirs', admin: true }).nat?.ip).toBe('198.51.100.2');
   });
@@ -103,12 +103,12 @@ describe('creating routers', () => {
     [
       'a-network-that-leads-nowhere',
       { externalNetwork: 'lan' },
-      'invalid network-not-external /externalNetwork: Network "lan" does not lead outside. Name an external network; "muster networks list --external true" lists them.',
+      'invalid network-not-external /externalNetwork: Network "lan" is not external. Name an external network; "muster networks list --external true" lists them.',
     ],
     [
       'an-address-without-a-network',
       { natAddress: '203.0.113.4' },
-      'invalid nat-address-without-network /natAddress: A router without an external network has no address outside. Name the network as well.',
+      'invalid nat-address-without-network /natAddress: A router without an external network has no external address. Name the network as well.',
     ],
     [
       'an-address-that-is-not-of-the-network',
@@ -133,7 +133,7 @@ describe('creating routers', () => {
     [
       'a-subnet-that-is-behind-another-router',
       { subnets: ['lan-2'] },
-      'conflict subnet-behind-router /subnets/0: Subnet "lan-2" is behind router "old" already. Take it away from there first: muster routers edit old --remove-subnet lan-2',
+      'conflict subnet-behind-router /subnets/0: Subnet "lan-2" is behind router "old" already. Remove it from there first: muster routers edit old --remove-subnet lan-2',
     ],
     [
       'a-subnet-without-a-gateway',
@@ -148,7 +148,7 @@ describe('creating routers', () => {
     [
       'a-subnet-of-the-network-outside',
       { subnets: ['ext-v4'], externalNetwork: 'ext' },
-      'invalid subnet-is-outside /subnets/0: Subnet "ext-v4" is one of the external network "ext" itself. What is behind a router is inside.',
+      'invalid subnet-is-outside /subnets/0: Subnet "ext-v4" is one of the external network "ext" itself. A subnet behind a router must be an internal one.',
     ],
   ])('refused: %s', (_name, facts, sentence) => {
     const fleet = externalWorld();
@@ -165,17 +165,17 @@ describe('creating routers', () => {
     [
       'a-network-outside-of-a-back-end-that-has-its-own-addresses',
       { externalNetwork: 'sim' },
-      'invalid external-back-end-not-supported /externalNetwork: Network "sim" is looked after by the back end "simulated". Addresses outside are given out on networks of the back end "embedded" only; use one of those.',
+      'invalid external-back-end-not-supported /externalNetwork: Network "sim" has the back end "simulated". External addresses are allocated only on networks of the back end "embedded"; use one of those.',
     ],
     [
       'a-network-outside-that-hosts-look-after',
       { externalNetwork: 'hosted' },
-      'invalid external-back-end-not-supported /externalNetwork: Network "hosted" is looked after by the back end "host-local". Addresses outside are given out on networks of the back end "embedded" only; use one of those.',
+      'invalid external-back-end-not-supported /externalNetwork: Network "hosted" has the back end "host-local". External addresses are allocated only on networks of the back end "embedded"; use one of those.',
     ],
     [
       'a-network-outside-without-subnets',
       { externalNetwork: 'empty' },
-      'conflict network-without-subnet /externalNetwork: Network "empty" has no addresses to give out. Create a subnet on it first.',
+      'conflict network-without-subnet /externalNetwork: Network "empty" has no addresses to allocate. Create a subnet on it first.',
     ],
     [
       'a-subnet-that-overlaps-with-what-is-outside',
@@ -188,7 +188,7 @@ describe('creating routers', () => {
     expect(describeDecision(make(fleet, facts))).toBe(sentence);
   });
 
-  test('refused: no address outside is free', () => {
+  test('refused: no external address is free', () => {
     const fleet = externalWorld();
     for (const name of ['a', 'b', 'c', 'd']) makeRouter(fleet, { name, externalNetwork: 'ext' });
     expect(describeDecision(make(fleet, { externalNetwork: 'ext' }))).toBe(
@@ -205,7 +205,7 @@ describe('creating routers', () => {
     makeRouter(fleet, { name: 'first', externalNetwork: 'ext' });
     expect(describeDecision(make(fleet, { externalNetwork: 'ext' }))).toMatch(/^conflict quota-exceeded /);
     expect(describeDecision(make(fleet, {}))).toBe('accepted');
-    // Another address in place of the one that it has is not one more.
+    // Replacing its address needs no additional port.
     expect(describeDecision(edit(fleet, { natAddress: '203.0.113.5' }, { id: 'first' }))).toBe('accepted');
   });
 
@@ -218,7 +218,7 @@ describe('creating routers', () => {
     );
     makeRouter(fleet, { name: 'edge', subnets: names.slice(0, 64) });
     expect(describeDecision(edit(fleet, { addSubnets: ['many-64'] }))).toBe(
-      'conflict router-full : Router "edge" would have 65 subnets, and at most 64 are possible. Make another router.',
+      'conflict router-full : Router "edge" would have 65 subnets, and at most 64 are possible. Create another router.',
     );
   });
 });
@@ -230,7 +230,7 @@ describe('editing routers', () => {
     return fleet;
   }
 
-  test('subnets come and go; one that is there may be named again', () => {
+  test('subnets are added and removed; an existing one may be named again', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { addSubnets: ['dmz-v4', 'lan-v4'] }));
     expect(routerDoc(fleet, 'edge')).toMatchObject({
@@ -241,13 +241,13 @@ describe('editing routers', () => {
     expect(routerDoc(fleet, 'edge').subnets).toEqual(['dmz-v4']);
   });
 
-  test('a subnet that is taken from one router can be put behind another', () => {
+  test('a subnet that is removed from one router can be added to another', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { removeSubnets: ['lan-v4'] }));
     expect(makeRouter(fleet, { name: 'next', subnets: ['lan-v4'] }).subnets).toEqual(['lan-v4']);
   });
 
-  test('the way out is cleared with its port, and set again', () => {
+  test('the external network is cleared with its port, and set again', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { externalNetwork: null }));
     expect(routerDoc(fleet, 'edge')).not.toHaveProperty('nat');
@@ -259,7 +259,7 @@ describe('editing routers', () => {
     expect(portDoc(fleet, 'out-2').addresses[0]?.chosenBy).toBe('user');
   });
 
-  test('the same way out again changes no address; another address takes the place of the old one', () => {
+  test('the same external network again changes no address; another address replaces the old one', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { externalNetwork: 'ext' }));
     commitAccepted(fleet, edit(fleet, { natAddress: '203.0.113.2' }));
@@ -269,7 +269,7 @@ describe('editing routers', () => {
     expect(free(fleet)).toBe(3n);
   });
 
-  test('another network outside takes the place of the old one', () => {
+  test('another external network replaces the old one', () => {
     const fleet = edged();
     commit(fleet, [network('ext-2', { external: true, shared: true }), subnet('ext-2-v4', 'ext-2', '192.0.2.0/29')]);
     commitAccepted(fleet, edit(fleet, { externalNetwork: 'ext-2' }));
@@ -281,7 +281,7 @@ describe('editing routers', () => {
     [
       'a-subnet-that-is-added-and-removed',
       { addSubnets: ['lan-v4'], removeSubnets: ['lan-v4'] },
-      'invalid subnet-added-and-removed /removeSubnets/0: Subnet "lan-v4" is to be added and to be removed. Say one of it.',
+      'invalid subnet-added-and-removed /removeSubnets/0: Subnet "lan-v4" is both in addSubnets and in removeSubnets. Name it in one of them.',
     ],
     [
       'a-subnet-that-is-not-behind-it',
@@ -301,7 +301,7 @@ describe('editing routers', () => {
     [
       'a-subnet-of-another-router',
       { addSubnets: ['lan-2'] },
-      'conflict subnet-behind-router /addSubnets/0: Subnet "lan-2" is behind router "old" already. Take it away from there first: muster routers edit old --remove-subnet lan-2',
+      'conflict subnet-behind-router /addSubnets/0: Subnet "lan-2" is behind router "old" already. Remove it from there first: muster routers edit old --remove-subnet lan-2',
     ],
     [
       'a-subnet-of-another-project',
@@ -316,12 +316,12 @@ describe('editing routers', () => {
     [
       'an-address-while-the-network-is-cleared',
       { externalNetwork: null, natAddress: '203.0.113.4' },
-      'invalid nat-address-without-network /natAddress: A router without an external network has no address outside. Name the network as well.',
+      'invalid nat-address-without-network /natAddress: A router without an external network has no external address. Name the network as well.',
     ],
     [
       'a-network-that-is-not-external',
       { externalNetwork: 'dmz' },
-      'invalid network-not-external /externalNetwork: Network "dmz" does not lead outside. Name an external network; "muster networks list --external true" lists them.',
+      'invalid network-not-external /externalNetwork: Network "dmz" is not external. Name an external network; "muster networks list --external true" lists them.',
     ],
   ])('refused: %s', (_name, facts, sentence) => {
     const fleet = edged();
@@ -329,20 +329,20 @@ describe('editing routers', () => {
     expect(describeDecision(edit(fleet, facts))).toBe(sentence);
   });
 
-  test('refused: a router that is not there', () => {
+  test('refused: an unknown router', () => {
     expect(describeDecision(edit(externalWorld(), { addSubnets: ['lan-v4'] }))).toBe(
       'not-found unknown-router : There is no router "edge". List them with "muster routers list".',
     );
     expect(describeDecision(deleteRouter(externalWorld(), { id: 'edge' }))).toMatch(/^not-found unknown-router /);
   });
 
-  test('refused: what a floating address leads through stays; the rest may go', () => {
+  test('refused: what floating addresses depend on stays; the rest may be removed', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { addSubnets: ['dmz-v4'] }));
     const asked = { ...REQUESTER, id: 'f', portId: 'fp', network: 'ext', port: 'web' };
     commitAccepted(fleet, createFloatingAddress(fleet, asked));
     const sentence =
-      'conflict router-has-floating-addresses : Floating addresses lead through router "edge" to what it would lose: 203.0.113.3. Disassociate them first.';
+      'conflict router-has-floating-addresses : Floating addresses depend on what router "edge" would lose: 203.0.113.3. Disassociate them first.';
     expect(describeDecision(edit(fleet, { removeSubnets: ['lan-v4'] }))).toBe(sentence);
     expect(describeDecision(edit(fleet, { externalNetwork: null }))).toBe(sentence);
     expect(describeDecision(deleteRouter(fleet, { id: 'edge' }))).toBe(sentence);
@@ -352,7 +352,7 @@ describe('editing routers', () => {
 });
 
 describe('deleting', () => {
-  test('a router goes with its address', () => {
+  test('a router is deleted with its address', () => {
     const fleet = externalWorld();
     makeRouter(fleet, { name: 'edge', subnets: ['lan-v4'], externalNetwork: 'ext', portId: 'nat' });
     expect(commitAccepted(fleet, deleteRouter(fleet, { id: 'edge' })).id).toBe('edge');
@@ -361,37 +361,37 @@ describe('deleting', () => {
     commitAccepted(fleet, deleteSubnet(fleet, { id: 'lan-2' }));
   });
 
-  test('what a router stands on stays', () => {
+  test('what a router depends on stays', () => {
     const fleet = externalWorld();
     makeRouter(fleet, { name: 'edge', subnets: ['dmz-v4'], externalNetwork: 'ext', portId: 'nat' });
     const op = { operation: 'op-1' as never, ...WHO };
     expect(describeDecision(deletePort(fleet, { id: 'nat', ...op }))).toMatchInlineSnapshot(
-      `"conflict port-used : Port "nat" is where router "edge" has its address from. Clear its external network, or delete it, with "muster routers"."`,
+      `"conflict port-used : Port "nat" provides the external address of router "edge". Clear its external network, or delete it, with "muster routers"."`,
     );
     expect(describeDecision(deleteSubnet(fleet, { id: 'dmz-v4' }))).toMatchInlineSnapshot(
-      `"conflict subnet-behind-router : Subnet "dmz-v4" is behind router "edge", so it stays. Take it away from there first: muster routers edit edge --remove-subnet dmz-v4"`,
+      `"conflict subnet-behind-router : Subnet "dmz-v4" is behind router "edge", so it stays. Remove it from there first: muster routers edit edge --remove-subnet dmz-v4"`,
     );
     expect(describeDecision(deleteSubnet(fleet, { id: 'ext-v4' }))).toMatch(/^conflict subnet-in-use /);
     expect(describeDecision(deleteNetwork(fleet, { id: 'ext' }))).toMatchInlineSnapshot(
-      `"conflict network-in-use : Network "ext" is the way out of a router. Take it from them first."`,
+      `"conflict network-in-use : Network "ext" is the external network of a router. Clear it there first."`,
     );
     const who = { admin: true, ...WHO };
     expect(
       describeDecision(editNetwork(fleet, { id: 'ext', edit: { external: false }, ...who })),
     ).toMatchInlineSnapshot(
-      `"conflict network-leads-outside /external: Network "ext" is where routers (1) and floating addresses (0) have their address from, so it stays external. Take these away first."`,
+      `"conflict network-leads-outside /external: Network "ext" provides the external addresses of routers (1) and floating addresses (0), so it stays external. Remove these first."`,
     );
     expect(
       describeDecision(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: null }, ...WHO })),
     ).toMatchInlineSnapshot(
-      `"conflict subnet-behind-router /gateway: Subnet "dmz-v4" is behind router "edge", so it keeps a gateway. Take it away from there first: muster routers edit edge --remove-subnet dmz-v4"`,
+      `"conflict subnet-behind-router /gateway: Subnet "dmz-v4" is behind router "edge", so it keeps a gateway. Remove it from there first: muster routers edit edge --remove-subnet dmz-v4"`,
     );
     expect(describeDecision(editSubnet(fleet, { id: 'dmz-v4', edit: { gateway: '10.5.0.9' }, ...WHO }))).toBe(
       'accepted',
     );
     const near = { name: 'near', network: 'ext', cidr: '10.5.0.0/25', ...WHO };
     expect(describeDecision(createSubnet(fleet, near))).toMatchInlineSnapshot(
-      `"conflict cidr-overlaps /cidr: 10.5.0.0/25 overlaps with 10.5.0.0/24 of subnet "dmz-v4" behind router "edge", which leads to this network. Choose another range."`,
+      `"conflict cidr-overlaps /cidr: 10.5.0.0/25 overlaps with 10.5.0.0/24 of subnet "dmz-v4" behind router "edge", which has this external network. Choose another range."`,
     );
   });
 });

@@ -1,5 +1,5 @@
-// Deciding on routers: create, edit, delete. Whatever address a router has outside is a port's, which comes and goes with it
-// in one commit. Nothing is taken away that a floating address leads through.
+// Decides on routers: create, edit, delete. A router's external address belongs to a port, which is created and deleted with it in one commit.
+// Nothing that a floating address depends on may be removed.
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { nameTaken } from '../networks/decide.ts';
@@ -18,7 +18,7 @@ import { subnetsProblem } from './subnets.ts';
 import { allocateTunnelKey, releaseTunnelKey } from '../tunnels/keys.ts';
 
 interface Requester {
-  /** For the port outside, should it need one. */
+  /** For the external port, should it need one. */
   readonly portId: string;
   readonly admin: boolean;
   readonly by: string;
@@ -30,7 +30,7 @@ export interface CreateRouter extends Requester {
   readonly project?: string;
   readonly subnets?: readonly string[];
   readonly externalNetwork?: string;
-  /** The address outside; one is picked when nothing is said. */
+  /** The external address; picked by default. */
   readonly natAddress?: string;
 }
 
@@ -85,13 +85,13 @@ function externalFields(
 }
 
 function natAddressWithoutNetwork(): Refusal {
-  const message = 'A router without an external network has no address outside. Name the network as well.';
+  const message = 'A router without an external network has no external address. Name the network as well.';
   return invalid('nat-address-without-network', message, { field: '/natAddress' });
 }
 
 export interface EditRouter extends Requester {
   readonly id: string;
-  /** Only what is to change. What is behind the router already may be named again; null clears the external network. */
+  /** Only the fields to change. Subnets behind the router already may be named again; null clears the external network. */
   readonly edit: {
     readonly addSubnets?: readonly string[];
     readonly removeSubnets?: readonly string[];
@@ -128,7 +128,7 @@ function applySubnetEdit(
   for (const [at, subnet] of removeSubnets.entries()) {
     const field = `/removeSubnets/${at}`;
     if (addSubnets.includes(subnet)) {
-      const message = `Subnet "${subnet}" is to be added and to be removed. Say one of it.`;
+      const message = `Subnet "${subnet}" is both in addSubnets and in removeSubnets. Name it in one of them.`;
       return invalid('subnet-added-and-removed', message, { field, facts: { subnet } });
     }
     if (doc.subnets.includes(subnet)) continue;
@@ -144,7 +144,7 @@ interface ExternalEdit {
   readonly changes: readonly Change[];
 }
 
-/** The network and the address outside as they are to be, with the port that is made and the one that goes. */
+/** The new external network and address, with the port to create and the one to delete. */
 function applyExternalEdit(fleet: FleetReader, { id, doc }: StoredRouter, command: EditRouter): ExternalEdit | Refusal {
   const { edit } = command;
   const network = edit.externalNetwork === undefined ? doc.externalNetwork : (edit.externalNetwork ?? undefined);
@@ -160,10 +160,10 @@ function applyExternalEdit(fleet: FleetReader, { id, doc }: StoredRouter, comman
   return isRefusal(made) ? made : { to: externalFields(network, made), changes: [made.change, ...old] };
 }
 
-/** So many are named; a count tells of the rest. */
+/** This many are named; a count covers the rest. */
 const NAMED_MAX = 10;
 
-/** What floating addresses lead through stays: the subnets that they lead to, and the network that they are on. */
+/** Floating addresses keep what they depend on: their targets' subnets, and the external network. */
 function floatingAddressesProblem(
   fleet: FleetReader,
   { id, doc }: StoredRouter,
@@ -178,7 +178,7 @@ function floatingAddressesProblem(
   if (stuck.length === 0) return undefined;
   const named = stuck.slice(0, NAMED_MAX).map((one) => one.doc.outside.ip);
   const more = stuck.length > named.length ? ` and ${stuck.length - named.length} more` : '';
-  const message = `Floating addresses lead through router "${id}" to what it would lose: ${named.join(', ')}${more}. Disassociate them first.`;
+  const message = `Floating addresses depend on what router "${id}" would lose: ${named.join(', ')}${more}. Disassociate them first.`;
   const facts = { router: id, floatingAddresses: stuck.slice(0, NAMED_MAX).map((one) => one.id), count: stuck.length };
   return conflict('router-has-floating-addresses', message, { facts });
 }

@@ -5,7 +5,7 @@ import { commit, fleetWith, host, network, port, segment } from '../network-fixt
 import { externalReachPredicate } from './external-address.ts';
 import { makeRouter, routerDoc, faultyExternalWorld } from './router-fixture.ts';
 
-describe('the hosts that reach what is outside', () => {
+describe('the hosts that reach the external network', () => {
   const reached = (fleet: Fleet, router: string): string[] =>
     idsWhere(fleet, externalReachPredicate(fleet, routerDoc(fleet, router)));
 
@@ -33,7 +33,7 @@ describe('the hosts that reach what is outside', () => {
     expect(reached(fleet, 'all')).toEqual(['ha', 'hab', 'hb', 'none']);
   });
 
-  test('are none while there is no way out', () => {
+  test('are none without an external network', () => {
     const fleet = fleetWith(...hosts, network('n'), port('p', 'n'));
     makeRouter(fleet, { name: 'shut' });
     expect(reached(fleet, 'shut')).toEqual([]);

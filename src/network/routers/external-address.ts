@@ -1,5 +1,5 @@
-// An address outside, for a router or a floating address: a port of its own on an external network, made and deleted in the
-// same commit as what uses it. Only our own address management gives one out: it is decided here, for good.
+// The external address of a router or a floating address: a port of its own on an external network, created and deleted in the same commit as its
+// user. Only Muster's own address management allocates one: it is decided here, for good.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import type { Host } from '../../hosts/index.ts';
 import { resolveRequestedAddress, addressesExhausted, type AllocatedAddress } from '../addresses/allocation.ts';
@@ -14,20 +14,20 @@ import { findNetwork, hostReaches, topologyOf, type StoredNetwork } from '../net
 
 export interface ExternalAddressRequest {
   readonly network: string;
-  /** This address; else the lowest that is free. */
+  /** This address; the lowest free one by default. */
   readonly ip?: string | undefined;
   readonly usedBy: NonNullable<Port['usedBy']>;
-  /** The port that is made for it. */
+  /** The port to create for it. */
   readonly portId: string;
-  /** It takes the place of one that the project has. */
+  /** It replaces one that the project has. */
   readonly replaces?: boolean;
   readonly project: string;
   readonly admin: boolean;
-  /** What other projects have is not there for whoever asks. */
+  /** Resources of other projects do not exist for the caller. */
   readonly isBound?: boolean;
   readonly by: string;
   readonly nowMs: number;
-  /** Where the network and the address stand in the request. */
+  /** Where the network and the address are in the request. */
   readonly fields: { readonly network: string; readonly ip: string };
 }
 
@@ -61,7 +61,7 @@ function networkProblem(
   const facts = { network: id };
   if (isBound && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
   if (!doc.external) {
-    const message = `Network "${id}" does not lead outside. Name an external network; "muster networks list --external true" lists them.`;
+    const message = `Network "${id}" is not external. Name an external network; "muster networks list --external true" lists them.`;
     return invalid('network-not-external', message, { field, facts });
   }
   if (!admin && !doc.shared && doc.project !== project) {
@@ -69,11 +69,11 @@ function networkProblem(
     return forbidden('network-not-allowed', message, { field, facts });
   }
   if (doc.backEnd === 'embedded') return undefined;
-  const message = `Network "${id}" is looked after by the back end "${doc.backEnd}". Addresses outside are given out on networks of the back end "embedded" only; use one of those.`;
+  const message = `Network "${id}" has the back end "${doc.backEnd}". External addresses are allocated only on networks of the back end "embedded"; use one of those.`;
   return invalid('external-back-end-not-supported', message, { field, facts: { ...facts, backEnd: doc.backEnd } });
 }
 
-/** IPv4 where the network has any, because that is what is translated; else IPv6. The lowest of the first pool with some. */
+/** IPv4 where the network has any, because NAT translates that; else IPv6. The lowest of the first pool with a free one. */
 function pickLowestExternal(fleet: FleetReader, { id }: StoredNetwork, field: string): AllocatedAddress | Refusal {
   const stock = stockOf(fleet);
   const pools = topologyOf(fleet)
@@ -83,7 +83,7 @@ function pickLowestExternal(fleet: FleetReader, { id }: StoredNetwork, field: st
   const version: IpVersion = has(4).length > 0 ? 4 : 6;
   const [first] = has(version);
   if (first === undefined) {
-    const message = `Network "${id}" has no addresses to give out. Create a subnet on it first.`;
+    const message = `Network "${id}" has no addresses to allocate. Create a subnet on it first.`;
     return conflict('network-without-subnet', message, { field, facts: { network: id } });
   }
   const pool = has(version).find((one) => stock.free(one, version) > 0n);
@@ -115,8 +115,8 @@ function composeExternalPort(
 }
 
 /**
- * Which hosts can do the work of a router's way out: those that reach the segment of its address outside. On a network that is
- * not routed, or while it has no address, any of the network's segments will do, and every host where it has none.
+ * The hosts that can serve a router's NAT: those that reach the segment of its external address. On a network that is not routed, or while it
+ * has no address, any of the network's segments is acceptable, and every host where it has none.
  */
 export function externalReachPredicate(fleet: FleetReader, { externalNetwork, nat }: Router): (host: Host) => boolean {
   if (externalNetwork === undefined) return () => false;

@@ -1,4 +1,4 @@
-// The HTTP surface of floating addresses: to have one, to let it lead to a port, and to let it go.
+// The HTTP surface of floating addresses: create, associate, disassociate, delete.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -63,13 +63,13 @@ const create = write({
   method: 'POST',
   path: PATH,
   tag: 'floating-addresses',
-  about: 'Take an address of an external network, and let it lead to a port if one is named',
+  about: 'Allocate an address of an external network, and associate it with a port if one is named',
   access: 'operator',
   forProjects: true,
   body: strictObject({
     network: ID,
     project: Type.Optional(project),
-    ip: Type.Optional(Type.Unsafe<string>({ ...IP, description: 'this address; else the lowest that is free' })),
+    ip: Type.Optional(Type.Unsafe<string>({ ...IP, description: 'this address; the lowest free one by default' })),
     port: Type.Optional(ID),
     portIp: Type.Optional(PORT_IP),
   }),
@@ -89,7 +89,7 @@ const create = write({
   },
 });
 
-/** A change of one that is there. */
+/** An edit of an existing one. */
 function changeWrite(
   id: string,
   why: string,
@@ -107,7 +107,7 @@ const associate = write({
   method: 'POST',
   path: `${PATH}/:id/associate`,
   tag: 'floating-addresses',
-  about: 'Let a floating address lead to a port behind a router; it leads there and nowhere else from then on',
+  about: 'Associate a floating address with a port behind a router; an existing association is replaced',
   access: 'operator',
   forProjects: true,
   params: BY_ID,
@@ -126,7 +126,7 @@ const disassociate = write({
   method: 'POST',
   path: `${PATH}/:id/disassociate`,
   tag: 'floating-addresses',
-  about: 'Let a floating address lead nowhere; it stays with its project',
+  about: 'Disassociate a floating address; it stays with its project',
   access: 'operator',
   forProjects: true,
   params: BY_ID,
@@ -143,7 +143,7 @@ export const floatingAddressRoutes: readonly Route[] = [
   associate,
   disassociate,
   deleteRoute(FLOATING, {
-    about: 'Delete a floating address that leads nowhere; the address is free again',
+    about: 'Delete a floating address without an association; the address is free again',
     access: 'operator',
     forProjects: true,
     decide: deleteFloatingAddress,

@@ -1,5 +1,5 @@
-// Where a floating address may lead: an address of the same version that a port of the same project has, in a subnet behind a
-// router to the network that the floating address is on. And what is left of it when that port goes.
+// Decides with which port a floating address may be associated: an address of the same version, of a port of the same project, in a subnet behind a
+// router to the external network of the floating address. Also removes the association when that port is deleted.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { capabilitiesOf } from '../back-ends/back-end.ts';
 import { portReleasing } from '../ports/decide.ts';
@@ -23,7 +23,7 @@ interface FloatingTargetRequest {
   readonly floating: FloatingAddress;
   readonly port: string;
   readonly ip?: string | undefined;
-  /** What other projects have is not there for whoever asks. */
+  /** Resources of other projects do not exist for the caller. */
   readonly isBound: boolean;
 }
 
@@ -65,9 +65,9 @@ function portProblem(
   if (used !== undefined) return used;
   if (doc.state === 'releasing') return portReleasing(id);
   if (capabilitiesOf(fleet, doc.network).inline) return undefined;
-  // Such a back end may give the address to another port, and tell so afterwards.
+  // Such a back end may give the address to another port, and report that afterwards.
   const backEnd = findNetwork(fleet, doc.network)?.doc.backEnd;
-  const message = `Port "${id}" is on network "${doc.network}", which the back end "${backEnd}" looks after. Floating addresses lead to ports whose addresses Muster gives out itself.`;
+  const message = `Port "${id}" is on network "${doc.network}", whose back end is "${backEnd}". Floating addresses can only be associated with ports whose addresses Muster gives out itself.`;
   return invalid('inside-back-end-not-supported', message, { field, facts: { port: id, backEnd } });
 }
 
@@ -83,15 +83,15 @@ function candidateAddresses(
     const message = `Port "${id}" has no address yet. Associate the floating address when it has one.`;
     return conflict('port-without-address', message, { field: '/port', facts: { port: id } });
   }
-  const asked = ip === undefined ? doc.addresses : doc.addresses.filter((one) => one.ip === canonicalIp(ip));
-  if (asked.length === 0) {
+  const candidates = ip === undefined ? doc.addresses : doc.addresses.filter((one) => one.ip === canonicalIp(ip));
+  if (candidates.length === 0) {
     const message = `Port "${id}" does not have the address ${ip}. It has ${joinIps(doc.addresses)}.`;
     return invalid('address-not-of-port', message, { field: '/portIp', facts: { port: id, ip } });
   }
   const version = versionOf(floating.outside.ip);
-  const fitting = asked.filter((one) => versionOf(one.ip) === version);
+  const fitting = candidates.filter((one) => versionOf(one.ip) === version);
   if (fitting.length > 0) return fitting;
-  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(asked)} to offer. Both must be of one version.`;
+  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(candidates)} to offer. Both must be of one version.`;
   return invalid('address-version-mismatch', message, { field: '/port', facts: { port: id, version } });
 }
 
@@ -99,7 +99,7 @@ function joinIps(addresses: readonly { readonly ip: string }[]): string {
   return addresses.map(({ ip }) => ip).join(', ');
 }
 
-/** The router in front of a subnet, when it leads to a network. */
+/** The router in front of a subnet, when it is connected to a network. */
 function routerTo(fleet: FleetReader, subnet: string, network: string): string | undefined {
   for (const { id, doc } of fleet.find(ROUTERS_BY_SUBNET, subnet)) if (doc.externalNetwork === network) return id;
   return undefined;
@@ -107,19 +107,19 @@ function routerTo(fleet: FleetReader, subnet: string, network: string): string |
 
 function notBehindRouter({ id, doc }: StoredPort, network: string): Refusal {
   const subnets = [...new Set(doc.addresses.map(({ subnet }) => subnet))];
-  const message = `Port "${id}" cannot be reached from network "${network}": no router leads from there to ${subnets.join(', ')}. Put the subnet behind one with "muster routers edit <router> --add-subnet ${subnets[0]}".`;
+  const message = `Port "${id}" cannot be reached from network "${network}": no router connects it with ${subnets.join(', ')}. Put the subnet behind one with "muster routers edit <router> --add-subnet ${subnets[0]}".`;
   return conflict('not-behind-router', message, { field: '/port', facts: { port: id, network, subnets } });
 }
 
 function addressAmbiguous({ id }: StoredPort, found: readonly Inside[]): Refusal {
-  const message = `Port "${id}" has several addresses that it could lead to: ${joinIps(found)}. Name one of them.`;
+  const message = `Port "${id}" has several addresses: ${joinIps(found)}. Name one of them.`;
   return invalid('address-ambiguous', message, {
     field: '/portIp',
     facts: { port: id, addresses: found.map(({ ip }) => ip) },
   });
 }
 
-/** Of two that lead to one address, answers could not tell which of them they come from. */
+/** With two for one address, the source address of replies would be ambiguous. */
 function alreadyAssociatedProblem(
   fleet: FleetReader,
   { port, ip }: Inside,
@@ -127,27 +127,27 @@ function alreadyAssociatedProblem(
 ): Refusal | undefined {
   const other = associatedFloatingAddresses(fleet, port).find((one) => one.id !== id && one.doc.inside?.ip === ip);
   if (other === undefined) return undefined;
-  const message = `Floating address ${other.doc.outside.ip} leads to ${ip} of port "${port}" already. Disassociate it first: muster floating-addresses disassociate ${other.id}`;
+  const message = `Floating address ${other.doc.outside.ip} is associated with ${ip} of port "${port}" already. Disassociate it first: muster floating-addresses disassociate ${other.id}`;
   return conflict('address-has-floating-address', message, {
     field: '/port',
     facts: { port, ip, floatingAddress: other.id },
   });
 }
 
-/** The floating addresses that lead to a port. */
+/** The floating addresses that are associated with a port. */
 function associatedFloatingAddresses(fleet: FleetReader, port: string): StoredFloatingAddress[] {
   return [...fleet.find(FLOATING_ADDRESSES_BY_PORT, port)].filter(({ doc }) => doc.inside?.port === port);
 }
 
-/** A port that is led to is not deleted by hand. */
+/** A port with a floating address cannot be deleted by a user. */
 export function associatedPortProblem(fleet: FleetReader, port: string): Refusal | undefined {
   const [floating] = associatedFloatingAddresses(fleet, port);
   if (floating === undefined) return undefined;
-  const message = `Floating address ${floating.doc.outside.ip} leads to port "${port}". Disassociate it first: muster floating-addresses disassociate ${floating.id}`;
+  const message = `Floating address ${floating.doc.outside.ip} is associated with port "${port}". Disassociate it first: muster floating-addresses disassociate ${floating.id}`;
   return conflict('port-has-floating-address', message, { facts: { port, floatingAddress: floating.id } });
 }
 
-/** A port goes with its instance: what led to it leads nowhere, and stays with its project. */
+/** A port is deleted with its instance: its floating addresses lose the association, and stay with their project. */
 export function disassociatePort(
   fleet: FleetReader,
   port: string,

@@ -42,7 +42,7 @@ const putChanged = (fleet: Fleet, id: string, facts: Partial<Port>): Change =>
 
 const removePort = (id: string): Change => remove(PORT, idOf(PORT, id));
 
-/** Every one of them can be broken, and says so. */
+/** Each of them can be broken, and reports it. */
 describe('never', () => {
   test.each<[string, number, (fleet: Fleet) => Change[]]>([
     ['two-routers-with-one-subnet', 0, (fleet) => [router(fleet, 'next', { subnets: ['lan-v4'] })]],
@@ -95,13 +95,13 @@ describe('never', () => {
     expect(violationsOf(fleet, changes(fleet), ROUTER_INVARIANTS)).toContain(ROUTER_INVARIANTS[at]?.name);
   });
 
-  test('and none of them is broken by what is all right', () => {
+  test('and a valid fleet breaks none of them', () => {
     const fleet = world();
     expect(violationsOf(fleet, [router(fleet, 'edge', {}), floating(fleet, {})], ROUTER_INVARIANTS)).toEqual([]);
   });
 });
 
-/** What people do, in any order; what is refused changes nothing, and every commit is checked. */
+/** Random commands; a refused one changes nothing, and every commit is checked. */
 const any = <const T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 const act = fc.record({
   what: any(
@@ -169,7 +169,7 @@ function decideAct(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unk
   }
 }
 
-test('whatever is asked for in whatever order, nothing of it is broken and no address has two owners', () => {
+test('random commands in random order break none of it, and no address has two owners', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 30 }), (acts) => {
       const fleet = externalWorld();
@@ -178,7 +178,7 @@ test('whatever is asked for in whatever order, nothing of it is broken and no ad
         const decision = decideAct(fleet, one, at);
         if (decision.kind === 'accept' && decision.changes.length > 0) commit(fleet, decision.changes);
       }
-      // Nothing is left over of what is gone.
+      // Nothing is left of what was deleted.
       const used = [...fleet.all(PORT)].filter(({ doc }) => doc.usedBy !== undefined).length;
       const users =
         [...fleet.all(ROUTER)].filter(({ doc }) => doc.nat !== undefined).length + fleet.count(FLOATING_ADDRESS);

@@ -1,5 +1,5 @@
-// What must never be untrue of routers and floating addresses. Checked after every commit in tests and in the simulation, on
-// what the commit changed.
+// What must never be untrue of routers and floating addresses. Checked after every commit in tests and in the simulation, on the documents that the
+// commit changed.
 import {
   idOf,
   type AnyDoc,
@@ -26,7 +26,7 @@ import {
 } from './model.ts';
 import { findNetwork, type StoredPort } from '../networks/topology.ts';
 
-/** The ids of a kind that a commit touched. */
+/** The ids of a kind that a commit changed. */
 function touchedIds(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
   return changed.flatMap(({ kind, before, after }) => (kind === name ? [(after ?? before)?.id ?? ''] : []));
 }
@@ -75,7 +75,7 @@ const subnetsDoNotOverlap: Invariant = {
     }),
 };
 
-/** The users of addresses outside that a commit may have broken, with what they say that they have. */
+/** The users of external addresses that a commit may have broken, with the address that they record. */
 function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChange[]) {
   const ports = changed.flatMap(({ kind, before, after }) => (kind === PORT.name ? [before, after] : []));
   const users = ports.flatMap((port) => (port?.doc as Port | undefined)?.usedBy ?? []);
@@ -107,7 +107,7 @@ const externalAddressHasOwnPort: Invariant = {
 const usedPortHasItsUser: Invariant = {
   name: 'never: a port has a user that is gone or has another, or is used and attached or bound',
   check: (fleet, changed) =>
-    // A port is looked at when its user changes, too.
+    // A port is checked when its user changes, too.
     [...findAll(fleet, PORT, touchedIds(changed, PORT)), ...formerPorts(fleet, changed)].flatMap(({ id, doc }) => {
       if (doc.usedBy === undefined) return [];
       const own = externalAddressOf(fleet, doc.usedBy)?.port === id;

@@ -1,5 +1,4 @@
-// Routers, the addresses that float, and the zones that tunnels stay in. Every address that one of them has is a port's: an
-// address has one owner, whoever uses it.
+// Routers and floating addresses. Every address that one of them has belongs to a port: an address must never have two owners, whoever uses it.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Index, type Stored } from '../../fleet/index.ts';
 import { NAME } from '../../sites/index.ts';
@@ -11,7 +10,7 @@ const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 /** More subnets behind one router than this should be two routers. */
 export const SUBNETS_MAX = 64;
 
-/** Where a router or a floating address has its address from: a port of its own on the external network. */
+/** The external address of a router or a floating address: a port of its own on the external network. */
 const EXTERNAL_ADDRESS = Type.Object({ port: Type.String(), ip: IP }, CLOSED);
 export type ExternalAddress = Static<typeof EXTERNAL_ADDRESS>;
 
@@ -21,7 +20,7 @@ export const ROUTER_SCHEMA = Type.Object(
     project: PROJECT,
     /** No two of them overlap, and a subnet is behind one router at most. */
     subnets: Type.Array(Type.String(), { maxItems: SUBNETS_MAX, uniqueItems: true }),
-    /** With one, its subnets reach outside from one address, by source NAT at one host. */
+    /** With one, its subnets reach it from one address, by source NAT at one host. */
     externalNetwork: Type.Optional(Type.String()),
     nat: Type.Optional(EXTERNAL_ADDRESS),
     ...CHANGED,
@@ -38,7 +37,7 @@ export const FLOATING_ADDRESS_SCHEMA = Type.Object(
     /** The external network that it is on. */
     network: Type.String(),
     outside: EXTERNAL_ADDRESS,
-    /** The port inside, and which of its addresses; absent while it is nobody's. */
+    /** The associated port, and which of its addresses; absent while it has none. */
     inside: Type.Optional(Type.Object({ port: Type.String(), ip: IP, router: Type.String() }, CLOSED)),
     ...CHANGED,
   },
@@ -47,19 +46,6 @@ export const FLOATING_ADDRESS_SCHEMA = Type.Object(
 export type FloatingAddress = Static<typeof FLOATING_ADDRESS_SCHEMA>;
 export type StoredFloatingAddress = Stored<'floating-address', FloatingAddress>;
 export const FLOATING_ADDRESS = schemaKind('floating-address', FLOATING_ADDRESS_SCHEMA);
-
-export const TRANSPORT_ZONE_SCHEMA = Type.Object(
-  {
-    name: NAME,
-    /** `full`: every host has tunnels with every other. `needed`: with those that share a network or a router with it. */
-    mesh: Type.Enum(['full', 'needed']),
-    ...CHANGED,
-  },
-  CLOSED,
-);
-export type TransportZone = Static<typeof TRANSPORT_ZONE_SCHEMA>;
-export type StoredTransportZone = Stored<'transport-zone', TransportZone>;
-export const TRANSPORT_ZONE = schemaKind('transport-zone', TRANSPORT_ZONE_SCHEMA);
 
 export const ROUTERS_BY_SUBNET: Index<'router', Router> = {
   name: 'routers-by-subnet',
@@ -79,7 +65,7 @@ export const FLOATING_ADDRESSES_BY_PORT: Index<'floating-address', FloatingAddre
   keysOf: ({ inside, outside }) => (inside === undefined ? [outside.port] : [outside.port, inside.port]),
 };
 
-/** Those that lead inside through a router. */
+/** Those that are associated through a router. */
 export const FLOATING_ADDRESSES_BY_ROUTER: Index<'floating-address', FloatingAddress> = {
   name: 'floating-addresses-by-router',
   kind: FLOATING_ADDRESS,

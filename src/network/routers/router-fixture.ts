@@ -1,5 +1,5 @@
-// A small fleet with a way out, for the tests of routers and floating addresses: `ext` leads outside with four addresses, `lan`
-// and `dmz` are inside, `other` is another project's.
+// A small fleet with an external network, for the tests of routers and floating addresses: `ext` is external with four addresses, `lan` and `dmz`
+// are internal, `other` belongs to another project.
 import { idOf, type Change, type Fleet } from '../../fleet/index.ts';
 import { createRouter, type CreateRouter } from './decide.ts';
 import type { Port } from '../model.ts';
@@ -40,7 +40,7 @@ export function externalWorld(): Fleet {
   );
 }
 
-/** More ways out that something is wrong with. */
+/** More external networks, each with a defect. */
 export function faultyExternalWorld(): Fleet {
   return fleetWith(
     network('mine', { external: true }),

@@ -1,4 +1,4 @@
-// The HTTP surface of routers. Everybody who sees the fleet reads them, projects their own; operators of the fleet make them.
+// The HTTP surface of routers. Every reader of the fleet may read them, projects their own; fleet operators create them.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -27,7 +27,7 @@ const ROUTERS: Resource<'router', Router> = {
 };
 const { name, project } = ROUTER_SCHEMA.properties;
 const SUBNETS = Type.Array(ID, { maxItems: SUBNETS_MAX, uniqueItems: true });
-const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its address outside; else the lowest that is free' });
+const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its external address; the lowest free one by default' });
 
 const LISTING: Listing<'router', Router> = {
   representation: ROUTER_REPRESENTATION,
@@ -44,7 +44,7 @@ const create = write({
   method: 'POST',
   path: PATH,
   tag: 'routers',
-  about: 'Create a router; with an external network its subnets reach outside from one address',
+  about: 'Create a router; with an external network its subnets reach it from one address',
   access: 'operator',
   body: strictObject({
     name,
@@ -70,7 +70,7 @@ const edit = write({
   method: 'PATCH',
   path: `${PATH}/:id`,
   tag: 'routers',
-  about: 'Put subnets behind a router or take them away, set or clear (null) its external network, change its address',
+  about: 'Add subnets to a router or remove them, set or clear (null) its external network, change its address',
   access: 'operator',
   params: BY_ID,
   body: strictObject(
@@ -100,7 +100,7 @@ export const routerRoutes: readonly Route[] = [
   create,
   edit,
   deleteRoute(ROUTERS, {
-    about: 'Delete a router that no floating address leads through; its address outside is free again',
+    about: 'Delete a router that no floating address depends on; its external address is free again',
     access: 'operator',
     decide: deleteRouter,
   }),

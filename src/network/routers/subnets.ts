@@ -1,5 +1,5 @@
-// What a subnet must be to go behind a router: the project's to use, with a gateway, behind no other router, and apart from
-// all that the router leads to.
+// Decides whether a subnet may be added to a router: usable by the project, with a gateway, behind no other router, and without an overlap with
+// anything else that the router connects.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { cidrOf } from '../addresses/allocation.ts';
 import { overlaps } from '../addresses/ip.ts';
@@ -13,17 +13,17 @@ export interface RouterSubnets {
   readonly router: string;
   readonly project: string;
   readonly admin: boolean;
-  /** All subnets behind it, as they are to be. */
+  /** All its subnets after the change. */
   readonly subnets: readonly string[];
   readonly externalNetwork: string | undefined;
-  /** Where a subnet stands in the request; undefined for those that were behind it before. */
+  /** Where a subnet is in the request; undefined for those that were behind it before. */
   readonly fieldOf: (subnet: string) => string | undefined;
 }
 
 export function subnetsProblem(fleet: FleetReader, behind: RouterSubnets): Refusal | undefined {
   const { router, subnets, fieldOf } = behind;
   if (subnets.length > SUBNETS_MAX) {
-    const message = `Router "${router}" would have ${subnets.length} subnets, and at most ${SUBNETS_MAX} are possible. Make another router.`;
+    const message = `Router "${router}" would have ${subnets.length} subnets, and at most ${SUBNETS_MAX} are possible. Create another router.`;
     return conflict('router-full', message, { facts: { router, subnets: subnets.length, most: SUBNETS_MAX } });
   }
   for (const id of subnets) {
@@ -48,7 +48,7 @@ function subnetProblem(
   if (problem !== undefined) return problem;
   for (const other of fleet.find(ROUTERS_BY_SUBNET, id)) {
     if (other.id === router) continue;
-    const message = `Subnet "${id}" is behind router "${other.id}" already. Take it away from there first: muster routers edit ${other.id} --remove-subnet ${id}`;
+    const message = `Subnet "${id}" is behind router "${other.id}" already. Remove it from there first: muster routers edit ${other.id} --remove-subnet ${id}`;
     return conflict('subnet-behind-router', message, { field, facts: { subnet: id, router: other.id } });
   }
   if (doc.gateway !== undefined) return undefined;
@@ -56,14 +56,14 @@ function subnetProblem(
   return conflict('subnet-without-gateway', message, { field, facts: { subnet: id } });
 }
 
-/** Behind one router an address means one thing, inside and outside. */
+/** Behind one router an address is unique, internal and external ones alike. */
 function overlapProblem(fleet: FleetReader, { subnets, externalNetwork, fieldOf }: RouterSubnets): Refusal | undefined {
   const inside = subnets.flatMap((id) => findSubnet(fleet, id) ?? []);
   const outside = externalNetwork === undefined ? [] : topologyOf(fleet).subnetsOf(externalNetwork);
   for (const [nth, one] of inside.entries()) {
     const field = fieldOf(one.id);
     if (one.doc.network === externalNetwork) {
-      const message = `Subnet "${one.id}" is one of the external network "${externalNetwork}" itself. What is behind a router is inside.`;
+      const message = `Subnet "${one.id}" is one of the external network "${externalNetwork}" itself. A subnet behind a router must be an internal one.`;
       return invalid('subnet-is-outside', message, { field, facts: { subnet: one.id, network: externalNetwork } });
     }
     for (const other of [...inside.slice(0, nth), ...outside]) {
@@ -78,13 +78,13 @@ function subnetsOverlap(one: StoredSubnet, other: StoredSubnet, field: string | 
   return conflict('subnets-overlap', message, { field, facts: { subnet: one.id, other: other.id } });
 }
 
-/** A new subnet of an external network must not overlap with what is behind the routers to it. */
+/** A new subnet of an external network must not overlap with the subnets behind its routers. */
 export function externalOverlapProblem(fleet: FleetReader, network: string, cidr: string): Refusal | undefined {
   for (const router of fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, network)) {
     for (const id of router.doc.subnets) {
       const inside = findSubnet(fleet, id);
       if (inside === undefined || !overlaps(cidrOf(inside.doc.cidr), cidrOf(cidr))) continue;
-      const message = `${cidr} overlaps with ${inside.doc.cidr} of subnet "${id}" behind router "${router.id}", which leads to this network. Choose another range.`;
+      const message = `${cidr} overlaps with ${inside.doc.cidr} of subnet "${id}" behind router "${router.id}", which has this external network. Choose another range.`;
       const facts = { subnet: id, cidr: inside.doc.cidr, router: router.id };
       return conflict('cidr-overlaps', message, { field: '/cidr', facts });
     }

@@ -4,7 +4,7 @@ import { HOST, type Host } from '../../hosts/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { createTransportZone, deleteTransportZone, editTransportZone, zoneOfHost } from './decide-transport-zone.ts';
 import { commitAccepted, commit, fleetWith, host, WHO } from '../network-fixture.ts';
-import { TRANSPORT_ZONE } from '../routers/model.ts';
+import { TRANSPORT_ZONE } from './transport-zone.ts';
 import { HOSTS_BY_TRANSPORT_ZONE } from './endpoints.ts';
 
 function putHost(name: string, facts: Partial<Host> = {}): Change {
@@ -26,7 +26,7 @@ const membersOf = (fleet: Fleet, zone: string): string[] =>
   [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zone)].map(({ id }) => id);
 
 describe('transport zones', () => {
-  test('one is made, changed and deleted', () => {
+  test('one is created, changed and deleted', () => {
     const fleet = fleetWith();
     commitAccepted(fleet, make(fleet, 'blue'));
     const zone = (): unknown => fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'blue'))?.doc;

@@ -1,10 +1,10 @@
-// Deciding on transport zones: create, edit, delete. Hosts may name a zone before it is there; a zone that hosts are in stays.
+// Decides on transport zones: create, edit, delete. Hosts may name a zone before it exists; a zone with hosts must never be deleted.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { DEFAULT_TRANSPORT_ZONE, transportZoneOf, type Host } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { nameTaken } from '../networks/decide.ts';
 import { conflict, unknownResource } from '../refusal.ts';
-import { TRANSPORT_ZONE, type StoredTransportZone, type TransportZone } from '../routers/model.ts';
+import { TRANSPORT_ZONE, type StoredTransportZone, type TransportZone } from './transport-zone.ts';
 import { HOSTS_BY_TRANSPORT_ZONE } from './endpoints.ts';
 
 interface Requester {
@@ -52,7 +52,7 @@ export function deleteTransportZone(
   return hosts === 0 ? accept([remove(TRANSPORT_ZONE, stored.id)], stored) : refuse(transportZoneInUse(id, hosts));
 }
 
-/** Without it their tunnels would go. */
+/** Without it their tunnels would be removed. */
 function transportZoneInUse(zone: string, hosts: number): Refusal {
   const facts = { transportZone: zone, hosts };
   const [are, them] = hosts === 1 ? ['1 host is', 'it'] : [`${hosts} hosts are`, 'them'];
@@ -64,7 +64,7 @@ function transportZoneInUse(zone: string, hosts: number): Refusal {
   return conflict('transport-zone-in-use', message, { facts });
 }
 
-/** The zone whose hosts a host has tunnels with: `parked` while the one that it names is not defined, undefined without any. */
+/** The zone whose hosts a host has tunnels with: `parked` while the named zone is not defined, undefined without any. */
 export function zoneOfHost(
   fleet: FleetReader,
   host: Pick<Host, 'transportZone'>,

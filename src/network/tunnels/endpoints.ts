@@ -1,11 +1,11 @@
-// Hosts by transport zone: all of one, those that can have tunnels, and those that were in it before. Kept as indexes, so that what
-// a zone has is counted without looking at it.
+// Hosts by transport zone: all of a zone, those that can have tunnels, and those that were in it before. Kept as indexes, so that counting needs no
+// scan.
 import type { Index } from '../../fleet/index.ts';
 import { HOST, transportZoneOf, type Host } from '../../hosts/index.ts';
 
 export type TunnelEndpoint = Host & { readonly tunnelAddress: string };
 
-/** What a host must be to have tunnels, its zone apart. A host that joins has them once its switch is there. */
+/** What a host needs to have tunnels, its zone apart. A joining host has them once its switch was reported. */
 export function canHaveTunnels(host: Host): host is TunnelEndpoint {
   const { state, tunnelAddress, quarantined } = host;
   if (tunnelAddress === undefined || quarantined !== undefined) return false;

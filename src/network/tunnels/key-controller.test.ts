@@ -1,4 +1,4 @@
-// Whoever gets the lease gives numbers to what a version before tunnels made.
+// A new lease holder assigns keys to what a version before tunnels created.
 import { expect, test, vi } from 'vitest';
 import { Registry } from '../../fleet/index.ts';
 import { hostsModel } from '../../hosts/index.ts';

@@ -48,7 +48,7 @@ export class TunnelKeyController {
     if (allocateMissingTunnelKeys(journal.fleet, 1).length === 0) return 0;
     const outcome = await journal.submit({
       by: 'network',
-      why: 'numbers for tunnels',
+      why: 'tunnel keys',
       decide: (fleet) => {
         const changes = allocateMissingTunnelKeys(fleet, KEYS_PER_COMMIT);
         return accept(changes, changes.length);

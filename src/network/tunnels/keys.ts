@@ -1,5 +1,5 @@
-// Numbers that tell packets of different networks and routers apart between hosts: a tunnel carries 24 bits. The id of a key is
-// its number, so that no two things can have the same one; what it is for stands in it. Keys come and go with what they are for.
+// Tunnel keys: numbers that distinguish packets of different networks and routers between hosts; a tunnel carries 24 bits. The id of a key document
+// is its number, so that no two subjects can share one. Keys are created and deleted with their subjects.
 import { Type, type Static } from 'typebox';
 import { idOf, put, remove, schemaKind, type Change, type FleetReader, type Index } from '../../fleet/index.ts';
 import { NETWORK, SEGMENT } from '../model.ts';
@@ -18,7 +18,7 @@ export const TUNNEL_KEYS_BY_SUBJECT: Index<'tunnel-key', TunnelKey> = {
   keysOf: (doc) => [subjectOf(doc)],
 };
 
-/** Lower numbers are left to people, who like to give them out by hand. */
+/** Lower numbers are left to people, who assign them by hand. */
 const FIRST_KEY = 2 ** 16;
 const LAST_KEY = 2 ** 24 - 1;
 
@@ -26,15 +26,15 @@ function subjectOf({ for: kind, id }: TunnelKey): string {
   return `${kind}/${id}`;
 }
 
-/** The number of a network, a segment or a router; undefined for one that has none yet. */
+/** The key of a network, a segment or a router; undefined for one that has none yet. */
 export function tunnelKeyOf(fleet: FleetReader, of: TunnelKey): number | undefined {
   const [key] = fleet.find(TUNNEL_KEYS_BY_SUBJECT, subjectOf(of));
   return key === undefined ? undefined : Number(key.id);
 }
 
 /**
- * Gives out a number: the wished one, or one that is made of the name, or the next that is free. A name gives the same number
- * again: what a host that was cut off still has of it means the same thing.
+ * Allocates a key: the wished one, or one derived from the name, or the next free one. A name gets the same key again: what a host that was cut
+ * off still has of it keeps its meaning.
  */
 export function allocateTunnelKey(fleet: FleetReader, of: TunnelKey, wished?: number): Change {
   let number = wished ?? hashToRange(subjectOf(of));
@@ -48,7 +48,7 @@ export function releaseTunnelKey(fleet: FleetReader, of: TunnelKey): Change[] {
   return [...fleet.find(TUNNEL_KEYS_BY_SUBJECT, subjectOf(of))].map(({ id }) => remove(TUNNEL_KEY, id));
 }
 
-/** FNV-1a, into the range: names that differ little get numbers far apart. */
+/** FNV-1a, into the range: similar names get distant keys. */
 function hashToRange(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -56,14 +56,14 @@ function hashToRange(text: string): number {
   return FIRST_KEY + (((hash ^ (hash >>> 13)) >>> 0) % (LAST_KEY - FIRST_KEY + 1));
 }
 
-/** The keys of what was made by a version that gave none, a slice at a time; empty when all have theirs. */
+/** The keys for documents of a version without keys, a slice at a time; empty when all have theirs. */
 export function allocateMissingTunnelKeys(fleet: FleetReader, most: number): Change[] {
   const changes: Change[] = [];
   const taken = new Set<string>();
   const give = (of: TunnelKey): void => {
     if (changes.length >= most || tunnelKeyOf(fleet, of) !== undefined) return;
     const change = allocateTunnelKey(fleet, of);
-    // Two of one slice that would get the same number: the second one waits for the next slice.
+    // Two subjects of one slice with the same key: the second one waits for the next slice.
     if (taken.has(change.id)) return;
     taken.add(change.id);
     changes.push(change);

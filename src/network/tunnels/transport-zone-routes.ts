@@ -11,7 +11,7 @@ import {
   type Route,
 } from '../../access/index.ts';
 import { createTransportZone, deleteTransportZone, editTransportZone } from './decide-transport-zone.ts';
-import { TRANSPORT_ZONE_SCHEMA, type TransportZone } from '../routers/model.ts';
+import { TRANSPORT_ZONE_SCHEMA, type TransportZone } from './transport-zone.ts';
 import { TRANSPORT_ZONE_REPRESENTATION } from '../representations.ts';
 
 const ZONES: Resource<'transport-zone', TransportZone> = {
@@ -33,14 +33,13 @@ const LISTING: Listing<'transport-zone', TransportZone> = {
 export const transportZoneRoutes: readonly Route[] = [
   ...readRoutes(ZONES, { listing: LISTING }),
   createRoute(ZONES, {
-    about: 'Create a transport zone; hosts that have named it before it was there are in it at once',
+    about: 'Create a transport zone; hosts that named it before it existed are in it at once',
     access: 'operator',
     body: strictObject({ name, mesh: Type.Optional(mesh) }),
     decide: (fleet, body, { by, nowMs }) => createTransportZone(fleet, { ...body, by, nowMs }),
   }),
   editRoute(ZONES, {
-    about:
-      'Edit which of its hosts a host has tunnels with: all of them, or those that it has something in common with',
+    about: 'Edit with which of its hosts a host has tunnels: all of them, or those that share a network or a router',
     access: 'operator',
     body: strictObject({ mesh }),
     decide: (fleet, command, { by, nowMs }) => editTransportZone(fleet, { ...command, by, nowMs }),

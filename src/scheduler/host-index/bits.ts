@@ -1,10 +1,9 @@
-// Sets of slots as bits, in pages that exist only where a bit is set: a trait of one host among 10^5 costs a page, not a
-// row as long as the fleet.
+// Sets of slots as bits, in pages that exist only where a bit is set: a trait of one host among 10^5 costs a page, not a row as long as the fleet.
 
-/** Slots are looked at in blocks of this size: the unit of bounds, and of skipping. */
+/** Slots are scanned in blocks of this size: the unit of bounds, and of skipping. */
 export const BLOCK = 64;
 export const BLOCK_WORDS = BLOCK / 32;
-/** So many blocks make a bay. All hosts of a bay are of one cluster; most bays are passed over as a whole. */
+/** Blocks per bay. All hosts of a bay are of one cluster; most bays are skipped as a whole. */
 export const BAY_BLOCKS = 8;
 export const BAY = BAY_BLOCKS * BLOCK;
 
@@ -61,7 +60,7 @@ export class Bits {
     return any !== 0;
   }
 
-  /** Leaves in the words of a block what is set here too; false when nothing is left. */
+  /** Intersects the words of a block with this set; false when nothing is left. */
   keepIn(words: Uint32Array, block: number): boolean {
     const page = this.#pages[Math.floor(block / PAGE_BLOCKS)];
     if (page === undefined) return false;
@@ -73,7 +72,7 @@ export class Bits {
     return any !== 0;
   }
 
-  /** Takes out of the words of a block what is set here; false when nothing is left. */
+  /** Removes this set from the words of a block; false when nothing is left. */
   dropFrom(words: Uint32Array, block: number): boolean {
     const page = this.#pages[Math.floor(block / PAGE_BLOCKS)];
     if (page === undefined) return true;
@@ -91,7 +90,7 @@ export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Sets of slots by a word that hosts carry: a zone, a trait. */
+/** Sets of slots by an attribute of hosts: a zone, a trait. */
 export class Tags {
   readonly #byTag = new Map<string, Bits>();
 

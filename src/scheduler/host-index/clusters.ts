@@ -1,6 +1,6 @@
-// Where a host's slot is. Hosts of one site and zone that reach the same physical networks and are about as large share
-// bays: so a whole bay can be passed over, the stock of addresses behind it is one figure, and the emptiest host of a bay is
-// mostly its best in everything. That is for speed alone: no answer depends on which slot a host has.
+// Assigns slots to hosts. Hosts of one site and zone that reach the same physical networks and are of about equal size share bays: so a whole bay can
+// be skipped, the address stock behind it is one figure, and the emptiest host of a bay is mostly its best in everything. This is for speed alone: no
+// answer may depend on the slot of a host.
 import { BAY, BAY_BLOCKS, BLOCK_WORDS, lowestBit } from './bits.ts';
 
 const BAY_WORDS = BAY_BLOCKS * BLOCK_WORDS;
@@ -16,7 +16,7 @@ export interface Reach {
   readonly clusters: Map<string, Map<string, Map<number, Cluster>>>;
 }
 
-/** Where a host belongs. */
+/** The cluster key of a host. */
 export interface ClusterKey {
   readonly site: string;
   readonly zone: string;
@@ -25,7 +25,7 @@ export interface ClusterKey {
 }
 
 export interface Cluster extends ClusterKey {
-  /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
+  /** Undefined in the one cluster for hosts beyond the limit of clusters: there each host is evaluated by itself. */
   readonly reach: Reach | undefined;
   readonly bays: number[];
   /** The bays with a free slot. */
@@ -41,9 +41,9 @@ export class Clusters {
   readonly #reaches = new Map<string, Reach>();
   readonly #freeIds: number[] = [];
   readonly #clustersByBay: Cluster[] = [];
-  /** The bays that no cluster has; the last one given back is taken first. */
+  /** The free bays; the last released one is taken first. */
   readonly #free: number[] = [];
-  /** Which slots are taken, as words, and how many of each bay. */
+  /** Which slots are in use, as words, and how many of each bay. */
   readonly #used: number[] = [];
   readonly #hostsIn: number[] = [];
   #layout = 0;
@@ -52,7 +52,7 @@ export class Clusters {
     return this.#clusters;
   }
 
-  /** Grows whenever a cluster gets or gives up a bay. */
+  /** Grows whenever a cluster gets or releases a bay. */
   get layout(): number {
     return this.#layout;
   }
@@ -62,7 +62,7 @@ export class Clusters {
     return this.#clustersByBay.length;
   }
 
-  /** The cluster that has a bay, or had it last. */
+  /** The cluster of a bay, or its last one. */
   clusterOfBay(bay: number): Cluster {
     return this.#clustersByBay[bay] as Cluster;
   }
@@ -155,10 +155,10 @@ function getOrCreate<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V>
   return map;
 }
 
-/** Steps of about a fifth: hosts that were meant to be equal differ by less. */
+/** Steps of about a fifth: hosts of nominally equal size differ by less. */
 const STEPS_PER_DOUBLING = 4;
 
-/** About how much memory and how many vcpus a host has. */
+/** The approximate memory and vcpus of a host. */
 export function sizeOf(memoryMiB: number, vcpus: number): number {
   return stepOf(memoryMiB) * 1000 + stepOf(vcpus);
 }

@@ -1,4 +1,4 @@
-// Plans on forks of what the scheduler looks at: they answer as the naive scheduler does, and nobody else notices them.
+// Plans on forks of the scheduler's index: they answer as the naive scheduler does, and do not affect the original.
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { LongTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
@@ -40,7 +40,7 @@ function expectAgreement(seed: number, hosts: number): void {
     expectSame(trial, randomRequest(dice, hosts));
     expectSame(fleet, randomRequest(dice, hosts));
   }
-  // The fleet goes on, and its own index is none the worse for having been forked.
+  // The fleet goes on, and its own index is unaffected by the fork.
   for (let step = 0; step < 6; step += 1) {
     fleet.apply(fleet.revision + 1, [randomChange(dice, fleet, hosts)]);
     expectSame(fleet, randomRequest(dice, hosts));
@@ -48,11 +48,11 @@ function expectAgreement(seed: number, hosts: number): void {
 }
 
 describe('a fork of the scheduler', () => {
-  it('never: answers otherwise than a naive scheduler, nor do those beside it', () => {
+  it('never: a fork, or its original, answers otherwise than a naive scheduler', () => {
     fc.assert(fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), expectAgreement), { numRuns: 60 });
   });
 
-  test('claims-of-others-are-not-in-it, hosts that come make it outdated', () => {
+  test('claims-of-others-are-not-in-it, new hosts make it outdated', () => {
     const fleet = newFleet(host('h1', { memoryMiB: 1024 }));
     const trial = new LongTrial(fleet, [HOST.name, CLAIM.name]);
     const asked = request({ amounts: { vcpus: 1, memoryMiB: 1024, diskGiB: 0 } });

@@ -11,7 +11,7 @@ import { Dice, randomChange, randomFleet } from '../random-fixture.ts';
 import { claim, commit, host, newFleet, request } from '../scheduler-fixture.ts';
 import { schedule } from '../schedule.ts';
 
-/** Everything that the index says, by host: where a host has its slot does not matter. */
+/** Everything in the index, by host: the slot of a host does not matter. */
 function describeIndex(index: HostIndex): unknown {
   const { table } = index;
   const hosts = [...index.slots()].map((slot) => ({

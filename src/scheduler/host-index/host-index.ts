@@ -1,5 +1,5 @@
-// The fleet as the scheduler sees it: hosts by slot with what they have left, sets of slots by zone, site, aggregate and
-// trait, and what claims and failed builds take. A function of the documents alone, in whatever order they come.
+// The fleet as the scheduler reads it: hosts by slot with their free amounts, sets of slots by zone, site, aggregate and trait, and the usage by
+// claims and failed builds. It must be a function of the documents alone, in whatever order they come.
 import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../../fleet/index.ts';
 import { HOST, type Host } from '../../hosts/index.ts';
 import { CLAIM, type Claim } from '../../network/index.ts';
@@ -12,7 +12,7 @@ import type { PoolIndexCache } from '../nics/nic-options.ts';
 import { Profiles } from './profiles.ts';
 import { BoundHeap } from '../search/bound-heap.ts';
 
-/** What a fork shares with its original: it changes when hosts come, go or are edited. */
+/** Shared by a fork and its original: it changes when hosts join, leave or are edited. */
 interface Layout {
   readonly clusters: Clusters;
   readonly sites: Tags;
@@ -38,7 +38,7 @@ export class HostIndex implements Forkable {
   readonly #layout: Layout;
   readonly #layoutVersion: number;
   readonly clusters: Clusters;
-  /** What searches work with: one ends before the next begins. */
+  /** Buffers for searches: one search ends before the next begins. */
   readonly poolIndexCache: PoolIndexCache = new WeakMap();
   readonly heap = new BoundHeap();
   readonly sites: Tags;
@@ -63,7 +63,7 @@ export class HostIndex implements Forkable {
     } = layout);
   }
 
-  /** For plans: claims, and hosts that leave, are counted in it alone. Which hosts there are it shares. Costs O(hosts). */
+  /** For plans: claims, and leaving hosts, are counted in it alone. The set of hosts is shared. Costs O(hosts). */
   fork(): HostIndex {
     const fork = new HostIndex(this.table.copy(), this.#layout);
     fork.#versions = this.#versions.copy();
@@ -72,7 +72,7 @@ export class HostIndex implements Forkable {
     return fork;
   }
 
-  /** Of a fork: hosts have come, gone or were edited since. */
+  /** Of a fork: hosts have joined, left or were edited since. */
   get isOutdated(): boolean {
     return this.#layout.version !== this.#layoutVersion;
   }
@@ -103,7 +103,7 @@ export class HostIndex implements Forkable {
     return this.clusters.isMixed;
   }
 
-  /** Adds the hosts that can be scheduled to and know less than a version: none at all, most of the time. */
+  /** Adds the schedulable hosts below a service version: none at all, most of the time. */
   addOlderThan(version: number, to: Bits[]): void {
     for (const [tag, bits] of this.#versions.all()) if (Number(tag) < version) to.push(bits);
   }
@@ -112,13 +112,13 @@ export class HostIndex implements Forkable {
     return this.#ledger.group(id);
   }
 
-  /** What claims and failures take on a host; undefined for nothing. */
+  /** The usage by claims and failures of a host; undefined for none. */
   usageOn(host: string): Readonly<HostUsage> | undefined {
     return this.#ledger.usageOf(host);
   }
 
   #claim(before: Claim | undefined, after: Claim | undefined): void {
-    // A claim whose addresses became a port's takes what it took.
+    // A claim whose addresses moved to a port has the same amounts.
     if (before !== undefined && after !== undefined && isSameUsage(before, after)) return;
     if (before !== undefined) this.#count(before, -1);
     if (after !== undefined) this.#count(after, 1);
@@ -177,7 +177,7 @@ export class HostIndex implements Forkable {
   #update({ id, doc: was }: StoredHost, { doc: is }: StoredHost): void {
     const taken = this.#ledger.usageOf(id) as Readonly<HostUsage>;
     const { slot } = taken;
-    // A document that was changed elsewhere keeps its lists.
+    // A document with an edit of another field keeps its lists.
     if (was.aggregates !== is.aggregates || was.traits !== is.traits) {
       this.#layout.version += 1;
       replaceTags(this.aggregates, slot, was.aggregates, is.aggregates);
@@ -217,7 +217,7 @@ function sizeOfHost({ capacity: { memoryMiB, vcpus, ratios } }: Host): number {
   return sizeOf(memoryMiB * ratios.memory, vcpus * ratios.vcpus);
 }
 
-/** Whether a host keeps its cluster. */
+/** Whether a host stays in its cluster. */
 function isInSameCluster(was: Host, is: Host): boolean {
   if (was.site !== is.site || was.zone !== is.zone) return false;
   if (was.capacity !== is.capacity && sizeOfHost(was) !== sizeOfHost(is)) return false;
@@ -225,7 +225,7 @@ function isInSameCluster(was: Host, is: Host): boolean {
   return before === after || (before.length === after.length && before.every((name, at) => name === after[at]));
 }
 
-/** A host that takes nothing has none: those that are joining have not said theirs, and would be in the way of all others. */
+/** An unschedulable host has none: joining hosts have not reported theirs, and would be in the way of all others. */
 function versionsOf(host: Host): readonly string[] {
   return availabilityOf(host) === 'schedulable' ? [String(host.serviceVersion)] : [];
 }

@@ -1,12 +1,12 @@
-// The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
-// so that counting in and out again leaves no trace.
+// The figures of hosts by slot, in typed arrays: the search reads these instead of documents. All of them are whole numbers, so that adding and
+// subtracting leaves no trace.
 import { findExclusion, type Host } from '../../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Claim } from '../../network/index.ts';
 import type { HostUsage } from './usage-ledger.ts';
 
-/** The places of the figures within a host's row. */
+/** The offsets of the figures in a host's row. */
 export const MEMORY = 0;
 export const VCPUS = 1;
 export const DISK = 2;
@@ -14,7 +14,7 @@ export const INSTANCES = 3;
 export const FAILURES = 4;
 export const FIGURES = 5;
 
-/** Why a host takes nothing new; the first that applies. */
+/** Why a host is not schedulable; the first that applies. */
 export const AVAILABILITIES = [
   'schedulable',
   'forced-down',
@@ -39,15 +39,15 @@ export function availabilityOf(host: Host): Availability {
   return state === 'joining' || state === 'recovering' ? state : 'leaving';
 }
 
-/** So that 100 times 1.15 is 115: the product of a decimal ratio may be a hair below the whole number that it stands for. */
+/** So that 100 times 1.15 is 115: the product of a decimal ratio may be slightly below the whole number that it stands for. */
 const ROUNDING_TOLERANCE = 2 ** -51;
 
-/** How much of a total may be promised at a ratio, in whole units. */
+/** The schedulable amount of a total at an overcommit ratio, in whole units. */
 export function allocatable(total: number, ratio: number): number {
   return Math.floor(total * ratio * (1 + ROUNDING_TOLERANCE));
 }
 
-/** What is left of one further resource class, in pages that exist only where some host has it. */
+/** The free amounts of one further resource class, in pages that exist only where some host has it. */
 class Column {
   readonly #pages: (Float64Array | undefined)[] = [];
 
@@ -74,9 +74,9 @@ export class HostTable {
   ids: string[] = [];
   hosts: (Host | undefined)[] = [];
   reaches: (Reach | undefined)[] = [];
-  /** FIGURES a slot. Memory, vcpus and disk are what is left of them; less than 0 when a host's capacity was lowered. */
+  /** FIGURES per slot. Memory, vcpus and disk are free amounts; below 0 when a host's capacity was lowered. */
   figures = new Float64Array(0);
-  /** One over the memory and the vcpus that may be promised: what shares of a host are worked out with. */
+  /** The reciprocals of the schedulable memory and vcpus: for computing a host's free shares. */
   inverseTotals = new Float64Array(0);
   availabilities = new Uint8Array(0);
   schedulable = new Bits();
@@ -88,10 +88,10 @@ export class HostTable {
   #isChanged = new Uint8Array(0);
   /** By bay. */
   #isOutOfOrder = new Uint8Array(0);
-  /** By bay: no host was ever put into this slot or one behind it. */
+  /** By bay: no slot from here on was ever used. */
   #ends = new Uint32Array(0);
 
-  /** With every block changed: nobody has looked at the copy. */
+  /** With every block marked as changed: the copy has not been read yet. */
   copy(): HostTable {
     const copy = new HostTable();
     copy.ids = this.ids.slice();
@@ -125,12 +125,12 @@ export class HostTable {
     return column;
   }
 
-  /** What a host has left of a further resource class. */
+  /** The free amount of a further resource class on a host. */
   leftOf(resource: string, slot: number): number {
     return this.#columns.get(resource)?.at(slot) ?? 0;
   }
 
-  /** Puts a host into a slot, or another document of the same host. */
+  /** Puts a host into a slot, or replaces its document. */
   put(slot: number, host: { readonly id: string; readonly doc: Host; readonly reach: Reach }): void {
     this.#reserve(slot);
     this.#clearResources(slot);
@@ -152,7 +152,7 @@ export class HostTable {
     return this.#isOutOfOrder[bay] === 0;
   }
 
-  /** Hosts mostly come in the order of their ids. A bay that had one out of order counts as unordered from then on. */
+  /** Hosts mostly join in the order of their ids. A bay with one out of order counts as unordered from then on. */
   #checkOrder(slot: number, id: string): void {
     const bay = Math.floor(slot / BAY);
     const end = this.#ends[bay] as number;
@@ -166,7 +166,7 @@ export class HostTable {
     if (!follows || !precedes) this.#isOutOfOrder[bay] = 1;
   }
 
-  /** Counts a claim on a host in, or out again. */
+  /** Adds or subtracts a claim on a host. */
   countClaim(slot: number, { memoryMiB, vcpus, diskGiB }: Claim, by: 1 | -1): void {
     const { figures } = this;
     const at = slot * FIGURES;
@@ -177,7 +177,7 @@ export class HostTable {
     this.#touch(slot);
   }
 
-  /** Works out what a host has left. */
+  /** Computes the free amounts of a host. */
   count(slot: number, taken: Readonly<HostUsage>): void {
     const host = this.hosts[slot] as Host;
     const { memoryMiB, vcpus, diskGiB, ratios } = host.capacity;
@@ -190,7 +190,7 @@ export class HostTable {
     this.#touch(slot);
   }
 
-  /** Works out what a host has left of one further resource class. */
+  /** Computes the free amount of one further resource class. */
   countResource(slot: number, resource: string, taken: Readonly<HostUsage>): void {
     const total = this.hosts[slot]?.resources?.[resource] ?? 0;
     this.column(resource).set(slot, total - (taken.resources?.get(resource) ?? 0));
@@ -221,7 +221,7 @@ export class HostTable {
     this.#changed.push(block);
   }
 
-  /** The blocks that changed since this was last asked. */
+  /** The blocks that changed since the last call. */
   takeChangedBlocks(): readonly number[] {
     const changed = this.#changed;
     for (const block of changed) this.#isChanged[block] = 0;
@@ -233,7 +233,7 @@ export class HostTable {
     if (slot < this.blocks * BLOCK) return;
     const bays = Math.max(4, Math.floor(slot / BLOCK / BAY_BLOCKS) + 1, this.bays * 2);
     const blocks = bays * BAY_BLOCKS;
-    // Lists are filled up: one with holes in it would be kept as a dictionary.
+    // Lists are filled up: a sparse one would be kept as a dictionary.
     while (this.ids.length < blocks * BLOCK) {
       this.ids.push('');
       this.hosts.push(undefined);

@@ -23,7 +23,7 @@ function someHosts(dice: Dice): HostIndex {
   return hostIndexOf(newFleet(...ids.map((id) => host(id, sizes)), ...claims));
 }
 
-/** Any weighing, as the extremes of hosts elsewhere may make it. */
+/** Any weighing, as the extremes of other hosts may make it. */
 function anyWeighing(dice: Dice, balance: number): Weighing {
   const fine = dice.chance(20) ? 2 ** -30 : 1;
   const any = (): number => dice.of([0, 1, 1, 2, -1]) * fine;
@@ -64,7 +64,7 @@ function expectTrue(
 }
 
 describe('a row', () => {
-  test('never: it bounds too low, or calls exact what is not, however the weighing changes', () => {
+  test('never: its bound is too low, or wrongly exact, however the weighing changes', () => {
     const property = fc.property(fc.nat(), (seed) => {
       const dice = new Dice(seed);
       const { table } = someHosts(dice);

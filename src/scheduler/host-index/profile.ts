@@ -1,10 +1,10 @@
-// The hosts on which some amounts fit: what their scores are, and what is known of them block by block and bay by bay.
+// The scores of the hosts on which some amounts fit, summarised in rows by block and by bay.
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
 import { DISK, FAILURES, FIGURES, INSTANCES, MEMORY, VCPUS, type HostTable } from './host-table.ts';
 import { ScoreRows, type RequiredResources } from './score-rows.ts';
 import { imbalanceOf, type Weighing } from './weighing.ts';
 
-/** How many rows `tidy` looks at and works out each time: about as much as one request changes. */
+/** How many rows `tidy` checks and computes in one call: about as many as one request changes. */
 const REFRESH_SCANS = 32;
 const REFRESH_ROWS = 2;
 
@@ -14,7 +14,7 @@ export class Profile {
   readonly blocks: ScoreRows;
   readonly bays: ScoreRows;
   #refreshCursor = 0;
-  /** How many rows `tidy` has worked out. */
+  /** How many rows `tidy` has computed. */
   refreshedRows = 0;
 
   constructor(table: HostTable, wanted: RequiredResources) {
@@ -51,7 +51,7 @@ export class Profile {
     return Math.floor((balance === 0 ? sum : sum + balance * this.#balanceGain(slot)) + 0.5);
   }
 
-  /** By how much the amounts even out what is left of a host's memory and vcpus; less than 0 when they do the reverse. */
+  /** By how much the amounts balance a host's free memory and vcpus; below 0 when they do the reverse. */
   #balanceGain(slot: number): number {
     const { figures, inverseTotals } = this.table;
     const { memoryMiB, vcpus } = this.required;
@@ -64,7 +64,7 @@ export class Profile {
     return imbalanceOf(memoryLeft * perMemory, vcpusLeft * perVcpus) - after;
   }
 
-  /** Looks at every host of a block. */
+  /** Evaluates every host of a block. */
   refresh(block: number, weighing: Weighing): void {
     ENDS.fill(Infinity, 0, FIGURES);
     ENDS.fill(-Infinity, FIGURES);
@@ -74,7 +74,7 @@ export class Profile {
     this.bays.markLoose(Math.floor(block / BAY_BLOCKS));
   }
 
-  /** Finds the best host among those in WORDS, and the ENDS of all of them. What a refresh costs is spent here. */
+  /** Finds the best host among those in WORDS, and the ENDS of all of them. The cost of a refresh is here. */
   #scanBlock(block: number, weighing: Weighing): number {
     const { figures } = this.table;
     // Where slots and ids are in the same order, the first of equal hosts is the one with the lowest id.
@@ -104,20 +104,20 @@ export class Profile {
     return (ids[slot] as string) < (ids[other] as string);
   };
 
-  /** Makes the row of a bay out of those of its blocks, where that says more than the row it has; false if it has none. */
+  /** Builds the row of a bay from those of its blocks, where that is more precise than the present row; false if it has none. */
   ensureRow(bay: number, weighing: Weighing): boolean {
     if (this.bays.isFresh(bay) && !this.bays.isLoose(bay)) return true;
     const from = bay * BAY_BLOCKS;
     for (let block = from; block < from + BAY_BLOCKS; block += 1) {
       if (!this.blocks.isFresh(block)) return this.bays.isFresh(bay);
     }
-    // Where slots and ids are in the same order the ids need not be read: they lie all over the memory.
+    // Where slots and ids are in the same order the ids need not be read: they are scattered in memory.
     const isBefore = this.table.isInOrder(bay) ? isLower : this.#isBefore;
     this.bays.join(bay, this.blocks, weighing, { from, to: from + BAY_BLOCKS, isBefore });
     return true;
   }
 
-  /** Brings a few rows up to the weighing, so that one that lasts finds all of them exact after a while. */
+  /** Updates a few rows to the weighing, so that under a stable weighing all of them become exact. */
   refreshSome(weighing: Weighing): void {
     const rows = this.blocks;
     for (let looked = 0, done = 0; looked < REFRESH_SCANS && done < REFRESH_ROWS && looked < rows.size; looked += 1) {
@@ -133,9 +133,9 @@ export class Profile {
 
 const isLower = (slot: number, other: number): boolean => slot < other;
 
-/** Room for the words of one block, and for what is found there: nothing here calls itself. */
+/** A buffer for the words of one block and the results: no function here is recursive. */
 const WORDS = new Uint32Array(BLOCK_WORDS);
-/** The least of each figure, then the most of each. */
+/** The minimum of each figure, then the maximum of each. */
 const ENDS = new Float64Array(2 * FIGURES);
 
 function extendEnds(value: number, figure: number): void {

@@ -1,5 +1,5 @@
-// The profiles that are in use: one of all hosts that can be scheduled to, and one for each of the amounts that were asked
-// for lately. Flavors are few and claims change one block at a time, so a profile's rows stay good for long.
+// The cached profiles: one of all schedulable hosts, and one for each of the recently requested amounts. Flavors are few and claims change one block at
+// a time, so a profile's rows stay valid for long.
 import { BAY_BLOCKS } from './bits.ts';
 import { FIGURES, type HostTable } from './host-table.ts';
 import { Profile } from './profile.ts';
@@ -8,14 +8,14 @@ import { NO_REQUIREMENTS, type ScoreRows, type RequiredResources } from './score
 import type { SchedulerSettings, Weights } from '../settings.ts';
 import { UNWEIGHED, computeWeighing, type Extremes, type Weighing } from './weighing.ts';
 
-/** About 200 KB each at 10^5 hosts. One that is forgotten costs a look at the blocks that seem good enough. */
+/** About 200 KB each at 10^5 hosts. A dropped one costs an evaluation of the promising blocks. */
 const PROFILES_MAX = 48;
 
 export class Profiles {
   readonly #table: HostTable;
   readonly #all: Profile;
   readonly #byAmounts = new Map<string, AmountsProfile>();
-  /** The one that was asked for last. */
+  /** The last requested one. */
   #last: AmountsProfile | undefined;
   readonly #extremes: Extremes = {
     low: new Float64Array(FIGURES).fill(Infinity),
@@ -32,7 +32,7 @@ export class Profiles {
     this.#all = new Profile(table, NO_REQUIREMENTS);
   }
 
-  /** The weighing over the fleet as it is now. Costs a look at the blocks that changed. */
+  /** The weighing over the present fleet. Costs O(changed blocks). */
   weighing(weights: Weights): Weighing {
     const changed = this.#table.takeChangedBlocks();
     if (changed.length === 0 && weights === this.#weights) return this.#weighing;
@@ -45,8 +45,8 @@ export class Profiles {
   }
 
   /**
-   * Looks at a block that changed, and at all bays only for an extreme that its bay had and has no more. True when an
-   * extreme is another then.
+   * Updates the extremes from a block that changed, scanning all bays only for an extreme that its bay had and has no more. True when an extreme
+   * differs then.
    */
   #refreshExtremes(block: number): boolean {
     const { low, high } = this.#extremes;
@@ -82,7 +82,7 @@ export class Profiles {
     const found =
       this.#byAmounts.get(key) ?? new AmountsProfile(this.#table, this.#all, this.#requiredOf(amounts, instancesMax));
     this.#last = found;
-    // The one that was not asked for longest stands first.
+    // The least recently requested one comes first.
     this.#byAmounts.delete(key);
     this.#byAmounts.set(key, found);
     if (this.#byAmounts.size > PROFILES_MAX) {
@@ -105,13 +105,13 @@ export class Profiles {
   }
 }
 
-/** A profile for some amounts, with the one of all hosts to fall back upon where a row is not fresh. */
+/** A profile for some amounts, with the one of all hosts as fallback where a row is stale. */
 export class AmountsProfile extends Profile {
   readonly #all: Profile;
-  /** By bay: what `upperBoundOfBay` answered, and the version of the bay that it is of, plus one; 0 for none. */
+  /** By bay: the result of `upperBoundOfBay`, and the version of its bay, plus one; 0 for none. */
   #upperBounds = new Float64Array(0);
   #versions = new Uint32Array(0);
-  /** What they were worked out under. */
+  /** The weighing of these bounds. */
   #weighing: Weighing | undefined;
   #refreshedRows = 0;
 
@@ -120,7 +120,7 @@ export class AmountsProfile extends Profile {
     this.#all = all;
   }
 
-  /** Whether it is for these amounts: for who asks for the same as the request before. Those with resources are looked up. */
+  /** Whether it is for these amounts, compared with the last request. Amounts with resources are looked up. */
   isFor({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): boolean {
     const { required } = this;
     if (resources !== undefined || required.resources.length > 0 || instancesMax !== required.instancesMax)
@@ -129,8 +129,8 @@ export class AmountsProfile extends Profile {
   }
 
   /**
-   * By bay: no host of it on which the amounts fit has a higher score. Good until the next change. A placement changes one
-   * bay: only those that changed since this was last asked are looked at.
+   * By bay: no host of it on which the amounts fit has a higher score. Valid until the next change. A placement changes one bay: only those that
+   * changed since the last call are computed.
    */
   upperBoundsOfBays(weighing: Weighing): Float64Array {
     const { bayVersions } = this.table;
@@ -151,7 +151,7 @@ export class AmountsProfile extends Profile {
 
   override refresh(block: number, weighing: Weighing): void {
     super.refresh(block, weighing);
-    // The bay may be told more of now.
+    // The bay may have a more precise row now.
     const bay = Math.floor(block / BAY_BLOCKS);
     if (bay < this.#versions.length) this.#versions[bay] = 0;
   }
@@ -172,15 +172,15 @@ export class AmountsProfile extends Profile {
     return this.#fallbackBound(this.#all.blocks, block, weighing);
   }
 
-  /** The slot of the best host of a block, of several the one with the lowest id; -1 when that takes a look at them. */
+  /** The slot of the best host of a block, of several the one with the lowest id; -1 when that needs an evaluation. */
   leaderOfBlock(block: number, weighing: Weighing): number {
     if (this.blocks.isExact(block, weighing)) return this.blocks.leader(block);
     return this.#isLeaderFitting(this.#all.blocks, block, weighing) ? this.#all.blocks.leader(block) : -1;
   }
 
   /**
-   * Whether the best of all hosts of a set is known and has room for the amounts: then it is the best of those that have,
-   * and its score is theirs. Not where balance counts, which is a matter of the amounts.
+   * Whether the best of all hosts of a set is known and has room for the amounts: then it is the best of those that have, and its score is theirs. Not
+   * where balance counts, which depends on the amounts.
    */
   #isLeaderFitting(all: ScoreRows, set: number, weighing: Weighing): boolean {
     return weighing.balance === 0 && all.isExact(set, weighing) && this.fits(all.leader(set));
@@ -188,11 +188,11 @@ export class AmountsProfile extends Profile {
 
   #fallbackBound(all: ScoreRows, set: number, weighing: Weighing): number {
     if (!all.canFit(set, this.required)) return -Infinity;
-    // How well balanced hosts are before the placement says nothing of how they are after it.
+    // The balance of hosts before the placement does not imply their balance after it.
     return weighing.balance === 0 ? all.bound(set, weighing) : all.boxBound(set, weighing, this.required);
   }
 
-  /** No host of the bay that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
+  /** No host of the bay that reaches the bound has a lower id than the host in this slot; undefined if none is known. */
   earliestOfBay(bay: number, weighing: Weighing, bound: number): number | undefined {
     if (this.bays.isExact(bay, weighing)) return this.bays.leader(bay);
     return earliest(this.#all.bays, bay, weighing, bound);

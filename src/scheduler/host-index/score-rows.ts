@@ -1,20 +1,19 @@
-// What is known of sets of hosts, a row for each: the best score, who has it, and between which values their figures lie. A
-// row holds under the weighing it was made with; under another one it still gives an upper bound, so that a weighing may
-// drift without anything being worked out anew.
+// Summaries of sets of hosts, a row for each: the best score, its host, and the ranges of their figures. A row is exact under the weighing it was built
+// with; under another one it still gives an upper bound, so that a weighing may drift without a recomputation. A bound must never be too low.
 import { DISK, FIGURES, MEMORY, VCPUS, type Column } from './host-table.ts';
 import type { Weighing } from './weighing.ts';
 
-/** What a host must have left. */
+/** The free amounts that a host must have. */
 export interface RequiredResources {
   readonly memoryMiB: number;
   readonly vcpus: number;
   readonly diskGiB: number;
-  /** A host with as many instances takes no more. */
+  /** A host with this many instances is full. */
   readonly instancesMax: number;
   readonly resources: readonly { readonly column: Column; readonly amount: number }[];
 }
 
-/** Every host will do, also one that has promised more than it has. */
+/** Every host fits, also an overcommitted one. */
 export const NO_REQUIREMENTS: RequiredResources = {
   memoryMiB: -Infinity,
   vcpus: -Infinity,
@@ -27,24 +26,24 @@ export const NO_REQUIREMENTS: RequiredResources = {
 const HIGH = FIGURES;
 const ROW = 2 * FIGURES;
 
-/** By how much a sum of a few dozen products may be off, for the size of its terms. */
+/** The rounding error of a sum of a few dozen products, relative to the size of its terms. */
 const ROUNDING = 1e-13;
 
-/** Who has the best score is not known. */
+/** The host with the best score is unknown. */
 const NO_LEADER = -1;
 
 export class ScoreRows {
-  /** The versions of the sets as they are now. */
+  /** The present versions of the sets. */
   readonly #versionsNow: () => Uint32Array;
   readonly #scoreOf: (slot: number, weighing: Weighing) => number;
   #rows = new Float64Array(0);
   #tops = new Float64Array(0);
   #leaders = new Int32Array(0);
-  /** The version of the set that a row is of; 0 for none. */
+  /** The version of the set that a row was built from; 0 for none. */
   #versions = new Uint32Array(0);
-  /** Whether a part was looked at since the row was made of them. */
+  /** Whether a part was evaluated since the row was built from them. */
   #loose = new Uint8Array(0);
-  /** The weighing that a row was made with. */
+  /** The weighing that a row was built with. */
   readonly #weighings: (Weighing | undefined)[] = [];
 
   constructor(versionsNow: () => Uint32Array, scoreOf: (slot: number, weighing: Weighing) => number) {
@@ -56,17 +55,17 @@ export class ScoreRows {
     return this.#tops.length;
   }
 
-  /** Whether the row is of the figures as they are. */
+  /** Whether the row matches the present figures. */
   isFresh(set: number): boolean {
     return set < this.#versions.length && this.#versions[set] === this.#versionsNow()[set];
   }
 
-  /** Whether the bound is a score that some host has, and it is known who. */
+  /** Whether the bound is the score of a known host. */
   isExact(set: number, weighing: Weighing): boolean {
     return this.isFresh(set) && this.#weighings[set] === weighing && this.#leaders[set] !== NO_LEADER;
   }
 
-  /** Whether the row's top is the bound as it stands, with nothing to be worked out or to be joined. */
+  /** Whether the row's top is the bound as it stands, without a computation or a merge. */
   isSettled(set: number, weighing: Weighing): boolean {
     return this.#weighings[set] === weighing && this.#loose[set] === 0 && this.isFresh(set);
   }
@@ -95,8 +94,8 @@ export class ScoreRows {
   }
 
   /**
-   * If the leader has the best of every figure that counts, nobody is better under any weighing that counts the same
-   * figures, and only who equals it in all of them is as good: the row is exact under the new weighing too.
+   * If the leader has the best of every figure that counts, no host is better under any weighing in which the same figures count, and only hosts with
+   * equal figures are as good: the row is exact under the new weighing too.
    */
   #renewBound(set: number, then: Weighing, weighing: Weighing): number | undefined {
     const leader = this.#leaders[set] as number;
@@ -109,8 +108,8 @@ export class ScoreRows {
   }
 
   /**
-   * The top under the row's own weighing, and for each figure the most that the change of the weighing can add: that is
-   * linear in the figure too, so most at one of its ends.
+   * The top under the row's own weighing, plus for each figure the most that the change of the weighing can add: that is linear in the figure too, so
+   * it is largest at one of its ends.
    */
   #driftedBound(set: number, then: Weighing, { factors, origins }: Weighing): number {
     const rows = this.#rows;
@@ -138,8 +137,8 @@ export class ScoreRows {
   }
 
   /**
-   * As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. The terms are
-   * added up as those of a score are: rounding cannot make the sum of the larger ones the smaller.
+   * As if one host had the best of every figure. `wanted` excludes impossible values. The row must be fresh. The terms are added in the same order as
+   * those of a score: rounding cannot make the sum of the larger ones the smaller.
    */
   boxBound(set: number, { factors, origins, balance }: Weighing, wanted: RequiredResources): number {
     const rows = this.#rows;
@@ -154,7 +153,7 @@ export class ScoreRows {
     return balance === 0 ? Math.floor(sum + 0.5) : Math.floor(sum + Math.abs(balance) + 0.5) + 1;
   }
 
-  /** Whether any host may have the amounts left, as far as the most of each tells. The row must be fresh. */
+  /** Whether any host may have the amounts free, judged by the maximum of each figure. The row must be fresh. */
   canFit(set: number, { memoryMiB, vcpus, diskGiB }: RequiredResources): boolean {
     const at = set * ROW + HIGH;
     const rows = this.#rows;
@@ -162,7 +161,7 @@ export class ScoreRows {
     return (rows[at + DISK] as number) >= diskGiB;
   }
 
-  /** Writes a row: the ends of all figures, the best score, and the slot of who has it. */
+  /** Writes a row: the ranges of all figures, the best score, and the slot of its host. */
   write(set: number, weighing: Weighing, { ends, top, leader }: RowContent): void {
     this.#reserve(set);
     this.#rows.set(ends, set * ROW);
@@ -173,7 +172,7 @@ export class ScoreRows {
     this.#loose[set] = 0;
   }
 
-  /** One of the set's parts was looked at: its row may say less than theirs. */
+  /** One of the set's parts was evaluated: its row may be more precise than theirs. */
   markLoose(set: number): void {
     this.#reserve(set);
     this.#loose[set] = 1;
@@ -183,7 +182,7 @@ export class ScoreRows {
     return this.#loose[set] === 1;
   }
 
-  /** Makes a row out of those of its parts, which must be fresh. `isBefore` compares the hosts in two slots. */
+  /** Builds a row from those of its parts, which must be fresh. `isBefore` compares the hosts in two slots. */
   join(set: number, parts: ScoreRows, weighing: Weighing, { from, to, isBefore }: PartRange): void {
     ENDS.fill(Infinity, 0, HIGH);
     ENDS.fill(-Infinity, HIGH);
@@ -209,11 +208,11 @@ export class ScoreRows {
     }
   }
 
-  /** The least of a figure over all rows, or the most. */
+  /** The minimum of a figure over all rows, or the maximum. */
   extreme(figure: number, end: 'low' | 'high'): number {
     const rows = this.#rows;
     let extreme = end === 'low' ? Infinity : -Infinity;
-    // A row of nobody has its ends the wrong way round, which changes neither.
+    // The row of an empty set has its ends swapped, which changes neither.
     for (let at = end === 'low' ? figure : figure + HIGH; at < rows.length; at += ROW) {
       const value = rows[at] as number;
       if (end === 'low' ? value < extreme : value > extreme) extreme = value;
@@ -221,7 +220,7 @@ export class ScoreRows {
     return extreme;
   }
 
-  /** Between which values a figure lies. */
+  /** The range of a figure. */
   low(set: number, figure: number): number {
     return set < this.size ? (this.#rows[set * ROW + figure] as number) : Infinity;
   }
@@ -250,14 +249,14 @@ export class ScoreRows {
   }
 }
 
-/** What a look at a set's hosts finds. */
+/** The result of evaluating a set's hosts. */
 interface RowContent {
   readonly ends: Float64Array;
   readonly top: number;
   readonly leader: number;
 }
 
-/** Room for the ends of one row: nothing here calls itself. */
+/** A buffer for the ends of one row: no function here is recursive. */
 const ENDS = new Float64Array(ROW);
 
 /** The parts of a set: from one up to before another. */

@@ -1,17 +1,17 @@
-// What is taken on each host, by the claims and the build failures alone: it needs no host document, so that they may come
-// in any order, and a host that is removed and comes back finds its claims counted.
+// The usage of each host by claims and build failures alone: it needs no host document, so that they may come in any order, and a host that is removed
+// and joins again finds its claims counted.
 import type { Claim } from '../../network/index.ts';
 
-/** Everything that claims and failures say of one host, and where the host is. */
+/** The usage of one host by claims and failures, and its slot. */
 export interface HostUsage {
   vcpus: number;
   memoryMiB: number;
   diskGiB: number;
   /** Claims on it; a move's second one counts too. */
   instances: number;
-  /** Builds that failed lately. */
+  /** Recent failed builds. */
   failures: number;
-  /** Further resource classes; undefined while none was ever taken. */
+  /** Further resource classes; undefined while none was ever claimed. */
   resources: Map<string, number> | undefined;
   /** The host's slot; NO_SLOT while there is no such host. */
   slot: number;
@@ -22,7 +22,7 @@ export const NO_SLOT = -1;
 /** How many claims of a group are on each host. */
 export class GroupTally {
   readonly #hosts = new Map<string, number>();
-  /** How many hosts have so many. */
+  /** How many hosts have this many. */
   readonly #hostsWith = new Map<number, number>();
   #most = 0;
 
@@ -74,10 +74,10 @@ export class GroupTally {
 export class UsageLedger {
   readonly #byHost = new Map<string, HostUsage>();
   readonly #groups = new Map<string, GroupTally>();
-  /** Of a copy: the groups that it has not changed are as those it was copied from. */
+  /** Of a copy: unchanged groups are shared with the original. */
   #original: UsageLedger | undefined;
 
-  /** What is taken on hosts is copied, groups only when they change: there may be as many as instances. */
+  /** The usage of hosts is copied, groups only when they change: there may be as many as instances. */
   copy(): UsageLedger {
     const copy = new UsageLedger();
     for (const [host, taken] of this.#byHost) {
@@ -92,7 +92,7 @@ export class UsageLedger {
     return this.#byHost.get(host);
   }
 
-  /** Who has a slot, claims or failures. */
+  /** Hosts with a slot, claims or failures. */
   all(): Iterable<Readonly<HostUsage>> {
     return this.#byHost.values();
   }
@@ -103,7 +103,7 @@ export class UsageLedger {
     return tally.size === 0 ? undefined : tally;
   }
 
-  /** Counts a claim in, or out again; answers what is taken on its host then. */
+  /** Adds or subtracts a claim; returns the new usage of its host. */
   count(claim: Claim, by: 1 | -1): Readonly<HostUsage> {
     const taken = this.#entry(claim.host);
     taken.vcpus += by * claim.vcpus;
@@ -122,7 +122,7 @@ export class UsageLedger {
       this.#groups.set(group, (tally = this.#original?.group(group)?.copy() ?? new GroupTally()));
     }
     tally.change(host, by);
-    // In a copy it stays, empty: without it the original's would show.
+    // In a copy it stays, empty: without it the original's would be visible.
     if (tally.size === 0 && this.#original === undefined) this.#groups.delete(group);
   }
 

@@ -1,17 +1,17 @@
-// Several NICs that contend for pools or bandwidth: which of them goes where.
+// Assigns several NICs that contend for pools or bandwidth.
 import { bandwidthClass, type PoolChoice } from '../../network/index.ts';
 import type { Reach } from '../host-index/clusters.ts';
 import type { NicOptions } from './nic-options.ts';
 
-/** What a host has left of the bandwidth on a physical network, or of its own. */
+/** The free bandwidth of a host on a physical network, or of the host itself. */
 export type Bandwidth = (resource: string) => number;
 
-/** NICs that contend in a way that no request should: beyond this many tries a host is passed over. */
+/** Pathological contention: beyond this many tries a host is skipped. */
 const TRIES_MAX = 20_000;
 
 /**
- * The first assignment, in the order of the NICs and of what they prefer, under which nothing is asked of a pool or of a
- * physical network that it does not have. NICs that want the same never try each other's turns.
+ * The first assignment, in the order of the NICs and of their preferences, that exceeds no pool and no physical network. Permutations of equal NICs are
+ * not tried.
  */
 export class Assignment {
   readonly #nics: readonly NicOptions[];
@@ -28,7 +28,7 @@ export class Assignment {
   /** One choice for each NIC. */
   find(reach: Reach): readonly number[] | undefined {
     const options = this.#nics.map((nic) => nic.preferredChoices(reach).filter((at) => nic.left(at) > 0));
-    // Without this, finding that twenty equal NICs do not fit would try every way in which they do not.
+    // Without this, finding that twenty equal NICs do not fit would try every permutation.
     for (let nic = 0, alike = 0; nic < options.length; nic += 1) {
       alike = this.#isLikePrevious(nic) ? alike + 1 : 1;
       if (this.#sumOfLeft(nic, options[nic] as readonly number[]) < alike) return undefined;

@@ -1,18 +1,18 @@
-// What the one NIC of a request adds to the scores of hosts, by bay: those of one bay reach the same pools. A placement
-// changes what is left in one pool, so for the next request only the bays that reach it are looked at.
+// The score term of a request's single NIC, by bay: the hosts of a bay reach the same pools. A placement changes the stock of one pool, so for the next
+// request only the bays that reach it are computed.
 import type { Cluster, Clusters, Reach } from '../host-index/clusters.ts';
 
-/** What is asked about bays. */
+/** The queries about bays. */
 export interface BayTermSource {
-  /** -Infinity where hosts with this reach have no place for the NIC. */
+  /** -Infinity where hosts with this reach cannot place the NIC. */
   termOn(reach: Reach): number;
   /** No place adds more. */
   readonly termMax: number;
-  /** The choices of the NIC that hosts with this reach have. */
+  /** The choices of the NIC on hosts with this reach. */
   choicesOn(reach: Reach): readonly number[];
 }
 
-/** With so many changes all is worked out anew. */
+/** With this many changes everything is computed again. */
 const CHANGES_MAX = 256;
 
 export class BayTerms {
@@ -20,7 +20,7 @@ export class BayTerms {
   #layout: number | undefined;
   /** By choice: the clusters whose hosts reach it. */
   #reaching: Cluster[][] = [];
-  /** The choices with another stock since this was last asked. */
+  /** The choices whose stock changed since the last call. */
   readonly #changed: number[] = [];
   #isAllChanged = true;
 
@@ -33,7 +33,7 @@ export class BayTerms {
     this.#isAllChanged = true;
   }
 
-  /** By bay; -Infinity where no host has a place for the NIC, or no cluster has the bay. Good until the next change. */
+  /** By bay; -Infinity where no host can place the NIC, or no cluster has the bay. Valid until the next change. */
   compute(clusters: Clusters, ask: BayTermSource): Float64Array {
     if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, ask);
     if (this.#isAllChanged) for (const cluster of clusters.all()) this.#set(cluster, ask);

@@ -1,32 +1,32 @@
-// The pools that a NIC may go to, with what is left in each, by the physical networks that lead to them. Which pools there are
-// changes seldom and is worked out once; what is left is read for each request.
+// The pools in which a NIC may be placed, with the stock of each, by the physical networks that lead to them. The set of pools changes seldom and is
+// computed once; the stock is read for each request.
 import type { PoolCounters, NicRequirements, PoolChoice, PoolKey, Stock } from '../../network/index.ts';
 import { BayTerms } from './bay-terms.ts';
 import type { Reach } from '../host-index/clusters.ts';
 import type { NicPlacement } from './nic-placements.ts';
 
-/** The choices of a NIC, sorted by how they are reached. They are named by their place in the list. */
+/** The choices of a NIC, sorted by how they are reached, and identified by their index. */
 interface PoolIndex {
   readonly stock: Stock;
   readonly everywhere: readonly number[];
   readonly byNetwork: ReadonlyMap<string, readonly number[]>;
   /** By the number of a reach: the choices that its hosts have. */
   readonly reached: ReachChoices[];
-  /** By choice, one for each version that is taken. */
+  /** By choice, one for each version that is needed. */
   readonly stocks: readonly (readonly PoolCounters[])[];
-  /** As it is when nothing is excluded. One request ends before the next begins. */
+  /** The stock without exclusions. One request ends before the next begins. */
   readonly levels: StockLevels;
 }
 
-/** The number of a reach that is gone may be another's. */
+/** The number of a removed reach may be reused. */
 interface ReachChoices {
   readonly reach: Reach;
   readonly choices: readonly number[];
 }
 
-/** What is left in the pools, and the places that follow from it. */
+/** The stock of the pools, and the placements that follow from it. */
 interface StockLevels {
-  /** By choice: Infinity where nothing is taken, -Infinity where the pool is excluded. */
+  /** By choice: Infinity where no address is needed, -Infinity where the pool is excluded. */
   readonly lefts: Float64Array;
   /** Of the scarcest pool and of the richest. */
   low: number;
@@ -34,20 +34,20 @@ interface StockLevels {
   /** The multiplier of the stock weigher. */
   weight: number;
   /**
-   * By choice: the place of a request with one NIC, if it was asked for since anything of this changed. A placement
-   * changes what is left in one pool: most places are what they were for the request before.
+   * By choice: the placement of a request with one NIC, if it was computed since the last change. A placement changes the stock of one pool: most
+   * results stay valid for the next request.
    */
   readonly places: (NicPlacement | undefined)[];
   /** The same by bay. */
   readonly bays: BayTerms;
 }
 
-/** By the list of choices: NICs on one network have the same list, request after request. */
+/** By the list of choices: NICs on one network share the list, request after request. */
 export type PoolIndexCache = WeakMap<readonly PoolChoice[], PoolIndex>;
 
 const NONE: readonly number[] = [];
 
-/** What the pools of all NICs of a request are looked at with. */
+/** The context for the pools of all NICs of a request. */
 export interface PlacementContext {
   readonly stock: Stock;
   readonly sorted: PoolIndexCache;
@@ -72,7 +72,7 @@ export class NicOptions {
     this.#read(excluded, weight);
   }
 
-  /** Reads what is left, and forgets the places that are no longer true. */
+  /** Reads the stock, and drops the placements that are no longer valid. */
   #read(excluded: ReadonlySet<PoolKey>, weight: number): void {
     const levels = this.#levels;
     const { stocks } = this.#poolIndex;
@@ -102,25 +102,25 @@ export class NicOptions {
     return this.requirements.choices[at] as PoolChoice;
   }
 
-  /** The least that the pool has left of any version that the NIC takes. */
+  /** The lowest stock of the pool over the versions that the NIC needs. */
   left(at: number): number {
     return this.#lefts[at] as number;
   }
 
-  /** What the pool has left of the nth version that the NIC takes there. */
+  /** The stock of the pool in the nth version that the NIC needs there. */
   leftOf(at: number, nth: number): number {
     const stock = this.#poolIndex.stocks[at]?.[nth];
     return stock?.freeCount ?? 0;
   }
 
-  /** Where the least lies between the scarcest and the richest pool that the NIC may go to, 0..1. */
+  /** Where that lies between the scarcest and the richest pool of the NIC, 0..1. */
   share(at: number): number {
     const left = this.left(at);
     const { low, high } = this.#levels;
     return high > low && left !== Infinity ? (left - low) / (high - low) : 0;
   }
 
-  /** The choice that it prefers on hosts with this reach, of those with something left; -1 for none. */
+  /** The preferred choice on hosts with this reach, of those with stock; -1 for none. */
   best(reach: Reach): number {
     const choices = reachedChoices(this.#poolIndex, reach);
     let best = -1;
@@ -131,12 +131,12 @@ export class NicOptions {
     return best;
   }
 
-  /** By choice: the places of requests with this NIC alone, as far as they are known. Who works one out puts it there. */
+  /** By choice: the known placements of requests with this NIC alone. The function that computes one stores it. */
   get singleNicPlacements(): (NicPlacement | undefined)[] {
     return this.#levels.places;
   }
 
-  /** By bay: what such requests get for their place. */
+  /** By bay: the score term of such requests. */
   get singleNicTerms(): BayTerms {
     return this.#levels.bays;
   }
@@ -146,7 +146,7 @@ export class NicOptions {
     return reachedChoices(this.#poolIndex, reach);
   }
 
-  /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
+  /** The choices on hosts with this reach, by preference; including those without stock, without excluded ones. */
   preferredChoices(reach: Reach): number[] {
     const found = reachedChoices(this.#poolIndex, reach);
     return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
@@ -164,7 +164,7 @@ export class NicOptions {
     return this.choice(one).pool < this.choice(other).pool ? -1 : 1;
   }
 
-  /** Whether the two may be exchanged. */
+  /** Whether the two are interchangeable. */
   isInterchangeable({ requirements }: NicOptions): boolean {
     if (requirements.minBandwidthKbps !== this.requirements.minBandwidthKbps) return false;
     const [mine, its] = [this.requirements.choices, requirements.choices];
@@ -182,10 +182,10 @@ function reachedChoices(sorted: PoolIndex, reach: Reach): readonly number[] {
   return known?.reach === reach ? known.choices : collectReachedChoices(sorted, reach);
 }
 
-/** Apart from the look-up: a function with a closure in it makes room for what it holds whether or not it comes to that. */
+/** Separate from the look-up: a closure allocates its context even when it is not called. */
 function collectReachedChoices({ everywhere, byNetwork, reached }: PoolIndex, reach: Reach): readonly number[] {
   const choices = [...everywhere, ...reach.networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
-  // Filled up: a list with holes in it would be kept as a dictionary.
+  // Filled up: a sparse list would be kept as a dictionary.
   while (reached.length <= reach.id) reached.push({ reach, choices });
   reached[reach.id] = { reach, choices };
   return choices;

@@ -1,5 +1,5 @@
-// Where the NICs of a request can go: on a host that reaches certain physical networks, some assignment of the NICs to pools
-// that the stock of addresses can serve. All hosts with the same reach have the same answer, so it is found once for each.
+// Places the NICs of a request: on a host that reaches certain physical networks, an assignment of the NICs to pools that the address stock can serve. All
+// hosts with the same reach have the same answer, so it is computed once for each.
 import type { NicRequirements, PoolKey } from '../../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
 import type { BayTermSource } from './bay-terms.ts';
@@ -13,10 +13,10 @@ export interface NicPlacement {
   readonly term: number;
 }
 
-/** Of a request without NICs. */
+/** For a request without NICs. */
 const WITHOUT_NICS: NicPlacement = { pools: [], term: 0 };
 
-/** Stands for none in a list of places. */
+/** Stands for none in a list of placements. */
 const NO_PLACEMENT: NicPlacement = { pools: [], term: -Infinity };
 
 const NO_CHOICES: readonly number[] = [];
@@ -25,7 +25,7 @@ const UNLIMITED: Bandwidth = () => Infinity;
 
 export class NicPlacements implements BayTermSource {
   readonly nics: readonly NicOptions[];
-  /** Whether a host's bandwidth counts: then each host is a case of its own. */
+  /** Whether a host's bandwidth counts: then each host is computed separately. */
   readonly needsBandwidth: boolean;
   /** No place adds more. */
   readonly termMax: number;
@@ -45,7 +45,7 @@ export class NicPlacements implements BayTermSource {
     this.#singleNic = this.#canContend || nics.length > 1 ? undefined : this.nics[0];
   }
 
-  /** The place on hosts with this reach, as far as it is not a matter of their bandwidth. */
+  /** The placement on hosts with this reach, apart from their bandwidth. */
   placementFor(reach: Reach): NicPlacement | undefined {
     if (this.nics.length === 0) return WITHOUT_NICS;
     if (this.#singleNic !== undefined) {
@@ -57,7 +57,7 @@ export class NicPlacements implements BayTermSource {
     return place === NO_PLACEMENT ? undefined : place;
   }
 
-  /** By bay: no place on one of its hosts adds more; -Infinity where there is none. Good until the next request. */
+  /** By bay: no placement on one of its hosts adds more; -Infinity where there is none. Valid until the next request. */
   termsOfBays(clusters: Clusters): Float64Array {
     if (this.#singleNic !== undefined) return this.#singleNic.singleNicTerms.compute(clusters, this);
     const terms = new Float64Array(clusters.bays).fill(-Infinity);
@@ -82,7 +82,7 @@ export class NicPlacements implements BayTermSource {
     return this.#singleNic?.choicesWithin(reach) ?? NO_CHOICES;
   }
 
-  /** The place that all hosts of a bay share; undefined where each has its own. */
+  /** The placement that all hosts of a bay share; undefined where each has its own. */
   sharedPlacement({ reach }: Cluster): NicPlacement | undefined {
     return reach === undefined || this.needsBandwidth ? undefined : this.placementFor(reach);
   }
@@ -122,7 +122,7 @@ export class NicPlacements implements BayTermSource {
   }
 }
 
-/** Whether two NICs may want addresses of one pool. */
+/** Whether two NICs may need addresses of one pool. */
 function canContend(nics: readonly NicRequirements[]): boolean {
   if (nics.length < 2) return false;
   const wanted = new Set<PoolKey>();

@@ -1,15 +1,15 @@
-// Hosts that a report has lost so far, counted by what stopped them.
+// The hosts that a report has excluded so far, counted by cause.
 import type { Rejection } from './report.ts';
 
-/** More hosts are not named with one cause. */
+/** No more hosts are named with one cause. */
 const NAMED_MAX = 8;
 
 export interface Loss {
   readonly rejection: Rejection;
   lost: number;
-  /** The most that any of them had left of what was asked; -Infinity where nothing was measured. */
+  /** The most that any of them had free of the requested amount; -Infinity where nothing was measured. */
   most: number;
-  /** Of hosts that the request itself rules out by name, the first in the order of names. */
+  /** Of hosts that the request itself excludes by name, the first, sorted by name. */
   readonly hosts: string[];
 }
 
@@ -25,7 +25,7 @@ export class Losses {
     if (rejection.host !== undefined) loss.hosts.push(rejection.host);
   }
 
-  /** What stopped most of them first. */
+  /** Sorted by the number of excluded hosts. */
   rank(): Loss[] {
     return [...this.#byCause]
       .sort(([one, { lost }], [other, { lost: otherLost }]) =>
@@ -35,7 +35,7 @@ export class Losses {
   }
 }
 
-/** Told with every loss: the facts of its cause, the most that was left, and the hosts that are named. */
+/** The facts of each loss: its cause, the most that was free, and the named hosts. */
 export function lossFacts({ rejection, most, hosts }: Loss): Readonly<Record<string, string | number>> {
   return {
     ...rejection.facts,
@@ -50,7 +50,7 @@ function namesText(named: readonly string[]): string {
   return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Counted for every host of the fleet: no object is made for it. */
+/** Called for every host of the fleet: it allocates nothing. */
 function factsKey(facts: Rejection['facts']): string {
   let key = '';
   for (const name in facts) key += `${name}=${facts[name]} `;

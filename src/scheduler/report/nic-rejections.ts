@@ -1,5 +1,5 @@
-// Why the NICs of a request find no place on hosts of a certain reach: a network that is not reached, segments that were
-// excluded, or pools without enough addresses.
+// Why the NICs of a request cannot be placed on hosts of a certain reach: a network that is not reached, excluded segments, or pools without enough
+// addresses.
 import { segmentOfPool } from '../../network/index.ts';
 import type { PreparedRequest } from '../search/prepared-request.ts';
 import type { Reach } from '../host-index/clusters.ts';
@@ -31,8 +31,8 @@ export class NicRejections {
   }
 
   /**
-   * The pools within reach do not have what all NICs together take of them: each pool and version that is short is named, the
-   * one that lacks most first. What none is short of is not: then it is how NICs contend that keeps them from all being placed.
+   * The pools within reach have not enough addresses for all NICs together: each pool and version that is short is named, the worst first. If none is
+   * short, the contention of the NICs prevents a complete assignment.
    */
   #exhausted(reach: Reach): Rejection | undefined {
     const wants = this.#demands(reach);
@@ -46,7 +46,7 @@ export class NicRejections {
     return composeRejection('addresses', 'addresses-exhausted', nic, { ...facts, ...others });
   }
 
-  /** How many NICs would take of each pool within reach. */
+  /** How many NICs would use each pool within reach. */
   #demands(reach: Reach): PoolDemand[] {
     const wanted = new Map<string, PoolDemand>();
     for (const nic of this.#places.nics) {
@@ -62,7 +62,7 @@ export class NicRejections {
   }
 }
 
-/** Where a NIC that keeps its address has to go: that segment alone is out of reach, others of the network may not be. */
+/** The segment of a NIC that keeps its address: that one is out of reach, others of the network may not be. */
 function addressFacts({ requirements: { address, choices } }: NicOptions): Readonly<Record<string, string>> {
   if (address === undefined) return {};
   const pool = choices[0]?.pool;
@@ -76,7 +76,7 @@ interface PoolDemand {
   asked: number;
 }
 
-/** What is asked of a pool in one version, and what it has. */
+/** The requested and the free addresses of a pool in one version. */
 interface PoolShortage {
   readonly nic: NicOptions;
   readonly segment?: string;
@@ -97,7 +97,7 @@ function shortagesOf({ nic, at, asked }: PoolDemand): PoolShortage[] {
   }));
 }
 
-/** More are not named in one sentence: a host reaches a few segments of a network. */
+/** No more are named in one sentence: a host reaches a few segments of a network. */
 const NAMED_MAX = 40;
 
 function shortagesText(stocks: readonly PoolShortage[]): string {

@@ -11,7 +11,7 @@ function reportOf(asked: ScheduleRequest, ...changes: readonly Change[]): Schedu
   return answer.report;
 }
 
-describe('the report of a request that nothing fits', () => {
+describe('the report of a request without a fitting host', () => {
   test('counts-each-host-at-the-first-filter-that-stops-it', () => {
     const report = reportOf(
       request({

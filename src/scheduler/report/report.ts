@@ -1,6 +1,5 @@
-// Why nothing fits: one pass over all hosts, each of them counted at the first filter that stops it. The only thing here that
-// costs as much as the fleet is large, and only a request that failed pays it. It tells counts; the only hosts that it names are those
-// that the request itself rules out.
+// Why no host fits: one pass over all hosts, each counted at the first filter that excludes it. This alone costs O(fleet), and only a request that
+// failed pays it. It has counts; the only hosts that it may name are those that the request itself excludes.
 import type { FleetReader } from '../../fleet/index.ts';
 import { prepareRequest, type PreparedRequest } from '../search/prepared-request.ts';
 import type { Reach } from '../host-index/clusters.ts';
@@ -14,15 +13,15 @@ export interface Rejection {
   readonly filter: Filter;
   readonly cause: string;
   readonly facts?: Readonly<Record<string, string | number>>;
-  /** What the host had left of what was asked: the report tells the most that any had. */
+  /** The free amount of the host: the report has the maximum over all hosts. */
   readonly left?: number;
-  /** The host, where the request rules it out by name. */
+  /** The host, where the request excludes it by name. */
   readonly host?: string;
 }
 
 /** In the order in which they are applied. */
 const FILTERS = [
-  // First, so that everything after it is said of the hosts of the site that was asked for, and of no others.
+  // First, so that all later stages count hosts of the requested site only.
   'site',
   'up-and-enabled',
   'in-service',
@@ -46,14 +45,14 @@ const FILTERS = [
 ] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** So many stages are kept with an instance. */
+/** The number of stages that are kept with an instance. */
 const STAGES_MAX = 40;
 
-/** Looked at between two yields: well below a millisecond. */
+/** Hosts between two yields: well below a millisecond. */
 const HOSTS_PER_STEP = 512;
 
 export function composeReport(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
-  const steps = reportSteps(fleet, request);
+  const steps = reportInSteps(fleet, request);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -61,10 +60,10 @@ export function composeReport(fleet: FleetReader, request: ScheduleRequest): Sch
 }
 
 /**
- * The same in steps. Others may use the scheduler between two of them, so nothing that belongs to one request is kept: hosts that
- * come or go meanwhile are counted or not.
+ * The same in steps. Other requests may use the scheduler between two of them, so nothing of a request is cached: hosts that join or leave meanwhile
+ * may be counted or not.
  */
-export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+export function* reportInSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const losses = new Losses();
   let ask = prepareRequest(fleet, request);
   let faults = new NicRejections(ask.places);
@@ -81,7 +80,7 @@ export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Gene
   return { hosts, stages: composeStages(ask, hosts, losses.rank()) };
 }
 
-/** The report for whoever sees the site alone that was asked for: how many hosts others have is not in it. */
+/** The report for callers who see only the requested site: the number of hosts elsewhere is not in it. */
 export function scopeReportToSite<S extends ReportStage>(report: {
   readonly hosts: number;
   readonly stages: readonly S[];
@@ -91,7 +90,7 @@ export function scopeReportToSite<S extends ReportStage>(report: {
   return { hosts: outside.after, stages: report.stages.filter((stage) => stage !== outside) };
 }
 
-/** One stage after the other, each with the hosts that the one before left. */
+/** One stage after the other, each with the remaining hosts of the one before. */
 function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
   const stages: ReportStage[] = [];
   let before = hosts;
@@ -108,7 +107,7 @@ function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Los
   return limitStages(stages);
 }
 
-/** Stages that lost nothing go first; if there are still too many, the last ones are told as one. */
+/** Stages without losses are dropped; if there are still too many, the last ones are merged. */
 function limitStages(stages: readonly ReportStage[]): ReportStage[] {
   if (stages.length <= STAGES_MAX) return [...stages];
   const telling = stages.filter(({ cause }) => cause !== undefined);

@@ -1,4 +1,4 @@
-// A report in words, for the API, the CLI and an instance's history.
+// The sentences of a report, for the API, the CLI and an instance's history.
 import type { ReportStage, ScheduleReport } from '../request.ts';
 
 type Facts = NonNullable<ReportStage['facts']>;
@@ -17,7 +17,7 @@ const AVAILABILITY_WORDS: Readonly<Record<string, string>> = {
 const shortageWords = (what: string, unit: string) => (facts: Facts) =>
   `${what} left: ${facts['asked']}${unit} asked, ${facts['most']}${unit} at most`;
 
-/** What is said of the hosts that a cause stopped. */
+/** The phrase for the hosts that a cause excluded. */
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'host-not-available': ({ standing = '' }) => AVAILABILITY_WORDS[standing] ?? 'not available',
   'host-too-old': ({ needs }) => `with an agent that is too old: service version ${needs} is needed`,
@@ -51,7 +51,7 @@ const EXCLUSIONS: Readonly<Record<string, (facts: Facts) => string>> = {
   'to-be-swept': ({ hosts }) => `an earlier copy of it is still to be destroyed on ${hosts}`,
 };
 
-/** Nothing where whoever asked did not say why. */
+/** Empty where the request gave no reason. */
 function exclusionWords(facts: Facts): string {
   const words = EXCLUSIONS[facts['because'] ?? ''];
   return words === undefined ? '' : `: ${words(facts)}`;
@@ -67,10 +67,10 @@ function poolWords({ network, segment }: Facts): string {
   return segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
 }
 
-/** What a stage has to say; undefined when it lost no host. */
+/** The sentence of a stage; undefined when it lost no host. */
 export function stageSentence({ filter, before, after, cause, facts = {} }: ReportStage): string | undefined {
   if (cause === undefined) return undefined;
-  const words = filter === 'only-host' ? 'not the host that was asked for' : (CAUSES[cause]?.(facts) ?? cause);
+  const words = filter === 'only-host' ? 'not the requested host' : (CAUSES[cause]?.(facts) ?? cause);
   return `${before - after} of ${before} ${before === 1 ? 'host' : 'hosts'}: ${words}.`;
 }
 
@@ -80,7 +80,7 @@ export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
   return stages.flatMap((stage) => (stage.filter === 'site' ? siteSentence(stage) : (stageSentence(stage) ?? [])));
 }
 
-/** How many hosts other sites have says nothing of why it does not fit in this one, and is not everybody's to know. */
+/** The number of hosts in other sites does not explain why none of this one fits, and is not for everybody. */
 function siteSentence({ after, cause, facts }: ReportStage): readonly string[] {
   if (cause === undefined) return [];
   return [`Site ${facts?.['site']} has ${after === 0 ? 'no' : after} ${after === 1 ? 'host' : 'hosts'}.`];

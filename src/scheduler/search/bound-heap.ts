@@ -1,4 +1,4 @@
-// The sets of hosts that a search has still to visit, each with the most that its best host can have.
+// The sets of hosts that a search has still to visit, each with the upper bound of its best host.
 
 export class BoundHeap {
   /** By set. */
@@ -7,7 +7,7 @@ export class BoundHeap {
   #heap = new Int32Array(0);
   #size = 0;
 
-  /** Empties it, and makes room for sets up to that number. */
+  /** Empties it, and reserves space for sets up to that number. */
   clear(sets: number): void {
     this.#size = 0;
     if (this.#bounds.length >= sets) return;
@@ -19,7 +19,7 @@ export class BoundHeap {
     return this.#size;
   }
 
-  /** By set. For who sets many: a number that is handed over is put into a box of its own. */
+  /** By set. Typed array for bulk writes: passing a number to a function would box it. */
   get bounds(): Float64Array {
     return this.#bounds;
   }
@@ -70,7 +70,7 @@ export class BoundHeap {
     this.siftDown(0);
   }
 
-  /** Puts a set whose bound went down where it belongs. */
+  /** Restores the heap order of a set whose bound decreased. */
   siftDown(from: number): void {
     const heap = this.#heap;
     let place = from;

@@ -1,4 +1,4 @@
-// The hosts that a request may have by the words they carry: all of these sets, and none of those.
+// The hosts that a request may have by their attributes: all of the required sets, none of the forbidden ones.
 import { BAY_BLOCKS, BLOCK_WORDS, type Bits } from '../host-index/bits.ts';
 import type { HostIndex } from '../host-index/host-index.ts';
 import type { ScheduleRequest } from '../request.ts';
@@ -9,7 +9,7 @@ export class HostFilter {
   readonly #schedulable: Bits;
   readonly #required: Bits[] = [];
   readonly #forbidden: Bits[] = [];
-  /** Made when a block is looked at: most requests never do. */
+  /** Built when a block is evaluated: most requests never need it. */
   #words: Uint32Array | undefined;
   #isEmpty = false;
 
@@ -19,10 +19,10 @@ export class HostFilter {
     this.#schedulable = index.table.schedulable;
     for (const name of aggregates) this.#require(index.aggregates.get(name));
     for (const name of requiredTraits) this.#require(index.traits.get(name));
-    // Otherwise the search passes over whole clusters of other sites and zones.
+    // Otherwise the search skips whole clusters of other sites and zones.
     if (index.isMixed && site !== undefined) this.#require(index.sites.get(site));
     if (index.isMixed && zone !== undefined) this.#require(index.zones.get(zone));
-    // The rarest word first: most blocks have none of its hosts.
+    // The rarest attribute first: most blocks have none of its hosts.
     if (this.#required.length > 1) this.#required.sort((one, other) => one.size - other.size);
     for (const name of forbiddenTraits) {
       const bits = index.traits.get(name);
@@ -36,12 +36,12 @@ export class HostFilter {
     else this.#required.push(bits);
   }
 
-  /** No host carries one of the words that are asked for. */
+  /** No host has one of the required attributes. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** Whether every host that can be scheduled to passes. */
+  /** Whether every schedulable host passes. */
   get passesAll(): boolean {
     return this.#required.length === 0 && this.#forbidden.length === 0;
   }
@@ -59,7 +59,7 @@ export class HostFilter {
     return false;
   }
 
-  /** The hosts of a block that pass, as words that are good until the next call; undefined when none does. */
+  /** The passing hosts of a block, as words that are valid until the next call; undefined when none passes. */
   maskOf(block: number): Uint32Array | undefined {
     const words = (this.#words ??= new Uint32Array(BLOCK_WORDS));
     if (!this.#schedulable.copyTo(words, block)) return undefined;

@@ -1,5 +1,4 @@
-// A request made ready for the search: names looked up, figures worked out, everything that is the same for all hosts done
-// once.
+// A request prepared for the search: names resolved, figures computed, everything that is the same for all hosts done once.
 import { valueOf, type FleetReader } from '../../fleet/index.ts';
 import { stockOf, type PoolKey } from '../../network/index.ts';
 import { amountsOf } from '../amounts.ts';
@@ -12,7 +11,7 @@ import { SCHEDULER, type SchedulerSettings } from '../settings.ts';
 import { HostFilter } from './host-filter.ts';
 import { SCORE_UNIT, type Weighing } from '../host-index/weighing.ts';
 
-/** What is kept clear of, if that is possible. */
+/** What is avoided, if possible. */
 export interface Avoidance {
   readonly sites: ReadonlySet<string>;
   readonly pools: ReadonlySet<PoolKey>;
@@ -23,7 +22,7 @@ export const NO_AVOIDANCE: Avoidance = { sites: new Set(), pools: new Set() };
 export interface PreparedRequest {
   readonly index: HostIndex;
   readonly request: ScheduleRequest;
-  /** With what its NICs take. */
+  /** Including the amounts of its NICs. */
   readonly amounts: Amounts;
   readonly settings: SchedulerSettings;
   readonly weighing: Weighing;
@@ -78,14 +77,14 @@ function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): 
   return group === undefined || tally === undefined ? undefined : new GroupConstraint(group, tally, weight);
 }
 
-/** The members of the request's group, as far as there are any. */
+/** The members of the request's group, if any. */
 export class GroupConstraint {
   readonly #tally: GroupTally;
   readonly #ownHost: string | undefined;
   readonly policy: NonNullable<ScheduleRequest['group']>['policy'];
-  /** Whether it is only among the hosts of other members that one may choose. */
+  /** Whether only hosts of other members may be chosen. */
   readonly confines: boolean;
-  /** What the host with the most members gets beside one with none, in score units. */
+  /** The score of the host with the most members relative to one with none, in score units. */
   readonly #span: number;
 
   constructor(group: NonNullable<ScheduleRequest['group']>, tally: GroupTally, weight: number) {
@@ -109,7 +108,7 @@ export class GroupConstraint {
     return [...this.#tally.hosts()].filter((host) => this.otherMembersOn(host) > 0);
   }
 
-  /** Whether a host with members is worth more than it would be without. */
+  /** Whether a host with members scores higher than without. */
   get attracts(): boolean {
     return this.#span > 0;
   }
@@ -119,13 +118,13 @@ export class GroupConstraint {
     return Math.max(0, Math.ceil(this.#span));
   }
 
-  /** Whether a host is out of the question. */
+  /** Whether a host is excluded. */
   isForbidden(host: string): boolean {
     if (this.policy === 'anti-affinity') return this.otherMembersOn(host) > 0;
     return this.confines && this.otherMembersOn(host) === 0;
   }
 
-  /** What the members on a host add to its score. */
+  /** The score term of the members on a host. */
   term(host: string): number {
     return this.#span === 0 ? 0 : Math.floor((this.#span * this.otherMembersOn(host)) / this.#tally.most + 0.5);
   }

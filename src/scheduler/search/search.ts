@@ -1,6 +1,6 @@
-// Finding the best host: exact, and without looking at each. Blocks of hosts are visited in the order of what their best
-// host can have at most, until none is left that could be better than what was found. Of hosts that are equally good the
-// one with the lowest id is taken, so that the answer does not depend on the order in which hosts came.
+// Finds the best host: exactly, and without evaluating each. Blocks of hosts are visited in the order of their upper bounds, until none is left that
+// could be better than the result. Of equally good hosts the one with the lowest id is chosen: the answer must never depend on the order in which hosts
+// joined.
 import type { PoolKey } from '../../network/index.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from '../host-index/bits.ts';
@@ -16,7 +16,7 @@ export interface BestHost {
   readonly score: number;
 }
 
-/** With so few hosts of a block in question they are looked at one by one, rather than the block as a whole. */
+/** With this few candidates in a block they are evaluated one by one, rather than the block as a whole. */
 const FEW_HOSTS = 12;
 
 const NO_TERMS: Float64Array = new Float64Array(0);
@@ -28,7 +28,7 @@ export function findBest(ask: PreparedRequest): BestHost | undefined {
   if (onlyHost !== undefined) search.considerHosts([onlyHost]);
   else if (ask.group?.confines === true) search.considerHosts(ask.group.hosts());
   else {
-    // Hosts with members that attract are worth more than the bounds of their blocks say: they are looked at beforehand.
+    // Hosts with attracting members score higher than the bounds of their blocks: they are evaluated first.
     if (ask.group?.attracts === true) search.considerHosts(ask.group.hosts());
     search.run();
   }
@@ -43,7 +43,7 @@ class Search {
   readonly #blocks: number;
   /** By bay: no place on one of its hosts adds more. */
   #terms: Float64Array = NO_TERMS;
-  /** The most that its group can add to a host which was not looked at yet. */
+  /** The most that its group can add to a host that was not evaluated yet. */
   #membersAdd = 0;
 
   constructor(ask: PreparedRequest) {
@@ -54,7 +54,7 @@ class Search {
     this.#heap.clear(blocks + bays);
   }
 
-  /** Looks at hosts by name. */
+  /** Evaluates hosts by name. */
   considerHosts(hosts: readonly string[]): void {
     this.#membersAdd = this.#prepared.group?.termMax ?? 0;
     for (const host of hosts) {
@@ -86,7 +86,7 @@ class Search {
     if (this.best !== undefined) this.#visitTied();
   }
 
-  /** Visits the best block of a bay beforehand: what it has puts most of the rest out of the question. */
+  /** Visits the best block of a bay first: its result excludes most of the rest. */
   #visitFirst(from: number): void {
     let best = from;
     for (let block = from; block < from + BAY_BLOCKS; block += 1) {
@@ -105,8 +105,8 @@ class Search {
   }
 
   /**
-   * Sets the bounds of all bays: -Infinity for those with no host that may be chosen. Answers the one with the highest. A
-   * loop over hundreds, for every request.
+   * Sets the bounds of all bays: -Infinity for those without a candidate. Returns the one with the highest. A loop over hundreds, for every
+   * request.
    */
   #setBounds(uppers: Float64Array): number | undefined {
     const terms = this.#terms;
@@ -127,7 +127,7 @@ class Search {
     return highest;
   }
 
-  /** Passes over bays of sites and zones that are not asked for, and those of which no host passes the sieve. */
+  /** Skips bays of other sites and zones, and those of which no host passes the filter. */
   #excludeBays(bounds: Float64Array): void {
     const { index, request, avoidedSites, filter } = this.#prepared;
     if (request.site !== undefined || request.zone !== undefined || avoidedSites.size > 0) {
@@ -143,7 +143,7 @@ class Search {
     }
   }
 
-  /** Takes in the bays that come up to what was found. */
+  /** Adds the bays that reach the present result. */
   #enqueueBays(): void {
     const { bounds } = this.#heap;
     const score = this.#score;
@@ -194,14 +194,14 @@ class Search {
     return false;
   }
 
-  /** Whether to look at a block as a whole: its row tells less than it could, and so many hosts are in question. */
+  /** Whether to evaluate a block as a whole: its row is imprecise, and it has many candidates. */
   #isWorthRefresh(block: number): boolean {
     const { profile, weighing, filter } = this.#prepared;
     if (profile.leaderOfBlock(block, weighing) !== -1) return false;
     return filter.passesAll || countUpTo(FEW_HOSTS, filter.maskOf(block)) === FEW_HOSTS;
   }
 
-  /** Visits what can at most be as good as what was found: that is of interest if it has a lower id. */
+  /** Visits blocks that can at most equal the result: they matter if they have a lower id. */
   #visitTied(): void {
     for (let place = 0; place < this.#heap.size; place += 1) {
       const set = this.#heap.at(place);
@@ -215,7 +215,7 @@ class Search {
   }
 
   #visitTiedBlock(block: number): void {
-    // The block's own bound may be higher than that of its bay: it is older and says less.
+    // The block's own bound may be higher than that of its bay: it is older and less precise.
     const bound = this.#upperBound(block);
     this.#heap.setBound(block, bound);
     if (bound < this.#score || !this.#canVisit(block)) return;
@@ -226,7 +226,7 @@ class Search {
     } else this.#visit(block);
   }
 
-  /** Whether no host of a block or bay that comes up to its bound has a lower id than the one that was found. */
+  /** Whether no host of a block or bay that reaches its bound has a lower id than the result. */
   #isNoEarlier(set: number): boolean {
     const { profile, weighing, index } = this.#prepared;
     const bay = this.#isBay(set) ? set - this.#blocks : Math.floor(set / BAY_BLOCKS);
@@ -238,13 +238,13 @@ class Search {
     return earliest !== undefined && (this.best as BestHost).host <= (index.table.ids[earliest] as string);
   }
 
-  /** Whether all hosts of a bay have the same place. */
+  /** Whether all hosts of a bay have the same placement. */
   #isShared(bay: number): boolean {
     const { places, index } = this.#prepared;
     return !places.needsBandwidth && (!index.isMixed || index.clusters.clusterOfBay(bay).reach !== undefined);
   }
 
-  /** Whether the host that was found comes before another one that is as good. */
+  /** Whether the result comes before another host that is as good. */
   #isBefore(host: string): boolean {
     return this.best !== undefined && this.best.host < host;
   }
@@ -253,7 +253,7 @@ class Search {
     const { filter, profile, weighing, places, index } = this.#prepared;
     const shared = places.sharedPlacement(index.clusters.clusterOfBay(Math.floor(block / BAY_BLOCKS)));
     const leader = filter.passesAll && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
-    // Unless its group makes it worth less, nobody in the block is better.
+    // Unless its group lowers its score, no host in the block is better.
     if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#heap.boundOf(block)) return;
     const words = filter.maskOf(block);
     if (words === undefined) return;
@@ -264,7 +264,7 @@ class Search {
     }
   }
 
-  /** Looks at one host that passes the sieve; true when there is no better one so far. */
+  /** Evaluates one host that passes the filter; true when there is no better one so far. */
   #consider(slot: number, shared: NicPlacement | undefined): boolean {
     const { profile, weighing, places, index, group, excludedHosts } = this.#prepared;
     if (!profile.fits(slot)) return false;
@@ -281,7 +281,7 @@ class Search {
     return true;
   }
 
-  /** The place on a host that shares nothing with its block, if the request can have it there. */
+  /** The placement on a host that shares nothing with its block, if possible. */
   #placementAt(slot: number): NicPlacement | undefined {
     const { request, avoidedSites, places, index } = this.#prepared;
     const { table } = index;

@@ -1,5 +1,4 @@
-// What comes after the usual way, over the API: something appears on a host that was found empty, and hosts come in with services
-// spread anew.
+// Less usual sequences, over the API: a tenant appears on a drained host, and hosts join with a rebalance of services.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { idOf, put } from '../../../src/fleet/index.ts';
@@ -18,7 +17,7 @@ async function statusOf(http: HttpApi, host: string): Promise<Status['hosts'][nu
   return (body as Status).hosts.find((one) => one.host === host);
 }
 
-/** Somebody carries an instance over by hand, past every choice that the control plane makes, and writes down where it is. */
+/** Moves an instance by hand, past every choice of the control plane, and records its host. */
 async function moveByHand(world: ScaleInWorld, name: string, host: string): Promise<void> {
   const { host: from = '', nics, ...instance } = world.instance(name);
   const [claim, machine] = [world.claim(name), world.agents.hypervisorOf(from)?.instance(name)];
@@ -40,7 +39,7 @@ async function moveByHand(world: ScaleInWorld, name: string, host: string): Prom
 const cannotMove = { task: 'migrate', problem: 'the memory changes too fast', fault: 'migration-failed' } as const;
 
 describe('a drained host on which something appears', () => {
-  test('is-draining-again-and-says-what-it-waits-for, and can be removed only when that is gone', async () => {
+  test('is-draining-again-and-says-what-it-waits-for, and can be removed only when that is resolved', async () => {
     const world = await scaleInWorld();
     const http = await HttpApi.start(world);
     await world.place('late', 'b');
@@ -80,8 +79,8 @@ const SERVICES = ['nat:edge', 'subnet-route:sub', 'dhcp:sub'];
 
 describe('scale-out', () => {
   test.each([
-    ['without being asked, nothing healthy moves', false, ['a', 'a', 'a']],
-    ['services are spread anew over all that can do them, without a gap', true, ['a', 'b', 'c']],
+    ['without a request, nothing healthy moves', false, ['a', 'a', 'a']],
+    ['services are rebalanced over all candidates, without a gap', true, ['a', 'b', 'c']],
   ] as const)('%s', async (_name, rebalance, hosts) => {
     const world = await scaleInWorld({ dhcp: true });
     const http = await HttpApi.start(world);
@@ -100,7 +99,7 @@ describe('scale-out', () => {
     watch.stop();
     expect(SERVICES.map((id) => world.designatedHostOf(id) ?? '').toSorted()).toEqual(hosts);
     for (const { id, doc } of world.all(SERVICE)) expect(servers(world, id)).toEqual([doc.designated?.host]);
-    // The new host is joined with all others, and sends to whoever does what it has presence for.
+    // The new host has tunnels to all others, and sends to the designated hosts of services that it has presence for.
     for (const host of HOSTS) expect(areJoined(world, host, 'h')).toBe(true);
     await world.place('four', 'h');
     await world.settle();

@@ -1,4 +1,4 @@
-// Previews that start keeps to, hosts that come in, zones, and what is left of a host that is gone: nothing.
+// Previews that a start is bound to, hosts that join, zones, and the traces of a removed host: none.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { INSTANCE } from '../../../src/instances/index.ts';
@@ -22,7 +22,7 @@ async function removeHosts(world: ScaleInWorld, ...hosts: readonly string[]): Pr
   for (const host of hosts) await world.agents.stop(host);
 }
 
-/** Peers that have yet to clean up, and what of. */
+/** Peers with a pending clean-up, and of which host. */
 function pendingOf(world: ScaleInWorld): string[] {
   return [...world.fleet.registry.kinds.values()].flatMap((kind) =>
     kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
@@ -30,7 +30,7 @@ function pendingOf(world: ScaleInWorld): string[] {
 }
 
 describe('preview', () => {
-  test('scale-in-27: writes-nothing, and start does what it showed', async () => {
+  test('scale-in-27: writes-nothing, and a start does what it showed', async () => {
     const world = await scaleInWorld();
     for (const [name, host] of [
       ['one', 'a'],
@@ -57,7 +57,7 @@ describe('preview', () => {
     await world.settle();
     expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
     expect(world.designationHistoryOf(ROUTE)).toEqual(['nobody', 'a', 'e']);
-    // Where instances go is not promised, only that these go and no others do.
+    // Targets of instances are not promised, only that these move and no others do.
     const before = { one: 'a', two: 'a', three: 'b', four: 'd', five: 'e' };
     const gone = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);
     expect(gone.map(([name]) => name).sort()).toEqual(['one', 'three', 'two']);
@@ -95,19 +95,19 @@ describe('scale-out', () => {
       ['two', 'h'],
       ['three', 'h'],
     ] as const) {
-      // What comes for its hardware address is delivered to its port.
+      // Packets to its hardware address are delivered to its port.
       const mac = world.ports(name)[0]?.mac ?? '';
       const flows = world.switchOf(host).contents.flows.filter(({ match }) => match.includes(`dl_dst=${mac}`));
       expect(flows.some(({ actions }) => actions.startsWith('output:'))).toBe(true);
     }
-    // By itself a new host takes nothing over; it sends to whoever does it.
+    // By itself a new host takes nothing over; it sends to the designated hosts.
     expect(world.designatedHostOf(NAT)).toBe('a');
     expect(sendsTo(world, 'h')).toEqual(['a']);
     expectSound(world);
   });
 });
 
-describe('a host that is gone', () => {
+describe('a removed host', () => {
   test('scale-in-29: no-peer-has-anything-that-names-it, and nothing else was touched', async () => {
     const world = await scaleInWorld();
     await world.place('one', 'a');
@@ -121,7 +121,7 @@ describe('a host that is gone', () => {
       for (const change of changes) if (host !== 'a') changed.push(`${host} ${JSON.stringify(change)}`);
     });
     await world.end(['a'], { disconnect: true });
-    // It is gone only when all of them have let go of it.
+    // It is removed only when all of them have converged.
     const left: string[] = [];
     const unhook = world.onCommit(() => {
       if (world.states('a')[0] === 'removed') left.push(...HOSTS.slice(1).flatMap((host) => traces(world, host, 'a')));
@@ -133,7 +133,7 @@ describe('a host that is gone', () => {
     expect(left).toEqual([]);
     expect(isWiped(world, 'a')).toBe(true);
     for (const host of HOSTS.slice(1)) expect(traces(world, host, 'a')).toEqual([]);
-    // Only what names it was removed, and nothing was put: other traffic has lost nothing.
+    // Only entries that name it were removed, and none was added: other traffic has lost nothing.
     expect(changed.length).toBeGreaterThan(0);
     expect(changed.filter((change) => !/"remove-(flow|tunnel)"/.test(change))).toEqual([]);
     const kept = HOSTS.slice(1).map((host) => tunnels(world, host));
@@ -141,7 +141,7 @@ describe('a host that is gone', () => {
     expectSound(world);
   });
 
-  test('scale-in-29: a-peer-that-cannot-be-told-is-written-down, and cleaned when it is back', async () => {
+  test('scale-in-29: a-peer-that-cannot-be-notified-gets-a-pending-clean-up, and is cleaned when it is back', async () => {
     const world = await scaleInWorld();
     await drainHosts(world, 'a');
     await world.disconnect('g');

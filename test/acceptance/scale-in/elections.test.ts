@@ -1,5 +1,5 @@
-// Who does a service while hosts leave and come back: never a leaving host while another can, one move and not two, the old one
-// until the new one is ready.
+// Designations while hosts leave and return: never a leaving host while there is another candidate, one move and not two, and the old host serves until
+// the new one is ready.
 import { describe, expect, test } from 'vitest';
 import type { TrackedConnection } from '../../../src/dataplane/index.ts';
 import { INSTANCE, type Instance } from '../../../src/instances/index.ts';
@@ -29,7 +29,7 @@ function epochOf(world: ScaleInWorld, service: string): number {
   return world.service(service).epoch;
 }
 
-/** When something first was so in the history, by the number of its commit. */
+/** The number of the commit in which a condition first held. */
 function firstAt(world: ScaleInWorld, kind: string, isSo: (doc: object, id: string) => boolean): number {
   const found = world.documentVersions.find(
     (one) => one.kind === kind && one.doc !== undefined && isSo(one.doc, one.id),
@@ -56,7 +56,7 @@ describe('a leaving host is not chosen', () => {
     expectSound(world);
   });
 
-  test('scale-in-14: one-move-from-the-leaver-to-the-stayer, never through another leaver', async () => {
+  test('scale-in-14: one-move-from-the-leaving-host-to-a-staying-one, never through another leaving host', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'b', 'd');
     expect(world.designatedHostOf(NAT)).toBe('a');
@@ -71,7 +71,7 @@ describe('a leaving host is not chosen', () => {
     expectSound(world);
   });
 
-  test('connections-go-along-with-the-translation, and those that come meanwhile, and the leaver has none left', async () => {
+  test('connections-move-with-the-nat, also those that come meanwhile, and the leaving host has none left', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
     const zone = zoneOf(world, 'a', 'edge');
@@ -122,8 +122,8 @@ describe('a leaving host is not chosen', () => {
   });
 });
 
-describe('a service that only the leaving host could do', () => {
-  test('scale-in-16: goes-on-there-degraded, and is as it was after recover', async () => {
+describe('a service with only the leaving host as candidate', () => {
+  test('scale-in-16: stays-there-degraded, and is as it was after recover', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a');
     const before = world.service(NAT);
@@ -228,7 +228,7 @@ describe('after a move', () => {
     expectSound(world);
   });
 
-  test('scale-in-21: withdrawn-with-the-last-port, and told anew with the next one', async () => {
+  test('scale-in-21: withdrawn-with-the-last-port, and elected again with the next one', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a');
     const epoch = epochOf(world, ROUTE);
@@ -248,7 +248,7 @@ describe('after a move', () => {
     expectSound(world);
   });
 
-  test('scale-in-22: a-target-that-dies-while-it-is-built-is-replaced, and the old host serves on', async () => {
+  test('scale-in-22: a-target-that-dies-while-it-is-prepared-is-replaced, and the old host goes on serving', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     // Its switch does not answer: it never becomes ready.
@@ -263,7 +263,7 @@ describe('after a move', () => {
     const stoppedMs = world.nowMs;
     await world.restart();
     await world.until('another is tried', () => world.service(NAT).handOver?.to === 'e');
-    // As soon as it is missed, not when the hand-over has had its time.
+    // As soon as it is suspect, not when the handover has reached its limit.
     expect(world.nowMs - stoppedMs).toBeLessThanOrEqual(60_000);
     expect(servers(world, NAT)).toContain('a');
     await world.settle();

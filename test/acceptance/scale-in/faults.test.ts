@@ -1,4 +1,4 @@
-// Hosts that leave and do not do so well: down, forced, or too slow.
+// Leaving hosts in trouble: down, forced, or too slow.
 import { describe, expect, test } from 'vitest';
 import { expectSound, isWiped, isMarked, servers, traces, tunnels } from './switches-fixture.ts';
 import { HOSTS, scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
@@ -11,7 +11,7 @@ function reasonOf(world: ScaleInWorld, host: string): string | undefined {
 }
 
 describe('a host that is down while it leaves', () => {
-  /** It has an instance, its agent is silent, and somebody wants it out. */
+  /** It has an instance, its agent is silent, and it is to be removed. */
   async function down(): Promise<ScaleInWorld> {
     const world = await scaleInWorld();
     await world.place('one', 'a');
@@ -24,7 +24,7 @@ describe('a host that is down while it leaves', () => {
     return world;
   }
 
-  test('scale-in-host-down: waits until somebody vouches for it being off, then all of it is built elsewhere', async () => {
+  test('scale-in-host-down: waits until it is forced down, then everything is rebuilt elsewhere', async () => {
     const world = await down();
     const had = world.addresses('one');
     await world.restart();
@@ -44,7 +44,7 @@ describe('a host that is down while it leaves', () => {
     expectSound(world);
   });
 
-  test('scale-in-host-down: heard again after that, it is not trusted and its switch is wiped', async () => {
+  test('scale-in-host-down: reporting again after that, it is not trusted and its switch is wiped', async () => {
     const world = await down();
     await world.forceDown('a');
     await world.untilState('drained', 'a');
@@ -66,7 +66,7 @@ describe('a host that is down while it leaves', () => {
   });
 });
 
-test('scale-in-force: goes whatever lives there, is told to leave first, and the reason is kept', async () => {
+test('scale-in-force: is removed whatever lives there, is told to leave first, and the reason is kept', async () => {
   const world = await scaleInWorld();
   await world.place('one', 'a');
   await world.place('two', 'd');
@@ -88,7 +88,7 @@ test('scale-in-force: goes whatever lives there, is told to leave first, and the
   expectSound(world);
 });
 
-test('scale-in-deadline: no move is begun after it, the host stays and says so, and another start goes on', async () => {
+test('scale-in-deadline: no move begins after it, the host stays with that reason, and another start continues', async () => {
   const world = await scaleInWorld();
   await world.place('one', 'a');
   await world.settle();

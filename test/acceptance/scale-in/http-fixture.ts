@@ -1,4 +1,4 @@
-// The HTTP surface of the server that decides in a test: the real routes, called inside the process.
+// The HTTP surface of the lease holder in a test: the real routes, called inside the process.
 import { pino } from 'pino';
 import { createToken, newSecret } from '../../../src/access/index.ts';
 import { AGENT_GATEWAY } from '../../../src/agent/module.ts';
@@ -20,7 +20,7 @@ interface Open {
   readonly journal: Journal;
 }
 
-/** Asks as an administrator, whichever server decides. */
+/** A request as an administrator, whichever server is leader. */
 export class HttpApi {
   readonly #world: ScaleInWorld;
   readonly #secret: string;
@@ -51,7 +51,7 @@ export class HttpApi {
     return this.#ask('PATCH', url, body);
   }
 
-  /** One of the three remote procedures, with the names of nodes as it takes them. */
+  /** One of the three remote procedures, with the names of nodes in its own form. */
   rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<HttpAnswer> {
     const leaf = verb === 'recover' ? 'recover-node-ids' : 'scalein-node-ids';
     const input = nodes === undefined ? {} : { [leaf]: nodes };

@@ -1,4 +1,4 @@
-// Who does a service when hosts are lost, weighed, upgraded, or when there is nothing left to do; and how the choice is explained.
+// Designations when hosts are lost, weighted or upgraded, or when nothing is left to do; and how the choice is explained.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { HttpApi } from './http-fixture.ts';
@@ -8,16 +8,16 @@ import { HOSTS, scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
 
-/** Where what a did goes when a is lost: to d, which stood by for it before e was there. */
+/** The host that takes over a's services when a is lost: d, which was standby before e joined. */
 const TAKEN_OVER = [
   [NAT, 'd'],
   [ROUTE, 'd'],
 ] as const;
 
 /**
- * The checklist wants another designation within 15 s of the cut; a host counts as lost when it was silent for 15 s. Both hold: the
- * last heartbeat came before the cut, and nobody waits for the next look. What is left is the time that the commits of the loss and
- * of the election take, which here is none. Were they at odds, the 15 s of silence would win: a host is not taken for lost sooner.
+ * The checklist wants another designation within 15 s of the cut; a host counts as lost when it was silent for 15 s. Both hold: the last heartbeat came
+ * before the cut, and the pass comes on time. What is left is the time of the two commits, which here is none. If they conflicted, the 15 s of silence
+ * would win: a host is not considered lost sooner.
  */
 const MISSED_MS = 15_000;
 
@@ -115,7 +115,7 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
-  /** Cuts a host off when it was last heard this long ago; answers when that was and when it was heard. */
+  /** Cuts a host off this long after a heartbeat; returns the times of both. */
   async function cutOff(
     world: ScaleInWorld,
     host: string,
@@ -148,14 +148,14 @@ describe('control of the designated host is lost', () => {
     },
   );
 
-  test('scale-in-25: peers-send-to-another, and the first one yields when it is back', async () => {
+  test('scale-in-25: peers-send-to-another, and the first one stops serving when it is back', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     await world.agents.stop('a');
     await world.until('others are designated', () => isTakenOver(world));
     await world.until('its peers know', () => sendsTo(world, 'e').join() === 'd');
     expect(servers(world, NAT)).toContain('d');
-    // Its flows stay for as long as nobody reaches it.
+    // Its flows stay while it is unreachable.
     expect(servers(world, NAT)).toContain('a');
     await world.reconnect('a');
     await world.settle();
@@ -164,7 +164,7 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
-  test('scale-in-25: two-of-five-that-die-together-are-lost, as the rest of their site is heard', async () => {
+  test('scale-in-25: two-of-five-that-die-together-are-lost, as the rest of their site reports', async () => {
     const world = await scaleInWorld();
     await world.start(['f', 'g']);
     await world.untilState('drained', 'f', 'g');
@@ -212,7 +212,7 @@ describe('nothing is left to do', () => {
     );
     expect(rows.filter((row) => !/^(operation|item|setting)/.test(row))).toEqual([]);
     for (const host of HOSTS) {
-      // What is left floods a network; nothing leads to a host that does the router's work.
+      // The remaining packets flood a network; nothing leads to a host with the router's services.
       expect(sendsTo(world, host)).toEqual([]);
       expect(JSON.stringify(world.switchOf(host).contents.flows)).not.toContain('203.0.113.');
     }

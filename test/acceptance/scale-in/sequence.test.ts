@@ -1,5 +1,5 @@
-// The whole sequence of an operator who takes three hosts out and gets one of them back, by the three remote procedures: once
-// undisturbed, and with servers that die all along.
+// The whole sequence of an operator who takes three hosts out and brings one of them back, by the three remote procedures: once undisturbed, and with
+// servers that die repeatedly.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { PORT } from '../../../src/network/index.ts';
@@ -14,7 +14,7 @@ const LEAVERS = ['a', 'b', 'c'];
 const STAYERS = ['d', 'e', 'f', 'g'];
 const ON = { one: 'a', two: 'a', three: 'b', four: 'c', five: 'd', six: 'e' } as const;
 
-/** Instances on a, b and c, and on two others; a does the services. */
+/** Instances on a, b and c, and on two others; a serves everything. */
 async function startPopulated(): Promise<ScaleInWorld> {
   const world = await scaleInWorld({ dhcp: true });
   for (const [name, host] of Object.entries(ON)) await world.place(name, host);
@@ -76,7 +76,7 @@ describe.each([
     for (const { doc } of world.all(PORT)) expect(['a', 'c']).not.toContain(doc.binding?.host);
     expectSound(world);
 
-    // It counts again: what comes next may choose it.
+    // It counts again: the next choice may be this host.
     await world.net('m');
     await world.subnet('sub-m', 'm', '10.9.0.0/24');
     await world.router('next', ['sub-m']);
@@ -91,7 +91,7 @@ describe.each([
   });
 });
 
-/** Where b sends what a service of network n is to do. A route is told outside, and nobody sends for it. */
+/** Where b sends packets for a service of network n. A route is announced outside, and no host sends for it. */
 function elsewhere(world: ScaleInWorld, service: string): string[] {
   const at = world.designatedHostOf(service);
   return at === undefined || at === 'b' || service.startsWith('subnet-route:') ? [] : [at];

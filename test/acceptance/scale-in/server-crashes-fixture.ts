@@ -1,11 +1,11 @@
-// A control plane whose servers die all the time, and are followed by others.
+// A control plane whose servers die repeatedly, each followed by another.
 import type { ScaleInWorld } from './world-fixture.ts';
 
 export type Until = (what: string, isTrue: () => boolean) => Promise<void>;
 
 /**
- * Waits as the world does. Meanwhile the server dies after every so-manieth commit, before anybody acts on it, and another takes
- * its place when its lease has run out.
+ * Waits as the world does. Meanwhile the server dies after every nth commit, before anything reacts to it, and another becomes leader when its
+ * lease has expired.
  */
 export function crashEveryNthCommit(world: ScaleInWorld, everyNth: number | undefined): Until {
   let waiting = false;

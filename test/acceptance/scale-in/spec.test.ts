@@ -1,5 +1,5 @@
-// What is to be verified of scale-in and scale-out, one test for each point, by the three remote procedures. Packets are not sent
-// here: what a switch would do with them is read from the switch.
+// The specification of scale-in and scale-out, one test for each point, by the three remote procedures. No packets are sent here: the effect of a
+// switch on them is read from its flows.
 import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { identityForms } from '../../../src/hosts/index.ts';
@@ -28,7 +28,7 @@ interface Scene {
   readonly http: HttpApi;
 }
 
-/** An instance on each of these hosts, all in network n. The first host does the services. */
+/** An instance on each of these hosts, all in network n. The first host serves everything. */
 async function scene(...hosts: readonly string[]): Promise<Scene> {
   const world = await scaleInWorld({ dhcp: true });
   const http = await HttpApi.start(world);
@@ -43,7 +43,7 @@ async function ask({ http }: Scene, verb: 'start' | 'end' | 'recover', ...hosts:
   expect(await http.rpc(verb, hosts)).toMatchObject({ status: 200 });
 }
 
-/** Takes hosts out, the server dying now and then, until they are removed. */
+/** Removes hosts, with servers dying now and then. */
 async function takeOut(of: Scene, everyNth: number | undefined, ...hosts: readonly string[]): Promise<void> {
   const { world } = of;
   const until = crashEveryNthCommit(world, everyNth);
@@ -57,12 +57,12 @@ async function takeOut(of: Scene, everyNth: number | undefined, ...hosts: readon
   await world.settle();
 }
 
-/** Once undisturbed, and once with servers that die all along. */
+/** Once undisturbed, and once with servers that die repeatedly. */
 function crashVariants(everyNth: number) {
   return [['no server dies', undefined] as const, [`servers die every ${everyNth} commits`, everyNth] as const];
 }
 
-/** What a switch does with what comes for an instance there. */
+/** What a switch does with packets to an instance there. */
 function delivers(world: ScaleInWorld, host: string, instance: string): boolean {
   const mac = world.ports(instance)[0]?.mac ?? '';
   const { flows } = world.switchOf(host).contents;
@@ -82,7 +82,7 @@ describe('scale-out', () => {
       expect(areJoined(world, 'h', host)).toBe(true);
       expect(delivers(world, host, `on-${host}`)).toBe(true);
     }
-    // What leaves the network leaves by the host that does it.
+    // Packets that leave the network do so at the designated host.
     expect(sendsTo(world, 'h')).toEqual(['a']);
     expectSound(world);
   });
@@ -93,7 +93,7 @@ describe('scale-in', () => {
     const of = await scene('a', 'd', 'e');
     const { world } = of;
     const kept = ['on-d', 'on-e'].map((name) => world.addresses(name));
-    // Those that stay never lose a service.
+    // The staying hosts never lose a service.
     const watch = watchSwitches(world, ...ALL);
     await takeOut(of, everyNth, 'a', 'b');
     watch.stop();
@@ -138,7 +138,7 @@ describe('scale-in', () => {
     for (const service of ALL) {
       const host = world.designatedHostOf(service) ?? '';
       expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', host]);
-      // The flows are programmed anew, there and at those that send to it.
+      // The flows are changed, there and at the hosts that send to it.
       expect(servers(world, service).filter((one) => one !== 'a')).toEqual([host]);
     }
     const senders = ['d', 'e'].flatMap((host) => sendsTo(world, host).map((to) => `${host} ${to}`));
@@ -148,10 +148,10 @@ describe('scale-in', () => {
   });
 });
 
-describe('new resources while a scale-in is under way', () => {
+describe('new resources during a scale-in', () => {
   const LEAVERS = ['a', 'b', 'c'];
 
-  /** A network with presence on the leavers and on d, without a router yet. */
+  /** A network with presence on the leaving hosts and on d, without a router yet. */
   async function ready(world: ScaleInWorld, nth: number): Promise<void> {
     await world.net(`m${nth}`);
     await world.subnet(`sub-m${nth}`, `m${nth}`, `10.${nth}.0.0/24`);
@@ -191,7 +191,7 @@ describe('new resources while a scale-in is under way', () => {
 
 describe('recovery', () => {
   test.each(crashVariants(2))('spec-recovered-host-gets-its-flows (%s)', async (_, everyNth) => {
-    // What d does e would take over, before and after.
+    // The standby of d's services is e, before and after.
     const of = await scene('d', 'e', 'a');
     const { world } = of;
     const before = world.switchOf('a').contents;
@@ -203,7 +203,7 @@ describe('recovery', () => {
     await ask(of, 'start', 'a', 'b');
     await until('it is marked', () => isMarked(world, 'a') && isMarked(world, 'b'));
     await until('b is empty', () => world.states('b')[0] === 'drained');
-    // Somebody wipes its switch meanwhile.
+    // An operator wipes its switch meanwhile.
     world.switchOf('a').reset();
     await ask(of, 'recover', 'a', 'b');
     await until('they are back', () => world.states('a', 'b').every((state) => state === 'active'));
@@ -222,14 +222,14 @@ describe('a host that is designated, and the only one with presence', () => {
     const { world } = of;
     for (const service of ALL) expect(world.designatedHostOf(service)).toBe('a');
     await world.remove('on-a');
-    // The last port goes while the host leaves.
+    // The last port is removed while the host leaves.
     await takeOut(of, everyNth, 'a');
     for (const { doc } of world.all(SERVICE)) expect(doc).not.toHaveProperty('designated');
     for (const host of HOSTS.slice(1)) {
       expect(traces(world, host, 'a')).toEqual([]);
       expect(world.switchOf(host).contents.groups).toEqual([]);
     }
-    // Its history, revoked credentials, and why services were where they were, are all that names it.
+    // Only its history, its revoked credentials, and the reasons of designations name it.
     const rows = [...world.fleet.registry.kinds.values()].flatMap((kind) =>
       [...world.fleet.all(kind)].flatMap(({ id, doc }) =>
         JSON.stringify({ ...doc, why: undefined }).includes('"host":"a"') ? [`${kind.name} ${id}`] : [],

@@ -1,5 +1,5 @@
-// Leaving, removal and return as the three remote procedures have them: what each does to a host in each state, what is refused,
-// and that nothing of it depends on how often it is asked or on which server answers.
+// Leaving, removal and return by the three remote procedures: the effect of each on a host in each state, what is refused, and that repetition and the
+// answering server do not matter.
 import { describe, expect, test } from 'vitest';
 import { TOKEN } from '../../../src/access/index.ts';
 import { ALARM } from '../../../src/alarms/index.ts';
@@ -17,7 +17,7 @@ function resultsIn(facts: Readonly<Record<string, unknown>> | undefined): string
   return results((facts?.['hosts'] ?? []) as readonly HostResult[]);
 }
 
-/** What is told of a host in the topology and in the inventory, by each of its ids. */
+/** The topology and inventory entries of a host, by each of its ids. */
 async function traceIn(http: HttpApi, ids: readonly string[]): Promise<number[]> {
   const topology = '/restconf/data/network-topology:network-topology/topology=ovsdb%3A1/node=';
   const inventory = '/restconf/data/opendaylight-inventory:nodes/node=';
@@ -27,7 +27,7 @@ async function traceIn(http: HttpApi, ids: readonly string[]): Promise<number[]>
 
 const idsOf = (world: ScaleInWorld, host: string): string[] => [host, ...identityForms(world.host(host).switch)];
 
-describe('a host is known by its switch', () => {
+describe('a host is identified by its switch', () => {
   test('scale-in-1: pending-until-its-bridge-has-a-datapath-id', async () => {
     const world = await scaleInWorld();
     const http = await HttpApi.start(world);
@@ -37,7 +37,7 @@ describe('a host is known by its switch', () => {
     expect(await http.get(`/restconf/data/opendaylight-inventory:nodes/node=${datapathId}`)).toMatchObject({
       body: { 'opendaylight-inventory:node': [{ id: `openflow:${BigInt(`0x${datapathId}`)}` }] },
     });
-    // A switch whose bridge is not there yet: known by name, in no inventory, and not chosen.
+    // A switch without its bridge yet: known by name, in no inventory, and not chosen.
     world.switchOf('h').currentIdentity = { systemId: 'system-h' };
     await world.hosts({ h: shapeOf('h') });
     expect(await traceIn(http, ['h'])).toEqual([200, 404]);
@@ -128,7 +128,7 @@ describe('what is refused', () => {
     expect(world.copies('one')).toEqual(['b']);
   });
 
-  test('scale-in-6: the-ready-one-goes, whatever is said of the others', async () => {
+  test('scale-in-6: the-ready-one-is-removed, whatever the results of the others', async () => {
     const world = await scaleInWorld();
     await world.place('one', 'c');
     await world.start(['a', 'c'], { drain: false });
@@ -158,8 +158,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('asked again', () => {
-  test('scale-in-8: the-same-request-changes-nothing, and begins nothing', async () => {
+describe('repeated requests', () => {
+  test('scale-in-8: the-same-request-changes-nothing, and starts nothing', async () => {
     const world = await scaleInWorld();
     await world.place('one', 'a');
     const first = await world.start(['a'], { drain: false });
@@ -221,7 +221,7 @@ describe('asked again', () => {
   });
 });
 
-describe('a switch that shows itself again', () => {
+describe('a switch that reports again', () => {
   test('scale-in-10: a-tombstoned-host-that-reconnects-is-still-tombstoned', async () => {
     const world = await scaleInWorld();
     await world.start(['a']);
@@ -231,7 +231,7 @@ describe('a switch that shows itself again', () => {
     await world.settle();
     expect(world.states('a')).toEqual(['drained']);
     expect(isMarked(world, 'a')).toBe(true);
-    // Also when its switch forgot all of it: the store is the truth.
+    // Also when its switch lost everything: the journal is authoritative.
     world.switchOf('a').reset();
     await world.agents.restart('a');
     await world.until('it is marked again', () => isMarked(world, 'a'));
@@ -241,14 +241,14 @@ describe('a switch that shows itself again', () => {
     expectSound(world);
   });
 
-  test('scale-in-11: a-removed-host-that-reports-is-kept-out, until it is admitted anew', async () => {
+  test('scale-in-11: a-removed-host-that-reports-is-kept-out, until it joins again', async () => {
     const world = await scaleInWorld();
     await world.start(['a']);
     await world.untilState('drained', 'a');
     await world.disconnect('a');
     await world.end(['a']);
     await world.untilState('removed', 'a');
-    // It never heard of its removal: its switch still has everything.
+    // It was not notified of its removal: its switch still has everything.
     expect(isWiped(world, 'a')).toBe(false);
     world.agents.start('a');
     await world.until('somebody is told', () =>

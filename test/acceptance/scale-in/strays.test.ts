@@ -1,5 +1,5 @@
-// What a host has and the fleet does not know, on a whole control plane: it is told, shown and in the way of a removal; and a switch that
-// stops obeying while its agent lives.
+// Strays on a whole control plane: they are reported, shown and block a removal; and a switch that goes out of control while its agent is
+// connected.
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../../src/alarms/index.ts';
 import { expectSound } from './switches-fixture.ts';
@@ -8,7 +8,7 @@ import { scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
 const alarms = (world: ScaleInWorld): string[] => world.all(ALARM).map(({ id }): string => id);
 const strayed = (world: ScaleInWorld, host: string): readonly string[] => world.host(host).strays?.names ?? [];
 
-/** A host that left, on whose bridge somebody plugs something in. */
+/** A host with an unknown interface on its bridge. */
 async function withStray(): Promise<ScaleInWorld> {
   const world = await scaleInWorld();
   await world.start(['a']);
@@ -88,7 +88,7 @@ describe('scale-in-strays', () => {
   });
 });
 
-test('scale-in-cond-1: a switch that stops obeying takes its host out of every choice until it obeys', async () => {
+test('scale-in-cond-1: a switch that is out of control excludes its host from every choice', async () => {
   const world = await scaleInWorld();
   world.switchOf('a').faults.down = true;
   await world.clock.pass(30_000);

@@ -1,5 +1,5 @@
-// What is really on the switches of a test's hosts, read from the switches themselves: tunnels, what is sent to whom, who
-// answers for which service. It knows nothing of views and compilers, only the words that a switch speaks.
+// The real state of a test's switches: tunnels, group targets, and the host that answers for each service. It knows nothing of views and compilers, only
+// the switch's own syntax.
 import { expect } from 'vitest';
 import { idOf } from '../../../src/fleet/index.ts';
 import { ROUTER, SUBNET } from '../../../src/network/index.ts';
@@ -13,7 +13,7 @@ export function tunnels(world: ScaleInWorld, host: string): string[] {
   return world.switchOf(host).contents.tunnels.map(({ peer }) => peer);
 }
 
-/** Everything on a switch that could name a host: flows, groups and tunnels in words. */
+/** Everything on a switch that could name a host: flows, groups and tunnels as text. */
 function words(world: ScaleInWorld, host: string): string[] {
   const { flows, groups, tunnels: all } = world.switchOf(host).contents;
   return [
@@ -23,7 +23,7 @@ function words(world: ScaleInWorld, host: string): string[] {
   ];
 }
 
-/** What on the switch of a host names another one by its tunnel address. */
+/** The entries on a host's switch that name another host by its tunnel address. */
 export function traces(world: ScaleInWorld, host: string, of: string): string[] {
   const address = new RegExp(`(?<![0-9.])${tunnelAddress(of).replaceAll('.', '\\.')}(?![0-9.])`);
   return words(world, host).filter((line) => address.test(line));
@@ -39,13 +39,13 @@ export function isWiped(world: ScaleInWorld, host: string): boolean {
   return words(world, host).length === 0 && externalIds['tombstoned'] === undefined;
 }
 
-/** Whose switch answers for a service: outside for the address of a router, or for a subnet, or to DHCP requests. */
+/** The hosts whose switch answers for a service: for the external address of a router, for a subnet, or to DHCP requests. */
 export function servers(world: ScaleInWorld, service: string): string[] {
   const wanted = flowWordsOf(world, service);
   return HOSTS.filter((host) => hasFlow(world, host, wanted));
 }
 
-/** The zone in which a host's switch tracks what it translates to the address of a router. */
+/** The conntrack zone of a host for NAT to the address of a router. */
 export function zoneOf(world: ScaleInWorld, host: string, router: string): number {
   const translation = new RegExp(`zone=(\\d+),nat\\(src=${natAddress(world, router).replaceAll('.', '\\.')}\\)`);
   for (const { actions } of world.switchOf(host).contents.flows) {
@@ -55,12 +55,12 @@ export function zoneOf(world: ScaleInWorld, host: string, router: string): numbe
   throw new Error(`${host} does not translate for ${router}`);
 }
 
-/** Those that do it, but for hosts that are cut off. What a standby, or a host that prepares, would do does not count. */
+/** The serving hosts, except those that are cut off. A standby, or a host that prepares, does not count. */
 function connectedHostsServing(world: ScaleInWorld, service: string): string[] {
   return servers(world, service).filter((host) => world.agents.hosts.includes(host));
 }
 
-/** The words of the flow by which the one host that does a service is known. */
+/** The match of the flow that only the designated host of a service has. */
 function flowWordsOf(world: ScaleInWorld, service: string): string[] {
   const [type, subject = ''] = service.split(':');
   switch (type) {
@@ -82,11 +82,11 @@ function natAddress(world: ScaleInWorld, router: string): string {
   return world.fleet.get(ROUTER, idOf(ROUTER, router))?.doc.nat?.ip ?? 'nowhere';
 }
 
-/** The hosts that a host's groups send what is to be done elsewhere. */
+/** The hosts to which a host's groups send packets of services. */
 export function sendsTo(world: ScaleInWorld, host: string): string[] {
   const { groups } = world.switchOf(host).contents;
   const away = groups.filter(({ type }) => type !== 'all');
-  // The first one, as long as nobody is lost.
+  // The first one, as long as none is lost.
   const addresses = away.flatMap(({ buckets }) => buckets.slice(0, 1).flatMap(addressesIn));
   return [...new Set(addresses.map(hostAt))].sort();
 }
@@ -104,7 +104,7 @@ export function areJoined(world: ScaleInWorld, one: string, other: string): bool
   return tunnels(world, one).includes(other) && tunnels(world, other).includes(one);
 }
 
-/** A switch sends to nobody that it has no tunnel to, and its flows use no group that is not there. */
+/** A switch sends only to hosts that it has a tunnel to, and its flows use only existing groups. */
 function danglingReferencesOf(world: ScaleInWorld, host: string): string[] {
   const { flows, groups, tunnels: all } = world.switchOf(host).contents;
   const known = new Set(all.map(({ address }) => address));
@@ -117,8 +117,8 @@ function danglingReferencesOf(world: ScaleInWorld, host: string): string[] {
 }
 
 /**
- * Watches all switches at each of their changes: never does one send to where it has no tunnel, and from now on these services
- * are done by somebody at every moment.
+ * Watches all switches at each of their changes: none ever sends to where it has no tunnel, and from now on these services are served at every
+ * moment.
  */
 export function watchSwitches(world: ScaleInWorld, ...services: readonly string[]): { readonly stop: () => void } {
   const stop = world.onSwitchChange((host) => {
@@ -131,7 +131,7 @@ export function watchSwitches(world: ScaleInWorld, ...services: readonly string[
   return { stop };
 }
 
-/** At rest: the switches of hosts in the fleet say what the journal says, and nobody names a host that is gone. */
+/** At rest: the switches of hosts in the fleet match the journal, and none names a removed host. */
 export function expectSound(world: ScaleInWorld): void {
   const all = world.all(HOST).filter(({ doc }) => doc.connection.state === 'up' && doc.quarantined === undefined);
   const gone = world.all(HOST).filter(({ doc }) => doc.state === 'removed');

@@ -1,6 +1,5 @@
-// What a preview says of other hosts' switches, against the switches themselves: as many tunnels, flows and groups as name the
-// leaving host by its address, peer by peer. Where frames to the ports on it are sent is not of the host: that follows each
-// instance as it moves.
+// The impact on other hosts' switches in a preview, against the switches themselves: as many tunnels, flows and groups as name the leaving host by its
+// address, peer by peer. Flows to its ports do not belong to the host: they follow each instance as it moves.
 import { describe, expect, test } from 'vitest';
 import { HttpApi } from './http-fixture.ts';
 import { traces } from './switches-fixture.ts';
@@ -32,7 +31,7 @@ async function previewTouches(
   return Object.fromEntries(shown.hosts.map(({ host, touches }) => [host, touches]));
 }
 
-/** What of these is on the switches of those that stay, and names it. */
+/** The tunnels, flows and groups on the staying hosts that name it. */
 function named(world: ScaleInWorld, host: string, leavers: readonly string[]) {
   const staying = HOSTS.filter((one) => !leavers.includes(one));
   const count = (peer: string, word: string): number =>
@@ -47,7 +46,7 @@ function named(world: ScaleInWorld, host: string, leavers: readonly string[]) {
   };
 }
 
-/** A flow to the hardware address of a port there, or a copy to all that have ports in a network. */
+/** A flow to the hardware address of a port there, or a copy to all hosts with ports in a network. */
 function isOfPorts(line: string): boolean {
   return line.includes('dl_dst=') || line.startsWith('group all ');
 }

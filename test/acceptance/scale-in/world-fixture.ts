@@ -1,5 +1,5 @@
-// The verbs that tests of scale-in are written in: routers and zones, leaving hosts and services, and what is really on the
-// switches. Hosts a to g have tunnels to one another; network `n` is behind router `edge`, which leads outside.
+// The verbs of the scale-in tests: routers and zones, leaving hosts and services, and the real state of switches. Hosts a to g have tunnels to one
+// another; network `n` is behind router `edge`, which has an external network.
 import { PROGRAM } from '../../../src/main/modules.ts';
 import { idOf, put, SETTING, type Refusal } from '../../../src/fleet/index.ts';
 import { ELECTION, SERVICE, type Service } from '../../../src/election/index.ts';
@@ -34,7 +34,7 @@ const HOUR_MS = 3_600_000;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
 
 export class ScaleInWorld extends World {
-  /** Also until the switches of all hosts that are heard are as they should be, where a switch answers at all. */
+  /** Also waits until the switches of all connected hosts have converged, where a switch answers at all. */
   override async settle(): Promise<void> {
     await super.settle();
     const hasConverged = (host: string): boolean => this.server.gateway.hasConverged(host, this.fleet.revision);
@@ -42,7 +42,7 @@ export class ScaleInWorld extends World {
       this.all(HOST).flatMap(({ id, doc }) =>
         doc.connection.state === 'up' && !this.switchOf(id).faults.down ? [id] : [],
       );
-    await this.until('all hosts are in line', () => this.server.isDeciding && reachable().every(hasConverged));
+    await this.until('all hosts have converged', () => this.server.isDeciding && reachable().every(hasConverged));
   }
 
   /** What an operator asks with. */
@@ -55,7 +55,7 @@ export class ScaleInWorld extends World {
     await this.commit((fleet) => createTransportZone(fleet, { name, mesh, by: 'ann', nowMs }));
   }
 
-  /** With network `out` as its way outside, unless something else is said. */
+  /** With external network `out`, unless given otherwise. */
   async router(name: string, subnets: readonly string[], facts: Partial<CreateRouter> = {}): Promise<void> {
     const { nowMs } = this;
     const asked = { name, subnets, externalNetwork: 'out', portId: `${name}-out`, admin: true, by: 'ann', nowMs };
@@ -71,7 +71,7 @@ export class ScaleInWorld extends World {
     await this.commit((fleet) => editHost(fleet, { id, edit, by: 'ann', nowMs }));
   }
 
-  /** While it is set, nobody is elected. */
+  /** While it is set, no service is elected. */
   async holdElections(held: boolean): Promise<void> {
     const doc = { value: { ...ELECTION.defaultValue, held }, changedBy: 'ann', changedAtMs: this.nowMs };
     await this.put(put(SETTING, idOf(SETTING, ELECTION.name), doc));
@@ -114,7 +114,7 @@ export class ScaleInWorld extends World {
     return preview;
   }
 
-  /** A start that is held to what a preview showed. */
+  /** A start that is bound to a preview. */
   pinToPlan(plan: string): Pick<StartScaleIn, 'plan'> {
     return { plan: { plan, hash: sha256 } };
   }
@@ -125,25 +125,25 @@ export class ScaleInWorld extends World {
     await this.boot({ name, place: { onlyHost: host }, networks: nics });
   }
 
-  /** Its agent is stopped, and after a while nobody counts on it. */
+  /** Its agent is stopped; waits until the host is down. */
   async disconnect(...hosts: readonly string[]): Promise<void> {
     for (const host of hosts) await this.agents.stop(host);
     await this.until('they are down', () => hosts.every((host) => this.host(host).connection.state === 'down'));
   }
 
-  /** Somebody vouches for it being off. */
+  /** Forces it down. */
   async forceDown(id: string): Promise<void> {
     const { nowMs } = this;
     await this.commit((fleet) => forceDownHost(fleet, { id, reason: 'burnt', by: 'ann', nowMs }));
   }
 
-  /** It is trusted again. */
+  /** Clears its force-down. */
   async reAdmit(id: string): Promise<void> {
     const { nowMs } = this;
     await this.commit((fleet) => reAdmitHost(fleet, { id, reason: 'looked at', by: 'ann', nowMs }));
   }
 
-  /** Its agent runs again, and is heard for long enough. */
+  /** Its agent runs again, and reports for long enough. */
   async reconnect(...hosts: readonly string[]): Promise<void> {
     for (const host of hosts) this.agents.start(host);
     await this.until('they are up', () => hosts.every((host) => this.host(host).connection.state === 'up'));
@@ -163,7 +163,7 @@ export class ScaleInWorld extends World {
     return found;
   }
 
-  /** The host that does a service; undefined while nobody does. */
+  /** The designated host of a service; undefined while it is not served. */
   designatedHostOf(service: string): string | undefined {
     return this.service(service).designated?.host;
   }
@@ -188,14 +188,14 @@ export function tunnelAddress(host: string): string {
 }
 
 export interface ScaleInFixture extends ControlPlaneHarnessOptions {
-  /** What is different of some hosts; all of a to g are there. */
+  /** Overrides for some hosts; all of a to g exist. */
   readonly hosts?: Readonly<Record<string, HostShape>>;
   readonly dhcp?: boolean;
-  /** Of the default zone; full if not said. */
+  /** Of the default zone; full by default. */
   readonly mesh?: 'full' | 'needed';
 }
 
-/** Seven hosts, so that a few that are cut off are not taken for a silent site. Memory is the same: names decide. */
+/** Seven hosts, so that a few that are cut off are not mistaken for a silent site. Memory is the same: names decide. */
 export async function scaleInWorld({
   hosts = {},
   dhcp = false,

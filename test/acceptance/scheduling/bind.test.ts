@@ -1,4 +1,4 @@
-// Binding: who does it, what is asked of the back end for it, and what follows when it fails.
+// Binding: who does it, the orders to the back end, and the handling of a failure.
 import { expect, test } from 'vitest';
 import { idOf, put } from '../../../src/fleet/index.ts';
 import { HOST } from '../../../src/hosts/index.ts';
@@ -10,7 +10,7 @@ function unmap(world: World, host: string): Promise<void> {
   return world.put(put(HOST, idOf(HOST, host), { ...world.host(host), physicalNetworks: [] }));
 }
 
-/** Does something in the very group in which an instance takes its place: after the claim, before anybody acts on it. */
+/** Acts in the same group of commits in which an instance is placed: after the claim, before anything reacts. */
 function rightAfterClaim(world: World, act: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = world.onCommit((applied) => {
@@ -26,7 +26,7 @@ function stepOf(doc: object | undefined): unknown {
   return (doc as Readonly<Record<string, unknown>> | undefined)?.['step'];
 }
 
-/** The journal takes everything into one group that is submitted before it turns to the store. */
+/** The journal takes every decision into one group that is submitted before it writes to the store. */
 async function microtasks(count: number): Promise<void> {
   for (let nth = 0; nth < count; nth += 1) await Promise.resolve();
 }
@@ -110,7 +110,7 @@ test('scheduling-16 a failed bind goes on elsewhere with the same port and MAC',
   const macs = world.versionsOf('port', 'web-p0').map((port) => port?.['mac']);
   expect(new Set(macs).size).toBe(1);
   expect(world.network.port('web-p0')?.mac).toBe(macs[0]);
-  // Nothing was ever sent to the first host, and its port was made once.
+  // No task was sent to the first host, and its port was created once.
   expect(world.tasks()).toEqual(['build web on h3']);
   expect(world.calls()).toEqual([
     'conductor create web-p0 applied',
@@ -120,12 +120,12 @@ test('scheduling-16 a failed bind goes on elsewhere with the same port and MAC',
   ]);
 });
 
-test('scheduling-17 a segment whose pool is empty at bind is left, and every NIC is bound anew', async () => {
+test('scheduling-17 a segment whose pool is empty at bind is skipped, and every NIC is bound again', async () => {
   const pool0 = [{ first: '10.0.0.10', last: '10.0.0.10' }];
   const world = await startFixtureF({ backEnd: 'simulated', pool0 });
   await world.net('m', { backEnd: 'simulated' });
   await world.subnet('subm', 'm', '10.7.0.0/24');
-  // Somebody else took the last address at the back end, and nobody here knows.
+  // A stranger took the last address at the back end, unknown to the journal.
   expect(world.network.addForeign('sub0', '10.0.0.10')).toBe(true);
   const web = await world.boot({ networks: [{ network: 'n' }, { network: 'm' }] });
   expect(web.attempts[0]).toMatchObject({
@@ -171,7 +171,7 @@ test('scheduling-20 when the third bind fails the first two are unbound', async 
   const addresses = world.addresses('web');
   expect(new Set(addresses).size).toBe(3);
   expect(addresses.every((ip) => ip.startsWith('10.2.0.'))).toBe(true);
-  // What they had for the first host is free again.
+  // The addresses for the first host are free again.
   expect(world.free('segment:seg0')).toBe(253);
 });
 
@@ -181,7 +181,7 @@ test('scheduling-36 a back end that is local to hosts allocates when the host is
   await world.subnet('sub', 'plain', '10.8.0.0/24');
   const web = await world.boot({ networks: [{ network: 'n' }, { network: 'plain' }] });
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
-  // There is no moment at which a port had an address and no host, and both came with one bind.
+  // The port never had an address without a host: both came with one bind.
   const told = ['web-p0', 'web-p1'].map((id) => world.versionsOf('port', id));
   for (const chapters of told) {
     expect(chapters.length).toBe(1);
@@ -189,7 +189,7 @@ test('scheduling-36 a back end that is local to hosts allocates when the host is
     expect(chapters[0]?.['addresses']).toHaveLength(1);
   }
   expect(world.calls()).toEqual([]);
-  // A build that finds no host never asked for anything.
+  // A build that finds no host sent no orders.
   const free = [world.free('segment:seg0'), world.free('network:plain')];
   await world.flavor('huge', { memoryMiB: 2 ** 39 });
   const huge = await world.boot({ name: 'huge', flavor: 'huge', networks: [{ network: 'n' }, { network: 'plain' }] });
@@ -206,7 +206,7 @@ test.each(BOTH)(
     await world.until('the host is asked', () => world.performedTasks.length > 0);
     const [task] = world.performedTasks;
     expect(task).toMatchObject({ host: 'h2', task: 'build', args: { network: 'driver' } });
-    // The conductor is done: the port is attached, has neither host nor address, and its address is only promised.
+    // The conductor is done: the port is attached, has neither host nor address, and its address is only claimed.
     const port = world.port('web-p0');
     expect(port).toMatchObject({ instance: 'web', addresses: [] });
     expect(port.binding).toBeUndefined();

@@ -1,4 +1,4 @@
-// Which host an instance goes to, by what its NICs need of the networks.
+// The host of an instance, by the network requirements of its NICs.
 import { expect, test } from 'vitest';
 import { disableHost, forceDownHost } from '../../../src/hosts/index.ts';
 import { createSubnet } from '../../../src/network/decisions-fixture.ts';
@@ -24,14 +24,14 @@ test.each(BOTH)('scheduling-1 a deferred port goes to the best host that reaches
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.addresses('web')).toEqual([expect.stringMatching(SEG0)]);
   expect(world.port('mine').addresses).toMatchObject([{ subnet: 'sub0', chosenBy: 'bind' }]);
-  // The best of all hosts is in no segment: it is not taken when nothing else is left either.
+  // The best of all hosts is in no segment: it is not chosen when nothing else is left either.
   await disable(world, 'h2', 'h3', 'h4', 'h5');
   const other = await world.boot({ name: 'other' });
   expect(other).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
   expect(world.tasks()).toEqual(['build web on h2']);
 });
 
-test.each(BOTH)('scheduling-2 a port with an address goes where the address is (%s)', async (backEnd) => {
+test.each(BOTH)('scheduling-2 a port with an address is placed where the address is (%s)', async (backEnd) => {
   const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n', { fixedIps: [{ ip: '10.2.0.9' }] });
   const web = await world.boot({ networks: [{ port: 'mine' }] });
@@ -48,7 +48,7 @@ test.each(BOTH)('scheduling-3 a NIC by network is deferred until it is bound (%s
   const before = told.filter((port) => port?.['binding'] === undefined);
   expect(before.every((port) => port?.['ipAllocation'] === 'deferred')).toBe(true);
   expect(before.flatMap((port) => port?.['addresses'])).toEqual([]);
-  // The journal's own back end makes and binds in one commit; one outside is asked in between.
+  // A back end in the journal creates and binds in one commit; one outside gets orders in between.
   expect(before.length).toBe(backEnd === 'embedded' ? 0 : 3);
   expect(world.port('web-p0')).toMatchObject({
     ipAllocation: 'deferred',
@@ -105,7 +105,7 @@ test.each(BOTH)(
   },
 );
 
-test.each(BOTH)('scheduling-6 an instance from the shelf is scheduled anew (%s)', async (backEnd) => {
+test.each(BOTH)('scheduling-6 a shelved instance is scheduled again (%s)', async (backEnd) => {
   const world = await startFixtureF({ backEnd });
   await world.boot();
   const addresses = world.addresses('web');
@@ -118,7 +118,7 @@ test.each(BOTH)('scheduling-6 an instance from the shelf is scheduled anew (%s)'
   expect(world.ports('web')[0]?.binding).toBeUndefined();
   await world.unshelve('web');
   await world.settle();
-  // Where it was before is as good as any other host.
+  // Its last host is as good as any other.
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
   expect(world.addresses('web')).toEqual(addresses);
   await world.shelve('web');
@@ -158,7 +158,7 @@ test('scheduling-8 a network is routed throughout or not at all', async () => {
   expect(segmented).toMatchObject({ code: 'subnet-with-segment', field: '/segment' });
 });
 
-test.each(BOTH)('scheduling-9 a port with an address that was asked for is immediate (%s)', async (backEnd) => {
+test.each(BOTH)('scheduling-9 a port with a requested address is immediate (%s)', async (backEnd) => {
   const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n', { fixedIps: [{ ip: '10.0.0.77' }] });
   expect(world.port('mine')).toMatchObject({
@@ -189,12 +189,12 @@ test.each(BOTH)(
   },
 );
 
-test('an instance without networks goes to the best host of all', async () => {
+test('an instance without networks is placed on the best host of all', async () => {
   const world = await startFixtureF();
   expect(await world.boot({ networks: 'none' })).toMatchObject({ state: 'active', host: 'h1', nics: [] });
 });
 
-test('auto takes the one network there is, and makes one where there is none', async () => {
+test('auto uses the only network, and creates one where there is none', async () => {
   const world = await startFixtureF();
   expect(await world.boot({ networks: 'auto' })).toMatchObject({
     state: 'active',
@@ -206,7 +206,7 @@ test('auto takes the one network there is, and makes one where there is none', a
   const [nic] = own.nics;
   expect(nic?.network).not.toBe('n');
   expect(world.addresses('own')).toHaveLength(1);
-  // The next one finds what was made for the first.
+  // The next one finds the network created for the first.
   const next = await world.boot({ name: 'next', project: 'new', networks: 'auto' });
   expect(next.nics[0]?.network).toBe(nic?.network);
 });

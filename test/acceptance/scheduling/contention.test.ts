@@ -1,4 +1,4 @@
-// Many who want the same, and the same that is done twice: addresses, bandwidth, attempts, conductors, deletes.
+// Contention and repetition: addresses, bandwidth, attempts, conductors, deletes.
 import { expect, test } from 'vitest';
 import { INSTANCE } from '../../../src/instances/index.ts';
 import { CLAIM, NETWORK_EVENT, PORT } from '../../../src/network/index.ts';
@@ -7,7 +7,7 @@ import type { World } from '../world-fixture.ts';
 
 test('scheduling-26 an old conductor and a new one bind each NIC once', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
-  // The old one's calls are on their way for longer than its lease lasts.
+  // The old one's calls are in flight for longer than its lease lasts.
   world.arm({ op: 'bind', outcome: 'ok', delayMs: 25_000, times: 2 });
   await world.create({ networks: [{ network: 'n' }, { network: 'n' }] });
   await world.until('the old one binds', () => world.calls().some((call) => call.includes('bind')));
@@ -30,7 +30,7 @@ test('scheduling-26 an old conductor and a new one bind each NIC once', async ()
   expect(world.tasks()).toEqual(['build web on h2']);
 });
 
-test('scheduling-27 an event that came before anybody waited for it is not waited for', async () => {
+test('scheduling-27 an event that came before the wait ends it at once', async () => {
   const world = await startFixtureF({ backEnd: 'simulated', machine: { delayMs: 20_000 } });
   const operation = await world.create();
   await world.until('the host builds', () => world.performedTasks.length > 0);
@@ -45,7 +45,7 @@ test('scheduling-27 an event that came before anybody waited for it is not waite
   expect(item.some((one) => one?.['state'] === 'waiting')).toBe(false);
 });
 
-test('scheduling-27 an event of an earlier binding is not taken for the present one', async () => {
+test('scheduling-27 an event of an earlier binding does not count for the present one', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed', delayMs: 1000 });
   const operation = await world.create();
@@ -184,7 +184,7 @@ test.each(BOTH)(
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.claim('web')).toMatchObject({ host: 'h4', resources: { 'bandwidth-kbps:phys-seg0': 1000 } });
     expect(world.all(CLAIM)).toHaveLength(1);
-    // What the first try had is free: another build takes it; after that there is too little anywhere but on the last host.
+    // The claim of the first try is free: another build uses it; after that there is too little except on the last host.
     const hosts: (string | undefined)[] = [];
     for (const name of ['b', 'c', 'd']) hosts.push((await world.boot({ name, networks: [{ network: 'qos' }] })).host);
     expect(hosts).toEqual(['h3', 'h5', 'h5']);
@@ -194,7 +194,7 @@ test.each(BOTH)(
   },
 );
 
-test.each(BOTH)('scheduling-38 an instance whose attempts are used up tells each of them (%s)', async (backEnd) => {
+test.each(BOTH)('scheduling-38 an instance whose attempts are used up records each of them (%s)', async (backEnd) => {
   const world = await startFixtureF({ backEnd });
   await world.userPort('mine', 'n');
   world.arm({ op: 'spawn', outcome: 'spawn-failed', times: 3 });
@@ -206,7 +206,7 @@ test.each(BOTH)('scheduling-38 an instance whose attempts are used up tells each
     { nth: 3, host: 'h4', pools: ['segment:seg0', 'segment:seg0'], fault: 'spawn-failed', excludes: 'host' },
   ]);
   expect(web.attempts.every(({ text, atMs }) => text !== undefined && atMs > 0)).toBe(true);
-  // The user has the port back as it came: without the address that it had for a host.
+  // The user's port is as it was before: without the address that it had for a host.
   expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine']);
   expect(world.port('mine')).toMatchObject({ addresses: [], ipAllocation: 'deferred' });
   expect(world.port('mine')).not.toHaveProperty('binding');
@@ -230,7 +230,7 @@ test.each(['ok', 'hang', 'applied-but-lost'] as const)(
     expect(world.network.port('web-p0')).toBeUndefined();
     expect([world.free('segment:seg0'), world.free('segment:seg2')]).toEqual([253, 253]);
     expect(world.tasks().filter((task) => task.startsWith('build'))).toEqual([]);
-    // Its address can be had by somebody else at the back end.
+    // Its address is free again at the back end.
     const next = await world.boot({ name: 'next' });
     expect(next).toMatchObject({ state: 'active', host: 'h2' });
     expect(world.addresses('next')).toEqual(['10.0.0.2']);

@@ -1,5 +1,5 @@
-// Hosts of several versions: the old path until all know the new one, the new path from then on, and back. No port is ever made
-// twice, and none is forgotten.
+// Hosts of several versions: the old path until all support the new one, the new path from then on, and back. No port is ever created twice, and none is
+// lost.
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../../src/alarms/index.ts';
 import { idOf, put } from '../../../src/fleet/index.ts';
@@ -40,7 +40,7 @@ async function removeHost(world: World, id: string): Promise<void> {
   await world.put(put(HOST, idOf(HOST, id), { ...doc, state: 'removed' }));
 }
 
-/** Another version of the agent is installed on hosts, and heard. */
+/** Another version of the agent is installed on hosts, and has reported. */
 async function install(world: World, version: number, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) await world.agents.restart(host, { serviceVersion: version });
   await world.until('they were heard', () => hosts.every((host) => world.host(host).serviceVersion === version));
@@ -58,7 +58,7 @@ async function deleteAll(world: World): Promise<void> {
 }
 
 describe.each(BOTH)('%s', (backEnd) => {
-  test('scheduling-31 one old host keeps the old path, until it is forced down or gone', async () => {
+  test('scheduling-31 one old host keeps the old path, until it is forced down or removed', async () => {
     const world = await startFixtureF({ backEnd, hosts: { h1: { version: 1 } } });
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
     const old = await world.boot({ name: 'old' });
@@ -69,7 +69,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     const young = await world.boot({ name: 'young' });
     expect(young).toMatchObject({ state: 'active', host: 'h2', path: NEW_PATH });
     expect(world.performedTasks.at(-1)?.args).toMatchObject({ network: 'ready' });
-    // Somebody takes the decree back: it may come as it was.
+    // The force-down is cleared: it may return unchanged.
     await world.commit((fleet) => clearForceDown(fleet, { id: 'h1', by: 'ann', nowMs: world.nowMs }));
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
     expect(await world.boot({ name: 'again' })).toMatchObject({ state: 'active', path: OLD_PATH });
@@ -98,7 +98,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     expect(await world.boot({ name: 'then' })).toMatchObject({ state: 'active', path: OLD_PATH });
   });
 
-  test('scheduling-33 hosts that know ports which are made bind them, and make none', async () => {
+  test('scheduling-33 hosts that support created ports bind them, and create none', async () => {
     const world = await startFixtureF({ backEnd, hosts: allOf(2) });
     expect(gates(world)).toBe('2: create open, bind closed by 5');
     const web = await world.boot();
@@ -110,7 +110,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     expect(world.claim('web')?.addresses).toEqual([]);
     if (backEnd === 'simulated')
       expect(world.calls()).toEqual(['conductor create web-p0 applied', `host bind web-p0@${web.host} applied`]);
-    // The other direction: all know more, and then one knows less.
+    // The other direction: all support more, and then one supports less.
     await install(world, 3, ...ALL);
     expect(await world.boot({ name: 'young' })).toMatchObject({ state: 'active', path: NEW_PATH });
     await install(world, 2, 'h1');
@@ -134,13 +134,13 @@ test('scheduling-34 without credentials the old path runs, and one warning says 
   const alarms = world.all(ALARM).map(({ doc }) => doc);
   expect(alarms).toMatchObject([{ severity: 'warning', reason: { code: 'network-credentials-missing' } }]);
   expect(world.documentVersions.filter(({ kind }) => kind === 'alarm')).toHaveLength(1);
-  // They are there: the new path, and the warning goes.
+  // They are there: the new path, and the warning is cleared.
   world.credentials = true;
   expect(await world.boot({ name: 'next' })).toMatchObject({ state: 'active', path: NEW_PATH });
   expect(world.all(ALARM)).toEqual([]);
 });
 
-test('scheduling-34 the warning goes by itself when the credentials are there, also at the next server', async () => {
+test('scheduling-34 the warning clears itself when the credentials are there, also at the next server', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
   world.credentials = false;
   await world.boot({ name: 'web-1' });
@@ -156,7 +156,7 @@ test('scheduling-34 the warning goes by itself when the credentials are there, a
   await world.until('the warning is gone again', () => world.all(ALARM).length === 0);
 });
 
-test('scheduling-34 a network that needs no credentials does not ask for any', async () => {
+test('scheduling-34 a network that needs no credentials raises no warning', async () => {
   const world = await startFixtureF();
   world.credentials = false;
   expect(await world.boot()).toMatchObject({ state: 'active', path: NEW_PATH });
@@ -171,7 +171,7 @@ describe('switching over', () => {
     [3, 1, ['h2', 'h1']],
     [3, 2, ['h2', 'h1']],
     [2, 1, ['h2', 'h1']],
-  ])('a build that is under way while hosts go from version %i to %i makes its port once', async (from, to, hosts) => {
+  ])('a build that is open while hosts change from version %i to %i creates its port once', async (from, to, hosts) => {
     const world = await startFixtureF({ backEnd: 'simulated', hosts: allOf(from), machine: { delayMs: 3000 } });
     await world.userPort('mine', 'n');
     await world.create({ networks: [{ network: 'n' }, { port: 'mine' }] });
@@ -179,7 +179,7 @@ describe('switching over', () => {
     await world.until('a host is asked', () => world.performedTasks.length > 0);
     await install(world, to, ...hosts);
     await world.settle();
-    // Whatever became of the first try, the build kept to its path, and nobody made a second port.
+    // Whatever the result of the first try, the build kept its path, and no second port was created.
     expect(world.instance('web')).toMatchObject({ state: 'active', path });
     const creates = world.calls().filter((call) => call.includes('create'));
     expect(creates.filter((call) => call.endsWith('applied'))).toHaveLength(1);
@@ -191,7 +191,7 @@ describe('switching over', () => {
     expect(ALL.flatMap((host) => world.runs(host))).toEqual([]);
   });
 
-  test('a build that finds all hosts old by then is given up and leaves nothing', async () => {
+  test('a build that finds all hosts old by then fails and leaves nothing', async () => {
     const world = await startFixtureF({ backEnd: 'simulated', machine: { delayMs: 3000 } });
     await world.create();
     await world.until('a host is asked', () => world.performedTasks.length > 0);
@@ -222,7 +222,7 @@ describe('switching over', () => {
     ]);
   });
 
-  test('an old host deletes what Muster made and leaves what users made', async () => {
+  test('an old host deletes ports that Muster created and keeps users’ ports', async () => {
     const world = await startFixtureF({ backEnd: 'simulated', hosts: allOf(1) });
     await world.userPort('mine', 'n');
     const web = await world.boot({ networks: [{ network: 'n' }, { port: 'mine' }] });
@@ -240,7 +240,7 @@ describe('switching over', () => {
     expect(world.port('mine')).not.toHaveProperty('instance');
   });
 
-  test('without credentials hosts retry, give up and delete by themselves, and nothing is left', async () => {
+  test('without credentials hosts retry, fail and delete by themselves, and nothing is left', async () => {
     const world = await startFixtureF({ backEnd: 'simulated' });
     world.credentials = false;
     await world.userPort('mine', 'n');
@@ -286,7 +286,7 @@ describe('switching over', () => {
     },
   );
 
-  test('ports that were made on the new path are deleted although their host has become old', async () => {
+  test('ports that were created on the new path are deleted although their host has become old', async () => {
     const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     await install(world, 1, ...ALL);

@@ -1,5 +1,5 @@
-// A move, a rebuild or the shelf, disturbed at any moment: by a server that dies, by a delete, by a host that fails. The instance is
-// at one host with its ports and addresses, or gone with all it had.
+// A move, a rebuild or a shelve, disturbed at any point: by a server that dies, by a delete, by a host that fails. The instance is at one host with its
+// ports and addresses, or deleted with everything that it had.
 import { describe, expect, test } from 'vitest';
 import { forceDownHost, HOST } from '../../../src/hosts/index.ts';
 import { degradedPorts } from '../../../src/instances/index.ts';
@@ -45,7 +45,7 @@ async function forceDown(world: World, id: string): Promise<void> {
   await world.commit((fleet) => forceDownHost(fleet, { id, reason: 'off', by: 'ann', nowMs: world.nowMs }));
 }
 
-/** Its host is off for certain, whichever it was. */
+/** Its host is certainly off, whichever it was. */
 async function hostDies(world: World, name: string): Promise<void> {
   const { host = '' } = world.instance(name);
   await world.agents.stop(host);
@@ -67,14 +67,14 @@ const WORKS: readonly DisturbedWork[] = [
   },
 ];
 
-/** What is different where hosts bind by themselves. */
+/** The differences where hosts bind by themselves. */
 function worksOf({ fixture }: BuildVariant): readonly DisturbedWork[] {
   return fixture.hosts === undefined
     ? WORKS
     : WORKS.filter(({ name }) => name === 'a live move' || name === 'a rebuild');
 }
 
-/** Hosts that were off are there again, and swept. */
+/** Hosts that were off are back, and swept. */
 async function allBack(world: World): Promise<void> {
   for (const { id, doc } of world.all(HOST)) if (doc.forcedDown !== undefined) await world.comeBack(id);
   await world.settle();
@@ -144,7 +144,7 @@ describe.each(MOVE_VARIANTS)('$name', (way) => {
           await world.settle();
           const source = sources.get(name) ?? '';
           const { host, state } = world.instance(name);
-          // It was handed over, or it is to be built elsewhere: never both.
+          // It was migrated, or it is to be rebuilt elsewhere: never both.
           expect(state).toBe('active');
           if (host === source && isDisturbed) {
             await world.rebuild(name);
@@ -165,7 +165,7 @@ describe.each(MOVE_VARIANTS)('$name', (way) => {
 });
 
 describe('a move to a host that cannot connect the ports', () => {
-  test('scheduling-43 goes on to the next one, and the first is never handed the instance', async () => {
+  test('scheduling-43 goes on to the next one, and nothing is migrated to the first', async () => {
     const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     world.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
@@ -175,7 +175,7 @@ describe('a move to a host that cannot connect the ports', () => {
     expect(world.performedTasks.filter(({ task, host }) => task === 'activate' && host === 'h4')).toEqual([]);
   });
 
-  test('ends where it is when the network refuses after the hand-over, and is connected again there by itself', async () => {
+  test('ends where it is when the network refuses after the migration, and is connected again there by itself', async () => {
     const world = await startFixtureF({ backEnd: 'simulated' });
     await world.boot();
     const before = world.addresses('web');
@@ -188,7 +188,7 @@ describe('a move to a host that cannot connect the ports', () => {
     expect(fault?.message).toMatch(
       /^the back end answered 200 binding_failed\. No other host fits\. 2 of 5 hosts: excluded: tried before/,
     );
-    // Its port was left unbound, and was bound anew without anybody asking for it.
+    // Its port was left unbound, and was bound again without a request.
     expect(world.performedTasks.some(({ task }) => task === 'activate')).toBe(true);
     expect(degradedPorts(world.fleet, { doc: web })).toEqual([]);
     expect(world.copies('web')).toEqual(['h5']);

@@ -1,5 +1,4 @@
-// Everything that is wrong with what instances are to be connected to has a code of its own, a sentence that says what to do, and
-// changes nothing.
+// Every error in the networks of instances has a code of its own, a sentence that says what to do, and changes nothing.
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type FleetReader, type Refusal } from '../../../src/fleet/index.ts';
 import type { Decision } from '../../../src/journal/index.ts';

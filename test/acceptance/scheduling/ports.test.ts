@@ -10,7 +10,7 @@ import type { World } from '../world-fixture.ts';
 
 const ALL = ['h1', 'h2', 'h3', 'h4', 'h5'];
 
-/** What of a port is its user's: everything but who changed it last and the serials that are used up. */
+/** A user's part of a port: everything but its last author and the used serials. */
 function userFieldsOf({
   changedBy: _,
   changedAtMs: __,
@@ -37,7 +37,7 @@ test.each(BOTH)(
     const world = await startFixtureF({ backEnd });
     const attached = { instance: 'web', nic: 0, createdBy: 'muster', state: 'made', addresses: [] };
     await disableAll(world);
-    // The build has found no host yet: what there is was there before it looked for one.
+    // The build has found no host yet: these ports existed before the placement.
     const looked: (Port | undefined)[] = [];
     world.onCommit((applied) => {
       if (reachesStep('schedule')(applied)) looked.push(world.port('web-p0'));
@@ -166,7 +166,7 @@ test.each([...BOTH, 'host-local' as const])(
     if (backEnd !== 'simulated') return;
     expect(world.network.port('web-p1')).toBeUndefined();
     expect(world.network.port('one')).toMatchObject({ instance: undefined, binding: undefined });
-    // The same port can be had again.
+    // The same port can be used again.
     const next = await world.boot({ name: 'next', networks: [{ port: 'one' }] });
     expect(next).toMatchObject({ state: 'active', host: 'h2' });
   },
@@ -178,7 +178,7 @@ test.each(BOTH)(
     const world = await startFixtureF({ backEnd });
     await world.userPort('mine', 'n', { fixedIps: [{ ip: '10.0.0.99' }] });
     await world.boot();
-    // What attaching a port to a running instance leaves behind.
+    // As an attach of a port to a running instance leaves it.
     const web = world.instance('web');
     const mine = { ...world.port('mine'), instance: 'web', nic: 1 };
     const nics = [...web.nics, { port: 'mine', network: 'n' }];
@@ -222,7 +222,7 @@ test('scheduling-25 a conductor that dies between create and bind is followed by
   expect(world.calls()).toEqual(['conductor create web-p0 applied', 'conductor bind web-p0@h2 applied']);
 });
 
-test('scheduling-25 a conductor that dies between create and bind, and a build that is given up: no port remains', async () => {
+test('scheduling-25 a conductor that dies between create and bind, and a build that fails: no port remains', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
   await world.create();

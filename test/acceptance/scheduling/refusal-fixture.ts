@@ -1,9 +1,9 @@
-// What requests are refused on: networks of several forms, and what a refusal must look like.
+// The fleet on which requests are refused: networks of several forms; and the form of a refusal.
 import { expect } from 'vitest';
 import type { Refusal } from '../../../src/fleet/index.ts';
 import { World } from '../world-fixture.ts';
 
-/** A routed network `n`, a plain one `p`, and what others have. */
+/** A routed network `n`, a plain one `p`, and other projects' resources. */
 export async function startConnectedWorld(): Promise<World> {
   const world = await World.empty();
   await world.net('n');

@@ -1,4 +1,4 @@
-// Everything that is wrong with a request for instances has a code of its own, a sentence that says what to do, and changes nothing.
+// Every error in a request for instances has a code of its own, a sentence that says what to do, and changes nothing.
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Refusal } from '../../../src/fleet/index.ts';
 import type { CreateInstances } from '../../../src/instances/index.ts';
@@ -100,7 +100,7 @@ const CASES: readonly Case[] = [
     { kind: 'invalid', code: 'address-outside-subnet', field: '/networks/0/fixedIp' },
   ],
   [
-    'an address that means everybody',
+    'a broadcast address',
     { networks: [{ network: 'n', fixedIp: '10.0.0.255' }] },
     { kind: 'invalid', code: 'address-reserved', field: '/networks/0/fixedIp' },
   ],
@@ -111,7 +111,7 @@ const CASES: readonly Case[] = [
     ofOthers,
   ],
   [
-    'a network that leads outside',
+    'an external network',
     { admin: false, networks: [{ network: 'out' }] },
     { kind: 'forbidden', code: 'network-not-allowed', field: '/networks/0/network' },
     (world) => world.net('out', { external: true }),
@@ -123,7 +123,7 @@ const CASES: readonly Case[] = [
     (world) => world.net('theirs', { project: 'others' }),
   ],
   [
-    'a port that was to have an address',
+    'a port without its address',
     { networks: [{ port: 'mine' }] },
     { kind: 'invalid', code: 'port-without-address', field: '/networks/0/port' },
     (world) => world.put(put(PORT, idOf(PORT, 'mine'), { ...world.port('mine'), ipAllocation: 'immediate' })),
@@ -182,7 +182,7 @@ const CASES: readonly Case[] = [
     async (world) => void (await world.create()),
   ],
   [
-    'no address left on a plain network',
+    'an exhausted plain network',
     { networks: [{ network: 'p' }] },
     { kind: 'conflict', code: 'addresses-exhausted' },
     async (world) => {
@@ -190,7 +190,7 @@ const CASES: readonly Case[] = [
       await world.userPort('b', 'p');
     },
   ],
-  ['more of several than find a place', two, { kind: 'conflict', code: 'no-valid-host' }],
+  ['more instances than can be placed', two, { kind: 'conflict', code: 'no-valid-host' }],
   ['a quota of instances', {}, { kind: 'conflict', code: 'quota-exceeded' }, (world) => quota(world, { instances: 0 })],
   ['a quota of vcpus', two, { kind: 'conflict', code: 'quota-exceeded' }, (world) => quota(world, { vcpus: 1 })],
   ['a quota of memory', {}, { kind: 'conflict', code: 'quota-exceeded' }, (world) => quota(world, { memoryMiB: 511 })],
@@ -206,7 +206,7 @@ describe('a request for instances is refused, and nothing changes', () => {
   const cases = CASES.map(([name, wanted, refusal, given]) => ({ name, wanted, refusal, given }));
   test.each(cases)('$name', async ({ wanted, refusal, given }) => {
     const world = await startConnectedWorld();
-    // Ports are made early only where hosts know of it; without one of them the old path says less at once.
+    // Ports are created early only where hosts support that; without one of them the old path refuses less at once.
     await world.hosts({ h1: {} });
     await given?.(world);
     await world.settle();

@@ -1,5 +1,5 @@
-// A server that dies at any moment of a build is followed by one that goes on with the same ports; a host that dies is followed
-// by another one.
+// A server that dies at any point of a build is followed by one that continues with the same ports; a host that dies is replaced by another
+// one.
 import { describe, expect, test } from 'vitest';
 import { forceDownHost } from '../../../src/hosts/index.ts';
 import { PORT } from '../../../src/network/index.ts';
@@ -30,7 +30,7 @@ function expectSamePort(world: World, name: string, { ends }: BuildVariant): voi
   }
 }
 
-/** How often ports were made. A server that dies with the answer asks again, and finds what it made. */
+/** How often ports were created. A server that dies with the answer repeats the order, and finds the ports. */
 function expectMadeOnce(world: World, name: string, point: DisturbancePoint, { faults = [] }: BuildVariant): void {
   const creates = world.calls(name).filter((call) => call.includes('conductor create'));
   expect(creates.filter((call) => call.endsWith('applied')).length).toBeLessThanOrEqual(1);
@@ -145,7 +145,7 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
     expect(world.port('mine').addresses).toEqual([]);
   });
 
-  test('a host that was asked for by name is tried once', async () => {
+  test('a host that was requested by name is tried once', async () => {
     const world = await startFixtureF({ backEnd });
     world.arm({ op: 'spawn', host: 'h4', outcome: 'spawn-failed' });
     const web = await world.boot({ place: { onlyHost: 'h4' } });

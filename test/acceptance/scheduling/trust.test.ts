@@ -1,5 +1,5 @@
-// What is told by others is taken with care: hosts that speak of what is not theirs, back ends that say more than fits, and
-// instances of one request that go their own ways once they have their places.
+// Reports from outside are validated: hosts that report others' resources, back ends that report more than fits, and instances of one request
+// that continue separately once they are placed.
 import { describe, expect, test } from 'vitest';
 import { recordAnswer } from '../../../src/agent/index.ts';
 import { ITEM } from '../../../src/operations/index.ts';
@@ -7,7 +7,7 @@ import { PROGRAM } from '../../../src/main/modules.ts';
 import { startFixtureF } from '../reference-fixture.ts';
 import type { World } from '../world-fixture.ts';
 
-/** An old host that builds, and what it answers by itself. */
+/** An old host that builds, and its own answer. */
 async function answerBuild(world: World, facts: Readonly<Record<string, unknown>>): Promise<void> {
   await world.until('the host builds', () => world.performedTasks.length > 0);
   const item = world.all(ITEM).find(({ doc }) => doc.step === 'build');
@@ -30,7 +30,7 @@ describe('a host that', () => {
       { ports: [{ port: 'evil-p0', addresses: [{ ip: '10.2.0.9', subnet: 'sub2' }] }] },
     ],
     ['gives what is no address', { ports: [{ port: 'evil-p0', addresses: [{ ip: 'x', subnet: 'sub0' }] }] }],
-    ['speaks of a port of another instance', { ports: [{ port: 'web-p0', addresses: [] }] }],
+    ['reports a port of another instance', { ports: [{ port: 'web-p0', addresses: [] }] }],
     ['speaks in riddles', { ports: 'x' }],
   ])('%s fails its try, and nothing of others changes', async (_name, facts) => {
     const world = await startFixtureF({ backEnd: 'simulated', hosts: { h1: { version: 1 } }, ...SLOW });
@@ -45,7 +45,7 @@ describe('a host that', () => {
     await world.until('it runs elsewhere', () => world.instance('evil').state === 'active');
   });
 
-  test('speaks of a port that the journal looks after is not listened to', async () => {
+  test('reports a port whose back end is the journal is ignored', async () => {
     const world = await startFixtureF({ hosts: { h1: { version: 1 } }, ...SLOW });
     await world.create();
     await answerBuild(world, { ports: [{ port: 'web-p0', addresses: [{ ip: '10.0.0.77', subnet: 'sub0' }] }] });
@@ -54,7 +54,7 @@ describe('a host that', () => {
   });
 });
 
-test('an instance that fails after its request had its places stays, and says why', async () => {
+test('an instance that fails after its request was placed stays, with the reason', async () => {
   const world = await startFixtureF();
   for (const host of ['h2', 'h3', 'h4', 'h5']) {
     const fault = { task: 'build', instance: 'web-2', times: 9, problem: 'no', fault: 'spawn-failed' } as const;

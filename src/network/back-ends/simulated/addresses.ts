@@ -1,5 +1,5 @@
-// The simulated back end's own address management. It knows of every address that somebody has, ports and strangers alike,
-// and picks the lowest that nobody has: the same orders give the same addresses.
+// The simulated back end's own address management. It knows every allocated address, of ports and of strangers, and picks the lowest free one:
+// the same orders always get the same addresses.
 import type { OrderPool, SubnetAddress } from '../back-end.ts';
 import { FreeRanges, type Range } from '../../addresses/free-ranges.ts';
 import { contains, formatIp, parseCidr, parseIp, type IpVersion } from '../../addresses/ip.ts';
@@ -12,9 +12,9 @@ interface FreeState {
 }
 
 interface SubnetAddresses {
-  /** Whose an address is, by its number. */
+  /** The holder of each address, by its number. */
   readonly owners: Map<bigint, string>;
-  /** What nobody has in the pools of the last order, kept while the pools stay the same. */
+  /** The free addresses in the pools of the last order, kept while the pools stay the same. */
   free?: FreeState;
 }
 
@@ -23,12 +23,12 @@ const FOREIGN = '(foreign)';
 export class SimulatedAddresses {
   readonly #subnets = new Map<string, SubnetAddresses>();
 
-  /** Somebody else takes an address; false when it is taken. */
+  /** A stranger takes an address; false when it is taken. */
   addForeign(subnet: string, ip: string): boolean {
     return this.take({ ip, subnet }, FOREIGN);
   }
 
-  /** Whoever has an address; strangers are not told. */
+  /** The holder of an address; strangers have no id. */
   *owners(): Iterable<string> {
     for (const { owners } of this.#subnets.values()) {
       for (const owner of owners.values()) if (owner !== FOREIGN) yield owner;

@@ -1,4 +1,4 @@
-// What the simulated network holds outlives the process, as a network does: under a new lease it is told of its ports.
+// The simulated network outlives the process, as a network does: under a new lease it adopts the journal's ports.
 import type { FleetReader, Stored } from '../../../fleet/index.ts';
 import type { Journal } from '../../../journal/index.ts';
 import type { Driver } from '../../../operations/index.ts';

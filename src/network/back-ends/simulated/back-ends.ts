@@ -1,5 +1,5 @@
-// The names under which the simulated network looks after ports. It is one network: the names differ in what it is said to be able
-// to do, so that orders for back ends of either kind can be tried.
+// The back-end names that the simulated network serves. It is one network: the names differ in their declared capabilities, so that orders for
+// back ends of either kind can be tried.
 import type { NetworkBackEnd } from '../back-end.ts';
 import type { BackEndName } from '../../model.ts';
 

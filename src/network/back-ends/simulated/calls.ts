@@ -1,4 +1,4 @@
-// The simulated back end's journal of calls: who asked for what, in the order in which it came. Bounded: the oldest go.
+// The simulated back end's log of calls: caller and request, in the order of arrival. Bounded: the oldest are dropped.
 import type { SimulatedOp } from './faults.ts';
 
 export interface SimulatedCall {
@@ -12,10 +12,10 @@ export interface SimulatedCall {
   readonly ports?: readonly string[];
   readonly host?: string;
   readonly serial?: number;
-  /** Who called: the controller at the deciding server, or a host by itself. */
+  /** The caller: the controller at the lease holder, or a host by itself. */
   readonly by: 'conductor' | 'host';
   readonly atMs: number;
-  /** What it came to; absent while it is under way. */
+  /** The outcome; absent while the call is open. */
   readonly result?: string;
 }
 
@@ -25,7 +25,7 @@ export class SimulatedCalls {
   readonly #calls: SimulatedCall[] = [];
   #last = 0;
 
-  /** Answers its number. */
+  /** Returns its number. */
   record(call: Omit<SimulatedCall, 'nth' | 'result'>): number {
     this.#calls.push({ nth: (this.#last += 1), ...call });
     if (this.#calls.length > CALLS_MAX) this.#calls.shift();

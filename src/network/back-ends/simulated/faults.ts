@@ -1,11 +1,11 @@
-// Faults that can be armed in the simulated back end: which call goes wrong, how, and how often. The oldest that fits a call
-// strikes, so that a test reads in the order in which it was written.
+// Faults that can be armed in the simulated back end: which call fails, how, and how often. The oldest that matches a call applies, so that a
+// test reads in the order in which it was written.
 import { PORT_OUTCOMES, type PortOutcome } from '../back-end.ts';
 import { accept, refuse, type Decision } from '../../../journal/index.ts';
 
 /**
- * `bind` is also what gives a port a second binding, `unbind` what takes it away; `activate` makes it the active one. `plug`: what
- * is said of a port that is bound.
+ * `bind` also covers adding a second binding, `unbind` deleting it; `activate` makes it the active one. `plug`: the event about a bound
+ * port.
  */
 export const SIMULATED_OPS = ['create', 'bind', 'activate', 'plug', 'unbind', 'delete', 'spawn'] as const;
 export type SimulatedOp = (typeof SIMULATED_OPS)[number];
@@ -14,9 +14,9 @@ const PLUG_OUTCOMES = ['plug-failed', 'unplugged'] as const;
 const SPAWN_OUTCOMES = ['spawn-failed', 'resources-gone', 'bad-image'] as const;
 
 /**
- * `ok`: only the delay. `hang`: nothing happens and nobody answers. `applied-but-lost`: it is carried out and the answer does
- * not come back. The others are what the call answers, without effect; but for `binding-failed`, which answers with
- * success and a port that is not connected. Of `plug`: `hang` says nothing, `plug-failed` and `unplugged` say that.
+ * `ok`: only the delay. `hang`: nothing happens and no answer comes. `applied-but-lost`: it is carried out and the answer is lost. The others
+ * are answers without effect; but `binding-failed` answers with success and a port that is not connected. For `plug`: `hang` sends no event,
+ * `plug-failed` and `unplugged` send that one.
  */
 export const FAULT_OUTCOMES = [
   ...PORT_OUTCOMES,
@@ -34,18 +34,18 @@ export interface NewFault {
   readonly nic?: number;
   readonly outcome: FaultOutcome;
   readonly delayMs?: number;
-  /** How many calls it strikes; 1 when nothing is said. */
+  /** How many calls it applies to; 1 by default. */
   readonly times?: number;
 }
 
 export interface ArmedFault extends NewFault {
   readonly id: number;
   readonly delayMs: number;
-  /** How many calls it still strikes. */
+  /** How many more calls it applies to. */
   readonly times: number;
 }
 
-/** What a call is about; a fault fits when it names nothing else. */
+/** The subject of a call; a fault matches when it names nothing else. */
 export interface FaultSite {
   readonly op: SimulatedOp;
   readonly host?: string | undefined;
@@ -59,7 +59,7 @@ const FAULTS_MAX = 100;
 const RELEASE_OUTCOMES: readonly PortOutcome[] = ['ok', 'not-found', 'forbidden', 'unavailable'];
 const LOST = ['hang', 'applied-but-lost'] as const;
 
-/** What a call of each kind can come to. */
+/** The possible outcomes of each kind of call. */
 const OUTCOMES_BY_OP: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
   create: ['ok', 'pool-empty', 'not-found', 'taken', 'quota', 'forbidden', 'unavailable', ...LOST],
   bind: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
@@ -97,7 +97,7 @@ export class SimulatedFaults {
     this.#armed = [];
   }
 
-  /** The fault that strikes a call; it has one strike less then. */
+  /** The fault that applies to a call; it is used up by one. */
   trigger(call: FaultSite): ArmedFault | undefined {
     const found = this.#armed.find((fault) => isMatch(fault, call));
     if (found === undefined) return undefined;

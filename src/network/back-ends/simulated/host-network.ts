@@ -1,5 +1,5 @@
-// The simulated back end as a host sees it that still makes or binds ports by itself: it knows its task and no more, so what
-// the task does not say is looked up.
+// The simulated back end for a host that still creates or binds ports itself: such a host knows only its task, so everything else is looked
+// up here.
 import type { Clock } from '../../../journal/index.ts';
 import type {
   PortToBind,
@@ -36,7 +36,7 @@ export function createHostNetwork({ network, clock, poolsOf }: HostNetworkOption
       );
     },
     bind: async (ask) => {
-      // A user's port was made by its user, at the back end: this one hears of it only now.
+      // A user's port was created by its user, at the back end: the simulated one learns of it only now.
       const users = ask.nics.filter(({ createdBy }) => createdBy === 'user');
       for (const nic of users) network.learnPort(composeCreate(nic, poolsFor(nic)), ask.instance);
       const ports = ask.nics.map((nic) => composeBind(nic, poolsFor(nic)));

@@ -1,4 +1,4 @@
-// The simulated back end: what it does twice it does once, what goes wrong when it is told to, and what it tells of it.
+// The simulated back end: repeated calls have one effect, armed faults apply, and events and calls are recorded.
 import { describe, expect, test } from 'vitest';
 import type { Stored } from '../../../fleet/index.ts';
 import { NetworkUnavailable } from '../back-end.ts';
@@ -149,7 +149,7 @@ describe('orders', () => {
     expect(network.port('p0')).toBeUndefined();
   });
 
-  test('never: a late create attaches a port that was let go of, whether it was made or not', async () => {
+  test('never: a late create attaches a port that was released, whether it was created or not', async () => {
     const { create, end, network } = world();
     const user = { createdBy: 'user' as const };
     expect(await end('release', 'p0', 1, user)).toMatchObject({ kind: 'already' });
@@ -248,7 +248,7 @@ describe('faults', () => {
       { op: 'create', nic: 1, outcome: 'quota' },
       { op: 'create', outcome: 'applied-but-lost' },
     ]);
-    // The whole call is struck first: a fault that names no NIC fits it.
+    // The whole call is tested first: a fault that names no NIC matches it.
     await expect(create([{}, {}])).rejects.toThrow(NetworkUnavailable);
     expect(network.port('p1')).toBeDefined();
     expect(outcomes(await create([{ port: 'q0' }, { port: 'q1' }]))).toEqual(['ok', 'quota']);

@@ -1,6 +1,6 @@
-// A network back end that is not there (it ships with the product, for tests and trials): ports and addresses in memory, faults
-// that can be armed, events that can be switched off, and a journal of calls. The same orders on the same clock give the
-// same answers. What it holds outlives a server that crashes beside it, as a real back end would.
+// A simulated network back end (it ships with the product, for tests and trials): ports and addresses in memory, faults that can be armed, events
+// that can be switched off, and a log of calls. The same orders on the same clock get the same answers. Its state outlives a server that
+// crashes beside it, as a real back end's would.
 import type { Stored } from '../../../fleet/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import {
@@ -31,13 +31,13 @@ import { BINDING_FAILED, joinResults, answerLost, REPLIES, toPortResult, type Po
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
-  /** Where its events go. */
+  /** The receiver of its events. */
   readonly emit?: (news: NetworkEventReport) => void;
-  /** The subnets of a pool, for hosts that ask by themselves. */
+  /** The subnets of a pool, for hosts that allocate by themselves. */
   readonly poolsOf?: (pool: PoolKey) => readonly OrderPool[];
 }
 
-/** Who calls, and until when it may act. A host knows of no lease. */
+/** The caller, and until when it may act. A host has no lease. */
 export interface OrderOrigin {
   readonly by: SimulatedCall['by'];
   readonly leaseEpoch?: number;
@@ -61,7 +61,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
   readonly faults = new SimulatedFaults();
   readonly calls = new SimulatedCalls();
   readonly hostNetwork: HostNetwork;
-  /** Whether it says when a port is connected. */
+  /** Whether it reports when a port is connected. */
   eventsEnabled = true;
   readonly #clock: Clock;
   readonly #ports = new SimulatedPorts();
@@ -74,30 +74,30 @@ export class SimulatedNetwork implements NetworkBackEnd {
     this.hostNetwork = createHostNetwork({ network: this, clock, poolsOf: poolsOf ?? (() => []) });
   }
 
-  /** Its events go there from now on: to the server that took over. */
+  /** Sends its events there from now on: to the server that took over. */
   emitTo(emit: (news: NetworkEventReport) => void): void {
     this.#emit = emit;
   }
 
-  /** Somebody else takes an address at the back end; false when it is taken. */
+  /** A stranger takes an address at the back end; false when it is taken. */
   addForeign(subnet: string, ip: string): boolean {
     return this.#ports.addresses.addForeign(subnet, ip);
   }
 
   /**
-   * Takes the journal's word for all its ports, after a start and when another server leads: what it holds is in memory, and
-   * what it had in this process may be long over.
+   * Adopts the journal's state of all its ports, after a start and when another server becomes leader: its own state is in memory, and may be
+   * outdated in this process.
    */
   adopt(ports: Iterable<Stored<'port', Port>>): void {
     this.#ports.adopt(ports);
   }
 
-  /** Hears of a port that somebody else made; one that it knows stays as it is. */
+  /** Learns of a port that somebody else created; a known port stays as it is. */
   learnPort(port: PortToCreate, instance: string): void {
     if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
   }
 
-  /** A host loses a port that it had connected; the back end says so. False when it is bound nowhere. */
+  /** A host loses a port that it had connected; the back end reports that. False when it is bound nowhere. */
   unplug(port: string): boolean {
     const bound = this.#ports.get(port);
     if (bound?.binding === undefined || bound.instance === undefined) return false;
@@ -105,22 +105,22 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return true;
   }
 
-  /** What it has of a port. */
+  /** Its state of a port. */
   port(port: string): ReturnType<SimulatedPorts['get']> {
     return this.#ports.get(port);
   }
 
-  /** All that it has, by id. */
+  /** All its ports, sorted by id. */
   ports(): ReturnType<SimulatedPorts['all']> {
     return this.#ports.all();
   }
 
-  /** The ports that addresses are taken for. */
+  /** The ports that hold addresses. */
   addressOwners(): Iterable<string> {
     return this.#ports.addresses.owners();
   }
 
-  /** The fault that strikes the start of an instance on a host, for simulated hypervisors. */
+  /** The fault that applies to the start of an instance on a host, for simulated instance runtimes. */
   spawnFault(host: string): ArmedFault | undefined {
     return this.faults.trigger({ op: 'spawn', host });
   }
@@ -226,7 +226,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     );
   }
 
-  /** Again when the bind comes again: whoever heard it first may have forgotten. */
+  /** Sent again when the bind is repeated: the receiver of the first one may have forgotten it. */
   #emitIfConnected(
     done: OrderEffect,
     { instance, host }: BindDestination,
@@ -274,7 +274,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     }
   }
 
-  /** The way to the back end: it may take time, and may end nowhere. Nothing arrives after the deadline. */
+  /** The way to the back end: it may take time, and may fail. Nothing arrives after the deadline. */
   async #awaitArrival(fault: ArmedFault | undefined, { deadlineAtMs }: OrderOrigin): Promise<void> {
     const leftMs = deadlineAtMs - this.#clock.nowMs();
     const delayMs = fault?.outcome === 'hang' ? Number.POSITIVE_INFINITY : (fault?.delayMs ?? 0);
@@ -282,7 +282,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     if (delayMs > leftMs) throw new NetworkUnavailable('the back end did not answer in time');
   }
 
-  /** False for a call of a server that no longer leads. */
+  /** False for a call of a server that is no longer leader. */
   #isCurrentLease({ leaseEpoch }: OrderOrigin): boolean {
     if (leaseEpoch === undefined) return true;
     if (leaseEpoch < this.#leaseEpoch) return false;
@@ -303,7 +303,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 }
 
-/** What is said of a port that is bound; undefined when nothing is. */
+/** The event about a bound port; undefined when there is none. */
 function plugEventName(fault: FaultOutcome | undefined): NetworkEventReport['name'] | undefined {
   if (fault === 'hang') return undefined;
   return fault === 'plug-failed' ? 'failed' : fault === 'unplugged' ? 'unplugged' : 'plugged';

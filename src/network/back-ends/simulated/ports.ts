@@ -1,12 +1,12 @@
-// The ports that the simulated back end has, and what orders do to them. Every order may come twice, late, or after a newer
-// one: serials only grow, and what was deleted stays deleted.
+// The ports of the simulated back end, and the effect of orders on them. Every order may come twice, late, or after a newer one: serials only
+// grow, and a deleted port must stay deleted.
 import type { PortToBind, PortToCreate, PortToRelease, InactiveBinding, SubnetAddress } from '../back-end.ts';
 import type { BackEndReply } from '../reply.ts';
 import type { Stored } from '../../../fleet/index.ts';
 import type { Address, Port } from '../../model.ts';
 import { SimulatedAddresses } from './addresses.ts';
 
-/** `given`: by whoever ordered the port. */
+/** `given`: by the creator of the port. */
 interface HeldAddress extends SubnetAddress {
   readonly origin: 'given' | 'create' | 'bind';
 }
@@ -22,18 +22,18 @@ interface SimulatedPort {
   readonly instance: string | undefined;
   readonly addresses: readonly HeldAddress[];
   readonly binding: SimulatedBinding | undefined;
-  /** A second binding, at a host that the port is not connected at. */
+  /** A second binding, at a host where the port is not connected. */
   readonly inactive?: SimulatedBinding | undefined;
   /** The highest serial that was seen; a bind with it is over when no binding has it. */
   readonly serial: number;
 }
 
-/** What an order did, and what the back end replies. */
+/** The effect of an order, and the reply. */
 export type OrderEffect =
   | { readonly kind: 'applied' | 'already'; readonly reply: BackEndReply; readonly port?: SimulatedPort }
   | { readonly kind: 'stale' };
 
-/** Ports that are gone and remembered, so that a late create does not bring one back. */
+/** Deleted ports that are remembered, so that a late create does not bring one back. */
 const TOMBSTONES_MAX = 10_000;
 
 function dropOldest(gone: Set<string> | Map<string, number>): void {
@@ -54,7 +54,7 @@ export class SimulatedPorts {
   readonly addresses = new SimulatedAddresses();
   readonly #ports = new Map<string, SimulatedPort>();
   readonly #tombstones = new Set<string>();
-  /** Serials under which ports were let go of that are not there: what was ordered before comes too late. */
+  /** Serials under which absent ports were released: orders from before come too late. */
   readonly #releasedSerials = new Map<string, number>();
 
   get(port: string): SimulatedPort | undefined {
@@ -65,7 +65,7 @@ export class SimulatedPorts {
     return this.#ports;
   }
 
-  /** Takes a journal's word for what there is: whatever else it had is gone, but for what strangers have. */
+  /** Adopts a journal's state: all other ports are dropped, except addresses of strangers. */
   adopt(ports: Iterable<Stored<'port', Port>>): void {
     for (const { addresses } of this.#ports.values()) for (const one of addresses) this.addresses.give(one);
     this.#ports.clear();
@@ -99,7 +99,7 @@ export class SimulatedPorts {
     return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
   }
 
-  /** The addresses that a port gets as it is made; nothing has changed when there is a code. */
+  /** The addresses that a port gets when it is created; nothing has changed when there is a code. */
   #takeAddresses(
     { port, fixedIps, pools }: PortToCreate,
     what: { readonly given: boolean; readonly picks: boolean },
@@ -151,7 +151,7 @@ export class SimulatedPorts {
     return { ...this.#put(order.port, bound), reply: { ...OK, type } };
   }
 
-  /** The other way round: the binding that was active is the second one now. */
+  /** The reverse: the active binding becomes the second one. */
   activateBinding(order: PortToBind, to: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
     const { inactive } = port ?? {};
@@ -175,7 +175,7 @@ export class SimulatedPorts {
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const subnets = new Set(pools.map((pool) => pool.subnet));
     const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
-    // An address of an earlier bind whose answer was lost: nobody knows of it, so nobody misses it.
+    // An address of an earlier bind whose answer was lost: no document has it.
     const orphaned = (one: HeldAddress): boolean => one.origin === 'bind' && !keeps.includes(one.ip) && !carried(one);
     const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
     const stays = held.filter((one) => !goes(one));
@@ -229,7 +229,7 @@ export class SimulatedPorts {
     return { ...this.#put(id, port), kind: same ? 'already' : 'applied' };
   }
 
-  /** The port and its addresses are gone, whoever did it. */
+  /** Deletes the port and its addresses, whoever asked. */
   remove(id: string): void {
     for (const address of this.#ports.get(id)?.addresses ?? []) this.addresses.give(address);
     this.#ports.delete(id);
@@ -260,7 +260,7 @@ const ORIGIN_BY_CHOICE: Readonly<Record<Address['chosenBy'], HeldAddress['origin
   bind: 'bind',
 };
 
-/** An order of an earlier time: the port was bound again since, or is another instance's by now. */
+/** An outdated order: the port was bound again since, or belongs to another instance by now. */
 function isStaleOrder(port: SimulatedPort, serial: number, instance: string): boolean {
   return serial < port.serial || (port.instance !== undefined && port.instance !== instance);
 }

@@ -1,4 +1,4 @@
-// What the simulated back end replies, and what a reply comes to for whoever asked. It changes nothing.
+// The replies of the simulated back end, and their outcomes. It changes nothing.
 import { NetworkUnavailable, type OrderResult, type PortAnswer, type PortOutcome } from '../back-end.ts';
 import { replyOutcome, type BackEndReply } from '../reply.ts';
 import type { SimulatedOp } from './faults.ts';
@@ -9,7 +9,7 @@ export type PortResult =
 
 export const BINDING_FAILED = 'binding_failed';
 
-/** How the back end says what a fault makes it say. */
+/** The status and code for the outcome of a fault. */
 export const REPLIES: Readonly<Record<Exclude<PortOutcome, 'ok'>, BackEndReply>> = {
   'binding-failed': { status: 200, type: BINDING_FAILED },
   'pool-empty': { status: 409, code: 'IpAddressGenerationFailure' },

@@ -1,4 +1,4 @@
-// The simulated network over HTTP, at the level of its handlers: what is armed strikes, what happened is told.
+// The simulated network over HTTP, at the level of its handlers: armed faults apply, and calls are listed.
 import { describe, expect, test } from 'vitest';
 import type { HandlerResult, Call, Route, RouteContext } from '../../../access/index.ts';
 import { networkEventRoutes } from '../../ports/event-routes.ts';

@@ -1,5 +1,5 @@
-// The HTTP surface of the simulated back end: arm faults, switch its events, read its calls. It lives in the deciding server,
-// so other servers pass these requests on to it.
+// The HTTP surface of the simulated back end: arm faults, switch its events, read its calls. Its state is at the lease holder, so other servers
+// forward these requests.
 import { Type } from 'typebox';
 import {
   answer,
@@ -31,7 +31,7 @@ const FAULT_SITE = {
   nic: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
   outcome: Type.Enum(FAULT_OUTCOMES, {
     description:
-      '`ok` only delays; `hang` never answers; `applied-but-lost` is carried out and not answered; `binding-failed` answers with success and a port that is not connected; of `plug`, `hang` says nothing and `plug-failed` and `unplugged` say that of a port which is bound',
+      '`ok` only delays; `hang` never answers; `applied-but-lost` is carried out and not answered; `binding-failed` answers with success and a port that is not connected; for `plug`, `hang` sends no event, and `plug-failed` and `unplugged` send that event of a bound port',
   }),
 };
 
@@ -39,7 +39,7 @@ const NEW_FAULT = strictObject({
   ...FAULT_SITE,
   delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS })),
   times: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: TIMES_MAX, description: 'how many calls it strikes, else 1' }),
+    Type.Integer({ minimum: 1, maximum: TIMES_MAX, description: 'how many calls it applies to; 1 by default' }),
   ),
 });
 
@@ -55,7 +55,7 @@ const CALL = Type.Object({
   serial: Type.Optional(Type.Integer()),
   by: Type.Enum(['conductor', 'host']),
   atMs: Type.Integer(),
-  result: Type.Optional(Type.String({ description: 'absent while it is under way' })),
+  result: Type.Optional(Type.String({ description: 'absent while the call is open' })),
 });
 
 const EVENTS = strictObject({ enabled: Type.Boolean() });
@@ -80,7 +80,7 @@ function faultRoutes({ faults }: SimulatedNetwork): Route[] {
       ...SIMULATED_ROUTE,
       method: 'POST',
       path,
-      about: 'Arm a fault in the simulated network: the next calls that fit it go wrong',
+      about: 'Arm a fault in the simulated network: the next matching calls fail',
       body: NEW_FAULT,
       answers: { 201: { about: 'the armed fault', schema: FAULT } },
       handle: ({ body }) => {
@@ -126,7 +126,7 @@ function eventsRoutes(network: SimulatedNetwork): Route[] {
       ...SIMULATED_ROUTE,
       method: 'GET',
       path,
-      about: 'Show whether the simulated network says when a port is connected',
+      about: 'Show whether the simulated network reports when a port is connected',
       answers,
       handle: () => answer({ enabled: network.eventsEnabled }),
     }),
@@ -134,11 +134,11 @@ function eventsRoutes(network: SimulatedNetwork): Route[] {
       ...SIMULATED_ROUTE,
       method: 'PUT',
       path,
-      about: 'Switch on or off that the simulated network says when a port is connected',
+      about: 'Switch on or off that the simulated network reports when a port is connected',
       body: EVENTS,
       answers,
       handle: ({ body }) => {
-        // Switched where it is carried out: this state belongs to no journal.
+        // Switched at the lease holder: this state is in no journal.
         network.eventsEnabled = body.enabled;
         return answer({ enabled: network.eventsEnabled });
       },

@@ -1,4 +1,4 @@
-// A simulated network with two segments, and short ways to order something of it.
+// A simulated network with two segments, and short helpers for orders.
 import { expect } from 'vitest';
 import type { BackEndFence, PortToBind, OrderResult, PortToCreate, PortToRelease, OrderPool } from '../back-end.ts';
 import { ManualClock } from '../clock-fixture.ts';
