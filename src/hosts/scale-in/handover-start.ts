@@ -66,9 +66,9 @@ function startOn(fleet: FleetReader, evacuators: readonly Evacuator[], start: Ha
     const leavers = start.hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
     if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
     const planned = evacuator.plan(fleet, leavers, start.nowMs);
-    const going = planned.filter((one) => targetOf(one) !== undefined);
-    if (going.length === 0) return [{ evacuator, planned, changes: [] }];
-    const begun = evacuator.begin(fleet, going, handoverCommand(start));
+    const startable = planned.filter((one) => targetOf(one) !== undefined);
+    if (startable.length === 0) return [{ evacuator, planned, changes: [] }];
+    const begun = evacuator.begin(fleet, startable, handoverCommand(start));
     if ('code' in begun) return [{ evacuator, planned, changes: [], refusal: begun }];
     return [{ evacuator, planned, changes: begun.changes }];
   });
@@ -96,10 +96,10 @@ export function* startHandoversInSteps(
       yield;
     }
     const planned = yield* planEvacuation(evacuator, trial, leavers, { nowMs });
-    const going = planned.filter((one) => targetOf(one) !== undefined);
-    if (going.length === 0) continue;
+    const startable = planned.filter((one) => targetOf(one) !== undefined);
+    if (startable.length === 0) continue;
     const how = handoverCommand(start);
-    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, going, how, basis })) });
+    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, startable, how, basis })) });
   }
   return begun;
 }
@@ -112,9 +112,9 @@ interface HandoverBatch {
 }
 
 /** In steps where the evacuator has them; else what it begins holds while nothing of the hosts changes. */
-function* prepareBatch(trial: Trial, { evacuator, going, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
-  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, going, how);
-  const begun = evacuator.begin(trial, going, how);
+function* prepareBatch(trial: Trial, { evacuator, startable, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
+  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, startable, how);
+  const begun = evacuator.begin(trial, startable, how);
   // The drains say why.
   if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
   const targets = new Map(startable.map((one) => [one.tenant.id, targetOf(one) ?? '']));
