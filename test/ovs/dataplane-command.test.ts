@@ -119,7 +119,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect(await dataplane('trace', 'nonsense')).toMatchObject({
       code: 2,
       out: '',
-      err: 'The switch does not take that: ofproto/trace: Bad openflow flow syntax: nonsense: unknown field nonsense.\n',
+      err: 'The switch refuses the packet: ofproto/trace: Bad openflow flow syntax: nonsense: unknown field nonsense.\n',
     });
   });
 
@@ -179,7 +179,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect(noSwitch.err).toContain(`The switch at ${nowhere} cannot be read: `);
     const noDaemon = await run(['dataplane', 'diff', '--state', state, '--ovs', nowhere]);
     expect(noDaemon).toMatchObject({ code: 3, out: '' });
-    expect(noDaemon.err).toContain('is ovs-vswitchd running? Else say --ovs-control.');
+    expect(noDaemon.err).toContain('is ovs-vswitchd running? If it is, name its socket with --ovs-control.');
     const noPlace = await run([
       'dataplane',
       'diff',

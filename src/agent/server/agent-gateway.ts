@@ -1,5 +1,5 @@
-// The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
-// nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
+// The lease holder's end of the link: agents join, send heartbeats, get their views and report results here. It decides nothing itself and
+// keeps nothing that the next holder would miss; without the lease it only names the holder.
 import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../../access/index.ts';
 import type { PeerBfdStatus } from '../../election/index.ts';
 import type { AppliedChange, Refusal } from '../../fleet/index.ts';
@@ -46,13 +46,13 @@ import { isRepeat, toBaseline, type HeartbeatBaseline } from './heartbeat-dedup.
 import { StatementIssuer } from './statement-issuer.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 
-/** What a host's agent last said of itself. In memory only: the next holder asks for it. */
+/** The last report of a host's agent. In memory only: the next holder requests it again. */
 export interface AgentReport extends Convergence {
   readonly report?: HostReport | undefined;
   readonly baseline?: HeartbeatBaseline | undefined;
 }
 
-/** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
+/** Expired waits are ended a few at a time: a thousand answers at once would delay everybody else. */
 const INTERVAL_MS = 50;
 
 export class AgentGateway {
@@ -61,14 +61,14 @@ export class AgentGateway {
   readonly #waiters = new LongPollWaiters();
   readonly #agentReports = new Map<string, AgentReport>();
   readonly #viewCache = new ViewCache();
-  /** The view that was last given to each host. */
+  /** The view that was last sent to each host. */
   readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reportRecorder: ReportRecorder;
   readonly #conntrackRelay: ConntrackRelay;
   readonly #bfdDown = new BfdDownIndex();
   readonly shared = new SharedCredentials();
   readonly #convergenceListeners = new Set<(host: string) => void>();
-  /** Hosts that something happened to since the waiters were last woken. */
+  /** Hosts affected by changes since the waiters were last woken. */
   #affected = new Set<string>();
   #isWakeScheduled = false;
   #epoch: number | undefined;
@@ -90,9 +90,9 @@ export class AgentGateway {
     return this.#agentReports.get(host);
   }
 
-  /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
+  /** The BFD state between an observing agent and another host. */
   bfdStatus(listener: string, host: string): PeerBfdStatus {
-    // One that is silent itself said what it heard long ago.
+    // The report of an agent that is silent itself is out of date.
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#agentReports.get(listener)?.report?.unheardPeers;
     if (!isUp || unheard === undefined) return undefined;
@@ -103,18 +103,18 @@ export class AgentGateway {
     return this.#bfdDown.countDown(host);
   }
 
-  /** Calls at once when a host is heard no more by somebody, or again. */
+  /** Calls at once when BFD to a host goes down or up at some observer. */
   onBfdChange(listener: (host: string) => void): () => void {
     return this.#bfdDown.onChange(listener);
   }
 
-  /** Calls whenever a host is in line with another view than before. */
+  /** Calls whenever a host has converged on another view than before. */
   onConvergence(hear: (host: string) => void): () => void {
     this.#convergenceListeners.add(hear);
     return () => this.#convergenceListeners.delete(hear);
   }
 
-  /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
+  /** Whether a host has applied a view that was composed at or after a revision, or an equal one. */
   hasConverged(host: string, revision: number, serviceVersion = 0): boolean {
     const { journal } = this.#options;
     const applied = this.#lacksLease() ? undefined : this.#agentReports.get(host)?.applied;
@@ -125,7 +125,7 @@ export class AgentGateway {
     return this.#compose(host)?.digest === applied;
   }
 
-  /** Why a host that has converged cannot provide a service yet; undefined when it can. */
+  /** Why a converged host cannot provide a service yet; undefined when it can. */
   unreadinessOf(host: string, service: string): string | undefined {
     return this.#agentReports.get(host)?.unready?.get(service);
   }
@@ -139,11 +139,11 @@ export class AgentGateway {
     return view;
   }
 
-  /** Wakes those who wait, until `signal` is aborted; then everybody is sent away. */
+  /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
     this.#isOpen = true;
-    this.#viewCache.clear(); // nobody listened to what happened to hosts
+    this.#viewCache.clear(); // affected hosts were not tracked before
     const stops = [
       journal.onCommit((_commit, applied) => this.#onCommit(applied)),
       journal.onRebuilt(() => this.#reset()),
@@ -158,14 +158,14 @@ export class AgentGateway {
     this.close();
   }
 
-  /** Nobody waits here any more, and nobody is let in. */
+  /** Nobody waits here any more, and nobody is admitted. */
   close(): void {
     this.#isOpen = false;
     this.#waiters.wakeAll();
     this.#conntrackRelay.clear();
   }
 
-  /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
+  /** Another lease means another holder: waiting agents must be told, and earlier reports may be out of date. */
   #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
@@ -189,7 +189,7 @@ export class AgentGateway {
     const { journal, source, clock } = this.#options;
     this.#conntrackRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
-    // Whom a change concerns costs more to know than most changes do, and here is nobody to tell.
+    // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
     if (this.#viewCache.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
@@ -200,11 +200,11 @@ export class AgentGateway {
     }
     if (this.#affected.size === 0 || this.#isWakeScheduled) return;
     this.#isWakeScheduled = true;
-    // The commits of a group come one after the other: a host that several of them touch is looked at once.
+    // The commits of a group arrive one after the other: a host that several of them touch is handled once.
     void clock.turn().then(() => this.#wakeAffected());
   }
 
-  /** Whoever waits here with a token that has ended is answered at once, with the refusal. */
+  /** A waiting agent whose token was revoked gets the refusal at once. */
   #wakeUnauthorized(applied: readonly AppliedChange[]): void {
     for (const { kind, after } of applied) {
       const { role, host, revoked } = (kind === TOKEN.name ? (after?.doc as Token | undefined) : undefined) ?? {};
@@ -231,7 +231,7 @@ export class AgentGateway {
     for (const host of touched) this.#waiters.wake(host);
   }
 
-  /** Whose secret this is. Without the lease nobody is judged: this server may not have read of the newest tokens. */
+  /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
@@ -244,8 +244,8 @@ export class AgentGateway {
   }
 
   /**
-   * Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then; and it is
-   * told that it was removed, so that its switch is wiped.
+   * A revoked credential was presented. For a removed host an alarm is raised now and then; and its agent is told that the host was
+   * removed, so that it clears its switch.
    */
   refuseRevoked(id: string, token: string | undefined): Refusal | undefined {
     this.#reportRecorder.recordRemovedHost(id);
@@ -254,7 +254,7 @@ export class AgentGateway {
     return this.statements.attachProof(notInFleet(id, host), { host: id, token });
   }
 
-  /** When a removed host was last heard by this server, to the minute. */
+  /** When a removed host was last seen by this server, to the minute. */
   readonly removedReportMs = (host: string): number | undefined => this.#reportRecorder.removedReportMs(host);
 
   #denyUnlessAdmitted(speaker: AgentIdentity): Refusal | undefined {
@@ -281,7 +281,7 @@ export class AgentGateway {
     }
   }
 
-  /** The secret ends here: what goes on into the decision is its hash. */
+  /** The secret ends here: the decision only gets its hash. */
   joinCommand({ host, token }: AgentIdentity, { secret, host: claimed }: JoinRequest): JoinCommand {
     const { clock, hash } = this.#options;
     const joinToken = token as TokenId;
@@ -289,7 +289,7 @@ export class AgentGateway {
     return { joinToken, host, claimed, hash: hash(credential), nowMs: clock.nowMs() };
   }
 
-  /** Costs three look-ups when it says nothing new. Only what is worth writing down is committed, and nobody waits for that. */
+  /** Costs three look-ups when nothing is new. Only what has to be recorded is committed, and the answer does not wait for it. */
   heartbeat(speaker: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
@@ -317,7 +317,7 @@ export class AgentGateway {
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
-  /** The view, as soon as it is another than what the agent has. */
+  /** The view, as soon as it differs from the one that the agent has. */
   async view(speaker: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
@@ -325,7 +325,7 @@ export class AgentGateway {
       if (this.#lacksLease()) return this.#redirect();
       const refusal = this.#denyUnlessAdmitted(speaker);
       if (refusal !== undefined) return toRefusedReply(refusal);
-      // One that has another view than it was given last did not get that: it must not seem to be busy with it.
+      // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
       const { digest = ask.digest } = this.#sentViews.get(speaker.host) ?? {};
       if (digest !== ask.digest || !this.#hasCurrentView(speaker.host, ask)) {
         const view = this.#compose(speaker.host);
@@ -337,13 +337,13 @@ export class AgentGateway {
     }
   }
 
-  /** The agent has what composing its view would give: nearly every poll finds it so. */
+  /** The agent has the view that would be composed: the case of nearly every poll. */
   #hasCurrentView(host: string, { digest, leaseEpoch }: ViewRequest): boolean {
     if (digest === undefined || leaseEpoch !== this.#epoch) return false;
     return this.#viewCache.isCurrent(host, digest, this.#options.clock.nowMs());
   }
 
-  /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
+  /** From here on it is applying this view: what it reported as applied before says nothing about it. */
   #sendView(view: View, { token }: AgentIdentity): Reply<ViewResponse> {
     this.#sentViews.set(view.host, { digest: view.digest, stamp: view.stamp });
     const word = this.#agentReports.get(view.host);
@@ -356,7 +356,7 @@ export class AgentGateway {
     return { kind: 'answer', answer: this.statements.unchangedResponse() };
   }
 
-  /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
+  /** Results of tasks. Each counts by itself: one that cannot be recorded now does not delay the others. */
   async observe(speaker: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
     const denial = this.denialOf(speaker);
     if (denial !== undefined) return denial;
@@ -364,7 +364,7 @@ export class AgentGateway {
     return { kind: 'answer', answer: { results } };
   }
 
-  /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
+  /** Connections for the host that takes a service over. They stay in memory and are never journalled. */
   deposit(speaker: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
     return this.denialOf(speaker) ?? this.#conntrackRelay.deposit(speaker.host, deposit);
   }
@@ -373,7 +373,7 @@ export class AgentGateway {
     return this.#conntrackRelay.collect(speaker.host, ask, () => this.denialOf(speaker));
   }
 
-  /** What is said to one who does not get any further here. */
+  /** The answer to an agent that this server cannot serve. */
   denialOf(speaker: AgentIdentity): Reply<never> | undefined {
     if (this.#lacksLease()) return this.#redirect();
     const refusal = this.#denyUnlessAdmitted(speaker);

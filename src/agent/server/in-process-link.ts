@@ -1,5 +1,5 @@
-// A link without a network: the agent's calls go to desks in the same process. For the demo and for fleets of simulated
-// hosts; the rules are those of the real one, including whose secret opens what.
+// A link without a network: the agent's calls go to gateways in the same process. For the demo and for fleets of simulated hosts;
+// authentication and refusals are those of the real link.
 import { StoreUnavailable } from '../../journal/index.ts';
 import type { AgentIdentity } from './admission.ts';
 import type { AgentGateway } from './agent-gateway.ts';
@@ -22,12 +22,12 @@ import { LinkDown, type AgentLink, type Reply, type Session } from '../node/port
 export class InProcessLink implements AgentLink {
   readonly #gatewayAt: (server: string) => AgentGateway | undefined;
 
-  /** `deskAt` finds the desk of a server by its address; undefined while the server is away. */
+  /** `deskAt` finds the gateway of a server by its address; undefined while the server is away. */
   constructor(deskAt: (server: string) => AgentGateway | undefined) {
     this.#gatewayAt = deskAt;
   }
 
-  /** Nobody is authenticated by being in the same process: here, too, it is the signature that counts. */
+  /** Being in the same process authenticates nobody: here, too, the signature counts. */
   isAuthenticated(): boolean {
     return false;
   }

@@ -1,13 +1,13 @@
-// Faults of the operation `spawn` that are armed at the simulated network back end, as trouble of simulated machines: so one
-// place arms everything that can go wrong with a build.
+// Faults of the operation `spawn` that are armed at the simulated network back end, applied to simulated machines: so one place arms every
+// fault of a build.
 import type { SimulatedRuntimeOptions, InjectedTaskFault } from '../node/instances/simulated-runtime.ts';
 
-/** What the simulated back end says of a host's next spawn. */
+/** The armed outcome of a host's next spawn. */
 export interface SpawnFaultSource {
   spawnFault(host: string): { readonly outcome: string; readonly delayMs: number } | undefined;
 }
 
-/** Longer than any build waits: nobody answers any more. */
+/** Longer than any build waits: there is no answer any more. */
 const HANG_MS = 24 * 3600 * 1000;
 
 export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedRuntimeOptions['faultFor']> {
@@ -17,6 +17,6 @@ export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedRunt
     const { outcome, delayMs } = struck;
     if (outcome === 'ok') return { delayMs };
     if (outcome === 'hang') return { delayMs: HANG_MS, fault: 'spawn-failed', problem: 'the machine hung' };
-    return { delayMs, fault: outcome, problem: `${outcome}, as it was armed` };
+    return { delayMs, fault: outcome, problem: `${outcome}, as armed` };
   };
 }

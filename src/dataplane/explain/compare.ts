@@ -1,6 +1,6 @@
 // Compares the contents of a switch with the desired ones for a person: what is missing, different, surplus or blocked. It uses the same
 // diff as the agent, and changes nothing.
-import { type CompileResult } from '../compile/compile.ts';
+import type { CompileResult } from '../compile/compile.ts';
 import { diff } from '../switch/diff.ts';
 import { explainFlow, explainGaps, tableName, type ExplainedGap, type Explanation } from './explain.ts';
 import type { Owner } from '../switch/derived-ids.ts';

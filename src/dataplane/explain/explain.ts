@@ -1,7 +1,7 @@
 // Describes compiled contents for a person: each flow with its table, its owner and its reason. Where the hardware addresses of external
 // next hops are unknown, flows name them by IP address. It must never read a switch.
 import { eachInSteps, type Steps } from '../../fleet/index.ts';
-import { type CompileResult, type LocalEnvironment } from '../compile/compile.ts';
+import type { CompileResult, LocalEnvironment } from '../compile/compile.ts';
 import type { Owner } from '../switch/derived-ids.ts';
 import type { Gap, FlowReason } from '../compile/flow-fragment.ts';
 import { gapSentence, FLOW_REASON_SENTENCES } from './flow-reasons.ts';
