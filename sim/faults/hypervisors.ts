@@ -1,4 +1,4 @@
-// Machines that fail at what they are asked to do, lose power, or get another version of the agent.
+// Machines that fail at their tasks, lose power, or get another version of the agent.
 import type { ArmedTaskFault } from '../../src/agent/runtime.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -17,7 +17,7 @@ const FAULTS_OF: Readonly<Record<ArmedTaskFault['task'], readonly string[]>> = {
 };
 const TASKS = ['build', 'build', 'build', 'destroy', 'prepare', 'migrate', 'activate'] as const;
 
-/** Before anything is done, or when it is done: then it only says so. */
+/** Before anything is done, or after it is done: then only the report is a failure. */
 export const taskFails: Fault = {
   name: 'task-fails',
   weight: 10,

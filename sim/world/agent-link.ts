@@ -1,4 +1,4 @@
-// The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
+// The agent's link port: its calls travel as messages to a server's gateway, and so do the answers, or get lost.
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import type {
   CollectRequest,
@@ -27,7 +27,7 @@ import type { Incarnation, Server } from './server.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
 
-/** How long an agent waits for an answer that should come at once, and for one that the server may hold back. */
+/** An agent's timeout for an answer that should come at once, and for one that the server may hold back. */
 const ANSWER_TIMEOUT_MS = 5000;
 const VIEW_TIMEOUT_MS = 30_000;
 const COLLECT_TIMEOUT_MS = 10_000;
