@@ -95,8 +95,8 @@ export const SCALE_IN_COMPOUND_FAULTS: readonly Fault[] = [
 ];
 
 /**
- * What goes wrong where clocks jump. None that pauses a server: its clock may be set by a little then, which is not told from one that
- * is slewed. None that has the database forget: only retention may.
+ * The faults of worlds whose clocks jump. None that pauses a server: its clock may be set by a little then, which looks like a slewed
+ * clock. None that makes the database compact: only retention may delete.
  */
 export const CLOCK_FAULTS: readonly Fault[] = [
   clockJumps,

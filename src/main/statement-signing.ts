@@ -37,11 +37,11 @@ export function createStatementIssuer({ journal, keys, isSecure, deciding }: Sta
 
 /** What the API adds to answers that agents act on. */
 export function createProofHooks(
-  desk: AgentGateway,
+  gateway: AgentGateway,
 ): Pick<ServerOptions, 'onRevokedCredential' | 'signHolder' | 'signRefusal'> {
   return {
-    onRevokedCredential: (host, token) => desk.refuseRevoked(host, token),
-    signHolder: ({ url, epoch }) => desk.statements.signHolder(url, epoch),
-    signRefusal: (credential, code) => desk.statements.signCredentialRefusal(credential, code),
+    onRevokedCredential: (host, token) => gateway.refuseRevoked(host, token),
+    signHolder: ({ url, epoch }) => gateway.statements.signHolder(url, epoch),
+    signRefusal: (credential, code) => gateway.statements.signCredentialRefusal(credential, code),
   };
 }

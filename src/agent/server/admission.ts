@@ -46,10 +46,10 @@ function refuseUnlessBound(host: StoredHost | undefined, { host: id, token }: Ag
 }
 
 /** The same check on the fleet that a decision is made on: the token may have been revoked since the agent was admitted. */
-export function denyUnlessAdmitted(fleet: FleetReader, speaker: AgentIdentity, nowMs: number): Refusal | undefined {
-  const refusal = refuseUnlessBound(findHost(fleet, speaker.host), speaker);
+export function denyUnlessAdmitted(fleet: FleetReader, identity: AgentIdentity, nowMs: number): Refusal | undefined {
+  const refusal = refuseUnlessBound(findHost(fleet, identity.host), identity);
   if (refusal !== undefined) return refusal;
-  const isGood = speaker.token !== undefined && isTokenGood(fleet, speaker.token as TokenId, nowMs);
+  const isGood = identity.token !== undefined && isTokenGood(fleet, identity.token as TokenId, nowMs);
   return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
 }
 

@@ -235,12 +235,12 @@ export class AgentGateway {
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
-    const speaker = authenticateAgent(journal.fleet, { secret, role, hash });
-    if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
+    const identity = authenticateAgent(journal.fleet, { secret, role, hash });
+    if (!('code' in identity)) return { kind: 'answer', answer: identity };
     const host = hostOfRevokedToken(journal.fleet, { secret, role, hash });
-    if (host === undefined) return toRefusedReply(speaker);
+    if (host === undefined) return toRefusedReply(identity);
     const token = tokenIdIn(secret);
-    return toRefusedReply(this.refuseRevoked(host, token) ?? this.statements.attachProof(speaker, { host, token }));
+    return toRefusedReply(this.refuseRevoked(host, token) ?? this.statements.attachProof(identity, { host, token }));
   }
 
   /**
@@ -257,22 +257,22 @@ export class AgentGateway {
   /** When a removed host was last seen by this server, to the minute. */
   readonly removedReportMs = (host: string): number | undefined => this.#reportRecorder.removedReportMs(host);
 
-  #denyUnlessAdmitted(speaker: AgentIdentity): Refusal | undefined {
+  #denyUnlessAdmitted(identity: AgentIdentity): Refusal | undefined {
     const { journal, clock } = this.#options;
-    const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
-    if (refusal?.code === 'host-removed') this.#reportRecorder.recordRemovedHost(speaker.host);
-    return refusal === undefined ? undefined : this.statements.attachProof(refusal, speaker);
+    const refusal = denyUnlessAdmitted(journal.fleet, identity, clock.nowMs());
+    if (refusal?.code === 'host-removed') this.#reportRecorder.recordRemovedHost(identity.host);
+    return refusal === undefined ? undefined : this.statements.attachProof(refusal, identity);
   }
 
   async join(joinToken: string, join: JoinRequest): Promise<Reply<JoinResponse>> {
     const { journal } = this.#options;
     const found = this.authenticate(joinToken, 'join');
     if (found.kind !== 'answer') return found;
-    const speaker = found.answer;
-    const command = this.joinCommand(speaker, join);
+    const identity = found.answer;
+    const command = this.joinCommand(identity, join);
     const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<JoinResponse> => joinAgent(fleet, command);
     try {
-      const outcome = await journal.submit({ by: agentName(speaker.host), why: 'agent joins', decide });
+      const outcome = await journal.submit({ by: agentName(identity.host), why: 'agent joins', decide });
       if (outcome.kind === 'refused') return toRefusedReply(outcome.refusal);
       return { kind: 'answer', answer: this.statements.joinResponse(outcome.answer) };
     } catch (error) {
@@ -290,50 +290,50 @@ export class AgentGateway {
   }
 
   /** Costs three look-ups when nothing is new. Only what has to be recorded is committed, and the answer does not wait for it. */
-  heartbeat(speaker: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
+  heartbeat(identity: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
-    const { host } = speaker;
+    const { host } = identity;
     const stored = findHost(journal.fleet, host);
-    const word = this.#agentReports.get(host);
-    if (word?.baseline !== undefined && isRepeat(word.baseline, speaker.token, beat, stored)) {
+    const agentReport = this.#agentReports.get(host);
+    if (agentReport?.baseline !== undefined && isRepeat(agentReport.baseline, identity.token, beat, stored)) {
       liveness.recordHeartbeat(host, true);
-      return word.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
+      return agentReport.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
     }
-    const refusal = this.#denyUnlessAdmitted(speaker);
+    const refusal = this.#denyUnlessAdmitted(identity);
     if (refusal !== undefined) return toRefusedReply(refusal);
-    this.shared.note(speaker, beat.process, this.#options.clock.nowMs());
+    this.shared.note(identity, beat.process, this.#options.clock.nowMs());
     const isUp = stored?.doc.connection.state === 'up';
     liveness.recordHeartbeat(host, isUp);
-    const report = beat.report ?? word?.report;
-    const isNew = stored === undefined || this.#reportRecorder.record(speaker, stored.doc, { beat, report });
+    const report = beat.report ?? agentReport?.report;
+    const isNew = stored === undefined || this.#reportRecorder.record(identity, stored.doc, { beat, report });
     const sentRevision = this.#sentViews.get(host)?.stamp.revision ?? 0;
-    const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: word, sentRevision });
-    const baseline = isUp && !isNew ? toBaseline(speaker, beat, stored) : undefined;
+    const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: agentReport, sentRevision });
+    const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
     this.#agentReports.set(host, { applied, unready, report, baseline });
-    if (word?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
-    if (word?.applied !== applied || word?.unready !== unready)
+    if (agentReport?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
+    if (agentReport?.applied !== applied || agentReport?.unready !== unready)
       for (const hear of this.#convergenceListeners) hear(host);
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
   /** The view, as soon as it differs from the one that the agent has. */
-  async view(speaker: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
+  async view(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
       if (this.#lacksLease()) return this.#redirect();
-      const refusal = this.#denyUnlessAdmitted(speaker);
+      const refusal = this.#denyUnlessAdmitted(identity);
       if (refusal !== undefined) return toRefusedReply(refusal);
       // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
-      const { digest = ask.digest } = this.#sentViews.get(speaker.host) ?? {};
-      if (digest !== ask.digest || !this.#hasCurrentView(speaker.host, ask)) {
-        const view = this.#compose(speaker.host);
+      const { digest = ask.digest } = this.#sentViews.get(identity.host) ?? {};
+      if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {
+        const view = this.#compose(identity.host);
         if (view === undefined) return this.#redirect();
-        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, speaker);
+        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, identity);
       }
       if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
-      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return this.#replyUnchanged();
+      if ((await this.#waiters.wait(identity.host, untilMs)) === 'over') return this.#replyUnchanged();
     }
   }
 
@@ -346,9 +346,9 @@ export class AgentGateway {
   /** From here on it is applying this view: what it reported as applied before says nothing about it. */
   #sendView(view: View, { token }: AgentIdentity): Reply<ViewResponse> {
     this.#sentViews.set(view.host, { digest: view.digest, stamp: view.stamp });
-    const word = this.#agentReports.get(view.host);
-    if (word?.applied !== undefined && word.applied !== view.digest)
-      this.#agentReports.set(view.host, { ...word, applied: undefined, baseline: undefined });
+    const agentReport = this.#agentReports.get(view.host);
+    if (agentReport?.applied !== undefined && agentReport.applied !== view.digest)
+      this.#agentReports.set(view.host, { ...agentReport, applied: undefined, baseline: undefined });
     return { kind: 'answer', answer: this.statements.viewResponse(view, token) };
   }
 
@@ -357,26 +357,26 @@ export class AgentGateway {
   }
 
   /** Results of tasks. Each counts by itself: one that cannot be recorded now does not delay the others. */
-  async observe(speaker: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
-    const denial = this.denialOf(speaker);
+  async observe(identity: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
+    const denial = this.denialOf(identity);
     if (denial !== undefined) return denial;
-    const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, speaker, answer)));
+    const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, identity, answer)));
     return { kind: 'answer', answer: { results } };
   }
 
   /** Connections for the host that takes a service over. They stay in memory and are never journalled. */
-  deposit(speaker: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
-    return this.denialOf(speaker) ?? this.#conntrackRelay.deposit(speaker.host, deposit);
+  deposit(identity: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
+    return this.denialOf(identity) ?? this.#conntrackRelay.deposit(identity.host, deposit);
   }
 
-  collect(speaker: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
-    return this.#conntrackRelay.collect(speaker.host, ask, () => this.denialOf(speaker));
+  collect(identity: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
+    return this.#conntrackRelay.collect(identity.host, ask, () => this.denialOf(identity));
   }
 
   /** The answer to an agent that this server cannot serve. */
-  denialOf(speaker: AgentIdentity): Reply<never> | undefined {
+  denialOf(identity: AgentIdentity): Reply<never> | undefined {
     if (this.#lacksLease()) return this.#redirect();
-    const refusal = this.#denyUnlessAdmitted(speaker);
+    const refusal = this.#denyUnlessAdmitted(identity);
     return refusal === undefined ? undefined : toRefusedReply(refusal);
   }
 

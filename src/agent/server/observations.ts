@@ -20,16 +20,16 @@ type Observation = ObservationsResponse['results'][number];
 /** `not-taken` requests the agent to send it again. */
 export async function recordObservation(
   { journal, clock, log, source }: ObservationOptions,
-  speaker: AgentIdentity,
+  identity: AgentIdentity,
   answer: TaskAnswer,
 ): Promise<Observation> {
-  const { host } = speaker;
+  const { host } = identity;
   const said = { host, answer, nowMs: clock.nowMs() };
   try {
     const outcome = await journal.submit({
       by: agentName(host),
       why: `result of ${answer.task}`,
-      authorize: (fleet, nowMs) => denyUnlessAdmitted(fleet, speaker, nowMs),
+      authorize: (fleet, nowMs) => denyUnlessAdmitted(fleet, identity, nowMs),
       decide: (fleet) => recordAnswer(fleet, source.kinds, said),
     });
     return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'not-taken' };

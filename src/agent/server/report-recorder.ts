@@ -55,26 +55,26 @@ export class ReportRecorder {
 
   /** Whether there is anything new. Costs a few comparisons when there is not. */
   record(
-    speaker: AgentIdentity,
+    identity: AgentIdentity,
     doc: Host,
     said: { readonly beat: Heartbeat; readonly report: HostReport | undefined },
   ): boolean {
     const { beat, report } = said;
-    const { host } = speaker;
+    const { host } = identity;
     const { clock, journal } = this.#options;
     if (doc.serviceVersion !== beat.serviceVersion) {
       const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
-      this.#submitAs(speaker, 'agent reports another version', (fleet) => recordVersion(fleet, version));
+      this.#submitAs(identity, 'agent reports another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
-    const isTroubled = this.#evaluateConditions(speaker, doc, beat) || this.#evaluateStrays(speaker, doc, report);
+    const isTroubled = this.#evaluateConditions(identity, doc, beat) || this.#evaluateStrays(identity, doc, report);
     if (report?.switch === undefined) return isTroubled;
     // Each report is evaluated again: another host may have reported the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
     const isNew = !known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc));
     if (isNew) {
-      const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
-      this.#submitAs(speaker, 'agent reports its switch', (fleet) => recordSwitch(fleet, heard));
+      const observation = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
+      this.#submitAs(identity, 'agent reports its switch', (fleet) => recordSwitch(fleet, observation));
     }
     return isNew || isTroubled;
   }
@@ -86,8 +86,8 @@ export class ReportRecorder {
   }
 
   /** Whether the reported conditions differ from those on record. A report without conditions counts as well. */
-  #evaluateConditions(speaker: AgentIdentity, { degraded }: Host, { conditions = [] }: Heartbeat): boolean {
-    const { host } = speaker;
+  #evaluateConditions(identity: AgentIdentity, { degraded }: Host, { conditions = [] }: Heartbeat): boolean {
+    const { host } = identity;
     const memory = this.#conditions.get(host);
     if (memory === undefined && degraded === undefined && conditions.length === 0) return false;
     const { clock, journal } = this.#options;
@@ -98,14 +98,14 @@ export class ReportRecorder {
     this.#conditions.set(host, judged.memory);
     if (judged.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
-      this.#submitAs(speaker, conditions.length > 0 ? 'agent reports a fault' : 'agent reports no fault', decide);
+      this.#submitAs(identity, conditions.length > 0 ? 'agent reports a fault' : 'agent reports no fault', decide);
     }
     return judged.verdict !== 'same';
   }
 
   /** Whether the reported strays differ from those on record. On a leaving host they count at once: nothing else comes and goes there. */
-  #evaluateStrays(speaker: AgentIdentity, doc: Host, report: HostReport | undefined): boolean {
-    const { host } = speaker;
+  #evaluateStrays(identity: AgentIdentity, doc: Host, report: HostReport | undefined): boolean {
+    const { host } = identity;
     const memory = this.#strays.get(host);
     const isQuiet = memory === undefined && doc.strays === undefined && (report?.strays.length ?? 0) === 0;
     if (report === undefined || isQuiet) return false;
@@ -118,7 +118,7 @@ export class ReportRecorder {
     this.#strays.set(host, judged.memory);
     if (judged.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordStrays(fleet, { host, strays, nowMs });
-      this.#submitAs(speaker, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
+      this.#submitAs(identity, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
     }
     return judged.verdict !== 'same';
   }
@@ -138,10 +138,10 @@ export class ReportRecorder {
     return this.#removedReports.get(host);
   }
 
-  #submitAs(speaker: AgentIdentity, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
+  #submitAs(identity: AgentIdentity, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
     const authorize = (fleet: FleetReader, nowMs: number): Refusal | undefined =>
-      denyUnlessAdmitted(fleet, speaker, nowMs);
-    this.#submit(speaker.host, { by: agentName(speaker.host), why, decide, authorize });
+      denyUnlessAdmitted(fleet, identity, nowMs);
+    this.#submit(identity.host, { by: agentName(identity.host), why, decide, authorize });
   }
 
   #submit(host: string, request: Request<null>): void {

@@ -46,19 +46,19 @@ const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } sat
 const RENDERED_RESPONSES = new WeakMap<HeartbeatResponse, Answer>();
 
 /** Without an issuer agents get no certificates: the server has no TLS, or issues none. */
-export function agentRoutes(desk: AgentGateway, issuer?: CertificateIssuer): Route[] {
+export function agentRoutes(gateway: AgentGateway, issuer?: CertificateIssuer): Route[] {
   return [
-    joinRoute(desk, issuer),
-    certificateRoute(desk, issuer),
-    heartbeatRoute(desk),
-    viewRoute(desk),
-    observeRoute(desk),
-    depositRoute(desk),
-    collectRoute(desk),
+    joinRoute(gateway, issuer),
+    certificateRoute(gateway, issuer),
+    heartbeatRoute(gateway),
+    viewRoute(gateway),
+    observeRoute(gateway),
+    depositRoute(gateway),
+    collectRoute(gateway),
   ];
 }
 
-function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+function joinRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return write({
     ...AT_HOLDER,
     // Forwarded, not redirected: an agent that has not joined knows no other server that it could trust.
@@ -71,7 +71,7 @@ function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): R
     body: JOIN_REQUEST,
     answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOIN_RESPONSE } },
     handle: ({ body, caller }) => {
-      const command = desk.joinCommand(toAgentIdentity(caller), body);
+      const command = gateway.joinCommand(toAgentIdentity(caller), body);
       const { certificateRequest } = body;
       const requested = certificateRequest === undefined ? undefined : issuer?.verifyRequest(certificateRequest);
       if (requested !== undefined && 'code' in requested) return refusalAnswer(requested);
@@ -80,14 +80,17 @@ function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): R
         decide: (fleet) => joinAgent(fleet, command),
         answer: (joined) => {
           const certificate = requested && issuer?.issue(requested, joined.host);
-          return answer({ ...desk.statements.joinResponse(joined), ...(certificate !== undefined && { certificate }) });
+          return answer({
+            ...gateway.statements.joinResponse(joined),
+            ...(certificate !== undefined && { certificate }),
+          });
         },
       };
     },
   });
 }
 
-function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+function certificateRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -100,7 +103,7 @@ function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefi
     answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED_CERTIFICATE } },
     handle: ({ body, caller }) => {
       const asker = toAgentIdentity(caller);
-      const denied = desk.denialOf(asker);
+      const denied = gateway.denialOf(asker);
       if (denied !== undefined) return toAnswer(denied, failOnAnswer);
       if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
       const requested = issuer.verifyRequest(body.certificateRequest);
@@ -120,7 +123,7 @@ function failOnAnswer(): never {
   throw new Error('a denial has no representation');
 }
 
-function heartbeatRoute(desk: AgentGateway): Route {
+function heartbeatRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -130,7 +133,7 @@ function heartbeatRoute(desk: AgentGateway): Route {
     body: HEARTBEAT,
     bodyRepeats: true,
     answers: { 200: { about: 'accepted, and whether a report is requested', schema: HEARTBEAT_RESPONSE } },
-    handle: ({ body, caller }) => toAnswer(desk.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
+    handle: ({ body, caller }) => toAnswer(gateway.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
   });
 }
 
@@ -140,7 +143,7 @@ function renderHeartbeatResponse(heard: HeartbeatResponse): Answer {
   return known;
 }
 
-function viewRoute(desk: AgentGateway): Route {
+function viewRoute(gateway: AgentGateway): Route {
   let closing: AbortSignal | undefined;
   return read({
     ...AT_HOLDER,
@@ -159,9 +162,9 @@ function viewRoute(desk: AgentGateway): Route {
       if (closing !== world.closing) {
         // A server that shuts down finishes its requests: idle long polls must be ended first.
         ({ closing } = world);
-        world.closing.addEventListener('abort', () => desk.close(), { once: true });
+        world.closing.addEventListener('abort', () => gateway.close(), { once: true });
       }
-      return toAnswer(await desk.view(toAgentIdentity(caller), query), renderViewResponse);
+      return toAnswer(await gateway.view(toAgentIdentity(caller), query), renderViewResponse);
     },
   });
 }
@@ -179,7 +182,7 @@ function renderUnchanged(controlPlane: SignedText | undefined): Answer {
   return lastUnchanged.answer;
 }
 
-function observeRoute(desk: AgentGateway): Route {
+function observeRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -189,11 +192,11 @@ function observeRoute(desk: AgentGateway): Route {
     body: OBSERVATIONS,
     answers: { 200: { about: 'the outcome for each result', schema: OBSERVATIONS_RESPONSE } },
     handle: async ({ body, caller }) =>
-      toAnswer(await desk.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
+      toAnswer(await gateway.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
   });
 }
 
-function depositRoute(desk: AgentGateway): Route {
+function depositRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -204,11 +207,11 @@ function depositRoute(desk: AgentGateway): Route {
     bodyBytesMax: DEPOSIT_BYTES_MAX,
     answers: { 200: { about: 'how many are kept', schema: DEPOSIT_RESPONSE } },
     handle: ({ body, caller }) =>
-      toAnswer(desk.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
+      toAnswer(gateway.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
   });
 }
 
-function collectRoute(desk: AgentGateway): Route {
+function collectRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -218,7 +221,7 @@ function collectRoute(desk: AgentGateway): Route {
     body: COLLECT_REQUEST,
     answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECT_RESPONSE } },
     handle: async ({ body, caller }) =>
-      toAnswer(await desk.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
+      toAnswer(await gateway.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
   });
 }
 
