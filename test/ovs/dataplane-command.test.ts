@@ -103,7 +103,7 @@ ovsSuite('muster dataplane on a compute node', () => {
       '      # ingress: router edge: Routes packets that are sent to the gateway.',
       '      # route: router edge: Sends packets for addresses outside the subnets of the router to its way out.',
       '      # outbound: service nat:edge: Translates outgoing packets.',
-      '      # translated: service nat:edge: Sends out translated packets.',
+      '      # snat: service nat:edge: Sends out translated packets.',
     ]);
     expect(out).toContain(`set_field:${NEXT_HOP}->eth_dst`);
   });
@@ -112,7 +112,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     const { code, out } = await dataplane('trace', 'in_port="muster-ext",tcp,nw_dst=198.51.100.7');
     expect(code).toBe(0);
     expect(out).toContain('# classify: service nat:edge: Translates replies from outside back.');
-    expect(out).toContain('# restored: host c1: Drops packets that no other flow matches.');
+    expect(out).toContain('# unsnat: host c1: Drops packets that no other flow matches.');
   });
 
   test('what-is-no-flow-is-refused-with-the-words-of-the-switch', async () => {
