@@ -1,11 +1,11 @@
-// When the incidents of a scenario strike: in about half of its seeds, by a stream of chance of their own. The other seeds play as if
-// there were none, so that seeds which found something before go on playing what they found.
+// When the incidents of a scenario strike: in about half of its seeds, drawn from a random stream of their own. The other seeds play as if
+// there were none, so that seeds which found something before keep finding it.
 import type { Fault } from './faults/fault.ts';
 import { Rng } from './kernel/rng.ts';
 import type { Scenario } from './scenarios.ts';
 import type { World } from './world/world.ts';
 
-/** One of those with which none of the single seeds in `fixed-seeds.ts` that are older than the incidents has any. */
+/** A value for which none of the older single seeds in `fixed-seeds.ts` has any incident. */
 const STREAM = 915;
 const RETRY_MS = 3000;
 const PLANNED_MIN = 4;
@@ -30,7 +30,10 @@ export class CompoundFaults {
     this.#rng = streamOf(world.seed).fork();
   }
 
-  /** Spreads some over the first half of the time until then, so that they play out. One that cannot be brought about at its time waits until it can. */
+  /**
+   * Spreads incidents over the first half of the time until then, so that they play out. One whose situation cannot be set up at its time
+   * waits until it can.
+   */
   plan(untilMs: number): void {
     const { scheduler } = this.#world;
     if (this.#faults.length === 0) return;

@@ -1,9 +1,9 @@
-// The seeds that every test run plays, and what each of them must at least go through.
+// The seeds that every test run plays, and the coverage that each world must reach.
 
 export interface Seeds {
   readonly first: number;
   readonly last: number;
-  /** Single ones that have found something once, or hit a guard that the others do not. */
+  /** Single seeds that once found a bug, or hit a guard that the others do not. */
   readonly also?: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-// The guards that the fixed seeds must hit. One that is never hit is a guard that nothing tests: the run fails.
+// The guards that the fixed seeds must hit. A guard that is never hit is not tested: the run fails.
 
 export const EXPECTED_MARKS: readonly string[] = [
   'agent-follows-holder',
@@ -29,7 +29,7 @@ export const EXPECTED_MARKS: readonly string[] = [
   'mass-silence-held',
 ];
 
-/** Those that the fixed seeds of the world with instances must hit. */
+/** The guards for the world with instances. */
 export const INSTANCE_MARKS: readonly string[] = [
   'address-given-away',
   'agent-too-old-for-task',
@@ -67,7 +67,7 @@ export const INSTANCE_MARKS: readonly string[] = [
   'together-too-few',
 ];
 
-/** Those that the fixed seeds of the world whose hosts come and go must hit. */
+/** The guards for the world whose hosts leave and join. */
 export const SCALE_IN_MARKS: readonly string[] = [
   'agent-finds-machine-changed',
   'desk-removed-host',
@@ -103,7 +103,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'vouched-off-while-heard',
 ];
 
-/** Those that the fixed seeds of the world whose clocks jump must hit. */
+/** The guards for the world whose clocks jump. */
 export const CLOCK_MARKS: readonly string[] = ['retention-paused'];
 
 /** Guards that this world cannot reach, and where they are tested instead. */

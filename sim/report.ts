@@ -1,4 +1,4 @@
-// What a run says about itself, for people.
+// The report of a run, for people.
 import type { SeedResult } from './seed.ts';
 import type { Tally } from './world/tally.ts';
 
@@ -12,7 +12,7 @@ export function summary(result: SeedResult): string {
   ].join('\n');
 }
 
-/** The seed, the property, the last lines of the trace, and how to see it again. */
+/** The seed, the property, the last lines of the trace, and the command that replays it. */
 export function failure({ seed, scenario, hash, violation, lastLines }: SeedResult): string {
   return [
     ...lastLines.map((line) => `    ${line}`),

@@ -1,5 +1,5 @@
-// The command line of the simulation: `--seed N` replays one, `--seeds A-B` runs many, `--world` says what goes on in them,
-// `--trace` prints everything, `--hunt MINUTES` plays fresh random seeds on all cores.
+// The command line of the simulation: `--seed N` replays one, `--seeds A-B` runs many, `--world` selects the scenario, `--trace` prints
+// everything, `--hunt MINUTES` plays fresh random seeds on all cores.
 import { parseArgs } from 'node:util';
 import { DEFAULT_FAILURES_FILE, defaultJobs, runHunt, type HuntCommand } from './hunt/command.ts';
 import { failure, summary } from './report.ts';
@@ -104,7 +104,7 @@ async function runMany(scenario: Scenario, range: Range): Promise<number> {
   return failed === 0 && guardsHit(scenario, range, marks) ? 0 : 1;
 }
 
-/** Fewer seeds than the fixed ones may well miss a guard; those and more may not. */
+/** Fewer seeds than the fixed ones may miss a guard; those and more may not. */
 function guardsHit({ marks: expected, seeds }: Scenario, { first, last }: Range, marks: Tally): boolean {
   const missed = expected.filter((name) => marks.of(name) === 0);
   if (missed.length === 0 || first > seeds.first || last < seeds.last) return true;
@@ -123,7 +123,7 @@ function rangeOf(text: string): Range | undefined {
 try {
   process.exitCode = await main();
 } catch (error) {
-  // What parseArgs does not take is told in its own words.
+  // Errors of parseArgs are shown as they are.
   if (!(error instanceof TypeError) || !('code' in error)) throw error;
   console.error(`${error.message}\n\n${USAGE}`);
   process.exitCode = 2;

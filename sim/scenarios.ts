@@ -1,4 +1,4 @@
-// What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
+// The scenarios: the workloads of a world, its faults, and the guards that its fixed seeds must hit.
 import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS, SCALE_IN_COMPOUND_FAULTS } from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
 import {
@@ -22,13 +22,13 @@ export interface Scenario {
   readonly name: string;
   readonly workloads: readonly Workload[];
   readonly faults: readonly Fault[];
-  /** Situations that are too rare by chance, brought about in some of the seeds: see `incidents.ts`. */
+  /** Situations that are too rare by chance, set up in some of the seeds: see `compound-faults.ts`. */
   readonly compoundFaults?: readonly Fault[];
   readonly seeds: Seeds;
   readonly marks: readonly string[];
 }
 
-/** The ground that every room stands on: journal, lease, operations, hosts and their agents. */
+/** The base of every module: journal, lease, operations, hosts and their agents. */
 export const CORE: Scenario = {
   name: 'house',
   workloads: [counters, hosts, builds, callers],
@@ -37,7 +37,7 @@ export const CORE: Scenario = {
   marks: EXPECTED_MARKS,
 };
 
-/** Few hosts with networks and instances on them: everything that one can ask of those, and all that goes wrong with it. */
+/** Few hosts with networks and instances on them: every request for those, and all their faults. */
 export const INSTANCES: Scenario = {
   name: 'instances',
   workloads: [instances],
@@ -46,7 +46,7 @@ export const INSTANCES: Scenario = {
   marks: INSTANCE_MARKS,
 };
 
-/** Hosts that are taken out of service, removed and joined again, with what lives on them and with the services they do. */
+/** Hosts that are taken out of service, removed and joined again, with instances and services on them. */
 export const SCALE_IN: Scenario = {
   name: 'scale-in',
   workloads: [scaleIn],
@@ -56,7 +56,7 @@ export const SCALE_IN: Scenario = {
   marks: SCALE_IN_MARKS,
 };
 
-/** Servers whose wall clocks jump while they run and while they are off: what is forgotten, and that all else goes on. */
+/** Servers whose wall clocks jump while they run and while they are off: retention, and that everything else keeps working. */
 export const CLOCKS: Scenario = {
   name: 'clocks',
   workloads: [counters, expiringNotes],

@@ -1,11 +1,11 @@
-// Plays the fixed seeds of a scenario one slice after the other, and keeps count of the guards that they hit.
+// Plays the fixed seeds of a scenario in slices, and counts the guards that they hit.
 import { FAULTS_MIN, PORT_CALLS_MIN } from './fixed-seeds.ts';
 import { failure } from './report.ts';
 import type { Scenario } from './scenarios.ts';
 import { runSeed, type SeedResult } from './seed.ts';
 import { Tally } from './world/tally.ts';
 
-/** So that a slow machine shows how far it got and no single test is near its time limit. */
+/** So that a slow machine shows its progress and no single test is near its time limit. */
 const SLICE = 25;
 
 export class SeedSuite {
@@ -26,7 +26,7 @@ export class SeedSuite {
     return [...slices, ...also.map((seed) => [seed, seed] as const)];
   }
 
-  /** What is wrong with the first of these seeds that shows something; undefined when none does. */
+  /** The violation of the first of these seeds that finds one; undefined when none does. */
   async play(first: number, last: number): Promise<string | undefined> {
     for (let seed = first; seed <= last; seed += 1) {
       const result = await runSeed({ seed, scenario: this.#scenario });

@@ -1,4 +1,4 @@
-// One seed from beginning to end: trouble, then everything heals, then everything must be as it should.
+// One seed from beginning to end: faults, then everything is repaired, then everything must be as it should.
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenToMarks } from '../src/fleet/index.ts';
 import { CompoundFaults } from './compound-faults.ts';
@@ -12,7 +12,7 @@ import type { WorkloadRun } from './workloads/workload.ts';
 
 export interface SeedOptions {
   readonly seed: number;
-  /** What goes on in the world; the house as a whole when nothing is said. */
+  /** The scenario; the whole-house one by default. */
   readonly scenario?: Scenario;
   /** Replaces a part of the servers: how a mutant is planted. */
   readonly plant?: (parts: SimParts) => SimParts;
@@ -34,19 +34,19 @@ export interface SeedResult {
 }
 
 const STACK_DEPTH = 10;
-/** With what comes after everything has healed, every seed makes more than 2,000. */
+/** With the cleanup after everything is repaired, every seed makes more than 2,000 commits. */
 const TROUBLED_CALLS_MIN = 1500;
 const FAULTS_PLANNED_MIN = 24;
 const FAULTS_PLANNED_MAX = 44;
-/** Long enough for every lease to run out, every retry to happen and every deadline of the workloads to pass. */
+/** Long enough for every lease to expire, every retry to happen and every deadline of the workloads to pass. */
 const REST_MS = 100_000;
 
-/** What is under way at one look, such as a retry, is over at the next; what never ends is found all the same. */
+/** What is in progress at one check, such as a retry, is over at the next; what never ends is found all the same. */
 const REST_CHECKS_MAX = 4;
 const REST_CHECK_MS = 7000;
-/** How often somebody looks whether the world is ready for trouble. */
+/** How often it is checked whether the world is ready for faults. */
 const READY_LOOK_MS = 500;
-/** Long enough to delete everything, if nothing keeps it from going: the fixed seeds take 11 looks at most. */
+/** Long enough to delete everything, if nothing blocks it: the fixed seeds take 11 checks at most. */
 const UNDO_LOOKS_MAX = 16;
 const UNDO_LOOK_MS = 5000;
 /** Many times what a follower takes from a commit to showing it, while nothing is broken. */
@@ -55,7 +55,7 @@ const FOLLOW_LOOK_MS = 100;
 
 export async function runSeed({ seed, scenario = CORE, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
-  // Taking the stack of every error that is part of the game costs a tenth of the time. A printed run has them.
+  // Capturing the stack of every expected error costs a tenth of the time. A printed run has the stacks.
   Error.stackTraceLimit = print === undefined ? 0 : STACK_DEPTH;
   listenToMarks((name) => marks.count(name));
   const parts = withWorkloads(productionParts, scenario);
@@ -118,7 +118,7 @@ async function runTrouble(world: World, scenario: Scenario): Promise<void> {
   if (world.violation === undefined) await undoAndCheck(world, plays);
 }
 
-/** Spreads faults over the time to come and answers until when that is. */
+/** Spreads faults over the time to come and returns when they end. */
 function planFaults(world: World, scenario: Scenario): number {
   const { rng, scheduler } = world;
   const count = rng.between(FAULTS_PLANNED_MIN, FAULTS_PLANNED_MAX);
@@ -182,7 +182,7 @@ async function undoAndCheck(world: World, plays: readonly WorkloadRun[]): Promis
 }
 
 /**
- * A commit may fall on the very moment of the last look, and servers that follow show it some milliseconds later. Whoever is behind for longer
+ * A commit may fall on the very moment of the last check, and followers have it some milliseconds later. A server that is behind for longer
  * is found by the checker.
  */
 async function followed(world: World): Promise<void> {

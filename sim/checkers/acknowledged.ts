@@ -1,5 +1,5 @@
-// What somebody was told is true for ever: an accepted request is in the journal, a refused one is not, nothing that is
-// to be done once is done twice, and what was asked after an answer comes after it.
+// Acknowledgements are durable: an accepted request is in the journal, a refused one is not, an idempotent request is not done twice, and a
+// request made after an answer is ordered after it.
 import { OPERATION } from '../../src/operations/index.ts';
 import type { RequestRecord } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
@@ -32,7 +32,7 @@ function revisionsByTag(world: World): Map<string, number[]> {
   return byTag;
 }
 
-/** What it asked for was under way already: it was told of the operation that does it, and began none. */
+/** The requested work was already in progress: the answer named its operation, and no second one began. */
 function isAnsweredWithOther({ ledger }: World, { tag, answered }: RequestRecord): boolean {
   if (answered?.outcome.kind !== 'accepted') return false;
   const operation = (answered.outcome.answer as { readonly operation?: string } | null | undefined)?.operation;
@@ -52,7 +52,7 @@ function problemWith(
   if (answered === undefined) return undefined;
   const { outcome } = answered;
   if (outcome.revision > head) return `was answered with revision ${outcome.revision}, the journal ends at ${head}`;
-  // One that arrived twice may be refused at first and done when there is room again.
+  // A request that arrived twice may be refused at first and accepted when there is capacity again.
   if (outcome.kind === 'refused' && revisions.length > 0 && arrivals === 1) return 'was refused, and done all the same';
   const [revision] = revisions;
   if (outcome.kind === 'accepted' && once && revision === undefined) return 'was accepted, and is not in the journal';
@@ -62,7 +62,7 @@ function problemWith(
   return undefined;
 }
 
-/** Asked after another was answered, but placed before it. */
+/** Requested after another was answered, but ordered before it. */
 function findOvertaken(asked: readonly RequestRecord[]): string | undefined {
   const answers = asked.filter((one) => one.answered?.outcome.kind === 'accepted');
   const byAnswer = answers.toSorted((one, other) => (one.answered?.atStep ?? 0) - (other.answered?.atStep ?? 0));

@@ -1,4 +1,4 @@
-// Once an instance has run it keeps all its addresses, wherever it goes and whatever becomes of it, until it is deleted.
+// Once an instance has run it keeps all its addresses until it is deleted, whatever moves or failures it goes through.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { capabilitiesOf, PORT, type Port } from '../../src/network/index.ts';
@@ -34,7 +34,7 @@ function lostAddresses(truth: Fleet, { ran, backEnd }: Known, { kind, before, af
   if (was.instance === undefined || was.instance !== is.instance) return [];
   const instance = truth.get(INSTANCE, idOf(INSTANCE, was.instance))?.doc;
   if (!ran(was.instance) || instance?.state === 'deleting') return [];
-  // A port that somebody took away at the back end has no address there either.
+  // A port that was deleted at the back end by others has no address there either.
   if (!capabilitiesOf(truth, is.network).inline && backEnd.port(after.id) === undefined) return [];
   const kept = new Set(is.addresses.map(({ ip }) => ip));
   return was.addresses.flatMap(({ ip }) => (kept.has(ip) ? [] : [`port ${after.id} of ${was.instance} lost ${ip}`]));

@@ -1,5 +1,4 @@
-// A machine never goes back: what its agent follows has never a lower journal, epoch or revision than before, whoever
-// asks it to.
+// A machine never goes back: its agent never applies a lower journal, epoch or revision than before, whichever server sends it.
 import type { Stamp } from '../../src/agent/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Checker } from './checker.ts';
@@ -16,7 +15,7 @@ export const agentsForward: Checker = {
         if (before !== undefined && isOlder(told.stamp, before)) {
           violated(`${machine.name} was told ${told.what} of ${stampText(told.stamp)} after ${stampText(before)}`);
         }
-        // A task that was begun under an earlier view may still be told of it; a view may not.
+        // The result of a task of an earlier view may still be reported; an earlier view may not be applied.
         if (told.what === 'view') highest.set(machine, told.stamp);
       },
     };

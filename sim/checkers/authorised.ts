@@ -1,11 +1,11 @@
-// Nothing is committed for a caller whose token is not good for it at that very revision.
+// Nothing is committed for a caller whose token is not valid for it at that very revision.
 import { isExpired, permits, TOKEN } from '../../src/access/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import type { Checker } from './checker.ts';
 
 const FORM = /^caller:([^:]*):/;
 
-/** What commits for a caller carry as `by`: it tells which token it was. */
+/** The `by` of commits for a caller: it names the token. */
 export function callerTag(token: string | undefined, name: string): string {
   return `caller:${token ?? ''}:${name}`;
 }

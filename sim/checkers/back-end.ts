@@ -1,5 +1,5 @@
-// What the network back end has, beside what the journal says of it: no address has two owners there, nothing is there that the
-// journal never meant to have, and no NIC has two ports.
+// The contents of the network back end against the journal: no address has two owners there, nothing is there that the journal never
+// intended, and no NIC has two ports.
 import { idOf } from '../../src/fleet/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent } from '../../src/network/index.ts';
 import { checkOn, type Checker } from './checker.ts';
@@ -22,7 +22,7 @@ export const oneOwnerAtBackEnd: Checker = {
   }),
 };
 
-/** The intent is in the journal before the port is made, and goes after it is gone. */
+/** The intent is journalled before the port is made, and removed after the port is. */
 export const portsIntended: Checker = {
   name: 'never: a port is at the back end that the journal does not know of',
   watch: checkOn(PORTS, ({ truth, network }) => {

@@ -1,5 +1,5 @@
-// A move must be sure of its target before anything leaves the source: when the source is asked to hand an instance over, the back
-// end has every port of it bound at the target. Looked at in the back end itself, apart from what the journal says of it.
+// A move must have secured its target before anything leaves the source: when the source is told to migrate an instance, the back end has
+// every port of it bound at the target. Checked in the back end itself, independently of the journal.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -41,7 +41,7 @@ function unboundTarget(
   return missing && `port ${missing.id} of ${is.target.id} is not bound at ${target}`;
 }
 
-/** While a move is at these nothing has left the source. */
+/** In these steps nothing has left the source. */
 const NOTHING_LEFT_YET: readonly string[] = ['schedule', 'bind-target', 'unbind-target', 'prepare', 'migrate'];
 
 interface Connected {
@@ -49,7 +49,7 @@ interface Connected {
   readonly ports: readonly string[];
 }
 
-/** Of back ends that hold two bindings; with one the target is bound in place of the source. */
+/** For back ends that hold two bindings; with one, the target's replaces the source's. */
 export const sourceStaysConnected: Checker = {
   name: 'never: an instance loses its connection at the source before it is handed over',
   watch: (world, violated) => {
@@ -80,7 +80,7 @@ export const sourceStaysConnected: Checker = {
   },
 };
 
-/** Those of which nobody has said anything bad: what is bound again just now is on its way there. */
+/** Those without a reported failure: one that is bound again just now is in progress. */
 function connectedPorts(truth: Fleet, backEnd: SimulatedNetwork, id: string, host = ''): string[] {
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ doc }) => !capabilitiesOf(truth, doc.network).inline);
   // An instance is switched over in one way: where one of its back ends cannot hold two bindings, all are bound in place of the source.

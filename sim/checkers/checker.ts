@@ -1,4 +1,4 @@
-// What a checker is: it watches one world and says what must never be. To add one, write its file and add it to
+// The interface of a checker: it observes one world and reports violations of one safety property. To add one, write its file and add it to
 // `checkers.ts`.
 import type { AppliedChange, Fleet } from '../../src/fleet/index.ts';
 import type { Commit } from '../../src/journal/index.ts';
@@ -16,23 +16,23 @@ export interface CommitEvent {
 }
 
 export interface Observer {
-  /** The database accepted these commits; `claimed` is the revision it answered. */
+  /** The database accepted these commits; `claimed` is the revision it returned. */
   onWrite?(entries: readonly Entry[], claimed: number): void;
-  /** One of these commits, and the fleet that follows the disk, which is at this commit now. */
+  /** One of these commits, and the fleet that follows the disk, at this very commit. */
   onApplied?(truth: Fleet, applied: readonly AppliedChange[], entry: Entry): void;
-  /** The database changed a lease, or left it. */
+  /** The database changed or kept a lease. */
   onLease?(change: LeaseChange): void;
-  /** A server's fleet has moved on. */
+  /** A server's fleet has advanced. */
   onCommit?(committed: CommitEvent): void;
-  /** A server's fleet was loaded anew as a whole. */
+  /** A server's fleet was reloaded as a whole. */
   onRebuilt?(life: Incarnation): void;
-  /** A machine's driver was told something: the last of `machine.told`. */
+  /** A machine's driver got a command: the last of `machine.told`. */
   onDriverCall?(machine: Machine): void;
-  /** What is on a machine is another than it was. */
+  /** The contents of a machine have changed. */
   onMachineChanged?(machine: Machine): void;
-  /** The network back end was asked for something. */
+  /** The network back end got a request. */
   onNetworkChanged?(): void;
-  /** All has healed and come to rest. */
+  /** All faults have ended and the world is at rest. */
   atEnd?(): void;
 }
 
@@ -44,7 +44,7 @@ export interface Checker {
 
 type Occasion = 'onMachine' | 'onNetwork';
 
-/** Looks at the world whenever the occasion comes, and after every commit of these kinds. */
+/** Checks the world on each such occasion, and after every commit of these kinds. */
 export function checkOn(
   { on, kinds }: { readonly on: Occasion; readonly kinds: readonly string[] },
   check: (world: World) => string | undefined,

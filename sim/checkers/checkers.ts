@@ -24,7 +24,7 @@ import { notFromForwardingSwitch, notToUncontrolledSwitch } from './out-of-contr
 import { sentencesComplete } from './sentences.ts';
 import { singleDecider } from './single-decider.ts';
 
-/** All that is checked in every world, the most telling first. */
+/** The checkers of every world, the most telling first. */
 export const CHECKERS: readonly Checker[] = [
   leaseExclusive,
   singleDecider,

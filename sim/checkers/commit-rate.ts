@@ -1,5 +1,5 @@
-// The control plane comes to rest: it does not commit without end, and a drain gives what has just failed some time. Either would
-// fill disks and starve everybody else without anybody waiting for anything.
+// The control plane comes to rest: it does not commit without end, and a drain backs off after a failure. Either would fill disks and
+// starve other work while nothing waits.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -7,7 +7,7 @@ import { ITEM, type Item } from '../../src/operations/index.ts';
 import type { Checker } from './checker.ts';
 
 const WINDOW_MS = 3000;
-/** The fixed seeds have 120 in a second at most; a loop that only the store slows down has 200 and more in every second. */
+/** The fixed seeds have 120 commits in a second at most; a loop that only the store slows down has 200 and more. */
 const COMMITS_MAX = 500;
 
 export const commitRateBounded: Checker = {
@@ -31,7 +31,7 @@ const PAUSE_MS = 3000;
 export const failuresBackedOff: Checker = {
   name: 'never: a drain tries again at once what has just failed',
   watch: ({ scheduler }, violated) => {
-    /** When the world saw that an instance has a fault, and which. */
+    /** When the world saw that an instance is in error, and with which fault. */
     const faults = new Map<string, { readonly seenMs: number; readonly fault: Instance['fault'] }>();
     return {
       onApplied: (truth, applied, { commit }) => {
@@ -57,12 +57,12 @@ export const failuresBackedOff: Checker = {
 
 const DRAIN = /^drain-\d+\.(.+)\.instance-(?:moves|rebuilds)$/;
 
-/** The host that an instance is taken off by a drain with this change. */
+/** The host that a drain takes an instance off with this change. */
 function drainedHost(applied: readonly AppliedChange[], { kind, before, after }: AppliedChange): string | undefined {
   if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
   const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
   if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
-  // One that was there before is tried again by whoever asked for that.
+  // An earlier fault is retried by the caller who asked for that.
   const begun = applied.find(
     (one) =>
       one.kind === ITEM.name &&
@@ -72,7 +72,7 @@ function drainedHost(applied: readonly AppliedChange[], { kind, before, after }:
   return DRAIN.exec((begun?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
 }
 
-/** A move that failed does not keep it from being rebuilt once its host is off, and what failed before counts for nothing. */
+/** A failed move does not keep it from being rebuilt once its host is off; earlier failures do not count then. */
 function isFaultOfThisDrain(truth: Fleet, id: string, { move }: Instance, fault: Instance['fault']): boolean {
   const { leaving, forcedDown } = truth.get(HOST, idOf(HOST, id))?.doc ?? {};
   const sinceMs = Math.max(leaving?.atMs ?? 0, forcedDown?.atMs ?? 0);

@@ -1,5 +1,5 @@
-// The only copy of an instance that ran is never destroyed, unless its user gave it up by deleting or shelving it. Looked at on the
-// machines, apart from how the product knows of copies.
+// The only copy of an instance that ran is never destroyed, unless its user gave it up by deleting or shelving it. Checked on the machines,
+// independently of how the product tracks copies.
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -9,13 +9,12 @@ import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 import { isInScope } from './machines.ts';
 
-/** In these its user has given up what was on its disk, or it begins anew without it. */
+/** In these states its user has given up its disk, or it starts anew without it. */
 const RELINQUISHED_STATES: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
 /**
- * A rebuild makes the instance from its image: what it has at a host where it has not succeeded is swept and made again elsewhere, as in any
- * build, and nothing that was in the instance is lost by that. It was lost before, with the host that was removed by force while it had the
- * only copy.
+ * A rebuild makes the instance from its image: a failed attempt at one host is swept and repeated at another, as in any build, and nothing
+ * of the instance is lost by that. It was lost before, with the host that was removed by force while it had the only copy.
  */
 function isTryOfRebuild({ truth }: World, by: string): boolean {
   const item = truth.get(ITEM, itemOfTask(by))?.doc;
@@ -23,7 +22,7 @@ function isTryOfRebuild({ truth }: World, by: string): boolean {
   return truth.get(OPERATION, idOf(OPERATION, item.operation))?.doc.kind === 'instance-rebuild';
 }
 
-/** Whether some machine has it: running, stopped by a loss of power, or received from another machine. */
+/** Whether some machine has it: running, stopped by a power loss, or received from another machine. */
 function hasCopy(world: World, id: string, except?: string): boolean {
   return world.machines.some(({ name, hypervisor }) => {
     if (name === except) return false;
@@ -36,11 +35,11 @@ export const onlyCopyKept: Checker = {
   name: 'never: an instance that ran is left without a copy',
   watch: (world, violated) => {
     const { truth } = world;
-    /** When those were made that ran and of which some machine has a copy. */
+    /** The creation times of instances that ran and of which some machine has a copy. */
     const kept = new Map<string, number>();
     return {
       onApplied: (_truth, applied) => {
-        // What becomes of a host that was removed is its owner's concern.
+        // The copies on a removed host are its owner's concern.
         for (const { id: host, is } of hostChanges(applied)) {
           if (is?.state !== 'removed') continue;
           for (const id of kept.keys()) if (!hasCopy(world, id, host)) kept.delete(id);
@@ -66,7 +65,7 @@ export const onlyCopyKept: Checker = {
   },
 };
 
-/** Whoever removes a host by force has said why. Anybody else is told of the instance first. */
+/** A removal by force carries a reason. In every other case the operator is told of the instance first. */
 export const removedWithoutOnlyCopy: Checker = {
   name: 'never: a host is removed on evidence while it has the only copy of an instance that ran',
   watch: (world, violated) => ({

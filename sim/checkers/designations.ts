@@ -1,5 +1,5 @@
-// Designations as they follow each other, and as hosts carry them out: epochs that only grow, one host at a time, and nobody is
-// told to let go before the others have turned to the next.
+// The sequence of designations, and how hosts apply them: epochs only grow, one host serves at a time, and the old host is never retired
+// before the others send to the new one.
 import { readDataplaneView, servicesPart } from '../../src/dataplane/index.ts';
 import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
@@ -24,7 +24,7 @@ function serviceChanges(applied: readonly AppliedChange[]): ServiceChange[] {
   });
 }
 
-/** Also when a service goes and one of the same name is made. */
+/** Also when a service is removed and one of the same name is created. */
 export const epochsGrow: Checker = {
   name: 'never: a designation has an epoch that one before it had',
   watch: (_world, violated) => {
@@ -67,8 +67,9 @@ export const oneDesignatedHost: Checker = {
 };
 
 /**
- * Whoever was heard all along since a phase began has brought it about when the next one begins. Of those who turn to the next host,
- * only who had something of the service all along: one that gets it meanwhile gets the newest state with it, and is not waited for.
+ * A host that was reachable during a whole phase has applied it when the next phase begins. Of the hosts that are repointed, only those
+ * involved in the service during the whole phase count: a host that becomes involved meanwhile gets the newest state, and is not waited
+ * for.
  */
 export const makeBeforeBreak: Checker = {
   name: 'never: a hand-over goes on before those concerned have followed',
@@ -115,13 +116,13 @@ function isReachable(host: Host | undefined): boolean {
   return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
 }
 
-/** An agent before services does not touch its switch, and one without control cannot: nobody can wait for it. */
+/** An agent from before services does not touch its switch, and one without control cannot: neither can be waited for. */
 function canFollow(host: Host | undefined): boolean {
   const isTold = isReachable(host) && !isOutOfControl(host ?? {});
   return isTold && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
 }
 
-/** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
+/** The hosts that must have applied the phase that ends; none when it ends by being cancelled. */
 function hostsToFollow(was: Service, is: Service, present: ReadonlySet<string> = new Set()): string[] {
   const { handOver } = was;
   if (handOver === undefined) return [];
@@ -140,7 +141,7 @@ function machineOf({ machines }: World, host: string): Machine | undefined {
   return machines.find(({ name }) => name === host);
 }
 
-/** It follows an older state of the service. One that does not know of it at all has just got something of it. */
+/** It applies an older state of the service. A host that has none has only just become involved. */
 function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }: Service): boolean {
   const shown = readDataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find(
     (one) => one.id === id,
@@ -150,7 +151,7 @@ function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }:
   return shown !== undefined && shown.epoch < epoch;
 }
 
-/** Whoever gets a service can do it at that very moment; a host that leaves gets it only if nobody else can. */
+/** A designated host must be able to serve at that very moment; a leaving host is designated only if no other host can. */
 export const designatedToEligible: Checker = {
   name: 'never: a service goes to a host that cannot do it, or that leaves while another could have it',
   watch: (_world, violated) => ({
@@ -161,7 +162,7 @@ export const designatedToEligible: Checker = {
         const able = [...presenceOf(truth, is)].filter((one) => isEligible(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
-        // Until its hand-over ends the old host has the connections: it goes on if the next one is lost.
+        // Until the handover ends the old host has the connections: it keeps serving if the new one is lost.
         const { handOver } = was ?? {};
         const hasConnections = handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host;
         if (leaves && able.length > 0 && !hasConnections)

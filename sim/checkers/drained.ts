@@ -1,5 +1,5 @@
-// A host that is drained has nothing left that it must be waited for: also what left it and is not connected where it is now. Looked at
-// in the back end itself, apart from how the product derives what is degraded.
+// A drained host has nothing left that has to be waited for, including instances that left it and are not connected on their new host.
+// Checked in the back end itself, independently of how the product derives what is degraded.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -8,11 +8,11 @@ import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 
-/** In these it runs, or is on its way. In the others somebody has decided on it since: it is built anew, shelved or deleted. */
+/** In these states it runs, or is moving. In the others it was decided on since: it is rebuilt, shelved or deleted. */
 const IN_SERVICE: readonly Instance['state'][] = ['active', 'moving'];
 
 /**
- * What left a host before this is no concern of its next leaving: it is back in service, or it was removed, by force with a reason, while
+ * Instances that left a host before this removal do not count: it went back into service, or was removed by force with a reason while
  * something was not connected. A host that joins again and is ended before it was ever enabled has brought nothing with it.
  */
 const BEGINS_ANEW: readonly Host['state'][] = ['active', 'removed', 'joining'];
@@ -45,7 +45,7 @@ export const settledBeforeDrained: Checker = {
   },
 };
 
-/** Whoever leaves a leaving host is looked after until it is connected, or until somebody decides otherwise on it. */
+/** An instance that leaves a leaving host is followed until it is connected, or until it is decided on otherwise. */
 function trackDeparture(truth: Fleet, left: Map<string, Departure>, { kind, before, after }: AppliedChange): void {
   const id = (after ?? before)?.id ?? '';
   if (kind !== INSTANCE.name) return;

@@ -1,11 +1,11 @@
-// Every server shows what the disk has: the same documents at the same revision, and indexes that agree with them.
+// Every server has the state of the disk: the same documents at the same revision, and indexes that agree with them.
 import { isDeepStrictEqual } from 'node:util';
 import type { Fleet, Id, Index } from '../../src/fleet/index.ts';
 import { digestOf } from '../world/digest.ts';
 import type { Incarnation } from '../world/server.ts';
 import type { Checker } from './checker.ts';
 
-/** A look at every document costs; this often is enough to end a run near the commit that went wrong. */
+/** Comparing every document is expensive; this often is enough to stop a run near the commit that went wrong. */
 const COMMITS_BETWEEN_LOOKS = 40;
 
 export const fleetsEqual: Checker = {

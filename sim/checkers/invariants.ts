@@ -1,4 +1,4 @@
-// The rooms' own invariants, after every commit that the disk accepts, on a fleet that follows the disk itself.
+// The modules' own invariants, after every commit that the disk accepts, on a fleet that follows the disk itself.
 import type { Checker } from './checker.ts';
 
 export const invariants: Checker = {

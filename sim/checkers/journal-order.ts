@@ -1,4 +1,4 @@
-// The journal is one order for everybody: no gap, no fork, nobody ahead of the disk.
+// The journal is one order for all servers: no gap, no fork, no server ahead of the disk.
 import type { Checker } from './checker.ts';
 
 export const journalOrder: Checker = {

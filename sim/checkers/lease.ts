@@ -1,5 +1,5 @@
-// A lease has one holder at a time: it is taken only after it ran out, was given back, or its holder's session ended, and
-// each taking is a new epoch.
+// A lease has one holder at a time: it is acquired only after it expired, was released, or its holder's session ended, and each acquisition
+// is a new epoch.
 import type { Checker } from './checker.ts';
 
 export const leaseExclusive: Checker = {

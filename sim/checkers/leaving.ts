@@ -1,5 +1,5 @@
-// Hosts on their way out: nobody passes the point of no return while something lives there or somebody may be connected, and
-// nobody comes back but by an operator's word. Looked at apart from how the product looks at it.
+// Leaving hosts: no host passes the point of no return while it has instances or may have connections, and none comes back except by an
+// operator's command. Checked independently of the product's own evidence.
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
@@ -9,7 +9,7 @@ import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../src/operations/index.ts';
 import type { Ledger } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 
-/** The hosts that have a port of what a service is for. */
+/** The hosts that have a port of the subnets that a service is for. */
 export function presenceOf(truth: FleetReader, { type, subject }: Pick<Service, 'type' | 'subject'>): Set<string> {
   const subnets = type === 'nat' ? (truth.get(ROUTER, idOf(ROUTER, subject))?.doc.subnets ?? []) : [subject];
   const hosts = new Set<string>();
@@ -39,7 +39,7 @@ function tenantsOn(truth: Fleet, host: string): Tenancy[] {
   ];
 }
 
-/** What keeps a host from leaving. A service that nobody else has anything of ends with it. */
+/** What keeps a host from leaving. A service that no other host is involved in ends with it. */
 export function occupantsOf(truth: Fleet, host: string): string[] {
   return [
     ...tenantsOn(truth, host).map(({ what }) => what),
@@ -51,7 +51,7 @@ export function occupantsOf(truth: Fleet, host: string): string[] {
   ];
 }
 
-/** The last that was known of a removed host before it was removed. */
+/** The last recorded state of a removed host before its removal. */
 export function beforeRemoval({ entries }: Ledger, host: string): Host | undefined {
   for (const { changes } of entries.toReversed()) {
     const change = changes.find(({ kind, id }) => kind === HOST.name && id === host);
@@ -76,8 +76,8 @@ export function hostChanges(applied: readonly AppliedChange[]): HostChange[] {
 }
 
 /**
- * By force too: what lives there goes with it, but for what somebody works on, or would if its deletion were asked for again. That
- * work finds the host gone, and ends.
+ * A removal by force removes what is on the host, too, except what an operation works on, or would after a repeated delete request. That
+ * operation finds the host removed, and ends.
  */
 export const removedWithTenants: Checker = {
   name: 'never: something lives on a removed host that nobody works on, or comes to one',
@@ -97,14 +97,14 @@ export const removedWithTenants: Checker = {
   }),
 };
 
-/** What is on a host and of no instance that is to be deleted. */
+/** The copies on a host of instances that are not to be deleted. */
 export function leftoversOn(truth: Fleet, host: string): Tenancy[] {
   const isDeleted = (instance: string): boolean =>
     truth.get(INSTANCE, idOf(INSTANCE, instance))?.doc.state === 'deleting';
   return tenantsOn(truth, host).filter(({ instance }) => instance === undefined || !isDeleted(instance));
 }
 
-/** Where what such a document tells of is. */
+/** The host of what such a document describes. */
 function placeOf(kind: string, doc: object | undefined): string | undefined {
   if (kind === PORT.name) return (doc as Port | undefined)?.binding?.host;
   return kind === INSTANCE.name || kind === CLAIM.name ? (doc as Instance | Claim | undefined)?.host : undefined;
@@ -123,7 +123,7 @@ export const finalizedOnEvidence: Checker = {
         const { state } = is.connection;
         if ((state === 'up' || state === 'suspect') && is.forcedDown === undefined)
           violated(`${id} is ${state} at ${commit.revision}`);
-        // It did not come in: what names it was left behind when it was removed by force before.
+        // It did not come in: the documents that name it are left from an earlier removal by force.
         const [tenant] = is.readmitted === true ? [] : occupantsOf(truth, id);
         if (tenant !== undefined) violated(`${id} has ${tenant} at ${commit.revision}`);
       }
@@ -131,7 +131,7 @@ export const finalizedOnEvidence: Checker = {
   }),
 };
 
-/** Those who ask for hosts to be joined. */
+/** The operations that hosts are to join. */
 const JOINERS = /^(admin-\d+-join|installer-\d+)$/;
 
 export const rejoinedByOperator: Checker = {
@@ -146,13 +146,13 @@ export const rejoinedByOperator: Checker = {
   }),
 };
 
-/** Built elsewhere on somebody's word that it is off: whatever it still runs, it is not one of us until it is let in again. */
+/** Rebuilt elsewhere after an operator fenced the host: whatever it still runs, it is untrusted until it is re-admitted. */
 export const operatorFencedDistrusted: Checker = {
   name: 'never: a host is heard and trusted whose instances were built elsewhere because it was said to be off',
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
       for (const { id, was, is } of hostChanges(applied)) {
-        // From quarantine it comes by an operator's word.
+        // It leaves quarantine only by an operator's command.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
         const isVouched = is.forcedDown !== undefined || was?.forcedDown !== undefined;
         if (isVouched && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);

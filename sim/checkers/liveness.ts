@@ -1,5 +1,5 @@
-// Nobody is called down who was not silent: counted from when the holder of the lease really listened, by the world's
-// clock and without the time in which it stood still. And nobody is called up whom it did not hear.
+// No host is declared down that was not silent, measured from when the lease holder really listened, by the world's clock and without the
+// time in which it was paused. And no host is declared up without a heartbeat.
 import { SETTING } from '../../src/fleet/index.ts';
 import { HOST, LIVENESS, type Host } from '../../src/hosts/index.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
@@ -10,8 +10,8 @@ import type { Checker } from './checker.ts';
 type Change = Entry['commit']['changes'][number];
 
 /**
- * A server that stands still for less than this does not know that it did, and one whose clock was set forward meanwhile looks
- * away for less time than it was. Of one that did not stand still, every millisecond counts.
+ * A server that pauses for less than this does not notice, and one whose clock was set forward meanwhile ignores less time than it was. For
+ * a server that did not pause, every millisecond counts.
  */
 const PAUSE_TOLERANCE_MS = 6000;
 
@@ -25,7 +25,7 @@ export const downOnlyIfSilent: Checker = {
       if (kind !== HOST.name) return false;
       const host = body === null ? undefined : (JSON.parse(body) as Host);
       const connection = host?.connection.state ?? 'gone';
-      // One that was told to leave has said itself that it has: it has no credential any more.
+      // A host that was told to leave has reported that it did: it has no credential any more.
       const fell = connection === 'down' && connections.get(id) !== 'down' && host?.credential !== undefined;
       connections.set(id, connection);
       return fell;
@@ -52,8 +52,8 @@ export const downOnlyIfSilent: Checker = {
 };
 
 /**
- * By the time of the look that found it, which is in the document: the commit may come later. What came since the look counts as well, and
- * the time in which the holder stood still does not: its clock may have stood still with it.
+ * By the time of the check that found it, which is in the document: the commit may come later. Heartbeats since the check count as well,
+ * and the time in which the holder was paused does not: its clock may have stopped with it.
  */
 export const upOnlyIfHeartbeat: Checker = {
   name: 'never: a host is declared up that the holder has not heard',
@@ -92,8 +92,8 @@ interface Silence {
 }
 
 /**
- * How long the host had been silent for its judge when it judged; the commit may come later. Undefined when the judge
- * stood still, lost the lease or died in between: then what it read off its clock cannot be told any more.
+ * How long the host had been silent for the holder when it decided; the commit may come later. Undefined when the holder paused, lost the
+ * lease or died in between: then its clock reading cannot be reconstructed.
  */
 function measureSilence(
   world: World,
@@ -109,7 +109,7 @@ function measureSilence(
   return { forMs: judgedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
 }
 
-/** When a server's clock showed a time; undefined when it died or stood still since: then that cannot be told any more. */
+/** When a server's clock showed a time; undefined when it died or paused since: then that cannot be reconstructed. */
 function clockToWorldMs({ servers, heartbeats }: World, writer: string, clockMs: number): number | undefined {
   const program = servers.find(({ incarnation }) => incarnation?.program.name === writer)?.incarnation?.program;
   const pause = heartbeats.lastPause(writer);

@@ -1,5 +1,5 @@
-// What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
-// is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
+// What really runs, compared with the journal. Every copy on a machine is accounted for: by a claim, or by a pending sweep. No instance
+// runs twice and no address is used twice, except by copies that are to be swept.
 import type { RuntimeInstance } from '../../src/agent/runtime.ts';
 import { idOf, type Change, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
@@ -14,7 +14,7 @@ import { beforeRemoval } from './leaving.ts';
 interface Copy {
   readonly machine: Machine;
   readonly instance: RuntimeInstance;
-  /** It is to be destroyed there, and until then it is nobody's. */
+  /** It is to be destroyed there, and no claim counts it until then. */
   readonly swept: boolean;
 }
 
@@ -32,8 +32,8 @@ function copiesIn(world: World): Copy[] {
 }
 
 /**
- * What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it,
- * and no server hears of it any more. One that was removed on evidence is looked at like any other.
+ * Copies on a host that was removed by force, or after an operator fenced it, are not accounted for: the operator took responsibility, and
+ * no server gets heartbeats from it. One that was removed on evidence is checked like any other.
  */
 export function isInScope({ truth, ledger }: World, host: string): boolean {
   const removed = truth.get(HOST, idOf(HOST, host));
@@ -45,7 +45,7 @@ export function isInScope({ truth, ledger }: World, host: string): boolean {
 
 const IN_SCOPE = new WeakMap<Host, boolean>();
 
-/** Whether the last that was known of it before it was removed is somebody's word, and no evidence. */
+/** Whether its last state before the removal rests on an operator's word, without evidence. */
 function wasRemovedByOperatorWord(ledger: Ledger, host: string, { leaving }: Host): boolean {
   if (leaving?.forced !== undefined) return true;
   const before = beforeRemoval(ledger, host);
@@ -53,8 +53,9 @@ function wasRemovedByOperatorWord(ledger: Ledger, host: string, { leaving }: Hos
 }
 
 /**
- * Work keeps a host from being removed only while it is heard: one that is away may never come back. A sweep that waits for it ends
- * with it, and leaves a copy that is nobody's. Should the host knock, it wipes its switch, and it is set up anew before it joins again.
+ * Work keeps a host from being removed only while it is reachable: a host that is away may never come back. A sweep that waits for it ends
+ * with it, and leaves a copy that is not accounted for. If the host reports again, it clears its switch, and it is reinstalled before it
+ * joins again.
  */
 export function wasToBeSwept({ truth, ledger }: World, id: string, host: string): boolean {
   const removed = truth.get(HOST, idOf(HOST, host));
@@ -66,7 +67,7 @@ export function wasToBeSwept({ truth, ledger }: World, id: string, host: string)
 
 const SWEEPS = new WeakMap<Host, ReadonlySet<string>>();
 
-/** The instances whose copies were to be destroyed there by sweeps that were open when the host was removed. */
+/** The instances whose copies were to be swept there by operations that were open when the host was removed. */
 function sweepsWhenRemoved(truth: Fleet, { entries }: Ledger, host: string): ReadonlySet<string> {
   const isRemoval = ({ kind, id, doc }: Change): boolean =>
     kind === HOST.name && id === host && (doc as Host | null)?.state === 'removed';
@@ -93,7 +94,7 @@ function isClaimed(truth: Fleet, id: string, host: string): boolean {
   return (['home', 'move'] as const).some((role) => truth.get(CLAIM, claimId(id, role))?.doc.host === host);
 }
 
-/** What is on machines, and what it is to the journal. */
+/** The copies on machines, and what the journal says of each. */
 const COPIES = { on: 'onMachine', kinds: [CLAIM.name, ITEM.name] } as const;
 
 export const copiesAccounted: Checker = {

@@ -1,5 +1,5 @@
-// Two holders never both commit: whatever the lease says, all commits of one epoch are one server's, and the epochs of
-// commits never go back. Looks at nothing but what was accepted.
+// Two holders never both commit: whatever the lease says, all commits of one epoch are one server's, and the epochs of commits never go
+// back. Uses only what was accepted.
 import type { Checker } from './checker.ts';
 
 export const oneWriterPerEpoch: Checker = {

@@ -1,5 +1,5 @@
-// Switches that do not obey while their agents live, and what somebody else plugged in: who gets a service, who keeps one, and who may go.
-// By what is so on the machines, not by what was reported of them.
+// Switches that cannot be controlled while their agents live, and stray interfaces: which host gets a service, keeps one, and may leave. By
+// the state of the machines, not by reports.
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
@@ -16,7 +16,7 @@ function machineOf({ machines }: World, host: string | undefined): Machine | und
   return machines.find(({ name }) => name === host);
 }
 
-/** By the world's clock: since when each host was heard, and since when the same server decides. */
+/** By the world's clock: since when each host was reachable, and since when the same server holds the lease. */
 export const notToUncontrolledSwitch: Checker = {
   name: 'never: a service or a new instance is given to a host whose switch has not obeyed for a minute',
   watch: (world, violated) => {
@@ -49,7 +49,7 @@ export const notToUncontrolledSwitch: Checker = {
   },
 };
 
-/** The host that gets a service or the room of an instance with this change. What a move brings was given to it before. */
+/** The host that gets a service or the capacity of an instance with this change. What a move brings was claimed before. */
 function assignedHost(applied: readonly AppliedChange[], { kind, before, after }: AppliedChange): string | undefined {
   const [was, is] = [before, after].map((side) => placeOf(kind, side?.doc));
   if (is === was || after === undefined) return undefined;
@@ -73,8 +73,8 @@ function hostOf(truth: Fleet, id: string): Host | undefined {
 }
 
 /**
- * Both would do it: the one that was not told to stop goes on. A switch whose daemon is gone forwards nothing, so there is no other that
- * would go on while it is dead; peers know that at once by its heartbeats. One that has just begun to forward again is still taken for dead.
+ * Both hosts would serve it: the one that did not get the change goes on. A switch whose daemon has stopped forwards nothing, so no host
+ * goes on while it is dead; peers know that at once by BFD. One that has just begun to forward again still counts as dead.
  */
 export const notFromForwardingSwitch: Checker = {
   name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',

@@ -1,5 +1,5 @@
-// Services that hosts cannot prepare: whoever waits does so for its own service. A host that lacks something for one is as fast for
-// the others as if it lacked nothing.
+// Services that hosts cannot prepare: an operation waits for its own service only. A host that lacks something for one service is as fast
+// for the others as if it lacked nothing.
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
@@ -8,9 +8,9 @@ import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
-/** What a host said before it was cured may be believed for as long as a silent host counts as heard. */
+/** The last report before the fault was cured may be used for as long as a silent host counts as reachable. */
 const REPORT_VALID_MS = 60_000;
-/** Far more than the steps of a hand-over and the pauses between its tries take while nothing else goes wrong. */
+/** Far more than the steps of a handover and the backoff between its tries take while nothing else is wrong. */
 const OWN_STEPS_MS = 45_000;
 
 export const waitsForOwnServiceOnly: Checker = {
@@ -48,11 +48,11 @@ export const waitsForOwnServiceOnly: Checker = {
 interface HandoverWait {
   readonly service: { readonly id: string; readonly sinceMs: number };
   readonly host: string;
-  /** The host is said to lack something for this very service. */
+  /** The reason says that the host lacks something for this very service. */
   readonly isSaid: boolean;
 }
 
-/** Hand-overs that say with this commit that they wait for the next host. */
+/** Handovers that with this commit wait for the new host. */
 function newWaits(truth: Fleet, applied: readonly AppliedChange[]): HandoverWait[] {
   return applied.flatMap(({ kind, after }): HandoverWait[] => {
     if (kind !== ITEM.name || after === undefined) return [];

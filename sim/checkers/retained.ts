@@ -1,11 +1,11 @@
-// What retention forgets has expired by a clock that did not jump: the scheduler's own.
+// What retention deletes has expired by a clock that did not jump: the scheduler's own.
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Checker } from './checker.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 /** The least that the setting allows. No world lasts a day. */
 const HISTORY_MS = DAY_MS;
-/** A clock that is off by less counts as right: it may have been slewed. */
+/** A clock that is off by less counts as correct: it may have been slewed. */
 const SLACK_MS = 5000;
 
 export const retainedUntilExpiry: Checker = {

@@ -1,4 +1,4 @@
-// Whatever waits, fails or raises an alarm says so in a whole sentence: no code without one, no gap where a fact should be.
+// Every wait, failure and alarm has a complete sentence: no code without one, no gap where a fact should be.
 import { ALARM, type Alarm } from '../../src/alarms/index.ts';
 import { idOf, type AppliedChange, type Fleet, type Reason } from '../../src/fleet/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
@@ -20,7 +20,7 @@ export const sentencesComplete: Checker = {
   }),
 };
 
-/** Operations that only the simulation has explain themselves to nobody. */
+/** Operation kinds that exist in the simulation only have no sentences. */
 function reasonIn(truth: Fleet, { kind, after }: AppliedChange): Reason | undefined {
   if (after === undefined) return undefined;
   switch (kind) {

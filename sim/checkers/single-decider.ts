@@ -1,4 +1,4 @@
-// What is accepted is written by the holder of the lease, while it is good. A stale holder writes nothing.
+// Every accepted commit is written by the lease holder while the lease is valid. A stale holder writes nothing.
 import type { Entry } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 

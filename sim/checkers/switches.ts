@@ -1,5 +1,5 @@
-// What is really on switches, beside what the journal says of it: when a host is gone, nobody is shown it any more, and everybody
-// who still has something of it is written down.
+// The real contents of switches, compared with the journal: when a host is removed, no view has it any more, and every host that still has
+// something of it on its switch is recorded.
 import { composeView } from '../../src/agent/index.ts';
 import { compile, readDataplaneView, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
@@ -11,7 +11,7 @@ import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 
-/** What on a machine's switch is about a host: by its name, or by an address that only it has in these worlds. */
+/** What a machine's switch has for a host: by its name, or by an address that only it has in these worlds. */
 export function tracesOn({ switch: { contents } }: Machine, host: string): string[] {
   return tracesIn(contents, host);
 }
@@ -25,20 +25,20 @@ function tracesIn(contents: Machine['switch']['contents'], host: string): string
   ];
 }
 
-/** What a host is shown now of the data plane. */
+/** The data plane parts of a host's current view. */
 function dataplaneViewOf(world: World, host: string): ReturnType<typeof readDataplaneView> {
   const { truth, disk } = world;
   const { parts } = composeView(truth, viewSource(world), host, { journalId: disk.journalId, leaseEpoch: 1 });
   return readDataplaneView(host, parts);
 }
 
-/** What would be on a host's switch if it followed what it is shown now. */
+/** The contents of a host's switch if it had converged on its current view. */
 export function desiredContents(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
   const view = dataplaneViewOf(world, host);
   return view && compile(view).contents;
 }
 
-/** The translations that a machine does not do, and has connections of. */
+/** The NAT services that a machine does not serve, and has connections of. */
 export function leftoverConnections(world: World, machine: Machine): string[] {
   const view = dataplaneViewOf(world, machine.name);
   if (view === undefined) return [];
@@ -59,7 +59,7 @@ export const removedEverywhere: Checker = {
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
           if (machine.name === id || peer === undefined || isGoneOrNew(peer)) continue;
           const [what] = tracesOn(machine, id);
-          // Of the host that is gone, or of whatever it has from before it was removed itself: nobody has looked at its switch since.
+          // Of the removed host, or whatever that host has from before its own removal: nobody has checked its switch since.
           const isWritten = [id, machine.name].some(
             (of) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, of)) !== undefined,
           );
@@ -71,7 +71,7 @@ export const removedEverywhere: Checker = {
   }),
 };
 
-/** It is going or gone itself and wiped when it is heard, or somebody who was never here. */
+/** It is leaving or removed itself and will be cleared when it reports, or is a host that was never here. */
 function isGoneOrNew({ state, credential, readmitted }: Host): boolean {
   const isNew = state === 'joining' && credential === undefined && readmitted !== true;
   return state === 'removed' || state === 'finalizing' || isNew;

@@ -1,4 +1,4 @@
-// Wall clocks that are set, forwards and back, while a server runs and while it is off. The time that passes is not changed by it.
+// Wall clocks that are set forwards and back, while a server runs and while it is off. The passing of time is unchanged.
 import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
@@ -6,8 +6,8 @@ import type { Fault } from './fault.ts';
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * Wrong by months, or put right again. A shorter jump is noticed by a server that runs, but not by the next start if it was killed before
- * it could put that on record: nobody can tell it from time off.
+ * Wrong by months, or correct again. A shorter jump is detected by a running server, but not at the next start if the server was killed
+ * before it could record it: that looks like time off.
  */
 function drawSkew(world: World, server: Server): number {
   if (server.skewMs !== 0) return 0;

@@ -1,5 +1,5 @@
-// Situations that need several things at once: a drain that meets a back end which refuses, or a sick service that is handed to the
-// same host as a healthy one. Each is brought about with what operators do, on whatever there is at the moment.
+// Situations that need several things at once: a drain that meets a back end which refuses, or a faulty service that is handed to the same
+// host as a healthy one. Each is set up by operators' commands, with whatever exists at the moment.
 import { SERVICE, type StoredService } from '../../src/election/index.ts';
 import { ElectionContext } from '../../src/election/candidates.ts';
 import { moveService } from '../../src/election/move.ts';
@@ -33,14 +33,14 @@ function submitAs(world: World, what: string, decide: (how: { readonly by: strin
   void world.newOperator(by).ask(plain(by, decide({ by })));
 }
 
-/** What incidents need and the others have not made: instances with a port in every network. */
+/** What incidents need and other workloads have not created: instances with a port in every network. */
 const NAMES = ['w1', 'w2', 'w3', 'w4'];
 
 function populate(world: World): undefined {
   create(world, NAMES, {});
 }
 
-/** An instance under the first of these names that is free, if one is. */
+/** An instance under the first of these names that is free, if there is one. */
 function create(world: World, names: readonly string[], place: Instance['place']): void {
   const { truth } = world;
   const name = names.find((one) => truth.get(INSTANCE, idOf(INSTANCE, one)) === undefined);
@@ -61,11 +61,11 @@ function create(world: World, names: readonly string[], place: Instance['place']
   });
 }
 
-/** Somebody takes a host out of service that has something to be bound elsewhere. */
+/** Takes a host out of service that has ports to be bound elsewhere. */
 function drainRandomHost(world: World): string | undefined {
   const active = hostsIn(world, 'active');
   const from = hostsWithExternalPorts(world).filter((host) => active.includes(host));
-  // Not the last ones: something must be left to go to.
+  // Not the last ones: some targets must be left.
   if (from.length === 0 || active.length < 3) return populate(world);
   const host = world.rng.pick(from);
   submitAs(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
@@ -75,7 +75,7 @@ function drainRandomHost(world: World): string | undefined {
   return host;
 }
 
-/** Most hosts that something could be moved to are refused by the back end: what runs stays connected where it is. */
+/** The back end refuses most target hosts of a move: instances stay connected where they are. */
 export const targetRefused: Fault = {
   name: 'target-refused',
   weight: 3,
@@ -92,7 +92,7 @@ export const targetRefused: Fault = {
   },
 };
 
-/** The switch-over is refused after the source has handed over, and ports are not plugged: it runs there without a connection. */
+/** The switch-over is refused after the source has migrated, and ports are not plugged: the instance runs there without connectivity. */
 export const arrivesUnconnected: Fault = {
   name: 'arrives-unconnected',
   weight: 4,
@@ -112,7 +112,7 @@ interface Pair {
   readonly to: string;
 }
 
-/** Two services that are elsewhere and could both be handed to the same host. */
+/** Two services that are on other hosts and could both be handed to the same host. */
 function pairIn({ truth, rng }: World): Pair | undefined {
   const poll = new ElectionContext(truth);
   const byTarget = new Map<string, StoredService[]>();
@@ -135,7 +135,7 @@ function moveTo(world: World, id: string, host: string): void {
   });
 }
 
-/** Both are handed to a host that cannot prepare the one: the other goes on. */
+/** Both are handed to a host that cannot prepare one of them: the other must not wait. */
 export const sickBesideHealthy: Fault = {
   name: 'sick-beside-healthy',
   weight: 3,
@@ -155,12 +155,12 @@ export const sickBesideHealthy: Fault = {
 };
 
 const CUT_NAMES = ['u1', 'u2', 'u3', 'u4', 'u5'];
-/** Longer than it takes until a switch that does not obey must be known of, and looked at a few times after that. */
+/** Longer than it takes until an uncontrollable switch must be known, and checked a few times after that. */
 const KNOWN_AFTER_MS = 61_000;
 const WANTED_EVERY_MS = 5000;
 const WANTED_TIMES = 5;
 
-/** Somebody wants an instance on the very host whose switch has not obeyed for a minute. */
+/** An instance is requested on the very host whose switch could not be controlled for a minute. */
 export const cutHostWanted: Fault = {
   name: 'cut-host-wanted',
   weight: 3,
@@ -186,7 +186,7 @@ export const cutHostWanted: Fault = {
   },
 };
 
-/** Room is made for it: by now the host may be full. */
+/** Capacity is freed for it: by now the host may be full. */
 function requestInstanceOn(world: World, host: string): void {
   const here = [...world.truth.all(INSTANCE)].filter(({ doc }) => doc.host === host && doc.state === 'active');
   if (here.length > 0) {

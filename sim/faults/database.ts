@@ -1,4 +1,4 @@
-// The way to the database: cut, slow, failing; and a database that forgets old commits.
+// The path to the database: cut, slow, failing; and a database that compacts old commits.
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
@@ -49,7 +49,7 @@ export const storeFails: Fault = {
   },
 };
 
-/** Ended by the database, an administrator or the network, though both ends are well: the holder goes on deciding. */
+/** Ended by the database, an administrator or the network, though both ends are healthy: the holder keeps deciding. */
 export const sessionEnds: Fault = {
   name: 'session-ends',
   weight: 4,

@@ -27,7 +27,7 @@ import {
 } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
-/** All that may go wrong in every world. */
+/** The faults of every world. */
 export const FAULTS: readonly Fault[] = [
   crash,
   stop,
@@ -50,7 +50,7 @@ export const FAULTS: readonly Fault[] = [
   diskFull,
 ];
 
-/** What goes wrong where there are instances. */
+/** The faults of worlds with instances. */
 export const INSTANCE_FAULTS: readonly Fault[] = [
   ...FAULTS,
   networkCut,
@@ -69,7 +69,9 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   rebuildWithNoPlace,
 ];
 
-/** What goes wrong where hosts come and go; what only a back end outside can do to instances is tried elsewhere. */
+/**
+ * The faults of worlds whose hosts leave and join; what only an external back end can do to instances is tried in the world with instances.
+ */
 export const SCALE_IN_FAULTS: readonly Fault[] = [
   ...FAULTS,
   networkSlow,
@@ -84,7 +86,7 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   agentVersionChanged,
 ];
 
-/** What is brought about there: it needs several things at once, and so would hardly ever come by chance. */
+/** The compound faults there: each needs several things at once, and so would hardly ever come by chance. */
 export const SCALE_IN_COMPOUND_FAULTS: readonly Fault[] = [
   targetRefused,
   arrivesUnconnected,
@@ -93,8 +95,8 @@ export const SCALE_IN_COMPOUND_FAULTS: readonly Fault[] = [
 ];
 
 /**
- * What goes wrong where clocks jump. None that pauses a server: its clock may be set by a little then, which is not told from one that
- * is slewed. None that has the database forget: only retention may.
+ * The faults of worlds whose clocks jump. None that pauses a server: its clock may be set by a little then, which looks like a slewed
+ * clock. None that makes the database compact: only retention may delete.
  */
 export const CLOCK_FAULTS: readonly Fault[] = [
   clockJumps,

@@ -16,7 +16,7 @@ const FAULTS_OF: Readonly<Record<(typeof TASKS)[number], readonly string[]>> = {
 };
 const TASKS = ['build', 'build', 'build', 'destroy', 'prepare', 'migrate', 'activate'] as const;
 
-/** Before anything is done, or when it is done: then it only says so. */
+/** Before anything is done, or after it is done: then only the report is a failure. */
 export const taskFails: Fault = {
   name: 'task-fails',
   weight: 10,

@@ -1,4 +1,4 @@
-// Messages that are lost, late and doubled between those who ask and the servers.
+// Messages between callers and servers that are lost, delayed and duplicated.
 import type { Link } from '../world/link.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';

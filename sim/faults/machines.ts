@@ -1,4 +1,4 @@
-// Machines whose agent dies, whose link is cut, whose disk is full; and sites that fall silent as a whole.
+// Machines whose agent dies, whose link is cut, whose disk is full; and whole sites that fall silent.
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';

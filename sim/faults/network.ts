@@ -1,4 +1,4 @@
-// A network back end that is out of reach, slow, wrong about things, or used by others as well.
+// A network back end that is unreachable, slow, wrong, or used by others as well.
 import { SUBNET, type Subnet } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import type { World } from '../world/world.ts';
@@ -57,7 +57,7 @@ const OUTCOMES: Readonly<Record<'create' | 'bind' | 'activate' | 'unbind' | 'del
       'address-not-carried',
     ],
     activate: [...LOST, 'binding-failed'],
-    // A port that vanishes before it is unbound would also vanish by an unbind that comes late, from under a running instance.
+    // A port that vanishes before it is unbound would also vanish by a late unbind, from under a running instance.
     unbind: LOST,
     delete: [...LOST, 'not-found'],
   };
@@ -77,7 +77,7 @@ export const backEndErrs: Fault = {
   },
 };
 
-/** Whatever is bound there is answered with success and not connected. */
+/** Every bind there is reported as done and is not connected. */
 export const hostNotBindable: Fault = {
   name: 'back-end-refuses-host',
   weight: 4,
@@ -90,7 +90,7 @@ export const hostNotBindable: Fault = {
   },
 };
 
-/** A host loses a port of an instance that runs, or cannot plug the next ones. */
+/** A host loses a port of a running instance, or cannot plug the next ones. */
 export const portUnplugged: Fault = {
   name: 'port-unplugged',
   weight: 3,
@@ -116,7 +116,7 @@ export const silentBackEnd: Fault = {
   },
 };
 
-/** Somebody else takes the first address of a pool that is free there. */
+/** Another user takes the first free address of a pool. */
 export const foreignAddress: Fault = {
   name: 'address-taken-by-others',
   weight: 1,

@@ -1,4 +1,4 @@
-// People who force down a host that is well, and have what runs there built elsewhere, where there is no place.
+// Operators who force down a healthy host and have its instances rebuilt elsewhere, where there is no capacity.
 import { idOf, mergeChanges, runTrial, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { clearForceDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, rebuildInstances } from '../../src/instances/index.ts';
@@ -10,7 +10,7 @@ import type { Fault } from './fault.ts';
 
 type Step = (fleet: FleetReader) => Decision<unknown>;
 
-/** Several decisions as one: each finds what those before it decided. Those that are refused change nothing. */
+/** Several decisions in one commit: each sees the changes of the earlier ones. Refused ones change nothing. */
 function combineDecisions(fleet: FleetReader, steps: readonly Step[]): Change[] {
   return runTrial(fleet, (trial) => {
     const changes: Change[] = [];

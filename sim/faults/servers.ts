@@ -1,10 +1,10 @@
-// Servers that die, stop, sleep and come back.
+// Servers that crash, pause and come back.
 import type { Program } from '../kernel/program.ts';
 import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-/** Half the time the one that decides: that is where it hurts. One that stands still is left to wake up. */
+/** Half of the time the lease holder: that has the most effect. A paused server is left to wake up. */
 function pickServer(world: World): Server | undefined {
   const running = world.servers.filter(({ incarnation }) => incarnation?.program.paused === false);
   const deciding = running.filter((server) => server.incarnation?.journal.fence !== undefined);
@@ -55,15 +55,15 @@ export const pause: Fault = {
     if (program === undefined || program.paused) return undefined;
     // The shorter ones leave it the lease.
     const forMs = world.rng.pick([world.rng.between(5000, 9500), world.rng.between(5000, 40_000)]);
-    // Its clock may have stood still meanwhile, or been set.
+    // Its clock may have stopped meanwhile, or been set.
     pauseServer(world, program, forMs, world.rng.chance(0.3) ? world.rng.between(-forMs, 5000) : 0);
     return `${server?.name} for ${forMs} ms`;
   },
 };
 
 /**
- * The worst kind of holder: its machine stood still, its clock with it, and it cannot reach the database to learn that
- * another server decides now. Some agents are sent to it all the same.
+ * The worst kind of holder: its machine was paused, with its clock, and it cannot reach the database to learn that another server holds the
+ * lease now. Some agents are sent to it all the same.
  */
 export const staleHolder: Fault = {
   name: 'stale-holder',
@@ -72,7 +72,7 @@ export const staleHolder: Fault = {
     const server = world.servers.find(({ incarnation }) => incarnation?.journal.fence !== undefined);
     const program = server?.incarnation?.program;
     if (server === undefined || program === undefined || program.paused || world.servers.length === 1) return undefined;
-    // The longer ones outlast the agents' patience: by then they follow another server.
+    // The longer pauses outlast the agents' timeout: by then they use another server.
     const forMs = world.rng.pick([world.rng.between(12_000, 25_000), world.rng.between(31_000, 40_000)]);
     const staleMs = world.rng.between(2000, 9500);
     const misled = world.machines.map(({ link }) => link);
@@ -88,7 +88,7 @@ export const staleHolder: Fault = {
   },
 };
 
-/** Agents that start in that time ask whoever comes first for their whole view. */
+/** Agents that start in that time request their whole view from whichever server they reach first. */
 function restartSome(world: World, fromMs: number, withinMs: number): void {
   for (const machine of world.machines) {
     if (!world.rng.chance(0.3)) continue;

@@ -1,5 +1,5 @@
-// Switches that do not answer, forget, or say that they have what they lost; and agents that are replaced by the version
-// before services.
+// Switches that do not answer, lose their contents, or confirm changes that they lost; and agents that are replaced by the version before
+// services.
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, isTombstoned } from '../../src/hosts/index.ts';
@@ -7,7 +7,7 @@ import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-/** Its agent finds it within half a minute: all is well again before the world is judged. */
+/** Its agent detects it within half a minute: all is well again before the world is judged. */
 const FORGETS_WITHIN_MS = 60_000;
 
 function pickMachine({ machines, rng }: World): Machine | undefined {
@@ -31,7 +31,7 @@ export const switchDown: Fault = {
   },
 };
 
-/** For long enough to be known of. Its agent lives on and is heard; with its daemon gone, nothing is forwarded either. */
+/** For long enough to be reported. Its agent lives on and sends heartbeats; when its daemon has stopped, nothing is forwarded either. */
 export const switchOutOfControl: Fault = {
   name: 'switch-out-of-control',
   weight: 5,
@@ -47,7 +47,7 @@ export const switchOutOfControl: Fault = {
   },
 };
 
-/** Somebody plugs something into the bridge of a host, and takes it away again; mostly of one that leaves. */
+/** Plugs a stray interface into the bridge of a host, and removes it again; mostly on a leaving host. */
 export const strays: Fault = {
   name: 'strays',
   weight: 4,
@@ -69,7 +69,7 @@ function isLeaving({ truth }: World, host: string): boolean {
   return doc !== undefined && isTombstoned(doc);
 }
 
-/** It is set up anew: nobody tells its agent. It may come when everything else has settled and no view changes any more. */
+/** It is recreated without notice to its agent. That may come when everything else is at rest and no view changes any more. */
 export const switchForgets: Fault = {
   name: 'switch-forgets',
   weight: 3,
@@ -95,8 +95,8 @@ export const switchLosesFlows: Fault = {
 };
 
 /**
- * Its next hop outside does not answer, at one host or at all but its own, or what else it needs is missing: no other service of
- * those hosts is concerned. One whose host does several is hit more often: they leave together.
+ * The external next hop of a service does not answer, at one host or at all but its own, or a prerequisite is missing: no other service of
+ * those hosts is affected. A service whose host serves several is chosen more often: they are handed over together.
  */
 export const serviceUnpreparable: Fault = {
   name: 'service-unpreparable',
@@ -118,7 +118,7 @@ export const serviceUnpreparable: Fault = {
   },
 };
 
-/** From the version before services to the newest, or back: what the newer one put on the switch stays there then. */
+/** From the version before services to the newest, or back: what the newer one put on the switch stays there. */
 export const agentVersionChanged: Fault = {
   name: 'agent-turned',
   weight: 4,

@@ -1,5 +1,5 @@
-// `npm run sim -- --hunt MINUTES`: the command around the hunt. Failures are appended to a file as they are found, so that nothing is
-// lost when the machine or the terminal goes.
+// `npm run sim -- --hunt MINUTES`: the command around the hunt. Failures are appended to a file as they are found, so that none is lost
+// when the machine or the terminal goes down.
 import { randomInt } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -1,5 +1,5 @@
-// Plays fresh random seeds of several worlds until the time is up or somebody stops it, and reports each failure the moment it is
-// found. It decides which seed comes next; how a seed is played, and where failures go, are parameters.
+// Plays fresh random seeds of several worlds until the time is up or it is stopped, and reports each failure at once. It decides which seed
+// comes next; how a seed is played, and where failures go, are parameters.
 import type { Violation } from '../world/world.ts';
 
 export interface SeedTask {
@@ -7,13 +7,13 @@ export interface SeedTask {
   readonly seed: number;
 }
 
-/** A seed that failed, with what is needed to look into it. */
+/** A failed seed, with what is needed to investigate it. */
 export interface Failure extends SeedTask, Violation {
   readonly replay: string;
 }
 
 export interface Player {
-  /** What is wrong with the seed; undefined when every property holds. Rejects when the player was stopped. */
+  /** The violation that the seed found; undefined when every property holds. Rejects when the player was stopped. */
   play(quarry: SeedTask): Promise<Violation | undefined>;
 }
 
@@ -46,7 +46,7 @@ export async function hunt(options: HuntOptions): Promise<Progress> {
 
   async function playOn(player: Player): Promise<void> {
     while (!signal.aborted) {
-      // In turn, so that a short hunt has seen every world as well.
+      // In turn, so that a short hunt plays every world, too.
       const world = worlds[count.drawn++ % worlds.length] as string;
       const quarry = { world, seed: draw() };
       const violation = await untilAborted(player.play(quarry), signal);
@@ -65,7 +65,7 @@ export async function hunt(options: HuntOptions): Promise<Progress> {
   return progress();
 }
 
-/** A seed that is half played says nothing: it is dropped when the hunt ends. */
+/** A seed that was not played to its end proves nothing: it is dropped when the hunt ends. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
   return new Promise((resolve, reject) => {
     const abort = (): void => resolve('aborted');

@@ -1,4 +1,4 @@
-// The thread that plays the seeds it is sent, one after the other, and answers each with what was wrong.
+// The thread that plays the seeds it is sent, one after the other, and answers each with the violation found.
 import { parentPort } from 'node:worker_threads';
 import { SCENARIOS } from '../scenarios.ts';
 import { runSeed } from '../seed.ts';

@@ -1,5 +1,4 @@
-// Plays seeds in a thread of its own. A thread that dies, or does not end a seed, has failed that seed; the next one is played
-// by a new thread.
+// Plays seeds in a thread of its own. If the thread dies or does not finish, the seed has failed; the next one is played by a new thread.
 import { Worker } from 'node:worker_threads';
 import type { Violation } from '../world/world.ts';
 import type { Player, SeedTask } from './hunt.ts';

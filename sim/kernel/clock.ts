@@ -1,4 +1,4 @@
-// Time and ids as a program in the simulation sees them.
+// Time and ids for a program in the simulation.
 import type { Clock, Ids } from '../../src/journal/index.ts';
 import type { Program } from './program.ts';
 import type { Rng } from './rng.ts';
@@ -40,7 +40,7 @@ export class SimIds implements Ids {
   readonly #owner: string;
   #count = 0;
 
-  /** `owner` is different for every incarnation, so that ids are unique for ever. */
+  /** `owner` is different for every incarnation, so that ids are globally unique. */
   constructor(owner: string, clock: SimClock, rng: Rng) {
     this.#owner = owner;
     this.#clock = clock;

@@ -1,5 +1,5 @@
-// One incarnation of a program: what runs between a start and a crash. All its waits are port calls made through it. Once
-// it is dead its calls never settle and new ones are refused; while it is paused, answers are withheld.
+// One incarnation of a program: what runs between a start and a crash. All its waits are port calls made through it. Once it is dead its
+// calls never settle and new ones are refused; while it is paused, answers are withheld.
 import type { Handle, TaskHost, Scheduler } from './scheduler.ts';
 
 /** How a port answers a call. Only the first answer counts; each comes after a delay, in the caller's own program. */
@@ -18,9 +18,9 @@ export class Program implements TaskHost {
   readonly #calls: CallCounter;
   #alive = true;
   #pausedUntilMs = 0;
-  /** How far its clock is off: the steady time of a process, which follows a clock that is set ahead and not one that is set back. */
+  /** The offset of its clock: the steady time of a process, which follows a clock that is set forward and not one that is set back. */
   skewMs = 0;
-  /** How far the wall clock of its machine is off, for whoever reads that itself. */
+  /** The offset of its machine's wall clock. */
   wallSkewMs = 0;
 
   constructor(name: string, scheduler: Scheduler, calls: CallCounter) {
@@ -45,7 +45,7 @@ export class Program implements TaskHost {
     this.#alive = false;
   }
 
-  /** Withholds everything that would run in it for this long, as a stopped virtual machine does. */
+  /** Withholds all its tasks for this long, like a paused virtual machine. */
   pause(forMs: number): void {
     this.#pausedUntilMs = this.scheduler.nowMs + forMs;
   }

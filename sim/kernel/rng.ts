@@ -1,5 +1,5 @@
-// The only source of chance in the simulation: xoshiro128**, seeded by splitmix32. Same seed, same numbers, on every
-// machine; nothing here may use Math.random.
+// The only source of randomness in the simulation: xoshiro128**, seeded by splitmix32. Same seed, same numbers, on every machine; nothing
+// here may use Math.random.
 
 export class Rng {
   #a: number;
@@ -52,7 +52,7 @@ export class Rng {
     return things[this.below(things.length)] as T;
   }
 
-  /** Picks by weight; things of weight 0 are never picked. */
+  /** Picks by weight; items with weight 0 are never picked. */
   pickWeighted<T extends { readonly weight: number }>(things: readonly T[]): T {
     let left = this.below(things.reduce((sum, thing) => sum + thing.weight, 0));
     for (const thing of things) {

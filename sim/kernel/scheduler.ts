@@ -1,10 +1,10 @@
-// One process, one virtual clock. Code runs until it waits for a port; then the seed picks which of the ready completions
-// comes next. Time passes only when nothing is ready. Nothing in here may read a real clock or a real socket.
+// One process, one virtual clock. Code runs until it waits for a port; then the seed picks which of the ready completions comes next. Time
+// advances only when nothing is ready. Nothing in here may read a real clock or a real socket.
 import type { Rng } from './rng.ts';
 import { Timers, type Task } from './timers.ts';
 import type { Trace } from './trace.ts';
 
-/** Where a task runs: a program that may be dead or withheld for a while. */
+/** Where a task runs: a program that may be dead or paused. */
 export interface TaskHost {
   readonly name: string;
   readonly alive: boolean;
@@ -22,9 +22,9 @@ export interface Handle {
   cancel(): void;
 }
 
-/** Real turns of the event loop asked for at once: microtasks are drained between them, the loop's own cost is shared. */
+/** Turns of the real event loop per step: microtasks are drained between them, and the cost of the loop is shared. */
 const TURNS_AT_ONCE = 64;
-/** So many steps without time passing is a loop that waits for nothing. */
+/** This many steps without an advance of time are an endless loop. */
 const STEPS_AT_ONE_TIME_MAX = 50_000;
 
 export class Scheduler {
@@ -52,7 +52,7 @@ export class Scheduler {
     return this.#steps;
   }
 
-  /** Plans a task. With a place it is withheld while that is paused and dropped once it is dead. */
+  /** Schedules a task. With a place it is withheld while that is paused and dropped once it is dead. */
   after(delayMs: number, label: string, run: () => void, place?: TaskHost): Handle {
     this.#order += 1;
     const dueMs = this.#nowMs + delayMs;
@@ -92,7 +92,7 @@ export class Scheduler {
         reject(error);
       }
     };
-    // A real turn of the event loop drains every microtask before the next one: that is the whole trick.
+    // A turn of the real event loop drains every microtask before the next one; that makes the order deterministic.
     const ask = (): void => {
       for (; turns < TURNS_AT_ONCE; turns += 1) setImmediate(turn);
     };
@@ -129,7 +129,7 @@ export class Scheduler {
     return task;
   }
 
-  /** Lets time pass to the next task; false when that is beyond `untilMs` or there is none. */
+  /** Advances time to the next task; false when that is beyond `untilMs` or there is none. */
   #advance(untilMs: number): boolean {
     const nextMs = this.#later.earliestMs;
     if (nextMs === undefined || nextMs > untilMs) {

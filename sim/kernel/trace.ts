@@ -1,5 +1,5 @@
-// Everything that happens, in order: every choice of the scheduler, every port call, fault and outcome. Two runs of one
-// seed are the same run exactly when their traces have the same hash.
+// Every event in order: every choice of the scheduler, every port call, fault and outcome. Two runs of one seed are the same run exactly
+// when their traces have the same hash.
 
 /** What a failing seed prints: enough to see the last exchange of every server. */
 const LAST_LINES = 60;

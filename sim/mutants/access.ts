@@ -1,4 +1,4 @@
-// A server that looks at tokens when a request arrives, and never again.
+// A server that checks tokens when a request arrives, and never again.
 import { authorised } from '../checkers/authorised.ts';
 import type { Mutant } from './mutant.ts';
 

@@ -1,8 +1,8 @@
-// Operation kinds with one thing wrong about every step that they take.
+// Operation kinds with one bug in every step that they take.
 import type { FleetReader } from '../../src/fleet/index.ts';
 import type { PlannedStep, OperationKind, RecordStep } from '../../src/operations/index.ts';
 
-/** Changes what a step records, whoever thought of it. */
+/** Changes what a step records, whatever decided it. */
 export function alterSteps(
   kind: OperationKind,
   alter: (step: RecordStep, fleet: FleetReader) => RecordStep,
@@ -24,7 +24,7 @@ export function alterSteps(
   };
 }
 
-/** A kind that looks at another fleet than there is. */
+/** A kind that reads an altered fleet. */
 export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => FleetReader): OperationKind {
   const observe = kind.observe?.bind(kind);
   const answered = kind.handleTaskAnswer?.bind(kind);
@@ -42,7 +42,7 @@ export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => Flee
   };
 }
 
-/** A fleet that shows less of what is found by an index. */
+/** A fleet that hides some results of an index. */
 export function hideFromIndex(
   fleet: FleetReader,
   index: string,
@@ -55,7 +55,7 @@ export function hideFromIndex(
   return overrideReader(fleet, { find });
 }
 
-/** A fleet that shows documents of a kind otherwise than they are. */
+/** A fleet that alters documents of a kind. */
 export function mapDocuments(fleet: FleetReader, kind: string, shown: (doc: object) => object): FleetReader {
   const get: FleetReader['get'] = (of, id) => {
     const stored = fleet.get(of, id);

@@ -1,4 +1,4 @@
-// Bugs of whoever forgets: a clock is believed although it jumped.
+// Bugs of retention: a clock is trusted although it jumped.
 import { TRUSTED_TIME } from '../../src/journal/module.ts';
 import { retainedUntilExpiry } from '../checkers/retained.ts';
 import { CLOCKS } from '../scenarios.ts';

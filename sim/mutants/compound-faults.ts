@@ -1,4 +1,4 @@
-// Drains, moves, hand-overs and agents that get one thing wrong which shows only when several things come together: see the incidents.
+// Drains, moves, handovers and agents with one bug that shows only when several things come together: see the incidents.
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { ViewsDriver } from '../../src/agent/runtime.ts';
 import { bfdDetectorOf } from '../../src/election/index.ts';

@@ -1,4 +1,4 @@
-// Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
+// Control planes that ignore whether an uncontrollable switch still forwards, or which stray interfaces a host has.
 import type { AgentLink } from '../../src/agent/node/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER, bfdDetectorOf } from '../../src/election/index.ts';
@@ -32,7 +32,7 @@ export const controlLossTakenForForwardingLoss: Mutant = {
     }),
 };
 
-/** Heartbeats without what the agent found out about its machine. */
+/** Heartbeats without the conditions that the agent found on its machine. */
 function saysNothing(link: AgentLink): AgentLink {
   return {
     isAuthenticated: (server) => link.isAuthenticated(server),

@@ -1,4 +1,4 @@
-// Databases that do not keep what they promise.
+// Databases that break their guarantees.
 import type { Store } from '../../src/journal/index.ts';
 import type { MemoryDisk } from '../../src/journal/runtime.ts';
 import { acknowledged } from '../checkers/acknowledged.ts';
@@ -49,7 +49,7 @@ export const noHeadCheck = databaseMutant(
   }),
 );
 
-/** Flushes every other time only: the last commit before a power cut may be gone. */
+/** Flushes every other time only: the last commit before a power failure may be lost. */
 export const acknowledgedBeforeDurable: Mutant = {
   name: 'acknowledged-before-durable',
   bug: 'the database answers before it has flushed',

@@ -1,4 +1,4 @@
-// Builds, moves, deletions, agents and drivers that get one thing wrong.
+// Builds, moves, deletions, agents and drivers with one bug each.
 import type { LocalDriver } from '../../src/agent/runtime.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -77,7 +77,7 @@ export const sweepNotStarted: Mutant = {
     ),
 };
 
-/** The hold of a copy that may be the only one is begun as an order to destroy it. */
+/** Instead of holding a copy that may be the only one, the step begins to destroy it. */
 export const onlyCopyNotHeld: Mutant = {
   name: 'only-copy-not-held',
   bug: 'what a host has of an instance is destroyed when its rebuild begins, and not when its successor runs',
@@ -92,7 +92,7 @@ export const onlyCopyNotHeld: Mutant = {
     ),
 };
 
-/** The order is answered as if it had been carried out. */
+/** The task is answered as if it had been done. */
 function skipOrder(op: NetworkOrder['op'], driver: Driver): Driver {
   return {
     carryOut: async (action, fence) => {
@@ -301,7 +301,7 @@ export const destroysWhatIsNotInView = withDriver(
   },
 );
 
-/** Hears of every event as if it were about how the port is bound now. */
+/** Takes every event as if it were about the current binding of the port. */
 class HastyEvents extends NetworkEventsController {
   constructor(options: ConstructorParameters<typeof NetworkEventsController>[0]) {
     super(options);

@@ -1,4 +1,4 @@
-// Journals that say more than they know, and connections that tell them less than happened.
+// Journals that claim more than is durable, and connections that deliver less than happened.
 import { Journal, StoreUnavailable, type Outcome, type Request, type Store } from '../../src/journal/index.ts';
 import type { DecidedGroup } from '../../src/journal/decided-group.ts';
 import { Pipeline, type PipelineOptions } from '../../src/journal/pipeline.ts';
@@ -7,7 +7,7 @@ import { fleetsEqual } from '../checkers/fleets-equal.ts';
 import type { Mutant } from './mutant.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
-/** Decides at once on what the fleet shows, answers, and writes afterwards. */
+/** Decides at once on the fleet in memory, answers, and writes afterwards. */
 class HastyJournal extends Journal {
   override async submit<A>(request: Request<A>): Promise<Outcome<A>> {
     const written = super.submit(request);
@@ -26,7 +26,7 @@ export const answersBeforeDurable: Mutant = {
   plant: (parts) => ({ ...parts, journal: (options) => new HastyJournal(options) }),
 };
 
-/** Takes the group behind the one that is durable for durable too. */
+/** Takes the group behind the durable one for durable, too. */
 class EarlyAnswerPipeline extends Pipeline {
   protected override promote(group: DecidedGroup, hash: string | undefined): void {
     super.promote(group, hash);

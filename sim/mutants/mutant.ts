@@ -1,18 +1,17 @@
-// A mutant is a bug planted from outside: one part of the servers is replaced, nothing in the product knows of it. Each
-// must be found by the fixed seeds; one that is not shows a property that nothing checks. To add one, write its file and
-// add it to `mutants.ts`.
+// A mutant is a bug planted from outside: one part of the servers is replaced, and nothing in the product knows of it. Each must be found
+// by the fixed seeds; one that is not reveals a property that nothing checks. To add one, write its file and add it to `mutants.ts`.
 import type { Scenario } from '../scenarios.ts';
 import type { SimParts } from '../world/parts.ts';
 
 export interface Mutant {
   readonly name: string;
-  /** What is wrong with it, in a sentence. */
+  /** The bug, in a sentence. */
   readonly bug: string;
-  /** Where it is to be found; in the house as a whole when nothing is said. */
+  /** The world in which it is found; the whole-house world by default. */
   readonly scenario?: Scenario;
   readonly plant: (parts: SimParts) => SimParts;
-  /** One of the fixed seeds that is known to find it, and tried first: the others take their time. */
+  /** One of the fixed seeds that is known to find it, and is tried first: playing all takes long. */
   readonly likely?: number;
-  /** The properties that may be the first to break. */
+  /** The properties that may be the first to be violated. */
   readonly caughtBy: readonly string[];
 }

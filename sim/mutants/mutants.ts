@@ -92,7 +92,7 @@ export const MUTANTS: readonly Mutant[] = [
   authorisedBeforeCommit,
 ];
 
-/** Those that are found in worlds with instances. */
+/** The mutants found in worlds with instances. */
 export const INSTANCE_MUTANTS: readonly Mutant[] = [
   claimKeptAfterFault,
   lateBuildKeepsAll,
@@ -112,7 +112,7 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   replugNeverTried,
 ];
 
-/** Those that are found in worlds whose hosts come and go. */
+/** The mutants found in worlds whose hosts leave and join. */
 export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   electionIgnoresTombstones,
   epochNotGrown,
@@ -140,5 +140,5 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   readinessPerHost,
 ];
 
-/** Those that are found in worlds whose clocks jump. */
+/** The mutants found in worlds whose clocks jump. */
 export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpTrustedAfterReport, retentionBySteadyTime];

@@ -1,4 +1,4 @@
-// Removals that forget something: peers that went to another zone or have an older agent, what lived there, and the host's own switch.
+// Removals that forget something: peers that went to another zone or have an older agent, what was on the host, and its own switch.
 import { possibleTunnelPeers } from '../../src/dataplane/index.ts';
 import {
   evacuatorsOf,
@@ -20,7 +20,7 @@ import { withKinds } from './planting.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
-/** Removals that are made otherwise than they are. */
+/** Removals with a changed step. */
 function plantEndKind(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {
   const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf: possibleTunnelPeers, ...otherwise });
   return (parts) => withKinds(parts, [kind.name], () => kind);
@@ -55,7 +55,7 @@ export const oldAgentsCountedConverged: Mutant = {
   name: 'old-agents-believed',
   bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
   scenario: SCALE_IN,
-  // Views do not take such an agent's word either: whoever waits for it to be in line waits for ever.
+  // The `views` driver does not trust such an agent either: whoever waits for its convergence waits for ever.
   caughtBy: [removedEverywhere.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) =>
@@ -65,7 +65,7 @@ export const oldAgentsCountedConverged: Mutant = {
     ),
 };
 
-/** Whoever is waited for may know as little as it likes. */
+/** The waiting operation accepts any service version. */
 function withoutVersionDemand(kind: OperationKind): OperationKind {
   return {
     ...kind,

@@ -1,4 +1,4 @@
-// How a bug is planted: one operation kind, driver, view part or running part is exchanged for one that gets something wrong.
+// How a bug is planted: one operation kind, driver, view part or running part is replaced by a faulty one.
 import type { Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
 import { VIEW_PARTS, type ViewPart } from '../../src/hosts/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
@@ -54,7 +54,7 @@ export function withViewPart(parts: SimParts, name: string, change: (part: ViewP
   }));
 }
 
-/** Exchanges a running part; `make` may build on what would have been made, on whatever runtime it likes. */
+/** Replaces a running part; `make` may wrap what would have been made, on any runtime. */
 export function withRunningPart<T>(
   parts: SimParts,
   key: ServiceKey<T>,
@@ -70,7 +70,7 @@ export function withRunningPart<T>(
   };
 }
 
-/** Without the controllers of a module that nobody asks for. */
+/** Without the controllers of a module that no service key asks for. */
 export function withoutControllers(parts: SimParts, name: string): SimParts {
   return withModules(parts, (module) => (module.name === name ? { ...module, controllers: () => [] } : module));
 }

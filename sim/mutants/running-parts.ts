@@ -1,4 +1,4 @@
-// Controllers, kinds and agents that get one thing wrong.
+// Controllers, kinds and agents with one bug each.
 import { OPERATIONS_CONTROLLER } from '../../src/operations/module.ts';
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
@@ -44,7 +44,7 @@ export const activeWithoutHeartbeat: Mutant = {
     })),
 };
 
-/** Shows time in small steps, so that whoever looks at it never sees that it stood still. */
+/** Shows time in small steps, so that a pause is never noticed. */
 class SmoothClock implements Clock {
   readonly #real: Clock;
   #shownMs: number | undefined;
@@ -98,7 +98,7 @@ export const ownPauseCountedAsSilence: Mutant = {
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new BlindLiveness(environment)),
 };
 
-/** Whoever it has heard in an earlier term counts as heard when the next one begins. */
+/** A host seen in an earlier term counts as reachable when the next term begins. */
 class TrustingLiveness extends LivenessController {
   readonly #known = new Set<string>();
   readonly #epochOf: () => number | undefined;
@@ -130,11 +130,11 @@ export const oldHeartbeatsCountInNewTerm: Mutant = {
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
 };
 
-/** Shows the agent the same stamp on every view, and the servers the one that was really on it. */
+/** Gives the agent the same stamp on every view, and the checkers the real one. */
 function forgeStamps(link: AgentLink): AgentLink {
   let epoch: number | undefined;
   return {
-    // Signatures would give it away; here it is the stamps that have to.
+    // Signatures would reveal it; here the stamps have to.
     isAuthenticated: () => true,
     join: (to, join) => link.join(to, join),
     heartbeat: (to, beat) => link.heartbeat(to, beat),
@@ -181,7 +181,7 @@ export const agentIdentityLost: Mutant = {
   }),
 };
 
-/** A journal that, once it held the lease, says for ever that it does. */
+/** A journal that, once it held the lease, claims for ever that it does. */
 function keepFence(journal: Journal): Journal {
   let last: Journal['fence'];
   return new Proxy(journal, {

@@ -1,4 +1,4 @@
-// Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
+// Elections, handovers, drains and removals with one bug each, like those that were once made.
 import { ELECTION_CONTROLLER, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, LIVENESS_CONTROLLER, type Host } from '../../src/hosts/index.ts';
@@ -17,7 +17,7 @@ import { withKinds, withDriver, withViewPart, withRunningPart } from './planting
 
 const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
 
-/** Changes what is written, whoever decides it. */
+/** Changes what is committed, whatever decided it. */
 function alterWrites(journal: Journal, written: (change: Change, fleet: FleetReader) => Change): Journal {
   return new Proxy(journal, {
     get: (target, key): unknown => {
@@ -67,7 +67,7 @@ export const electionIgnoresTombstones: Mutant = {
     }),
 };
 
-/** What a change makes of a service, as it was before and as it is to be. */
+/** The change of a service, before and after. */
 function withService(change: Change, fleet: FleetReader, alter: (was: Service, is: Service) => Service): Change {
   if (change.kind !== SERVICE.name || change.doc === null) return change;
   const was = fleet.get(SERVICE, idOf(SERVICE, change.id))?.doc;
@@ -88,7 +88,7 @@ export const epochNotGrown: Mutant = {
     ),
 };
 
-/** Views are said to be in line whenever somebody asks. */
+/** Views are always reported as converged. */
 function skipViewWaits(driver: string, asks: (kind: string) => boolean): Mutant['plant'] {
   return (parts) =>
     withDriver(parts, driver, (inner) => ({
@@ -125,7 +125,7 @@ function asDown(doc: object): object {
   return { ...host, connection: { ...host.connection, state: 'down' } };
 }
 
-/** A host as it is to be written, connected as it really is. */
+/** The host as it is committed, with its real connection state. */
 function asConnected(change: Change, fleet: FleetReader): Change {
   const real = fleet.get(HOST, idOf(HOST, change.id))?.doc.connection;
   if (change.kind !== HOST.name || change.doc === null || real === undefined) return change;
@@ -199,7 +199,7 @@ export const quarantineForgotten: Mutant = {
     }),
 };
 
-/** The service, while this operation has its next host built. */
+/** The service, while this operation has its new host prepared. */
 function preparingService(fleet: FleetReader, id: string, operation: string): Service | undefined {
   const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
   const { handOver } = service ?? {};
@@ -210,7 +210,7 @@ export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
-  // A target that went for good is waited for without end where no other one is looked for.
+  // A removed target is waited for without end where no other one is chosen.
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) => {

@@ -1,4 +1,4 @@
-// Whoever sets a fleet up: sites, quick liveness, hosts with their machines and join tokens.
+// Sets a fleet up: sites, quick liveness, hosts with their machines and join tokens.
 import { createToken, secretText, TOKEN } from '../../src/access/index.ts';
 import { idOf, put, SETTING, type FleetReader } from '../../src/fleet/index.ts';
 import { joinHosts, LIVENESS, type HostSpec } from '../../src/hosts/index.ts';
@@ -11,7 +11,7 @@ import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { once } from './commands.ts';
 
-/** Shorter than by default, so that hosts are lost and found again within the time of a seed. */
+/** Shorter than by default, so that hosts are lost and reachable again within the time of a seed. */
 const QUICK = { ...LIVENESS.defaultValue, suspectAfterMs: 8000, downAfterMs: 12_000, steadyMs: 1000 };
 
 export const SITES = ['central', 'edge'];
@@ -44,12 +44,12 @@ export class Admin {
     await this.insist(once(tag, isQuick, (_fleet, _life, nowMs) => accept([change(nowMs)], null)));
   }
 
-  /** Asks until it is done: without it the rest makes no sense. */
+  /** Retries until it is done: without it the rest makes no sense. */
   async insist(command: Command<unknown>): Promise<void> {
     while (this.#world.isTroubled && (await this.operator.ask(command)) === undefined) await this.operator.pause(500);
   }
 
-  /** Asks for hosts to join; undefined when nobody said that they may. */
+  /** Requests that hosts join; undefined when no request was accepted. */
   async join(hosts: readonly HostSpec[], deadlineMs: number): Promise<OperationId | undefined> {
     const tag = this.tag('join');
     const operation = idOf(OPERATION, `op-${tag}`);

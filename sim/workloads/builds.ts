@@ -1,5 +1,5 @@
-// An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers
-// late, fails, and refuses an older epoch. For what host-join has no use: actions, their answers, retries.
+// An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers late, fails, and
+// refuses an older epoch. It covers what host-join does not use: actions, their answers, retries.
 import { hideKind } from '../../src/composition/index.ts';
 import { INCARNATION, WORLD } from '../world/parts.ts';
 import { Type } from 'typebox';
@@ -48,7 +48,7 @@ function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): Retu
   return record(item, { state: 'done', step: 'build' }, { changes: [thing] });
 }
 
-/** The world outside: what was built, and the newest epoch anybody came with. */
+/** The world outside: what was built, and the newest epoch of any request. */
 class Builder {
   readonly built = new Set<string>();
   readonly broken = new Set<string>();
@@ -76,7 +76,7 @@ function driver({ program, clock }: IncarnationContext, world: World): Driver {
   const rng = world.rng.fork();
   return {
     carryOut: (action, fence) => {
-      // By the clock of the server that acts: another one's may be off.
+      // By the clock of the acting server: another one's may be off.
       const lateMs = clock.nowMs() - fence.deadlineAtMs;
       if (lateMs > 0) world.violate('never: an operation acts after its deadline', `${action.item} by ${lateMs} ms`);
       return program.call('driver', `build ${String(action.args['thing'])}`, (reply) => {

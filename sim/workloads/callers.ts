@@ -1,5 +1,5 @@
-// Callers with tokens, whose requests are let in at one moment and decided at another: bodies come late, tokens are revoked
-// and expire, servers begin to decide meanwhile. A stranger with a made-up token tries the same.
+// Callers with tokens, whose requests are admitted at one moment and decided at another: bodies arrive late, tokens are revoked and expire,
+// and the lease changes meanwhile. A stranger with a made-up token tries the same.
 import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { createToken, denyUnlessAuthorized, revokeToken, TOKEN, type Authority } from '../../src/access/index.ts';
@@ -16,7 +16,7 @@ import type { Workload } from './workload.ts';
 
 const NOTE = schemaKind('sim-note', Type.Object({ by: Type.String() }, { additionalProperties: false }));
 const DEMAND = { access: 'operator' } as const;
-/** A body that is kept back, or a connection that is slow. */
+/** A body that is held back, or a slow connection. */
 const BODY_LATE_MAX_MS = 3000;
 const TOKEN_LIFE_MAX_MS = 20_000;
 
@@ -88,14 +88,14 @@ interface Sent {
   readonly lateMs: number;
 }
 
-/** As an API route: the door looks at the headers, then the body comes, then it is decided. */
+/** Like an API route: the token is checked with the headers, then the body arrives, then it is decided. */
 async function serve(life: Incarnation, { tag, token, lateMs }: Sent): Promise<Outcome<unknown>> {
   const { journal, clock, submit } = life;
   const seen = token === undefined ? undefined : journal.fleet.get(TOKEN, token);
   const caller = { name: tag, role: seen?.doc.role ?? ('nobody' as const), ...(token !== undefined && { token }) };
   const authority: Authority = { caller, token: seen, demand: DEMAND };
   const denial = denyUnlessAuthorized(journal.fleet, authority, clock.nowMs());
-  // A server that does not decide lets a token that it does not know yet go on to the one that does.
+  // A server without the lease forwards a token that it does not know yet to the holder.
   const goesOn = journal.fence === undefined && seen === undefined;
   if (denial !== undefined && !goesOn) return { kind: 'refused', revision: journal.fleet.revision, refusal: denial };
   await clock.sleep(lateMs);

@@ -1,4 +1,4 @@
-// Commands as workloads send them: what is decided, and how a repetition is told.
+// Commands of workloads: the decision, and how a repetition is recognised.
 import type { FleetReader } from '../../src/fleet/index.ts';
 import { accept, type Decision } from '../../src/journal/index.ts';
 import type { Command } from '../world/operator.ts';
@@ -6,7 +6,7 @@ import type { Incarnation } from '../world/server.ts';
 
 export type Decide = (fleet: FleetReader, life: Incarnation, nowMs: number) => Decision<unknown>;
 
-/** A command that may arrive twice: it finds what it made and leaves it. */
+/** A command that may arrive twice: it finds what it made and changes nothing. */
 export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decide: Decide): Command<unknown> {
   return {
     tag,
@@ -18,7 +18,7 @@ export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decid
   };
 }
 
-/** A command whose repetition does no harm, but is not told from the first. */
+/** A command whose repetition does no harm, but is not recognised. */
 export function plain(tag: string, decide: Decide): Command<unknown> {
   return {
     tag,

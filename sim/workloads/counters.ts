@@ -1,5 +1,5 @@
-// The smallest thing that can go wrong: counters that many people increment, and a pool that must not be oversold. Each
-// request leaves a receipt, as an API request with an idempotency key does.
+// The smallest possible workload: counters that many clients increment, and a pool that must not be oversold. Each request leaves a
+// receipt, as an API request with an idempotency key does.
 import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, put, remove, schemaKind, type FleetReader, type Index, type Model } from '../../src/fleet/index.ts';
@@ -63,7 +63,7 @@ function release(fleet: FleetReader, tag: string): Decision<number> {
   return accept([remove(CLAIM, oldest.id), put(RECEIPT, idOf(RECEIPT, tag), { answer: 0 })], 0);
 }
 
-/** Without a receipt: whoever sends it twice has it done twice, so nobody does. */
+/** Without a receipt: sent twice it is done twice, so it is never repeated. */
 function incrementWithoutReceipt(fleet: FleetReader, counter: string): Decision<number> {
   const id = idOf(COUNTER, counter);
   const value = (fleet.get(COUNTER, id)?.doc.value ?? 0) + 1;

@@ -1,5 +1,4 @@
-// Notes with a time after which they may be forgotten, and the operator who confirms clocks once they are
-// right again.
+// Notes with a time after which they may be forgotten, and the operator who confirms clocks once they are correct again.
 import { Type } from 'typebox';
 import { acknowledgeAlarm } from '../../src/alarms/integrity.ts';
 import { ALARM } from '../../src/alarms/model.ts';
@@ -24,18 +23,18 @@ async function write(world: World, operator: Operator): Promise<void> {
     const tag = `${operator.name}-${count}`;
     const id = idOf(NOTE, tag);
     const lifeMs = world.rng.pick([1000, 20_000, 60_000, 7 * 24 * 3600 * 1000]);
-    // Not told from a repetition: the first may have been forgotten by then.
+    // A repetition is not recognised: the first may have been forgotten by then.
     const note = (nowMs: number) => put(NOTE, id, { untilMs: nowMs + lifeMs });
     await operator.ask(plain(tag, (_fleet, _life, nowMs) => accept([note(nowMs)], null)));
     await operator.pause(world.rng.between(200, 3000));
   }
 }
 
-/** Looks at the clocks once trouble is over, puts them right, and confirms until nobody doubts them any more. */
+/** Checks the clocks once the faults are over, corrects them, and confirms them until none is in doubt. */
 async function confirmClocks(world: World, operator: Operator): Promise<void> {
   while (world.isTroubled) await operator.pause(1000);
   for (const server of world.servers) server.setClock(0);
-  // Putting a clock right is a jump, too, and the next look notices it.
+  // Correcting a clock is a jump, too, and the next check detects it.
   await operator.pause(10 * RETENTION_INTERVAL_MS);
   for (let count = 1; openAlarms(world).length > 0; count += 1) {
     for (const id of openAlarms(world)) {
@@ -49,7 +48,7 @@ function openAlarms(world: World): readonly string[] {
   return [...world.truth.all(ALARM)].map(({ id }) => id);
 }
 
-/** Retention goes on after it was confirmed: what has expired by a clock that is right is gone. */
+/** Retention continues after the confirmation: what has expired by a correct clock is deleted. */
 function overdueNotes(world: World): string[] {
   const nowMs = WORLD_BEGINS_MS + world.scheduler.nowMs;
   const late = [...world.truth.all(NOTE)].filter(({ doc }) => doc.untilMs < nowMs - 10 * RETENTION_INTERVAL_MS);

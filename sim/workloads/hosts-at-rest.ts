@@ -1,5 +1,5 @@
-// What must be true of hosts and operations once everything has healed: each operation is finished or names a reason
-// that is true of the world, and every machine that runs is heard, and follows the view that it should.
+// What must be true of hosts and operations once all faults are over: each operation is finished or names a reason that is true, and every
+// running machine is reachable and has converged on its view.
 import { composeView } from '../../src/agent/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
@@ -38,7 +38,7 @@ function unfinishedOperations(world: World, fleet: Fleet, nowMs: number): string
   });
 }
 
-/** As long as the engine may take to look. */
+/** The interval of the engine's loop. */
 const DEADLINE_GRACE_MS = 10_000;
 
 function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): string[] {
@@ -50,7 +50,7 @@ function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): stri
     : [`item ${id} waits at ${doc.step} (${doc.reason?.code ?? doc.state}), untruly`];
 }
 
-/** There is no machine when whoever asked for the host never heard that it was registered. */
+/** There is no machine when the requester never learned that the host was registered. */
 function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boolean {
   switch (reason?.code) {
     case 'agent-not-joined':

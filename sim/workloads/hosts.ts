@@ -1,5 +1,5 @@
-// Hosts that join, fall silent and come back, with everything an operator does about them: sites, join tokens,
-// operations that are cancelled and retried, maintenance. The machines run the real agent.
+// Hosts that join, fall silent and come back, with all commands of an operator: sites, join tokens, operations that are cancelled and
+// retried, maintenance. The machines run the real agent.
 import { clearForceDown, disableHost, enableHost, forceDownHost } from '../../src/hosts/index.ts';
 import { cancelOperation, retryOperation, type OperationKind } from '../../src/operations/index.ts';
 import { Machine } from '../world/machine.ts';
@@ -50,7 +50,7 @@ class HostsPlay {
     for (const { name, site } of hosts) this.#install(new Machine(name, site, this.#world));
   }
 
-  /** Puts a join token on the machine and starts its agent; or forgets about it. */
+  /** Puts a join token on the machine and starts its agent; or forgets to. */
   #install(machine: Machine): void {
     const { rng, scheduler, machines } = this.#world;
     machines.push(machine);
@@ -60,7 +60,7 @@ class HostsPlay {
     scheduler.after(rng.between(0, 15_000), `${machine.name} is switched on`, () => machine.start());
   }
 
-  /** Something an operator does on a whim. */
+  /** A random command of an operator. */
   async #intervene(): Promise<void> {
     const { rng, machines } = this.#world;
     if (machines.length === 0) return;

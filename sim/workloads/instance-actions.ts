@@ -1,4 +1,4 @@
-// What people do with instances, one command at a time, on whatever there is at the moment.
+// Users' commands for instances, one at a time, on whatever exists at the moment.
 import { idOf, type FleetReader } from '../../src/fleet/index.ts';
 import { clearForceDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
 import { editHost } from '../../src/hosts/decide.ts';
@@ -38,7 +38,7 @@ import {
 
 type ActionMaker = (tag: string) => Command<unknown> | undefined;
 
-/** How often something is done, where that differs between worlds. */
+/** The weights of commands, where they differ between worlds. */
 interface ActionWeights {
   readonly create?: number;
   readonly forceDown?: number;
@@ -52,9 +52,9 @@ interface LongCommand {
   readonly deadlineMs: number;
 }
 
-/** Few, so that names are used again while something of the one before may be left. */
+/** Few, so that names are used again while something of the previous one may be left. */
 const NAMES = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7', 'v8', 'v9'];
-/** Some are short, so that deadlines pass in the middle of things. */
+/** Some are short, so that deadlines pass in the middle of an operation. */
 const DEADLINES_MS = [8000, 40_000, 400_000, 400_000, 400_000, 400_000];
 
 export class InstanceActions {
@@ -72,7 +72,7 @@ export class InstanceActions {
     this.#kinds = world.composition.operationKinds;
   }
 
-  /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
+  /** The next request; undefined when there is nothing to apply it to. */
   next(tag: string): Command<unknown> | undefined {
     const { create = 30, forceDown = 4, remap = 7 } = this.#weights;
     const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: ActionMaker }>([
@@ -100,7 +100,7 @@ export class InstanceActions {
     return [...this.#world.truth.all(INSTANCE)].filter(({ doc }) => fits(doc)).map(({ id }): string => id);
   }
 
-  /** Something that takes its time. It is begun once, however often it is asked for. */
+  /** A long operation. It is started once, however often it is requested. */
   #longCommand(
     by: string,
     decide: (fleet: FleetReader, errand: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
@@ -163,7 +163,7 @@ export class InstanceActions {
       ids &&
       this.#longCommand(by, (fleet, errand) => {
         const decision = deleteInstances(fleet, { ids, ...errand });
-        // Somebody else deletes them already: this request is nowhere in the journal, and is not to be looked for there.
+        // Another user deletes them already: this request leaves nothing in the journal, and must not be searched there.
         const isTheirs = decision.kind === 'accept' && decision.answer.operation !== errand.operation;
         return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By somebody else.' }) : decision;
       })
@@ -196,7 +196,7 @@ export class InstanceActions {
     );
   }
 
-  /** Mostly one that seems dead; whoever vouches for it may be wrong. */
+  /** Mostly a host that seems dead; the operator who fences it may be wrong. */
   #forceDown(by: string): Command<unknown> | undefined {
     const rng = this.#rng;
     const hosts = [...this.#world.truth.all(HOST)];
@@ -287,7 +287,7 @@ export class InstanceActions {
     return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
   }
 
-  /** Grows and shrinks at its end, where addresses were asked for by name. */
+  /** Grows and shrinks at its end, where addresses were requested by name. */
   #resizePool(by: string): Command<unknown> {
     const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#setup.networks).subnets);
     const edit = { pools: [{ first, last: this.#rng.chance(0.5) ? first : last }] };

@@ -1,5 +1,5 @@
-// The end of every world with instances: all machines get power, everything is deleted, and nothing may be left of it: no
-// claim, no address, no port but users', no copy on any machine.
+// The end of every world with instances: all machines get power, everything is deleted, and nothing may be left: no claim, no address, no
+// port but users', no copy on any machine.
 import { idOf } from '../../src/fleet/index.ts';
 import { deleteInstances, INSTANCE } from '../../src/instances/index.ts';
 import { deletePort } from '../../src/network/decisions-fixture.ts';
@@ -34,7 +34,7 @@ function portDeletion(id: string): Command<unknown> {
   return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
 }
 
-/** One that is leaving already and got stuck, because its deadline passed, goes on. */
+/** A deletion that is stuck, because its deadline passed, is continued. */
 function deletion({ truth, composition }: World, id: string, by: string): Command<unknown> | undefined {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return undefined;

@@ -1,5 +1,5 @@
-// What there is before anybody asks for an instance: networks of every kind with few addresses, hosts with little room on
-// some physical networks, flavors, groups, users' ports. All of it is drawn, so that every world differs.
+// The initial objects of a world with instances: networks of every kind with few addresses, hosts with little capacity on some physical
+// networks, flavors, groups, users' ports. All of it is drawn, so that every world differs.
 import { idOf, type FleetReader } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, type HostSpec } from '../../src/hosts/index.ts';
 import { createFlavor, createGroup } from '../../src/instances/decisions-fixture.ts';
@@ -36,15 +36,15 @@ export interface NetworkPlan {
   readonly subnets: readonly SubnetPlan[];
 }
 
-/** What there will be, before any of it is made. */
+/** The plan, before any of it is created. */
 export interface SetupPlan {
   readonly networks: readonly NetworkPlan[];
   readonly hosts: readonly HostSpec[];
-  /** Agents are of the newest version or the one before, and their switches listen for each other. */
+  /** Agents have the newest version or the previous one, and their switches run BFD with each other. */
   readonly modern?: true;
 }
 
-/** How long hosts may take to come into service before users begin all the same. */
+/** How long hosts may take to come into service before users start all the same. */
 const HOSTS_WAITED_MS = 20_000;
 
 export class InstanceSetup {
@@ -81,7 +81,7 @@ export class InstanceSetup {
   async #join(): Promise<void> {
     const { machines, scheduler } = this.#world;
     const known = (): boolean => this.#world.truth.count(HOST) > 0;
-    // Whoever never heard that they may join looks whether they do.
+    // A caller that got no answer to its request checks whether the hosts join.
     while (this.#world.isTroubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
     const mixed = this.#rng.chance(0.5) && !this.#modern;
     for (const { name, site = '' } of this.hosts) {
@@ -147,12 +147,12 @@ export class InstanceSetup {
 
 function drawSetup(rng: Rng): SetupPlan {
   const networks = drawNetworks(rng);
-  // In some worlds room is short, in others addresses are: neither must hide what comes of the other.
+  // In some worlds capacity is short, in others addresses are: neither must hide the effects of the other.
   const room = rng.pick([1, 2, 3]);
   return { networks, hosts: Array.from({ length: rng.between(3, 6) }, (_, at) => drawHost(rng, `h${at + 1}`, room)) };
 }
 
-/** Those of the back end outside always, of the others some. */
+/** Always those of the external back end, and some of the others. */
 function drawNetworks(rng: Rng): NetworkPlan[] {
   const plans: [backEnd: BackEndName, routed: boolean][] = [
     ['simulated', true],

@@ -1,5 +1,5 @@
-// What must be true of instances once everything has healed: all work on them is finished or waits for something that is so,
-// whoever is said to run does run, and the back end has what the journal says that it has.
+// What must be true of instances once all faults are over: all work on them is finished or waits for a reason that is true, instances that
+// are shown as running do run, and the back end has what the journal says.
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
@@ -55,7 +55,7 @@ export function checkInstancesAtRest(world: World): string[] {
 }
 
 function operationAtRest({ truth, machines }: World, id: string, doc: Operation): string[] {
-  // Those of hosts are judged by themselves.
+  // Those of hosts are judged by the hosts workload.
   if (!doc.kind.startsWith('instance-') && doc.kind !== 'port-delete') return [];
   if (!isUnfinished(doc)) return [];
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
@@ -70,7 +70,7 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
     });
 }
 
-/** Whether what an item waits for is so. */
+/** Whether the reason that an item waits for is true. */
 function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefined) => boolean): boolean {
   const { reason, host, target } = item.doc;
   switch (reason?.code) {
@@ -90,12 +90,12 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
       // It is judged by itself.
       return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, target.id))].length > 1;
     case 'not-connected':
-      // Faults are over by now: what is left is a host that does not reach the segment any more.
+      // Faults are over by now: what is left is a host that no longer reaches the segment.
       return isUnmapped(truth, target.id, String(reason['host']));
     case 'host-binds':
       if (reason['because'] === 'driver')
         return truth.get(HOST, idOf(HOST, String(reason['host'])))?.doc.bindsAt === 'driver';
-      // Of credentials there is no more to wait for: every server has them by now.
+      // Credentials cannot be missing any more: every server has them by now.
       return (
         reason['because'] === 'agents' &&
         [...truth.all(HOST)].some(({ doc }) => doc.serviceVersion < EARLY_BIND_VERSION)
@@ -107,7 +107,7 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
         ? isUnmapped(truth, target.id, String(reason['host']))
         : isTooOld(truth, String(reason['host']), String(reason['problems']));
     case undefined:
-      // A host that is silent and not called down, because too many are: whoever asked it waits.
+      // A host that is silent and not declared down, because too many are: its task waits.
       return host !== undefined && silent(host);
     default:
       return false;
@@ -119,13 +119,13 @@ function isForcedDown(truth: Fleet, host: string): boolean {
   return doc === undefined || doc.state === 'removed' || doc.forcedDown !== undefined;
 }
 
-/** Whether the host's agent was replaced by an older one that does not know what it is asked for. */
+/** Whether the host's agent was replaced by an older one that does not know the task. */
 function isTooOld(truth: Fleet, host: string, problem: string): boolean {
   const version = truth.get(HOST, idOf(HOST, host))?.doc.serviceVersion ?? 0;
   return version < EARLY_BIND_VERSION && problem.startsWith(`this agent has service version ${version} and cannot`);
 }
 
-/** Whether a port of the instance has an address in a segment that the host does not reach any more. */
+/** Whether a port of the instance has an address in a segment that the host no longer reaches. */
 function isUnmapped(truth: Fleet, instance: string, id: string): boolean {
   const host = truth.get(HOST, idOf(HOST, id))?.doc;
   const segments = [...truth.find(PORTS_BY_INSTANCE, instance)].flatMap(({ doc }) =>
@@ -137,7 +137,7 @@ function isUnmapped(truth: Fleet, instance: string, id: string): boolean {
   });
 }
 
-/** Somebody vouched for its host being off while that was handing it over: nobody knows what became of it there. */
+/** An operator fenced the source host while it was migrating: its copy is in an unknown state. */
 function wasLost({ ledger }: World, id: string, { createdAtMs }: Instance): boolean {
   return ledger.entries.some(({ changes }) =>
     changes.some((change) => {
@@ -160,13 +160,13 @@ function checkRunning(world: World, id: string): string[] {
     : [`instance ${id} is said to run on ${instance.host}, and does not`];
 }
 
-/** What is on its way into service is worked on; the others may have been left by a deadline. */
+/** An instance that is moving to a running state has an operation; the others may be left by a passed deadline. */
 function checkWorkedOn(truth: Fleet, id: string, { state }: Instance): string[] {
   const onItsWay = state === 'building' || state === 'rebuilding';
   return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
 }
 
-/** A build that failed, or took too long, has nothing any more once nobody works on giving it back. */
+/** A build that failed, or took too long, has nothing any more once its clean-up has ended. */
 function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance): string[] {
   if (state !== 'error' || wasActive || isBusy(truth, id)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
@@ -174,7 +174,7 @@ function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance)
   return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
 }
 
-/** Whatever became of it, its ports are bound where room is kept for it, or nowhere. */
+/** Whatever became of it, its ports are bound where it has a claim, or nowhere. */
 function checkBindings(truth: Fleet, id: string): string[] {
   const claimed = (['home', 'move'] as const).flatMap((role) => truth.get(CLAIM, claimId(id, role))?.doc.host ?? []);
   return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap(({ id: port, doc: { binding } }) =>
@@ -184,7 +184,7 @@ function checkBindings(truth: Fleet, id: string): string[] {
   );
 }
 
-/** Whoever is not connected at the back end is shown as degraded, and nobody else: the back end itself is asked. */
+/** Exactly the instances that are not connected at the back end are shown as degraded: checked at the back end itself. */
 function checkDegraded({ truth, network }: World, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance?.doc.state !== 'active') return [];
@@ -216,8 +216,8 @@ function isBusy(truth: Fleet, id: string): boolean {
 }
 
 /**
- * It runs, or is on the shelf because somebody put it there. One that found no host may have left something bound, and so may
- * one whose hosts bind by themselves: the next of them takes it over.
+ * It runs, or is shelved by a user. One that found no host may have left a binding, and so may one whose hosts bind by themselves: the next
+ * host takes it over.
  */
 function isSettled(instance: Instance | undefined): boolean {
   if (instance?.state !== 'shelved') return instance?.state === 'active';
@@ -230,13 +230,13 @@ function wasShelvedLate(truth: Fleet, instance: string): boolean {
   );
 }
 
-/** Only of instances that nothing is under way for: their ports may be half way. */
+/** Only for instances without an operation: their ports may be in transition. */
 function checkBackEndPort({ truth, network }: World, { id, doc }: StoredPort): string[] {
   if (capabilitiesOf(truth, doc.network).inline || doc.state !== 'made') return [];
   const instance = doc.instance === undefined ? undefined : truth.get(INSTANCE, idOf(INSTANCE, doc.instance));
   if (doc.instance !== undefined && (!isSettled(instance?.doc) || isBusy(truth, doc.instance))) return [];
   const there = network.backEnd.port(id);
-  // What is not connected may have been taken away there by others.
+  // A missing connection may have been removed there by others.
   if (there === undefined && doc.binding === undefined) return [];
   if (there === undefined) return [`port ${id} is made, and the back end does not have it`];
   const [ours, theirs] = [doc.addresses, there.addresses].map((list) =>
@@ -246,11 +246,11 @@ function checkBackEndPort({ truth, network }: World, { id, doc }: StoredPort): s
       .join(' '),
   );
   if (ours !== theirs) return [`port ${id} has [${ours}], at the back end [${theirs}]`];
-  // A move that ended where the ports could not be connected says so; the back end may have them bound where they last were.
+  // A move that ended where the ports could not be connected shows it; the back end may have them bound at the previous host.
   if (instance?.doc.state === 'active' && instance.doc.fault !== undefined && doc.binding === undefined) return [];
-  // Where its ports could not be connected it runs without them, and says so.
+  // Where its ports could not be connected it runs without them, and shows it.
   if (instance?.doc.fault !== undefined && doc.binding === undefined) return [];
-  // A shelving whose deadline passed before the back end had unbound it says so; it is bound anew under a higher serial.
+  // A shelving whose deadline passed before the back end had unbound it shows it; it is bound again under a higher serial.
   if (instance !== undefined && doc.binding === undefined && wasShelvedLate(truth, instance.id)) return [];
   return doc.binding?.host === there.binding?.host
     ? []

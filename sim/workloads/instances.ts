@@ -1,5 +1,5 @@
-// Instances that are asked for, built, moved, shelved and deleted, on hosts that fail and a network that does not answer.
-// In the end everything is deleted, and nothing may be left of it.
+// Instances that are requested, built, moved, shelved and deleted, on hosts that fail and a network that does not answer. In the end
+// everything is deleted, and nothing may be left.
 import type { World } from '../world/world.ts';
 import { InstanceActions } from './instance-actions.ts';
 import { InstanceSetup } from './instance-setup.ts';

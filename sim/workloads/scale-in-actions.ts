@@ -1,5 +1,5 @@
-// What operators do with hosts that come and go, one command at a time, on whatever there is at the moment: in any order, and
-// with names in any form. Some of it makes no sense, and is refused.
+// Operators' commands for hosts that leave and join, one at a time, on whatever exists at the moment: in any order, and with names in any
+// form. Some of it makes no sense, and is refused.
 import { editHost } from '../../src/hosts/decide.ts';
 import {
   evacuatorsOf,
@@ -29,7 +29,7 @@ const EVACUATORS = evacuatorsOf(PROGRAM);
 
 type MaybeCommand = Command<unknown> | undefined;
 
-/** Some are short, so that deadlines pass while hosts are being emptied. */
+/** Some are short, so that deadlines pass while hosts are being drained. */
 const DEADLINES_MS = [5000, 30_000, 4 * 3600_000, 4 * 3600_000];
 const BATCH_MAX = 3;
 
@@ -46,7 +46,7 @@ export class ScaleInActions {
     this.#kinds = world.composition.operationKinds;
   }
 
-  /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
+  /** The next request; undefined when there is nothing to apply it to. */
   next(tag: string): MaybeCommand {
     const { act } = this.#rng.pickWeighted<{ readonly weight: number; readonly act: (by: string) => MaybeCommand }>([
       { weight: 16, act: (by) => this.#start(by) },
@@ -68,7 +68,7 @@ export class ScaleInActions {
     return [...this.#world.truth.all(HOST)].flatMap(({ doc }) => (fits(doc) ? [doc] : []));
   }
 
-  /** A few of those that fit, now and then one that does not, each in a form of its own. */
+  /** A few that fit, now and then one that does not, each in a form of its own. */
   #batch(fits: (doc: Host) => boolean): string[] {
     const rng = this.#rng;
     const fitting = this.#hosts(fits);
@@ -85,7 +85,7 @@ export class ScaleInActions {
 
   #start(by: string): MaybeCommand {
     const rng = this.#rng;
-    // Not all of them at once: something must be left to go to.
+    // Not all of them at once: some targets must be left.
     const staying = this.#hosts(({ state }) => state === 'active').length;
     if (staying <= this.#setup.hosts.length / 3 && rng.chance(0.9)) return undefined;
     const hosts = this.#batch(({ state }) => state === 'active' || state === 'recovering');
@@ -117,7 +117,7 @@ export class ScaleInActions {
     return plain(by, (fleet, _life, nowMs) => recoverHosts(fleet, EVACUATORS, { ...how, nowMs }));
   }
 
-  /** Mostly for one that leaves and seems dead; whoever vouches for it may be wrong. */
+  /** Mostly for a leaving host that seems dead; the operator who fences it may be wrong. */
   #forceDown(by: string): MaybeCommand {
     const dead = this.#hosts(({ connection, state }) => connection.state !== 'up' && state !== 'removed');
     const leaving = dead.filter((host) => host.leaving !== undefined);
@@ -147,7 +147,7 @@ export class ScaleInActions {
     return plain(by, changeSettingTo(SCALE_IN, value, by));
   }
 
-  /** A host gets or loses what it needs to do services. */
+  /** A host gains or loses a prerequisite of services. */
   #edit(by: string): MaybeCommand {
     const rng = this.#rng;
     const { name: id } = rng.pick(this.#setup.hosts);
@@ -162,7 +162,7 @@ export class ScaleInActions {
     return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
-  /** A host goes to another zone: mostly one that does not hear of it, or that leaves. */
+  /** A host moves to another zone: mostly one that is unreachable, or leaving. */
   #rewire(by: string): MaybeCommand {
     const rng = this.#rng;
     const hosts = this.#hosts(({ state }) => state !== 'removed');

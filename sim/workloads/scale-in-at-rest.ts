@@ -1,6 +1,6 @@
-// What must be true of hosts that come and go once everything has healed: whatever is unfinished waits for something that is so,
-// each service has its one host, switches hold what their views say and name nobody who is gone, drained hosts are empty, and
-// what would be decided now does not depend on the order in which things are named.
+// What must be true of hosts that leave and join once all faults are over: whatever is unfinished waits for a reason that is true, each
+// service has its one host, switches hold what their views say and name no removed host, drained hosts are empty, and decisions do not
+// depend on the order in which things are named.
 import { isDeepStrictEqual } from 'node:util';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
@@ -37,7 +37,7 @@ import { checkInstancesAtRest } from './instances-at-rest.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
-/** Those that are judged here; the others are judged where instances are. */
+/** Those that are judged here; the others are judged by the instances workload. */
 const SCALE_IN_KINDS: readonly string[] = [
   'scale-in',
   'scale-in-end',
@@ -79,14 +79,14 @@ function operationAtRest(world: World, holder: Incarnation, id: string, doc: Ope
   });
 }
 
-/** Whether what an item says it waits for is so in the world, for what can be seen there. */
+/** Whether the reason of a waiting item is true in the world, as far as it can be observed there. */
 function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredItem): boolean {
   const of = (name: unknown): { host: Host | undefined; machine: Machine | undefined } => ({
     host: truth.get(HOST, idOf(HOST, String(name)))?.doc,
     machine: machines.find((one) => one.name === name),
   });
   switch (reason?.code) {
-    // All links are mended: whoever is heard is in line.
+    // All links are repaired: every reachable host has converged.
     case undefined:
     case 'hosts-behind':
     case 'connections-not-copied':
@@ -101,7 +101,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
       return !isHeard(of(reason['peer']));
     case 'peer-too-old':
       return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
-    // It obeys again, and that has to last for a while.
+    // It can be controlled again, and that has to last for a while.
     case 'peer-out-of-control':
       return isOutOfControl(of(reason['peer']).host ?? {});
     case 'held-out-of-control':
@@ -122,7 +122,7 @@ function isHeard({ host, machine }: { host: Host | undefined; machine: Machine |
   return machine?.incarnation !== undefined && host?.credential !== undefined;
 }
 
-/** What would be done for an item if somebody looked now: nothing, or it was forgotten. */
+/** What a new plan would do for an item: nothing, or the item was forgotten. */
 function missedProgress(
   { truth, composition }: World,
   operation: { readonly id: string; readonly doc: Operation },
@@ -148,17 +148,17 @@ function isNews({ progress, changes }: RecordStep, { doc }: StoredItem): boolean
   return changes.length > 0 || progress.state !== doc.state || progress.reason?.code !== doc.reason?.code;
 }
 
-/** Each service has its one host. One that waits for somebody who could take it is judged by what its hand-over says. */
+/** Each service has its one host. One that waits for a candidate is judged by the reason of its handover. */
 function servicesAtRest(world: World): string[] {
   const { truth } = world;
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
-  // A host that is called back and does not come is neither leaving nor there: the service says so still, until it comes or leaves.
+  // A recovered host that does not come back is neither leaving nor available: the service keeps saying so until it comes back or leaves.
   const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
     return state === 'recovering' ? [`${id} is degraded without cause`] : [];
   });
   const cutOff = [...truth.all(SERVICE)].flatMap(({ id, doc }) => (isCutOff(world, doc.designated?.host) ? [id] : []));
-  // Whoever has an item that is open says why, and that is judged as such: see `operationAtRest`.
+  // A host with an open item has a reason, which is judged itself: see `operationAtRest`.
   const wrong = findSteadyStateProblems(truth).filter(
     (sentence) =>
       !stranded.includes(sentence) &&
@@ -168,14 +168,14 @@ function servicesAtRest(world: World): string[] {
   return [...wrong, ...checkOrphanServices(world)];
 }
 
-/** It is silent as its site is: whether it is lost nobody can tell, and so what it does stays there. */
+/** It is silent together with its site: whether it is lost is unknown, so its services stay there. */
 function isCutOff({ truth }: World, host: string | undefined): boolean {
   const doc = truth.get(HOST, idOf(HOST, host ?? ''))?.doc;
   if (doc?.connection.state !== 'suspect') return false;
   return truth.get(ALARM, alarmId('mass-silence', doc.site)) !== undefined;
 }
 
-/** Of a service that nobody has anything of, nobody is said to do it; unless its host cannot be asked. */
+/** A service without any port has no designated host; unless its host cannot be reached. */
 function checkOrphanServices({ truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handOver, ...of } }) => {
     const host = truth.get(HOST, idOf(HOST, designated?.host ?? ''))?.doc;
@@ -184,7 +184,9 @@ function checkOrphanServices({ truth }: World): string[] {
   });
 }
 
-/** Of the hosts that are heard, only the one that a service is designated to does it. What an agent before services leaves on its switch nobody can help. */
+/**
+ * Of the reachable hosts, only the designated one serves a service. What an agent from before services leaves on its switch does not count.
+ */
 function checkOneDesignated({ machines, truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const doing = machines.filter((machine) => {
@@ -201,11 +203,11 @@ function checkOneDesignated({ machines, truth }: World): string[] {
 
 function hostAtRest({ truth }: World, id: string, { state }: Host): string[] {
   if (state === 'drained') return occupantsOf(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
-  // Of one that was removed by force, no work that would still be done for it is left either.
+  // After a removal by force, no work for that host is left either.
   return state === 'removed' ? leftoversOn(truth, id).map(({ what }) => `host ${id} is removed and has ${what}`) : [];
 }
 
-/** Of hosts that are heard, and of those that were removed and hear it. What is on the others' switches nobody can know. */
+/** For reachable hosts, and for removed ones that get the answer. The switches of the others are unknown. */
 function switchAtRest(world: World, machine: Machine): string[] {
   const { truth } = world;
   const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
@@ -216,12 +218,12 @@ function switchAtRest(world: World, machine: Machine): string[] {
   const isDeaf = host.serviceVersion < DESIGNATIONS_VERSION;
   const ofGone = gone
     .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
-    // It is back from a removal, and nobody has looked at its switch since.
+    // It is back from a removal, and its switch was not checked since.
     .filter(() => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, machine.name)) === undefined)
     .flatMap(({ id }) =>
       tracesOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );
-  // An agent of the version before services leaves its switch as it was: what it has of removed hosts is written down.
+  // An agent of the version before services leaves its switch as it was: what it has of removed hosts is recorded.
   if (isDeaf) return ofGone;
   const wanted = desiredContents(world, machine.name);
   if (wanted === undefined) return [`${machine.name} is shown nothing of the data plane`];
@@ -235,7 +237,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
   ];
 }
 
-/** A removed host is told so whenever it knocks, and takes everything of ours off its switch. */
+/** A removed host is told so whenever it reports, and clears its switch. */
 function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
   const { changes } = diff(EMPTY_COMPILE_RESULT.contents, contents);
   return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);
@@ -252,7 +254,7 @@ function pendingAtRest(
   return isTold ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
 }
 
-/** The same hosts or services, named the other way round, come to the same. */
+/** The same hosts or services, named in reverse order, give the same result. */
 function checkOrderIndependence({ truth }: World, nowMs: number): string[] {
   const services = [...truth.all(SERVICE)].map(({ id }) => id);
   const how = {

@@ -1,5 +1,5 @@
-// The end of every world whose hosts come and go: machines get power, everybody is trusted again, instances and routers are
-// deleted, and then every host that is leaving leaves for good or comes back. Nothing may be left of what was.
+// The end of every world whose hosts leave and join: machines get power, all hosts are trusted again, instances and routers are deleted,
+// and then every leaving host is removed or comes back. Nothing may be left.
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { ELECTION, SERVICE } from '../../src/election/index.ts';
 import { evacuatorsOf, clearForceDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
@@ -76,14 +76,14 @@ async function deleteRouters({ truth }: World, ask: Ask): Promise<void> {
   for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
 }
 
-/** Those that leave are removed, every second of them; the others come back. */
+/** Every second leaving host is removed; the others come back. */
 async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<void> {
   const leaving = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'draining' || doc.state === 'drained');
   for (const { id, doc } of leaving) {
     const operation = idOf(OPERATION, `op-finish-${round}-${id}`);
     const how = { hosts: [id], operation, by: 'finisher' };
     const ends = Number(id.slice(1)) % 2 === 0;
-    // One whose deadline has passed goes on when it is asked to.
+    // One whose deadline has passed continues when it is retried.
     if (ends && doc.state === 'draining') {
       const again = { ...how, drain: true, deadlineMs: DAY_MS };
       await ask(`start-${id}`, (fleet, _life, nowMs) => startScaleIn(fleet, EVACUATORS, { ...again, nowMs }));

@@ -1,5 +1,5 @@
-// What there is in a world whose hosts come and go: a handful of hosts in one site with tunnels between them, networks inside
-// with DHCP, one outside, routers that lead there, and tight budgets, so that they matter.
+// The initial objects of a world whose hosts leave and join: a handful of hosts in one site with tunnels between them, internal networks
+// with DHCP, an external one, routers that lead there, and tight budgets, so that they matter.
 import { ELECTION } from '../../src/election/index.ts';
 import { idOf, put, SETTING, type FleetReader, type Setting } from '../../src/fleet/index.ts';
 import { SCALE_IN, type HostSpec } from '../../src/hosts/index.ts';
@@ -13,11 +13,11 @@ import { once, plain, type Decide } from './commands.ts';
 import { InstanceSetup, type SetupPlan, type NetworkPlan } from './instance-setup.ts';
 
 export const OUTSIDE = 'outside';
-/** Few, so that they are made anew while something of the one before may be left. */
+/** Few, so that they are created again while something of the previous one may be left. */
 export const ROUTERS = ['r1', 'r2', 'r3'];
-/** The second one is not there from the start. */
+/** The second one does not exist from the start. */
 export const ZONES = ['default', 'far'];
-/** Silence of two of so many hosts is not that of a whole site. */
+/** Two silent hosts of this many are not a silent site. */
 const HOSTS_MIN = 5;
 const HOSTS_MAX = 8;
 

@@ -1,5 +1,5 @@
-// Hosts that leave and come back under load: batches of them are taken out of service, removed, brought back and joined again,
-// in any order, while instances, ports, routers and services come and go and everything fails now and then.
+// Hosts that leave and come back under load: batches of them are taken out of service, removed, brought back and joined again, in any
+// order, while instances, ports, routers and services come and go and everything fails now and then.
 import { ELECTION } from '../../src/election/index.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
@@ -16,7 +16,7 @@ import { ScaleInSetup, changeSettingTo } from './scale-in-setup.ts';
 import { ServiceActions } from './service-actions.ts';
 import type { Workload } from './workload.ts';
 
-/** Hosts that come in are not waited for any longer than this. */
+/** Joining hosts are not waited for any longer than this. */
 const JOIN_DEADLINE_MS = 300_000;
 
 interface Person {
@@ -49,7 +49,7 @@ async function act(world: World, { name, next, pauseMs }: Person): Promise<void>
   }
 }
 
-/** Somebody who joins removed hosts again, and gives tokens to those that have no credential. */
+/** Joins removed hosts again, and gives tokens to those without a credential. */
 async function bringIn(world: World, ground: ScaleInSetup): Promise<void> {
   const operator = world.newOperator('installer');
   for (let count = 1; world.isTroubled; count += 1) {
@@ -57,7 +57,7 @@ async function bringIn(world: World, ground: ScaleInSetup): Promise<void> {
     await joinAgain(world, ground, operator, `installer-${count}`);
     await giveTokens(world, ground);
   }
-  // Whoever holds elections for an upgrade goes on when it is over.
+  // Elections that were held for an upgrade continue when it is over.
   const tag = 'installer-goes-on';
   if (world.rng.chance(0.8)) {
     const on = { ...valueOf(world.truth, ELECTION), held: false };
@@ -80,7 +80,7 @@ async function joinAgain(world: World, ground: ScaleInSetup, operator: Operator,
   };
   for (const machine of world.machines) {
     if (!hosts.some(({ name }) => name === machine.name)) continue;
-    // It is set up anew: what was left on it by force is wiped by hand, and nothing that was under way there goes on.
+    // It is reinstalled: what a removal by force left on it is gone, and no operation continues there.
     const isAlive = machine.incarnation !== undefined;
     machine.crash();
     for (const { id } of [...machine.hypervisor.instances]) machine.hypervisor.remove(id);

@@ -1,4 +1,4 @@
-// What people do with routers, floating addresses, zones and services while hosts come and go.
+// Operators' commands for routers, floating addresses, zones and services while hosts leave and join.
 import { ELECTION, rebalanceServices, SERVICE } from '../../src/election/index.ts';
 import { editService, moveService } from '../../src/election/move.ts';
 import { idOf, type Kind } from '../../src/fleet/index.ts';
@@ -137,7 +137,7 @@ export class ServiceActions {
     return plain(by, (fleet, _life, nowMs) => rebalanceServices(fleet, { ...how, nowMs }));
   }
 
-  /** As for an upgrade; it may be forgotten that they are held. */
+  /** As for an upgrade; releasing them may be forgotten. */
   #hold(by: string): MaybeCommand {
     const handOversAtOnce = this.#rng.pick([1, 2, 256]);
     const value = { ...ELECTION.defaultValue, handOversAtOnce, held: this.#rng.chance(0.25) };

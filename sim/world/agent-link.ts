@@ -1,4 +1,4 @@
-// The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
+// The agent's link port: its calls travel as messages to a server's gateway, and so do the answers, or get lost.
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import type {
   CollectRequest,
@@ -27,7 +27,7 @@ import type { Incarnation, Server } from './server.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
 
-/** How long an agent waits for an answer that should come at once, and for one that the server may hold back. */
+/** An agent's timeout for an answer that should come at once, and for one that the server may hold back. */
 const ANSWER_TIMEOUT_MS = 5000;
 const VIEW_TIMEOUT_MS = 30_000;
 const COLLECT_TIMEOUT_MS = 10_000;
@@ -52,37 +52,37 @@ export class AgentLink implements AgentLinkPort {
   }
 
   join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
-    return this.#ask('join', to, (desk) => desk.join(to, join));
+    return this.#ask('join', to, (gateway) => gateway.join(to, join));
   }
 
   heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
-    return this.#ask('heartbeat', to, (desk) => desk.heartbeat(to, beat));
+    return this.#ask('heartbeat', to, (gateway) => gateway.heartbeat(to, beat));
   }
 
   async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     const never = new AbortController().signal;
-    const reply = await this.#ask('view', to, (desk) => desk.view(to, ask, never), signal);
+    const reply = await this.#ask('view', to, (gateway) => gateway.view(to, ask, never), signal);
     if (reply.kind === 'answer' && reply.answer.kind === 'view') this.#issued(reply.answer.view);
     return reply;
   }
 
   observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
-    return this.#ask('observe', to, (desk) => desk.observe(to, observations));
+    return this.#ask('observe', to, (gateway) => gateway.observe(to, observations));
   }
 
   deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
-    return this.#ask('deposit', to, (desk) => desk.deposit(to, deposit));
+    return this.#ask('deposit', to, (gateway) => gateway.deposit(to, deposit));
   }
 
   collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const never = new AbortController().signal;
-    return this.#ask('collect', to, (desk) => desk.collect(to, ask, never), signal);
+    return this.#ask('collect', to, (gateway) => gateway.collect(to, ask, never), signal);
   }
 
   #ask<A>(
     name: string,
     { server: url }: Session,
-    ask: (desk: InProcessLink) => Promise<Reply<A>>,
+    ask: (gateway: InProcessLink) => Promise<Reply<A>>,
     signal?: AbortSignal,
   ): Promise<Reply<A>> {
     return this.#program.call('link', `${name} ${url}`, (reply) => {
@@ -121,7 +121,7 @@ function timeoutFor(name: string): number {
 
 async function askGateway<A>(
   life: Incarnation,
-  ask: (desk: InProcessLink) => Promise<Reply<A>>,
+  ask: (gateway: InProcessLink) => Promise<Reply<A>>,
 ): Promise<GatewayReply<A>> {
   try {
     // Until the fleet is loaded, a server does not listen.

@@ -1,5 +1,5 @@
-// A number for a set of documents that can be kept up as they change: the sum of one hash per document. Two fleets
-// with the same digest hold the same documents at the same revisions.
+// A digest of a set of documents that can be updated incrementally: the sum of one hash per document. Two fleets with the same digest hold
+// the same documents at the same revisions.
 import type { Fleet } from '../../src/fleet/index.ts';
 
 export function hashOf(kind: string, id: string, revision: number, body: string): number {

@@ -1,9 +1,9 @@
-// The knobs of a way that calls take, as faults turn them: it is cut, it is slow, some of what goes over it goes wrong.
+// The parameters of a path that calls take, as faults set them: cut, slow, or partly failing.
 import type { Rng } from '../kernel/rng.ts';
 
 export abstract class FaultyPath {
   cut = false;
-  /** How much longer every call takes. */
+  /** The extra latency of every call. */
   slowMs = 0;
   /** How many of a hundred calls go wrong. */
   failPercent = 0;

@@ -1,6 +1,6 @@
-// When each server really heard each host, and when each last stood still: by the world's clock, not by their own.
+// When each server really received heartbeats of each host, and when it was paused: by the world's clock, not by the servers' clocks.
 
-/** A time in which a server stood still, and how far its clock was off before: it may have been set meanwhile. */
+/** A pause of a server, and the offset of its clock before: it may have been set meanwhile. */
 export interface Pause {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -18,7 +18,9 @@ export class HeartbeatLog {
     else times.push(atMs);
   }
 
-  /** When the server last heard the host before a time; 0 when it never did. What came in the same instant may have come after. */
+  /**
+   * When the server last received a heartbeat of the host before a time; 0 when it never did. One of the same instant may have come after.
+   */
   lastBefore(server: string, host: string, atMs: number): number {
     return this.#heard.get(`${server} ${host}`)?.findLast((time) => time < atMs) ?? 0;
   }
@@ -33,7 +35,7 @@ export class HeartbeatLog {
     return this.#pauses.get(server)?.at(-1);
   }
 
-  /** For how much of a time the server stood still. */
+  /** For how much of a period the server was paused. */
   pausedMs(server: string, fromMs: number, toMs: number): number {
     const overlaps = (this.#pauses.get(server) ?? []).map(
       (pause) => Math.min(pause.untilMs, toMs) - Math.max(pause.fromMs, fromMs),

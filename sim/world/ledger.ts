@@ -1,5 +1,5 @@
-// What the disk accepted, as an outsider saw it: every commit with its writer, its fence and its time. It is what the
-// servers' own tales are checked against, and it does not forget what a compaction or a power cut takes.
+// The commits that the disk accepted, as an outside observer recorded them: every commit with its writer, its fence and its time. The
+// servers' claims are checked against it, and it keeps what a compaction or a power failure loses.
 import { Fleet, type Change, type Registry } from '../../src/fleet/index.ts';
 import type { Fence, Lease, StoredCommit, TextCommit } from '../../src/journal/index.ts';
 import { addDigests, hashOf, subtractDigest } from './digest.ts';
@@ -25,7 +25,7 @@ function changesOf(commit: TextCommit): Change[] {
 
 export class Ledger {
   readonly entries: Entry[] = [];
-  /** What power cuts took although it had been accepted. */
+  /** The commits that power failures lost although they had been accepted. */
   readonly lost: Entry[] = [];
   /** The digest of all resources at each revision. */
   readonly #digests: number[] = [0];
@@ -70,14 +70,14 @@ export class Ledger {
     return sum;
   }
 
-  /** A fleet made from nothing but the commits, up to a revision. */
+  /** A fleet rebuilt from the commits alone, up to a revision. */
   replay(registry: Registry, upTo: number): Fleet {
     const fleet = new Fleet(registry);
     for (const { commit, changes } of this.entries.slice(0, upTo)) fleet.apply(commit.revision, changes);
     return fleet;
   }
 
-  /** The disk came back with this head after a power cut. */
+  /** The disk came back with this head after a power failure. */
   truncate(head: number): void {
     if (head >= this.head) return;
     this.lost.push(...this.entries.slice(head));

@@ -1,4 +1,4 @@
-// The way of a message to a server and of its answer back. Faults turn the knobs; each message draws its own fate.
+// The path of a message to a server and of its answer back. Faults set the parameters; the fate of each message is drawn.
 import type { Rng } from '../kernel/rng.ts';
 import type { Incarnation, Server } from './server.ts';
 import type { World } from './world.ts';
@@ -6,9 +6,9 @@ import type { World } from './world.ts';
 export interface Message<T> {
   readonly label: string;
   readonly to: Server;
-  /** Runs in the life that the server has when the message arrives. */
+  /** Runs in the incarnation that the server has when the message arrives. */
   readonly serve: (life: Incarnation) => Promise<T>;
-  /** It may arrive twice: only for what says itself that it was done already. */
+  /** It may arrive twice: only for requests that recognise a repetition. */
   readonly repeatable: boolean;
 }
 
@@ -17,7 +17,7 @@ export class Link {
   slowMs = 0;
   losePercent = 0;
   repeatPercent = 0;
-  /** How many of a hundred messages end up at any server at all, as behind a careless load balancer. */
+  /** How many of a hundred messages reach an arbitrary server, as behind a careless load balancer. */
   misroutePercent = 0;
   readonly #world: World;
   readonly #rng: Rng;
@@ -35,7 +35,7 @@ export class Link {
     this.misroutePercent = 0;
   }
 
-  /** Where a message for a server really goes. */
+  /** The server that a message really reaches. */
   route(server: Server): Server {
     if (!this.#draw(this.misroutePercent)) return server;
     this.#world.fault('link', 'message misrouted');
@@ -57,7 +57,7 @@ export class Link {
     scheduler.after(this.#delay(), `${label} arrives at ${to.name}`, () => {
       const { incarnation } = to;
       if (incarnation === undefined) return;
-      // The life's own program takes it in: a paused one does so late, a dead one never.
+      // The incarnation's own program receives it: a paused one does so late, a dead one never.
       scheduler.after(0, `${label} taken in`, () => void this.#serve(message, incarnation, hear), incarnation.program);
     });
   }

@@ -1,5 +1,5 @@
-// What a machine does for its agent. Instances are looked after by the simulated machine that ships with the product, on a
-// hypervisor that outlives agents; everything else is only remembered here.
+// What a machine does for its agent. Instances are run by the simulated machine that ships with the product, on a hypervisor that outlives
+// agents; everything else is only recorded here.
 import type { View } from '../../src/agent/index.ts';
 import {
   SimulatedNode,
@@ -50,7 +50,7 @@ export class WatchedHypervisor extends SimulatedHypervisor {
   }
 }
 
-/** Whoever does a translation has connections of it: here one for each time that it became so. */
+/** The host that serves a NAT service has connections of it: here one for each time that it began to serve. */
 function trackTranslations({ name, switch: its }: Machine, { parts }: View): void {
   const shown = readDataplaneView(name, parts);
   const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
@@ -71,7 +71,7 @@ export interface DriverParts {
   readonly machine: Machine;
   readonly program: Program;
   readonly rng: Rng;
-  /** Told of everything that the machine is told. */
+  /** Called for everything that the machine is told. */
   readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
 }
 
@@ -83,7 +83,7 @@ function unpreparableServices({ unpreparable }: Machine): Pick<SimulatedNodeOpti
   return { prepareFailureOf: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
 }
 
-/** Whoever leaves with something that the fleet does not know must have been forced to. */
+/** A host that leaves with strays must have been forced to. */
 async function checkLeave(
   { world, machine }: Pick<DriverParts, 'world' | 'machine'>,
   { kind, id }: Task,
@@ -117,7 +117,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         follow(view.stamp, 'view', view.digest);
         const already = machine.convergedDigest === view.digest;
         machine.convergedDigest = view.digest;
-        // It is done at once: its own time is in the delay of the answer.
+        // It is done at once: its duration is in the delay of the answer.
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
@@ -141,7 +141,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         else {
           const done = checkLeave({ world, machine }, task, () => simulated.perform(task, fence));
           void done.then(
-            // The agent may die with what it was to say.
+            // The agent may die before it can answer.
             (performed) => void reply.answer(rng.between(1, 1500), performed),
             (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
           );

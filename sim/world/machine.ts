@@ -1,5 +1,5 @@
-// A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
-// The agent is the real one. What runs on the machine is there whether the agent is or not.
+// A compute node: a disk that survives, a machine that applies views, and an agent program that is started and crashes. The agent is the
+// real one. What runs on the machine runs with or without the agent.
 import type { Stamp, View } from '../../src/agent/index.ts';
 import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
 import { DiskFailed, type Agent, type Disk, type FileName } from '../../src/agent/runtime.ts';
@@ -22,13 +22,13 @@ export class Machine {
   readonly name: string;
   readonly site: string;
   readonly link: Link;
-  /** What its preflight finds. */
+  /** The result of its preflight. */
   passesPreflight = true;
   /** Writes to its disk fail. */
   diskFull = false;
   /** Services that it cannot prepare, by their ids. */
   readonly unpreparable = new Set<string>();
-  /** Since when its switch does not obey, for as long as that lasts. */
+  /** Since when its switch cannot be controlled, for as long as that lasts. */
   uncontrolledSinceMs: number | undefined;
   /** When its switch last began to forward again after it was dead or without power. */
   forwardsSinceMs = -Infinity;
@@ -36,20 +36,20 @@ export class Machine {
   startedMs = 0;
   /** Whether it has power: without it nothing runs on it, and its agent is not started. */
   powered = true;
-  /** What its agent knows; the newest when nothing is said. */
+  /** Its service version; the newest when absent. */
   serviceVersion: number | undefined;
   readonly hypervisor: WatchedHypervisor;
-  /** Whether its switch hears the tunnel heartbeats of its peers. */
+  /** Whether its switch runs BFD with its peers. */
   readonly hasBfd: boolean;
-  /** What is on it stays when the agent dies, and when the power goes. */
+  /** Its contents stay when the agent dies, and when the power fails. */
   readonly switch: SimulatedSwitch;
-  /** What an operator put there for its agent. */
+  /** The token that an operator put there for its agent. */
   joinToken: string | undefined;
-  /** Everything its driver was told to follow or do, in order. */
+  /** Every view and task that its driver got, in order. */
   readonly driverCalls: { readonly stamp: Stamp; readonly what: string }[] = [];
-  /** The digest of the view that it is in line with. */
+  /** The digest of the view that it has converged on. */
   convergedDigest: string | undefined;
-  /** The last view that was brought about on its switch wholly: an agent before services leaves that as it is. */
+  /** The last view that was fully applied to its switch: an agent from before services leaves that as it is. */
   view: View | undefined;
   readonly #world: World;
   readonly #rng: Rng;
@@ -68,7 +68,7 @@ export class Machine {
     this.#rng = world.rng.fork();
     const peer = (host: string): WatchedHypervisor | undefined =>
       world.machines.find((machine) => machine.name === host)?.hypervisor;
-    // A switch goes on without its agent, as long as there is power.
+    // A switch works without its agent, as long as there is power.
     const isBfdUp = (host: string): boolean => {
       const other = world.machines.find((machine) => machine.name === host);
       return other?.powered === true && !other.switch.faults.dead;
@@ -122,7 +122,7 @@ export class Machine {
     this.#incarnation = undefined;
   }
 
-  /** Its agent is replaced by one that knows this; by the newest when nothing is said. */
+  /** Its agent is replaced by one of this version; by the newest when absent. */
   replaceAgent(serviceVersion: number | undefined): void {
     this.serviceVersion = serviceVersion;
     if (this.#incarnation === undefined) return;
@@ -130,7 +130,7 @@ export class Machine {
     this.start();
   }
 
-  /** Its sockets are cut, or its daemon is gone with what it forwards; its agent lives on. */
+  /** Its sockets are cut, or its daemon has stopped with everything it forwards; its agent lives on. */
   loseControl(how: 'cut' | 'dead'): void {
     this.switch.faults[how] = true;
     this.uncontrolledSinceMs = this.#world.scheduler.nowMs;
@@ -174,12 +174,12 @@ export class Machine {
     };
   }
 
-  /** Remembers the newest stamp under which a server really said this. */
+  /** Records the newest stamp under which a server really issued this view. */
   #note({ stamp, digest, tasks }: View): void {
     this.#digests.set(JSON.stringify(stamp), digest);
     for (const what of [digest, ...tasks.map(({ id }) => id)]) {
       const before = this.#issued.get(what);
-      // The same may be said under a newer lease by a server that has read less: the agent does not take that.
+      // The same view may be issued under a newer lease by a server that has read less: the agent refuses it.
       const isNewer =
         before === undefined || (before.leaseEpoch <= stamp.leaseEpoch && before.revision <= stamp.revision);
       if (isNewer) this.#issued.set(what, stamp);
@@ -187,8 +187,8 @@ export class Machine {
   }
 
   /**
-   * What a server said counts, whatever the agent made of it. A wipe of the agent's own is under the view that it has: the same view
-   * may have been issued again under a newer stamp, which an agent that has it already does not write down.
+   * What a server issued counts, whatever the agent made of it. The agent's own clearing is under the view that it has: the same view may
+   * have been issued again under a newer stamp, which an agent that has it already does not store.
    */
   #follow(stamp: Stamp, what: string, told: string): void {
     const digest = this.#digests.get(JSON.stringify(stamp));

@@ -1,15 +1,15 @@
-// The way to the network back end, for servers and for hosts that speak to it themselves: how long it takes and what goes
-// wrong on it. Each call draws its fate here.
+// The path to the network back end, for servers and for hosts that call it themselves: its latency and its failures. The fate of each call
+// is drawn here.
 import type { Rng } from '../kernel/rng.ts';
 import { FaultyPath } from './faulty-path.ts';
 
-/** What happens to one call. Times are from now; without `afterMs` the caller hears nothing at all. */
+/** The fate of one call. Times are from now; without `afterMs` the caller gets no answer at all. */
 export type CallFate =
   | { readonly kind: 'served'; readonly requestMs: number; readonly replyMs: number }
-  /** Served, and once more when nobody thinks of it any longer. */
+  /** Served, and once more much later. */
   | { readonly kind: 'repeated'; readonly requestMs: number; readonly replyMs: number; readonly againMs: number }
   | { readonly kind: 'request-lost'; readonly afterMs: number | undefined }
-  /** Served, but the caller never hears. */
+  /** Served, but the caller gets no answer. */
   | { readonly kind: 'reply-lost'; readonly requestMs: number; readonly afterMs: number | undefined }
   /** The caller gives up first; it is served later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number };

@@ -1,5 +1,5 @@
-// The network back end as one incarnation of a server, or of a host's agent, reaches it: every call travels over a way that
-// delays, loses and repeats. The back end at the other end is the simulated one that ships with the product.
+// The network back end as one incarnation of a server, or of a host's agent, reaches it: every call takes a path that delays, loses and
+// repeats. The back end at the other end is the simulated one that ships with the product.
 import {
   NetworkUnavailable,
   type BackEndFence,
@@ -20,7 +20,7 @@ import type { World } from './world.ts';
 class NetworkCalls {
   readonly #world: World;
   readonly #program: Program;
-  /** How long the caller's end of the wire waits for an answer; without it the caller sees to that. */
+  /** The caller's timeout on the wire; without it the caller has its own. */
   readonly #patienceMs: number | undefined;
 
   constructor(world: World, program: Program, patienceMs?: number) {
@@ -54,7 +54,7 @@ class NetworkCalls {
     if (afterMs !== undefined) reply.fail(afterMs, new NetworkUnavailable('the way to the network broke'));
   }
 
-  /** The request arrives. Of a crash of the sender it is half the time too early to have left. */
+  /** The request arrives. If the sender crashes in the first half of that time, the request was never sent. */
   #deliver(name: string, afterMs: number, serve: () => Promise<void>): void {
     const { network, scheduler } = this.#world;
     scheduler.after(afterMs, `network gets ${name} of ${this.#program.name}`, () => {
@@ -73,7 +73,7 @@ class NetworkCalls {
   }
 }
 
-/** For the server that decides. */
+/** For the lease holder. */
 export class NetworkPort implements NetworkBackEnd {
   readonly name = 'simulated';
   readonly #world: World;
@@ -119,7 +119,7 @@ export class NetworkPort implements NetworkBackEnd {
     { leaseEpoch, deadlineAtMs }: BackEndFence,
     ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<OrderResult>,
   ): Promise<OrderResult> {
-    // Clocks differ: what goes over the wire is how long there is, counted from when it was sent.
+    // Clocks differ: the wire carries the time left, counted from when it was sent.
     const until = { leaseEpoch, deadlineAtMs: deadlineAtMs - this.#program.skewMs };
     return this.#calls.exchange(`${op} ${instance}`, () => ask(this.#world.network.backEnd, until));
   }

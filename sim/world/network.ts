@@ -1,5 +1,5 @@
-// The network of one world: one back end that outlives every server and every host, the way to it, and the way of its news to
-// the servers.
+// The network of one world: one back end that outlives every server and every host, the path to it, and the path of its events to the
+// servers.
 import type { Clock } from '../../src/journal/index.ts';
 import {
   NETWORK_EVENTS,
@@ -16,9 +16,9 @@ import type { Operator } from './operator.ts';
 import type { Server } from './server.ts';
 import type { World } from './world.ts';
 
-/** How often news that nobody confirmed are told. */
+/** How often events that were not confirmed are repeated. */
 const NOTIFICATIONS_MAX = 5;
-/** Some of them come when the port is bound elsewhere by now. */
+/** Some of them arrive when the port is bound elsewhere by now. */
 const SLOW_NEWS_MS = 20_000;
 
 export class SimNetwork {
@@ -26,9 +26,9 @@ export class SimNetwork {
   readonly path = new NetworkPath();
   readonly rng: Rng;
   readonly #world: World;
-  /** The way of news into a server's own ear. */
+  /** The path of events within the same process. */
   readonly #link: Link;
-  /** The way of news as a request to any server. */
+  /** The path of events as a request to any server. */
   readonly #notifier: Operator;
   #notified = 0;
 
@@ -40,7 +40,7 @@ export class SimNetwork {
     this.backEnd = new SimulatedNetwork({
       clock: clockOf(world),
       emit: (news) => this.#notify(news),
-      // A back end knows its subnets; here it reads of them where they are written down.
+      // A back end knows its subnets; here it reads them from the documents.
       poolsOf: (pool) => composeOrderPools(world.truth, pool),
     });
   }
@@ -51,7 +51,7 @@ export class SimNetwork {
     this.backEnd.eventsEnabled = true;
   }
 
-  /** As a back end inside the deciding server does, or as one elsewhere: by a request that is repeated. */
+  /** Like a back end inside the lease holder's process, or like an external one: by a request that is repeated. */
   #notify(news: NetworkEventReport): void {
     const slowMs = this.#world.isTroubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
     this.#world.scheduler.after(slowMs, `the network tells of ${news.port}`, () => {
@@ -91,7 +91,7 @@ export class SimNetwork {
   }
 }
 
-/** The back end's own clock, which is right. Its waits belong to no server. */
+/** The back end's own clock, which is correct. Its waits belong to no server. */
 function clockOf({ scheduler }: World): Clock {
   const after = (ms: number): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<undefined>();

@@ -1,5 +1,5 @@
-// People and programs that ask: they send a command to some server, try another one when it does not decide, and keep
-// a record of what they were told. They never crash, and they believe every answer.
+// Clients: they send a command to some server, try another one when it does not decide, and record the answers. They never crash, and they
+// believe every answer.
 import { NotHolder, StoreUnavailable, type Outcome, type Request } from '../../src/journal/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
@@ -10,13 +10,13 @@ import type { World } from './world.ts';
 export interface Command<A> {
   /** Unique in the world; commits made for it carry it as `by`. */
   readonly tag: string;
-  /** Made at the server that takes it in, as an API route would. */
+  /** Created at the server that receives it, as an API route would. */
   readonly request: (life: Incarnation) => Request<A>;
   /** Done at most once however often it arrives; an accepted one is exactly one commit. */
   readonly once: boolean;
 }
 
-/** What is asked of a server and answered by more than a decision. */
+/** A request to a server that needs more than one decision. */
 export interface ServerRequest {
   readonly tag: string;
   readonly serve: (life: Incarnation) => Promise<Outcome<unknown>>;
@@ -26,9 +26,9 @@ export interface RequestRecord {
   readonly tag: string;
   readonly once: boolean;
   readonly sentAtStep: number;
-  /** How often a server took it in. */
+  /** How often a server received it. */
   arrivals: number;
-  /** Set once it is answered for good. */
+  /** Set once it has its final answer. */
   answered?: { readonly atStep: number; readonly outcome: Outcome<unknown> };
 }
 
@@ -37,7 +37,7 @@ type Answer =
   | { readonly kind: 'try-again' }
   | { readonly kind: 'unknown' };
 
-/** As long as a client waits for one answer. */
+/** A client's timeout for one answer. */
 const ANSWER_TIMEOUT_MS = 9000;
 const TRIES_MAX = 12;
 
@@ -61,14 +61,14 @@ export class Operator {
     return this.#clock.sleep(ms);
   }
 
-  /** Asks until somebody decides. Undefined when nobody did, or it stayed unknown whether it was done. */
+  /** Retries until it is decided. Undefined when it never was, or it stayed unknown whether it was done. */
   async ask<A>(command: Command<A>): Promise<Outcome<A> | undefined> {
     const { tag, once, request } = command;
     const outcome = await this.#insist({ tag, serve: (life) => life.journal.submit(request(life)) }, once);
     return outcome as Outcome<A> | undefined;
   }
 
-  /** The same, where a repetition is told from the first by what it finds. */
+  /** As above, where a repetition is recognised by what it finds. */
   askServer(errand: ServerRequest): Promise<Outcome<unknown> | undefined> {
     return this.#insist(errand, true);
   }
@@ -83,7 +83,7 @@ export class Operator {
         record.answered = { atStep: scheduler.steps, outcome: answer.outcome };
         return answer.outcome;
       }
-      // Of a command that cannot tell a repetition nobody may send a second one.
+      // A command that cannot recognise a repetition must not be sent twice.
       if (answer.kind === 'unknown' && !once) return undefined;
       await this.#clock.sleep(rng.between(50, 1500));
     }

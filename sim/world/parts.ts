@@ -1,5 +1,5 @@
-// What a server and an agent are made of. The world uses the production code, folded from the same modules as the program; a mutant
-// replaces one part of it from outside.
+// The parts of a server and an agent. The world uses the production code, folded from the same modules as the program; a mutant replaces
+// one part of it from outside.
 import { hash } from 'node:crypto';
 import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../src/access/index.ts';
 import type { composeView } from '../../src/agent/index.ts';
@@ -24,26 +24,26 @@ import type { World } from './world.ts';
 export interface SimParts {
   /** The database on the shared disk. */
   readonly database: (disk: MemoryDisk) => Store;
-  /** What lies between a server's journal and its connection. */
+  /** Wraps a server's connection to the store. */
   readonly client: (store: Store) => Store;
   readonly journal: (options: JournalOptions) => Journal;
-  /** How what callers ask for gets to the journal. */
+  /** How requests of callers reach the journal. */
   readonly submit: (journal: Journal) => RouteWorld['submit'];
   /** Those of the program, and those of workloads. */
   readonly modules: readonly Module[];
-  /** What one start of a server provides to its modules, or replaces of them. */
+  /** What one incarnation of a server provides to its modules, or replaces in them. */
   readonly providers: (born: IncarnationContext, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
 
 const LEASE_CONTROLLER = serviceKey<LeaseController>('lease');
-/** For drivers of workloads: the start of a server that they belong to, and the world that it is in. */
+/** For drivers of workloads: the incarnation that they belong to, and its world. */
 export const INCARNATION = serviceKey<IncarnationContext>('born');
 export const WORLD = serviceKey<World>('world');
 
-/** Longer than in production: a holder that stands still for a while may keep its lease, which is what some guards are for. */
+/** Longer than in production: a holder that pauses for a while may keep its lease, which some guards are for. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
-/** Real ends of waits are spread for the sake of other callers; here that would only be more ticks. */
+/** The expiry of long polls is checked more often in production, for other callers' sake; here that would only add ticks. */
 const GATEWAY_CHECK_MS = 1000;
 
 /** All servers of a world sign with the same key. */
@@ -54,7 +54,7 @@ export function sha256(text: string): string {
   return hash('sha256', text);
 }
 
-/** What every server shows a host of itself. */
+/** What every server tells a host about itself. */
 export function viewSource({ composition }: World): Parameters<typeof composeView>[1] {
   return { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds };
 }

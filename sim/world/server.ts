@@ -1,5 +1,5 @@
-// A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal and
-// controllers, reached only through ports that belong to this life.
+// A server that is started, crashed, paused and started again. Each start is an incarnation of its own: the real journal and controllers,
+// reached only through ports that belong to it.
 import type { RouteContext as RouteWorld } from '../../src/access/index.ts';
 import { Runtime } from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
@@ -10,16 +10,16 @@ import { StoreLink } from './store-link.ts';
 import { StorePort } from './store-port.ts';
 import type { World } from './world.ts';
 
-/** What one start of a server has before its controllers are made. */
+/** What an incarnation has before its controllers are made. */
 export interface IncarnationContext {
   readonly program: Program;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly journal: Journal;
-  /** For what is asked by a caller. */
+  /** For requests of callers. */
   readonly submit: RouteWorld['submit'];
-  /** Where others reach this server, whichever life it is in. */
+  /** The address of this server, whatever its incarnation. */
   readonly url: string;
   /** Whether it has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
@@ -28,12 +28,12 @@ export interface IncarnationContext {
 export interface Incarnation extends IncarnationContext {
   readonly runtime: Runtime;
   readonly stop: AbortController;
-  /** The fleet is loaded: requests are taken. */
+  /** The fleet is loaded: requests are accepted. */
   open: boolean;
 }
 
 const OPEN_RETRY_MS = 500;
-/** As few as can be: nearly every group has another behind it. */
+/** As few as possible: nearly every group has another behind it. */
 const SHARE = 2;
 
 export class Server {
@@ -58,7 +58,7 @@ export class Server {
     return this.#incarnation;
   }
 
-  /** How far the clock of its machine is off, also across starts. */
+  /** The offset of its machine's clock, which survives restarts. */
   get skewMs(): number {
     return this.#skewMs;
   }
@@ -90,12 +90,12 @@ export class Server {
     const name = this.#incarnation?.program.name;
     this.#incarnation?.program.crash();
     this.#incarnation = undefined;
-    // The system of a killed process closes its connections; one whose machine died leaves the session to the database.
+    // The operating system of a killed process closes its connections; a dead machine leaves the session to the database.
     if (name === undefined || rng.chance(0.3)) return;
     scheduler.after(rng.between(1, 300), `the database ends the session of ${name}`, () => disk.endSession(name));
   }
 
-  /** Stops as an operator stops it: the lease is handed back. It is started again once its program has ended. */
+  /** Stops like an operator stops it: the lease is released. It is started again once its program has ended. */
   async restart(afterMs: number): Promise<void> {
     const life = this.#incarnation;
     life?.stop.abort();
@@ -144,7 +144,7 @@ async function open({ journal, clock, stop: { signal } }: Incarnation): Promise<
   }
 }
 
-/** A logged error is a fault of the program: nothing in this world may cause one. */
+/** A logged error is a bug: nothing in this world may cause one. */
 export function logInto(world: World, name: string): Log {
   const say = (_facts: object, message: string): void => world.scheduler.note(name, message);
   const fail = (facts: object, message: string): void => {

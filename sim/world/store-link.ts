@@ -1,15 +1,15 @@
-// The way from one server to the database: how long it takes and what goes wrong on it. Each call draws its fate here.
+// The path from one server to the database: its latency and its failures. The fate of each call is drawn here.
 import type { Rng } from '../kernel/rng.ts';
 import { FaultyPath } from './faulty-path.ts';
 
-/** What happens to one call. Times are from now. */
+/** The fate of one call. Times are from now. */
 export type Fate =
   | { readonly kind: 'served'; readonly requestMs: number; readonly replyMs: number }
-  /** Never reached the database, and the caller knows. */
+  /** Never reached the database, and the caller gets an error. */
   | { readonly kind: 'refused'; readonly afterMs: number }
   /** Never reached the database; the caller does not know. */
   | { readonly kind: 'request-lost'; readonly afterMs: number }
-  /** Served, but the caller never hears. */
+  /** Served, but the caller gets no answer. */
   | { readonly kind: 'reply-lost'; readonly requestMs: number; readonly afterMs: number }
   /** The caller gives up first; the database serves it later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number }

@@ -1,5 +1,5 @@
-// The store as one incarnation of a server reaches it: every call travels over a link that delays, loses and repeats.
-// The database at the other end is the real memory store; what it accepts is noted in the ledger.
+// The store as one incarnation of a server reaches it: every call takes a link that delays, loses and repeats. The database at the other
+// end is the real memory store; what it accepts is recorded in the ledger.
 import {
   StoreUnavailable,
   type Group,
@@ -19,19 +19,19 @@ import type { Program, Reply } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { StoreLink } from './store-link.ts';
 
-/** What the database made of a request about a lease. */
+/** The result of a request about a lease. */
 export interface LeaseChange {
   readonly before: Lease | undefined;
   readonly after: Lease | undefined;
   readonly asker: string;
-  /** Whether the session of the holder before was there until then. */
+  /** Whether the session of the previous holder existed until then. */
   readonly hadSession: boolean;
 }
 
-/** Told of what the database did, at the moment it did it. */
+/** Called with what the database did, at the moment it did it. */
 export interface StoreObserver {
   onWrite(group: Group, written: WriteAnswer, lease: Lease | undefined, writer: string): void;
-  /** Whether the session of this tenure's holder is still there. */
+  /** Whether the session of this tenure's holder still exists. */
   hasSession(lease: Lease): boolean;
   onLease(change: LeaseChange): void;
   fault(who: string, what: string): void;
@@ -47,7 +47,7 @@ export interface StorePortOptions {
 
 export class StorePort implements Store {
   readonly #options: StorePortOptions;
-  /** Requests on connections that hang: they arrive just before the next write. */
+  /** Requests on hanging connections: they arrive just before the next write. */
   readonly #stuck: (() => void)[] = [];
 
   constructor(options: StorePortOptions) {
@@ -85,7 +85,7 @@ export class StorePort implements Store {
     return this.#exchange('history', () => this.#options.database.history(query));
   }
 
-  /** A hint that may be early, late or never; here it is lost whenever the link is in trouble. */
+  /** A notification that may be early, late or never; here it is lost whenever the link has a fault. */
   waitForChange(revision: number, signal: AbortSignal): Promise<void> {
     return this.#options.program.call('store', 'changed', (reply) => {
       signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
@@ -126,7 +126,7 @@ export class StorePort implements Store {
     return this.#exchange('readLease', () => this.#options.database.readLease(name));
   }
 
-  /** A hint, lost like those of `changed`. */
+  /** A notification, lost like those of `changed`. */
   awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     return this.#options.program.call('store', 'awaitVacancy', (reply) => {
       signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
@@ -176,7 +176,7 @@ export class StorePort implements Store {
     });
   }
 
-  /** The request arrives at the database. Of a crash of the sender it is half the time too early to have left. */
+  /** The request arrives at the database. If the sender crashes in the first half of that time, the request was never sent. */
   #deliver(name: string, afterMs: number, serve: () => void): void {
     const { program, rng } = this.#options;
     program.scheduler.after(afterMs, `database gets ${name} of ${program.name}`, () => {
@@ -187,7 +187,7 @@ export class StorePort implements Store {
 
   async #serve<T>(serve: () => Promise<T>, reply: Reply<T>, replyMs: number): Promise<void> {
     const { link, rng, program, witness } = this.#options;
-    // A link that was cut while the request was under way took the request or the reply with it.
+    // A link that was cut while the request was in flight lost the request or the reply.
     if (link.cut && rng.chance(0.5)) {
       witness.fault(program.name, 'request cut off');
       reply.fail(rng.between(10, 400), unreachable('unknown'));

@@ -1,4 +1,4 @@
-// By which time a simulated server lets things be forgotten: as the program does it, on clocks that the world sets.
+// The time by which a simulated server lets documents be forgotten: as in the program, on clocks that the world sets.
 import { clockJumpedFinding } from '../../src/alarms/index.ts';
 import { IntegrityController } from '../../src/alarms/runtime.ts';
 import { provide, provideController, serviceKey, type Controller, type Provider } from '../../src/composition/index.ts';
@@ -10,13 +10,13 @@ import type { IncarnationContext } from './server.ts';
 
 export const RETENTION_INTERVAL_MS = 2000;
 
-/** What trust is decided on. */
+/** The inputs of the decision whether a clock is trusted. */
 export const TRUST_PARTS = serviceKey<TrustedTimeOptions>('trust-parts');
 const START_CHECK = serviceKey<Controller & { readonly isDone: boolean }>('clock-check-at-start');
 const INTEGRITY = serviceKey<IntegrityController>('integrity');
 
 export function trustedTimeProviders({ journal, clock, log, program, url }: IncarnationContext): readonly Provider[] {
-  // What it says loudly is expected in worlds whose clocks jump.
+  // Its warnings are expected in worlds whose clocks jump.
   const quietly = { ...log, error: (facts: object, message: string) => log.warn(facts, message) };
   const readClocks = () => {
     const { nowMs } = program.scheduler;
@@ -28,7 +28,7 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Inca
     provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
     provide(TRUSTED_TIME, (runtime) => {
       const trusted = createTrustedTime(runtime.get(TRUST_PARTS));
-      // A server of the program looks at its clock before it starts anything.
+      // A server of the program checks its clock before it starts anything else.
       return () => (runtime.get(START_CHECK).isDone ? trusted() : undefined);
     }),
     provideController(START_CHECK, (runtime) => {

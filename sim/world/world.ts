@@ -1,5 +1,5 @@
-// One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
-// them together; what happens is in workloads and faults, what must hold is in checkers.
+// One world of one seed: a disk, a database, servers and their clients, all under one scheduler. It only connects them; what happens is in
+// workloads and faults, what must hold is in checkers.
 import { compose, type Composition } from '../../src/composition/index.ts';
 import { Fleet, type AppliedChange, type Registry } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, WriteAnswer } from '../../src/journal/index.ts';
@@ -49,9 +49,9 @@ export class World implements StoreObserver {
   readonly machines: Machine[] = [];
   readonly heartbeats = new HeartbeatLog();
   readonly network: SimNetwork;
-  /** Everything that anybody asked for, and what they were told. */
+  /** All requests and their answers. */
   readonly requests: RequestRecord[] = [];
-  /** True until everything heals: workloads ask for new things only as long as it is. */
+  /** True until all faults are over: workloads make new requests only as long as it is. */
   isTroubled = true;
   readonly #observers: readonly Observer[];
   #truth: Fleet;
@@ -77,12 +77,12 @@ export class World implements StoreObserver {
     return this.#violation;
   }
 
-  /** A fleet that follows the disk itself, whatever servers make of it. */
+  /** A fleet that follows the disk itself, independently of the servers. */
   get truth(): Fleet {
     return this.#truth;
   }
 
-  /** The first violation ends the run; what follows from it is not news. */
+  /** The first violation ends the run; later ones are its consequences. */
   violate(property: string, message: string): void {
     this.#violation ??= { property, message };
     this.scheduler.note('violation', property);
@@ -104,7 +104,7 @@ export class World implements StoreObserver {
     this.scheduler.note(who, `FAULT ${what}`);
   }
 
-  /** All servers lose power at once, and the disk whatever it had not flushed. */
+  /** All servers lose power at once, and the disk loses whatever it had not flushed. */
   powerCut(): void {
     for (const server of this.servers) server.crash();
     this.disk.cutPower();
@@ -125,7 +125,7 @@ export class World implements StoreObserver {
 
   #follow(entry: Entry): void {
     const { commit, changes } = entry;
-    // A power cut on a disk that lies takes revisions back: begin anew, checkers will tell.
+    // A power failure on a disk that does not flush takes revisions back: start anew, the checkers will report it.
     if (commit.revision !== this.#truth.revision + 1)
       this.#truth = this.ledger.replay(this.registry, commit.revision - 1);
     const applied = this.#truth.apply(commit.revision, changes);
@@ -155,7 +155,7 @@ export class World implements StoreObserver {
     for (const watch of this.#observers) watch.onDriverCall?.(machine);
   }
 
-  /** What is on a machine is another than it was. */
+  /** The contents of a machine have changed. */
   onMachineChanged(machine: Machine): void {
     for (const watch of this.#observers) watch.onMachineChanged?.(machine);
   }

@@ -1,3 +1,4 @@
+// What other modules may import of the data plane: pure functions and types. Drivers and switches are in runtime.ts.
 export { compile, compileInSteps, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile/compile.ts';
 export type { LocalEnvironment } from './compile/compile.ts';
 export { compareContents } from './explain/compare.ts';

@@ -1,3 +1,4 @@
+// The data plane's contributions to other modules: view parts, tunnel peers and the impact of a removal.
 import { contribute, type Module } from '../composition/index.ts';
 import { REMOVAL_IMPACT, TUNNEL_PEERS, VIEW_PARTS } from '../hosts/index.ts';
 import { bfdPart } from './view/bfd-part.ts';

@@ -1,4 +1,4 @@
-// What a server does about certificates of agents: issues them and checks those that are shown, as its operator wants it.
+// What a server does about certificates of agents: issues them and checks presented ones, as its operator configured.
 import { Gauge, type Registry } from 'prom-client';
 import { CertificateCheck, CertificateIssuer, type CertificateStatusOf } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
@@ -6,7 +6,7 @@ import { findHost } from '../hosts/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** `optional`: a certificate that is shown has to fit, none is fine. `required`: agents without one are refused. */
+/** `optional`: a presented certificate has to be valid, none is accepted. `required`: agents without one are refused. */
 export type AgentCertificatePolicy = 'off' | 'optional' | 'required';
 
 interface AgentCertificateHandling {
@@ -22,7 +22,7 @@ export interface AgentCertificateParts {
   readonly registry: Registry;
 }
 
-/** Undefined is for a server without TLS: there is nothing that a certificate could be shown over. */
+/** Undefined for a server without TLS: no certificate can be presented there. */
 export function setUpAgentCertificates(
   wanted: AgentCertificatePolicy | undefined,
   { keys, clock, journal, registry }: AgentCertificateParts & { readonly clock: Clock },
@@ -34,7 +34,7 @@ export function setUpAgentCertificates(
     issuer: new CertificateIssuer(() => keys.issuingKeys(), clock),
     check: (peer, nowMs) => check.check(peer, nowMs),
     certificateStatusOf: (host, nowMs) => check.statusOf(host, nowMs),
-    // All authorities of Muster have the same name, so it stays right when they are rotated.
+    // All authorities of Muster have the same name, so it stays correct when they are rotated.
     clients: { authority: keys.issuingKeys().authority.certificate },
   };
 }
@@ -46,7 +46,7 @@ function countStates(check: CertificateCheck, journal: Journal, clock: Clock): G
   };
   return new Gauge({
     name: 'muster_agent_certificates',
-    help: 'Agents that this server has served since it decides, by the certificate that they showed last',
+    help: 'Agents that this server has served since it holds the lease, by the certificate that they presented last',
     labelNames: ['state'],
     registers: [],
     collect(): void {

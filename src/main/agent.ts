@@ -25,9 +25,9 @@ import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure } from './start-failure.ts';
 import { listenForStop, runUntilStopped } from './stop-signal.ts';
 
-/** As the command line hands them in. */
+/** The options of the command line. */
 export interface AgentProgramOptions {
-  /** One, or several with commas: any of them will do. */
+  /** One, or several separated by commas: the agent tries them in turn. */
   readonly server?: string;
   readonly host?: string;
   readonly state: string;
@@ -51,8 +51,8 @@ export interface AgentProgramOptions {
 }
 
 /**
- * An agent has little garbage and the cores of its machine are for what runs there: threads that help to collect it cost more than
- * they help. Said here, since whoever starts the program has no reason to know of it.
+ * An agent has little garbage, and the cores of its machine are for what runs there: helper threads of the garbage collector cost more than
+ * they help. Set here, since whoever starts the program has no reason to know of it.
  */
 const SINGLE_THREADED_GC = '--no-parallel-scavenge';
 
@@ -63,7 +63,7 @@ export async function runAgent(options: AgentProgramOptions): Promise<number> {
   let machine: NodeHandle | undefined;
   try {
     writePrivateFilesOnly();
-    // The agent makes the folder itself when it has something to keep.
+    // The agent creates the folder itself when it has something to store.
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = createNode(options, log);
     if (options.recoverInstances === true) await recoverInstances(machine.driver, log);
@@ -105,12 +105,12 @@ function parseServers(text: string, insecure: boolean): string[] {
   const plain = servers.find((server) => transportTo(server) === 'http');
   if (plain !== undefined && !insecure)
     throw new StartFailure(
-      `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or insist with --insecure.`,
+      `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or allow it with --insecure.`,
     );
   return servers;
 }
 
-/** A server that is pinned shows a certificate: the secret must not go out by plain HTTP because of a mistyped address. */
+/** A pinned server has a certificate: the secret must not go out by plain HTTP because of a mistyped address. */
 function parsePins(texts: readonly string[], servers: readonly string[]): Fingerprint[] {
   const plain = servers.find((server) => transportTo(server) !== 'https');
   if (texts.length > 0 && plain !== undefined)
@@ -126,7 +126,7 @@ function parsePins(texts: readonly string[], servers: readonly string[]): Finger
   });
 }
 
-/** Read whenever it is needed: the file may have been replaced by one that is still good. */
+/** Read whenever it is needed: the file may have been replaced by a valid one. */
 async function readJoinToken(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return process.env['MUSTER_JOIN_TOKEN'];
   try {
@@ -142,17 +142,17 @@ interface NodeHandle {
   close(): Promise<void>;
 }
 
-/** What its instances are is pretended, or namespaces; its switch is real where one is named. */
+/** Its instances are simulated or namespaces; its switch is real where one is named. */
 function createNode(options: AgentProgramOptions, log: Log): NodeHandle {
   const { simulate, state, host = resolve(state), ovs } = options;
   const disk = new FileDisk(state);
   const machine = { clock: realClock, durations: DEMO_TASK_DURATIONS, disk };
   if (ovs !== undefined && simulate === true) {
-    throw new StartFailure('Say --ovs or --simulate, not both: the switch is a real one, or it is pretended.');
+    throw new StartFailure('Give --ovs or --simulate, not both: the switch is either real or simulated.');
   }
   if (ovs !== undefined) return createOvsNode({ ...options, database: ovs }, { ...machine, log });
   if (simulate !== true) {
-    throw new StartFailure('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');
+    throw new StartFailure('Name the switch that this agent drives with --ovs <address>, or run it with --simulate.');
   }
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
@@ -165,12 +165,12 @@ async function recoverInstances({ runtime }: NodeDriver, log: Log): Promise<void
   log.warn({ instances }, 'what is really there is the record of instances from now on');
 }
 
-/** An agent that says it knows more than it does would be asked for it. */
+/** An agent that claims a higher version than it supports would get tasks that it does not know. */
 function parseServiceVersion({ serviceVersion }: AgentProgramOptions): { readonly serviceVersion?: number } {
   if (serviceVersion === undefined) return {};
   if (serviceVersion > CURRENT_SERVICE_VERSION) {
     throw new StartFailure(
-      `This agent knows service versions up to ${CURRENT_SERVICE_VERSION}, not ${serviceVersion}.`,
+      `This agent supports service versions up to ${CURRENT_SERVICE_VERSION}, not ${serviceVersion}.`,
     );
   }
   return { serviceVersion };

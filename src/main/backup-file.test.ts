@@ -32,7 +32,7 @@ function writeLines(path: string, lines: readonly object[], counted: { resources
 }
 
 test.each<readonly [string, readonly object[], number, RegExp]>([
-  ['of-a-later-format', [{ muster: 'backup', format: 2, head: HEAD }], 0, /has format 2, and this program knows 1/],
+  ['of-a-later-format', [{ muster: 'backup', format: 2, head: HEAD }], 0, /has format 2, and this program reads 1/],
   ['without-a-header', [{ resource: ['note', 'n', 1, '{}', null] }], 0, /not a backup/],
   ['with-a-line-of-another-kind', [{ muster: 'backup', format: 1, head: HEAD }, { more: 1 }], 0, /neither a document/],
   ['with-another-count-at-its-end', [{ muster: 'backup', format: 1, head: HEAD }], 1, /does not match/],

@@ -1,5 +1,5 @@
-// A backup as a file of JSON lines: header, documents, commits, and a trailer with the SHA-256 of every byte before it. It is
-// written beside its name and renamed when it is whole; it never replaces a file that is there, and never contains keys.
+// A backup as a file of JSON lines: header, documents, commits, and a trailer with the SHA-256 of every byte before it. It is written under
+// a temporary name and renamed when complete; it never replaces an existing file, and never contains keys.
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ interface Header {
   readonly version: string;
   readonly createdAtMs: number;
   readonly head: DumpHead;
-  /** Keys that the servers use, by their ids. The file that holds them is not in the backup. */
+  /** Keys that the servers use, by their ids. The key file is not in the backup. */
   readonly keys?: StoreKeys;
 }
 
@@ -47,7 +47,7 @@ export interface WrittenBackup {
   readonly commits: number;
 }
 
-/** The file is not a backup, not whole, or not what was written. */
+/** The file is not a backup, incomplete, or corrupted. */
 export class BackupDamaged extends Error {
   readonly code = 'backup-damaged';
   readonly retryable = false;
@@ -64,7 +64,7 @@ export async function writeBackup(
   { path, version, nowMs }: BackupOptions,
 ): Promise<WrittenBackup> {
   const partial = `${path}.partial`;
-  // A partial file of an earlier try that was killed is of no use to anybody.
+  // A partial file of an earlier run that was killed is useless.
   await rm(partial, { force: true });
   try {
     const file = new LineFile(partial, path.endsWith('.gz'));
@@ -110,7 +110,7 @@ function commitRow([revision, id, atMs, by, why, operation, changes, hash]: Comm
   return { revision, id, at_ms: atMs, by_whom: by, why, operation, changes, hash };
 }
 
-/** Lines into a file that only its owner reads, with a digest over them. */
+/** Writes lines into a file that only its owner may read, with a digest over them. */
 class LineFile {
   readonly #hash: Hash = createHash('sha256');
   readonly #path: string;
@@ -138,7 +138,7 @@ class LineFile {
     await Promise.race([this.#done, drained.promise]);
   }
 
-  /** Of what was written so far. */
+  /** The digest so far. */
   digest(): string {
     return this.#hash.copy().digest('hex');
   }
@@ -164,7 +164,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Reads a backup to its end. What it hands on is known to be whole only once this resolves. */
+/** Reads a backup to its end. Only when this resolves is what it has passed on known to be complete. */
 export async function readBackup(path: string, sink: DumpSink): Promise<{ readonly sha256: string }> {
   const hash = createHash('sha256');
   const pages = new Pages(sink);
@@ -193,13 +193,15 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
       await pages.commit(commitRow(line.commit));
     } else throw new BackupDamaged(`${path} is damaged: a line of it is neither a document nor a commit`);
   }
-  throw new BackupDamaged(`${path} is not whole: its end is missing`);
+  throw new BackupDamaged(`${path} is incomplete: its end is missing`);
 }
 
 function headOf(path: string, line: BackupLine): DumpHead {
   if (!('muster' in line)) throw new BackupDamaged(`${path} is not a backup of Muster`);
   if (line.format === FORMAT) return line.head;
-  throw new BackupDamaged(`${path} has format ${line.format}, and this program knows ${FORMAT}: run another Muster`);
+  throw new BackupDamaged(
+    `${path} has format ${line.format}, and this program reads ${FORMAT}: use the Muster version that fits`,
+  );
 }
 
 function parseLine(path: string, text: string): BackupLine {
@@ -245,17 +247,19 @@ class Pages {
   }
 }
 
-/** The longest line is a commit: a thousand documents of at most 64 KiB, with escapes. A file without lines must not fill the memory. */
+/**
+ * The longest line is a commit: a thousand documents of at most 64 KiB, with escapes. A file without line ends must not fill the memory.
+ */
 const LINE_LENGTH_MAX = 128 * 1024 * 1024;
 
-/** The lines of a file, compressed or not. A last line without its end is left out: the file was cut. */
+/** The lines of a file, compressed or not. A last line without a line end is dropped: the file was cut. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   try {
     for await (const chunk of await contentOf(path)) {
       const text = decoder.decode(chunk as Buffer, { stream: true });
-      // Looked through once: a long line comes in thousands of chunks.
+      // Each chunk is scanned once: a long line comes in thousands of chunks.
       const lines = text.includes('\n') ? (rest + text).split('\n') : [rest + text];
       rest = lines.pop() ?? '';
       if (rest.length > LINE_LENGTH_MAX) throw notABackup(path);

@@ -99,7 +99,7 @@ test('files that stay unusable are told of once, and a later good pair is served
   put('b', 'a');
   for (let polls = 0; polls < 4; polls += 1) await poll();
   expect(served).toEqual([]);
-  expect(lines.filter((line) => line.includes('the old one still is'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('the old one stays in use'))).toHaveLength(1);
   expect(await registry.metrics()).toContain('muster_tls_certificate_refused 1');
   put('b');
   await poll();

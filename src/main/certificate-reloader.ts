@@ -1,21 +1,21 @@
-// Replaces the certificate of a running server when its files change or when it is told to. A new certificate that
-// cannot be used, or has expired, never replaces the one that is served: that is logged and shown as a metric.
+// Replaces the certificate of a running server when its files change or on SIGHUP. A new certificate that cannot be used, or has expired,
+// never replaces the one in use: that is logged and exposed as a metric.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Clock } from '../journal/index.ts';
 import { readCertificate, type Certificate, type CertificatePaths, type CertificateRead } from './certificate.ts';
 
 /**
- * How often the files are read. A change counts when two reads in a row agree, so that a certificate whose key is still
- * being copied is not taken for a wrong one.
+ * How often the files are read. A change counts when two reads in a row agree, so that a certificate whose key is still being copied is not
+ * mistaken for a broken one.
  */
 const POLL_MS = 5000;
 
 export interface CertificateReloaderOptions {
   readonly paths: CertificatePaths;
-  /** The one that the server was started with. */
+  /** The certificate at the start of the server. */
   readonly served: Certificate;
-  /** Makes the server show it to those who connect from now on. */
+  /** Makes the server present it on new connections. */
   readonly serve: (certificate: Certificate) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,7 +27,7 @@ export class CertificateReloader {
   readonly #options: CertificateReloaderOptions;
   readonly #reloads: Counter<'outcome'>;
   #served: Certificate;
-  /** What the files held at the last read, and what was last judged. */
+  /** The contents of the files at the last read, and those that were last evaluated. */
   #seen: string;
   #judged: string;
   #isRefusing = false;
@@ -39,18 +39,22 @@ export class CertificateReloader {
     this.#judged = options.served.fingerprint;
     this.#reloads = new Counter({
       name: 'muster_tls_certificate_reloads_total',
-      help: 'Certificates read anew, by whether they are served now',
+      help: 'Certificates that were reloaded, by whether they are in use now',
       labelNames: ['outcome'],
       registers: [options.registry],
     });
     for (const outcome of ['reloaded', 'refused']) this.#reloads.inc({ outcome }, 0);
     const expiresAt = (): number => this.#served.expiresAtMs / 1000;
-    this.#gauge('expires_seconds', 'When the certificate that is served expires, in seconds since 1970', expiresAt);
+    this.#gauge('expires_seconds', 'When the certificate in use expires, in seconds since 1970', expiresAt);
     const refusing = (): number => (this.#isRefusing ? 1 : 0);
-    this.#gauge('refused', 'Whether the files hold a certificate that cannot be served: the old one is', refusing);
+    this.#gauge(
+      'refused',
+      'Whether the files hold a certificate that cannot be used: the old one stays in use',
+      refusing,
+    );
     options.log.info(
       { fingerprint: options.served.fingerprints.publicKey },
-      'agents without an authority know this server by its fingerprint (muster agent --server-fingerprint)',
+      'agents without an authority can authenticate this server by its fingerprint (muster agent --server-fingerprint)',
     );
     if (options.served.expiresAtMs <= options.clock.nowMs())
       options.log.error(
@@ -59,7 +63,7 @@ export class CertificateReloader {
       );
   }
 
-  /** Reads the files now, whatever they held before. */
+  /** Reads the files now, whether they changed or not. */
   reload(): void {
     const read = readCertificate(this.#options.paths);
     this.#seen = fingerprintOf(read);
@@ -92,7 +96,7 @@ export class CertificateReloader {
     const { publicKey: fingerprint } = certificate.fingerprints;
     this.#options.log.info(
       { expiresAt: isoTime(certificate), fingerprint },
-      'new connections are shown the certificate read anew',
+      'new connections get the reloaded certificate',
     );
   }
 
@@ -101,11 +105,11 @@ export class CertificateReloader {
     this.#reloads.inc({ outcome: 'refused' });
     this.#options.log.error(
       { reason, servedExpiresAt: isoTime(this.#served) },
-      'the new certificate is not served, the old one still is: put a certificate and its key in place',
+      'the new certificate cannot be used, the old one stays in use: put a valid certificate and its key in place',
     );
   }
 
-  /** A figure that is read when it is scraped. */
+  /** A value that is read when it is scraped. */
   #gauge(name: string, help: string, read: () => number): void {
     const collect = function collect(this: Gauge): void {
       this.set(read());

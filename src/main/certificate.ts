@@ -1,5 +1,4 @@
-// The certificate of a server as it lies on disk: read and judged before anybody is shown it. Nothing here replaces a
-// certificate that is being served.
+// The certificate files of a server: read and checked before they are used. Nothing here replaces a certificate in use.
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -14,9 +13,9 @@ export interface Certificate {
   readonly cert: string;
   readonly key: string;
   readonly expiresAtMs: number;
-  /** Of what was read: two certificates with the same one are the same. */
+  /** Of the file contents: equal digests mean equal certificates. */
   readonly fingerprint: string;
-  /** By which agents can know the server. */
+  /** The fingerprint by which agents can authenticate the server. */
   readonly fingerprints: ServerFingerprints;
 }
 
@@ -24,7 +23,7 @@ export type CertificateRead =
   | { readonly kind: 'usable'; readonly certificate: Certificate }
   | { readonly kind: 'unusable'; readonly reason: string; readonly fingerprint: string };
 
-/** Reads both files and says whether a server could use them. Whether they have expired is for the caller to judge. */
+/** Reads both files and checks whether a server could use them. Expiry is for the caller to check. */
 export function readCertificate(paths: CertificatePaths): CertificateRead {
   const cert = readPem(paths.cert);
   const key = readPem(paths.key);

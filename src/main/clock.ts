@@ -1,4 +1,4 @@
-// The real clock. The only place of a running server where time passes by itself.
+// The real clock: the only place of a running server that reads time or starts timers.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../journal/index.ts';
 
@@ -9,8 +9,8 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const WALL_AHEAD_MS = 1000;
 
 /**
- * Wall-clock time that never goes back: silence, leases and deadlines are measured by it. A clock that is set back, as
- * time servers do, is followed at the next start of the process.
+ * Wall-clock time that never goes back: silence, leases and deadlines are measured with it. A clock that is set back, as time servers do,
+ * is followed at the next start of the process.
  */
 export function steadyTime(
   wallMs: () => number,
@@ -35,7 +35,7 @@ export function steadyTime(
   };
 }
 
-/** The wall clock as it is, and one that cannot be set. */
+/** The plain wall clock, and one that cannot be set. */
 export const readClocks = (): { readonly wallMs: number; readonly monotonicMs: number } => ({
   wallMs: Date.now(),
   monotonicMs: performance.now(),
@@ -54,7 +54,7 @@ export const realClock: Clock = {
       }
       const wake = (): void => {
         clearTimeout(timer);
-        // A signal that lives as long as the server must not collect every sleep that ever was.
+        // A signal that lives as long as the server must not keep a listener for every past sleep.
         signal?.removeEventListener('abort', wake);
         resolve();
       };

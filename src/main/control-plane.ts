@@ -1,5 +1,5 @@
-// One control plane server, put together from its modules: started in an order that answers nothing before it is true, and
-// stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
+// One control plane server, composed of its modules: started in an order in which nothing is answered before it is correct, and stopped in
+// the reverse order, so that accepted work is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding } from '../alarms/index.ts';
@@ -41,19 +41,19 @@ export interface ControlPlaneOptions {
   readonly store: string;
   readonly advertise?: string;
   readonly tls?: CertificatePaths;
-  /** Whether agents get certificates, and whether they need them; without TLS they neither get nor need any. */
+  /** Whether agents get certificates, and whether they need them; without TLS neither. */
   readonly agentCertificates?: AgentCertificatePolicy;
-  /** Where the keys of the control plane are; the data folder when nothing is said. */
+  /** The folder of the control plane's keys; the data folder by default. */
   readonly keys?: string;
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
-  /** The revision to which an operator lets history fall back, where the store is damaged or lost commits. */
+  /** The revision to which an operator accepts to fall back, where the store is damaged or lost commits. */
   readonly acceptLoss?: number;
   /** A file with the credentials of network back ends. */
   readonly networkCredentials?: string;
   readonly version: string;
   readonly log: Logger;
-  /** Aborted when it is to stop, which may be before it has started. */
+  /** Aborted to stop it, which may be before it has started. */
   readonly signal: AbortSignal;
 }
 
@@ -63,11 +63,11 @@ export interface ControlPlane {
   readonly gateway: AgentGateway;
   readonly simulatedNetwork: SimulatedNetwork;
   readonly tokenFile: string;
-  /** Rejects when a part fails in a way that it does not recover from. */
+  /** Rejects when a part fails without recovery. */
   readonly failed: Promise<never>;
-  /** Reads the certificate anew and shows it to those who connect from now on. Without TLS it only says so. */
+  /** Reloads the certificate for new connections. Without TLS it only logs that there is none. */
   reloadCertificate(): void;
-  /** Takes nothing new, answers what was begun, hands the lease back, closes the store. */
+  /** Accepts nothing new, finishes requests in progress, releases the lease, closes the store. */
   stop(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-/** The journal with its witness, and the controller that puts on record what they notice. */
+/** The journal with its witness, and the controller that records what they detect. */
 async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptions) {
   const { dataFolder, log, acceptLoss } = options;
   const metrics = new Metrics();
@@ -123,7 +123,7 @@ async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptio
 async function startServer(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
   const { journal, integrity, witness, metrics, checkInBackground } = await openJournalAndWitness(open, options);
-  // The lease names the address, which is known once the server listens; until then nobody is known to decide.
+  // The lease holds the server's address, which is known once it listens; until then no holder is known.
   const deciding: { lease?: LeaseController; url?: string } = {};
   const certificate = options.tls && certificateToStartWith(options.tls);
   const keys = openKeyRing(journal, options.keys ?? dataFolder, log);
@@ -168,11 +168,11 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
     await stop();
     throw error;
   }
-  // Not before: loading the fleet needs the processor.
+  // Not earlier: loading the fleet needs the processor.
   checkInBackground();
   const reloadCertificate = (): void => {
     keys.reload();
-    if (reloader === undefined) log.info('SIGHUP: keys were read, and there is no certificate to read');
+    if (reloader === undefined) log.info('SIGHUP: keys were reloaded; there is no certificate to reload');
     else reloader.reload();
   };
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
@@ -180,7 +180,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   return { url, journal, gateway, simulatedNetwork, tokenFile, failed: parts.failed, reloadCertificate, stop };
 }
 
-/** How operators know this server, before it listens. */
+/** The name of this server for operators, before it listens. */
 function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | 'listen'>): string {
   return advertise === undefined ? listen : new URL(advertise).host;
 }
@@ -278,7 +278,7 @@ function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Runs the parts of a server and stops them one group after the other, the last one first. */
+/** Runs the parts of a server and stops them group by group, the last one first. */
 class RunnerGroups {
   readonly failed: Promise<never>;
   readonly #groups: { readonly over: AbortController; readonly ended: Promise<unknown> }[];
@@ -288,7 +288,7 @@ class RunnerGroups {
     this.failed = new Promise<never>((_, reject) => {
       fail = reject;
     });
-    // Whoever waits for it hears of it; before anybody does, it must not end the process.
+    // The waiter gets the error; before there is one, it must not end the process.
     this.failed.catch(() => undefined);
     this.#groups = groups.map((runners) => {
       const over = new AbortController();

@@ -1,5 +1,5 @@
-// The data folder, for one server at a time. The lock is SQLite's own lock on a file: the operating system takes it back
-// when the process ends, however it ends.
+// The data folder, for one server at a time. The lock is SQLite's own lock on a file: the operating system releases it when the process
+// ends, however it ends.
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +11,7 @@ export interface LockedFolder {
   release(): void;
 }
 
-/** Where refusals are kept. */
+/** Where refusals are stored. */
 export const AUDIT_FOLDER = 'audit';
 
 const LOCK_FILE = 'lock';
@@ -28,7 +28,7 @@ export function prepareFolder(path: string): void {
   }
 }
 
-/** Not `recursive`: that never comes back where a file system answers "not there" for a folder that is. */
+/** Not `recursive`: that never returns where a file system answers "not there" for an existing folder. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   const parent = dirname(path);
@@ -67,7 +67,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 }
 
-/** Only for the sentence: the file may be from a process that is long gone. */
+/** Only for the sentence: the file may be from a process that ended long ago. */
 function ownerOf(path: string): string {
   try {
     return ` (process ${readFileSync(join(path, OWNER_FILE), 'utf8').trim()})`;

@@ -1,5 +1,5 @@
-// What the demonstration has beside hosts, so that instances can be asked for at once: three flavors, a plain network with a
-// router to an external one, and a routed one with a segment in each site. Pure: every document that is not there yet.
+// The demonstration's objects beside hosts, so that instances can be created at once: three flavors, a plain network with a router to an
+// external one, and a routed one with a segment in each site. Pure: returns every document that is missing.
 import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { FLAVOR, type Flavor } from '../instances/index.ts';
 import { createRouter, NETWORK, SEGMENT, SUBNET, type Network, type Segment, type Subnet } from '../network/index.ts';
@@ -12,7 +12,7 @@ const FLAVORS: readonly Pick<Flavor, 'name' | 'vcpus' | 'memoryMiB' | 'diskGiB'>
   { name: 'large', vcpus: 16, memoryMiB: 65_536, diskGiB: 200 },
 ];
 
-/** Leads outside. */
+/** The external network. */
 const EXTERNAL = 'external';
 
 const NETWORKS = ['lan', 'routed', EXTERNAL];
@@ -45,7 +45,7 @@ function router(
   return runTrial(fleet, (trial) => {
     trial.add(missing);
     const made = createRouter(trial, { ...ROUTER, portId: 'port-demo-edge', admin: true, by, nowMs });
-    // One by that name is there already.
+    // There is one with that name already.
     return made.kind === 'accept' ? made.changes : [];
   });
 }

@@ -1,5 +1,5 @@
-// The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also
-// those that people join by hand. What the agents keep is in the data folder: after a restart they are who they were.
+// The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also those that people
+// join by hand. Agents store their state in the data folder: after a restart they keep their identity.
 import { join } from 'node:path';
 import { DEMO_TASK_DURATIONS, FileDisk, InProcessLink, SimulatedFleet, spawnFaults } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
@@ -70,7 +70,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
   };
 }
 
-/** What is on it is in the data folder, with what runs on its host. */
+/** Its contents are in the data folder, with what runs on its host. */
 function switchOf(host: string, disk: FileDisk): SimulatedSwitch {
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   return new SimulatedSwitch({ host, clock: realClock, keep });
@@ -105,11 +105,11 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
     if (typeof joined !== 'string') log.warn({ code: joined.code }, joined.message);
   } catch (error) {
     if (!(error instanceof NotHolder)) throw error;
-    log.warn({}, 'another server decides: no simulated hosts were added');
+    log.warn({}, 'another server holds the lease: no simulated hosts were added');
   }
 }
 
-/** Once, with the first hosts: what somebody deleted since is not brought back. */
+/** Once, with the first hosts: what somebody deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
   if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
   const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };
@@ -121,7 +121,7 @@ async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
     });
   } catch (error) {
     if (!(error instanceof NotHolder)) throw error;
-    log.warn({}, 'another server decides: no flavors and networks were added');
+    log.warn({}, 'another server holds the lease: no flavors and networks were added');
   }
 }
 

@@ -29,7 +29,7 @@ describe('the demonstration', () => {
     expect(change(undefined, host)).toEqual([]);
     expect(change({ ...host, state: 'joining', connection: { state: 'unknown' } }, host)).toEqual(['host x is active']);
     expect(change(host, { ...host, connection: { state: 'down' } })).toEqual(['host x is down']);
-    expect(change({ ...host, connection: { state: 'down' } }, host)).toEqual(['host x is heard again']);
+    expect(change({ ...host, connection: { state: 'down' } }, host)).toEqual(['host x is reachable again']);
     expect(change(host, { ...host, disabled: { reason: 'fan' } })).toEqual(['host x is disabled: fan']);
     const silence = { severity: 'critical', reason: { code: 'mass-silence', site: 's', silent: 3, hosts: 4 } };
     expect(change(undefined, silence, 'alarm')[0]).toMatch(/^critical alarm: 3 of 4 hosts of site s/);

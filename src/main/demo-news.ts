@@ -1,5 +1,5 @@
-// What is worth a line while the demonstration runs: operations that begin and end, alarms, hosts that are lost or taken
-// into maintenance.
+// The events that get a line while the demonstration runs: operations that begin and end, alarms, hosts that are lost or put into
+// maintenance.
 import { ALARM, type Alarm } from '../alarms/index.ts';
 import type { AppliedChange } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
@@ -37,8 +37,8 @@ function hostNews(id: string, before: Host | undefined, after: Host | undefined)
   const news: string[] = [];
   if (before.state !== after.state) news.push(`host ${id} is ${after.state}`);
   const [was, is] = [before.connection.state, after.connection.state];
-  // The first time that a host is heard belongs to its join.
-  if (was !== is && was !== 'unknown') news.push(`host ${id} is ${is === 'up' ? 'heard again' : is}`);
+  // The first heartbeat of a host belongs to its join.
+  if (was !== is && was !== 'unknown') news.push(`host ${id} is ${is === 'up' ? 'reachable again' : is}`);
   if (before.disabled === undefined && after.disabled) news.push(`host ${id} is disabled: ${after.disabled.reason}`);
   if (before.disabled && after.disabled === undefined) news.push(`host ${id} is enabled`);
   if (before.forcedDown === undefined && after.forcedDown) {
@@ -50,6 +50,6 @@ function hostNews(id: string, before: Host | undefined, after: Host | undefined)
 
 function alarmNews(before: Alarm | undefined, after: Alarm | undefined, explain: Explain): string[] {
   if (before === undefined && after !== undefined) return [`${after.severity} alarm: ${explain(after.reason)}`];
-  if (before !== undefined && after === undefined) return [`alarm over: ${explain(before.reason)}`];
+  if (before !== undefined && after === undefined) return [`alarm cleared: ${explain(before.reason)}`];
   return [];
 }

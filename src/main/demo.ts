@@ -1,5 +1,5 @@
-// muster demo: a server with a simulated fleet. It says where it is, how to log in and what to try, then tells of what
-// happens until it is stopped.
+// muster demo: a server with a simulated fleet. It prints its address, how to log in and what to try, then reports events until it is
+// stopped.
 import { relative } from 'node:path';
 import { HOST } from '../hosts/index.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -46,13 +46,13 @@ function banner(plane: ControlPlane, options: ServeOptions, version: string): st
     ...(empty && !simulatedAgents
       ? ['Hosts get simulated agents by themselves with: muster demo --demo none --simulated-agents', '']
       : []),
-    'Ctrl-C stops it; the fleet is kept and is here at the next start.',
+    'Ctrl-C stops it; the fleet is kept for the next start.',
     '',
     '',
   ].join('\n');
 }
 
-/** A host needs an agent: one in this process where that was asked for, else one that is started beside it. */
+/** A host needs an agent: one in this process where that was requested, else one that is started beside it. */
 function firstHost({ url }: ControlPlane, muster: string, simulatedAgents: boolean): readonly string[] {
   const join = `  ${muster} hosts join compute-99 --vcpus 16 --memory 64GiB`;
   if (simulatedAgents) return [`${join} --wait`];
@@ -63,7 +63,7 @@ function firstHost({ url }: ControlPlane, muster: string, simulatedAgents: boole
   ];
 }
 
-/** What has to be said because it is not the default. */
+/** The options that differ from the default. */
 function flags({ url }: ControlPlane, data: string): string {
   return `${url === DEFAULT_URL ? '' : ` --server ${url}`}${data === DEFAULT_DATA ? '' : ` --data ${data}`}`;
 }

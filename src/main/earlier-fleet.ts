@@ -1,4 +1,4 @@
-// Whether a fleet was begun here before: then a missing or empty database is a loss, and no reason to begin anew. An empty
+// Whether a fleet was started here before: then a missing or empty database is a loss, and never a reason to start a new fleet. An empty
 // folder that was made beforehand is normal, and so is a first start that was killed before its first commit.
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,27 +9,27 @@ import { KEY_FILE } from './key-file.ts';
 import { StartFailure } from './start-failure.ts';
 import { WITNESS_FILE } from './witness.ts';
 
-/** What is written only once a fleet was begun. `demo` holds the agents of a demonstration, `agent-` files are those of one. */
+/** Files that are written only once a fleet exists. `demo` holds the agents of a demonstration, `agent-` files are those of one agent. */
 const AFTER_FIRST_COMMIT = [ADMIN_TOKEN_FILE, 'demo', 'agent-'];
 
-/** What a first start may write before its first commit. */
+/** Files that a first start may write before its first commit. */
 const BEFORE_FIRST_COMMIT = [KEY_FILE, WITNESS_FILE, AUDIT_FOLDER];
 
-/** There from the first look at an empty store until its first commit: what a first start that was killed leaves behind. */
+/** Exists from when a store was found empty until its first commit: the trace of a first start that was killed. */
 const FIRST_START_FILE = 'first-start';
 
-/** Left behind by a database that is gone. Beside one they say nothing: it may have been killed before its first commit. */
+/** Left behind by a deleted database. Beside a database they mean nothing: its process may have been killed before its first commit. */
 const REMAINS = /^muster\.db-(?:wal|shm)$/;
 
 /** Files of an earlier fleet in a data folder. */
 export function findTraces(dataFolder: string): readonly string[] {
   const names = readdirSync(dataFolder);
   const traces = [...AFTER_FIRST_COMMIT, ...(names.includes(FIRST_START_FILE) ? [] : BEFORE_FIRST_COMMIT)];
-  // What is replaced as a whole is written beside its name first, with something added to it.
+  // Files that are replaced atomically are first written under the same name with a suffix.
   return names.filter((name) => traces.some((trace) => name.startsWith(trace)));
 }
 
-/** Before the database is opened, which would make it: refuses a folder in which it is missing or empty. */
+/** Before the database is opened, which would create it: refuses a folder in which it is missing or empty. */
 export function requireDatabase(dataFolder: string, path: string): readonly string[] {
   const traces = findTraces(dataFolder);
   const found = [...traces, ...readdirSync(dataFolder).filter((name) => REMAINS.test(name))];
@@ -45,10 +45,7 @@ interface FleetTraces {
   readonly traces: readonly string[];
 }
 
-/**
- * Refuses a store in which nothing was ever committed, beside files of a fleet that was begun. Closes it then. Else it notes that
- * a first start is under way, if it is one.
- */
+/** Refuses, and closes, a store without any commit beside files of an earlier fleet. Otherwise it notes a first start, if it is one. */
 export async function requireFleet(store: Store, { dataFolder, name, traces }: FleetTraces): Promise<void> {
   const answer = await store.read({ revision: 0 }, 1);
   if (answer.kind !== 'commits' || answer.head > 0) {
@@ -62,7 +59,7 @@ export async function requireFleet(store: Store, { dataFolder, name, traces }: F
   writeFileSync(join(dataFolder, FIRST_START_FILE), '', { mode: 0o600 });
 }
 
-/** The fleet is begun: from now on an empty store is a loss. */
+/** The fleet exists: from now on an empty store is a loss. */
 export function endFirstStart(dataFolder: string): void {
   rmSync(join(dataFolder, FIRST_START_FILE), { force: true });
 }
@@ -71,8 +68,8 @@ function refuseLostStore(what: string, dataFolder: string, traces: readonly stri
   const files = traces.map((name) => `"${name}"`).join(', ');
   const keys = traces.includes(KEY_FILE) ? ` Keys for a new fleet belong into a folder of their own (--keys).` : '';
   return new StartFailure(
-    `${what}, but the data folder ${dataFolder} has ${files} of a fleet that was begun before. No new fleet is begun in its ` +
-      `place. Bring the store back, or restore a backup with "muster restore FILE"; to begin anew, move these files away or ` +
+    `${what}, but the data folder ${dataFolder} has ${files} of an earlier fleet. No new fleet is started in its ` +
+      `place. Bring the store back, or restore a backup with "muster restore FILE"; to start a new fleet, move these files away or ` +
       `name another folder with --data.${keys}`,
   );
 }

@@ -131,7 +131,7 @@ describe('a fleet that the server which decides has not begun', () => {
     other.store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await other.lead();
     await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
-    expect(logged()).toContain('the fleet is not begun yet');
+    expect(logged()).toContain('the fleet is not initialised yet');
   });
 
   test('is not begun by a server that has been stopped', async () => {

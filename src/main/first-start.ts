@@ -1,4 +1,4 @@
-// What an empty fleet begins with: a site, and a token for whoever started it. Done by the server that decides, once.
+// Creates what an empty fleet needs: a site, and a token for the operator who started it. Done once, by the lease holder.
 import type { Logger } from 'pino';
 import { hasAdmin } from '../access/index.ts';
 import { ensureAdminToken } from '../api/runtime.ts';
@@ -24,7 +24,7 @@ export interface FirstStartOptions {
 const LOOK_MS = 20;
 const RETRY_MS = 1000;
 
-/** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
+/** Resolves when some server holds the lease (or the wait is aborted) and, if it is this one, the initial documents are committed. */
 export async function prepareFirstStart(start: FirstStartOptions): Promise<void> {
   const { journal, clock, ids, lease, dataFolder, newAdminToken, log, signal } = start;
   onFirstCommit(journal, () => endFirstStart(dataFolder));
@@ -45,7 +45,7 @@ export async function prepareFirstStart(start: FirstStartOptions): Promise<void>
   }
 }
 
-/** Another server may begin the fleet, later than this one has started. */
+/** Another server may initialise the fleet, later than this one has started. */
 function onFirstCommit(journal: Journal, work: () => void): void {
   if (journal.fleet.revision > 0) {
     work();
@@ -57,7 +57,7 @@ function onFirstCommit(journal: Journal, work: () => void): void {
   });
 }
 
-/** The one that decides may die before it has begun the fleet: whoever decides next does it then. */
+/** The lease holder may die before it has initialised the fleet: the next holder does it then. */
 async function beginWhenDeciding({ journal, clock, ids, dataFolder, log, signal }: FirstStartOptions): Promise<void> {
   while (!signal.aborted && !(journal.fleet.revision > 0 && hasAdmin(journal.fleet, clock.nowMs()))) {
     try {
@@ -67,18 +67,18 @@ async function beginWhenDeciding({ journal, clock, ids, dataFolder, log, signal 
         if (path !== undefined) log.info({ path }, 'made an admin token');
       }
     } catch (error) {
-      // Tried again until somebody has done it.
-      log.warn({ err: error }, 'the fleet is not begun yet');
+      // Retried until some server has done it.
+      log.warn({ err: error }, 'the fleet is not initialised yet');
     }
     await clock.sleep(RETRY_MS, signal);
   }
 }
 
 function describeOtherLeader(holder: string): string {
-  return `Only the server that decides makes tokens, and that is ${holder}. Start that one with --new-admin-token.`;
+  return `Only the lease holder makes tokens, and that is ${holder}. Start that one with --new-admin-token.`;
 }
 
-/** Only at the very beginning: a site or a zone that an operator has deleted does not come back. */
+/** Only on the very first start: a site or a zone that an operator has deleted does not come back. */
 async function beginFleet(journal: Journal, nowMs: number): Promise<void> {
   if (journal.fleet.revision > 0) return;
   await journal.submit({
@@ -92,7 +92,7 @@ async function beginFleet(journal: Journal, nowMs: number): Promise<void> {
 function decideFirstDocuments(fleet: FleetReader, nowMs: number): Decision<unknown> {
   const by = 'first start';
   const site = createSite(fleet, { name: FIRST_SITE, description: 'the first site', by, nowMs });
-  // A fleet grows into it: what every host has to know of every other would grow with its square.
+  // A fleet grows into it: in a full mesh, the peers of all hosts together grow with the square of the fleet.
   const zone = createTransportZone(fleet, { name: DEFAULT_TRANSPORT_ZONE, by, nowMs });
   if (site.kind === 'refuse' || zone.kind === 'refuse') return site.kind === 'refuse' ? site : zone;
   return accept([...site.changes, ...zone.changes], undefined);

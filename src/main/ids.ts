@@ -1,5 +1,5 @@
-// Ids and secrets of a running server. Ids sort by time of creation: ten characters of time, then chance, in Crockford's
-// base 32, which has no letters that look alike.
+// Ids and secrets of a running server. Ids sort by time of creation: ten characters of time, then random ones, in Crockford's base 32,
+// which has no letters that look alike.
 import { randomBytes } from 'node:crypto';
 import type { Ids } from '../journal/index.ts';
 
@@ -7,10 +7,10 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Two digits at once: an id is made for every document. */
 const PAIRS = Array.from({ length: 1024 }, (_, value) => `${DIGITS[value >>> 5]}${DIGITS[value & 31]}`);
 const LENGTH = 10;
-/** Beside the millisecond: several servers never meet. What is left of ten digits is room for counting up within one. */
+/** Beside the millisecond: ids of several servers never collide. The rest of the ten digits is for counting within one millisecond. */
 const CHANCE_BYTES = 6;
 const CHANCES = 2 ** 50;
-/** Drawn from the system in one go, as one draw costs as much as many. */
+/** Drawn from the system in one call, as one draw costs as much as many. */
 const POOL_BYTES = CHANCE_BYTES * 128;
 const SECRET_BYTES = 32;
 
@@ -25,7 +25,7 @@ export function realIds(nowMs: () => number = Date.now): Ids {
     next: (prefix) => {
       const ms = Math.max(nowMs(), lastMs);
       const isLater = ms !== lastMs || time === '';
-      // Within a millisecond, and when the clock is set back, the next id is the last one plus one: the order holds.
+      // Within a millisecond, and when the clock is set back, the next id is the previous one plus one: the order holds.
       chance = isLater ? draw() : (chance + 1) % CHANCES;
       if (isLater) {
         time = digits(ms, LENGTH);
@@ -49,7 +49,7 @@ function createRandomPool(): () => number {
   };
 }
 
-/** The lowest digits of a number, so many of them. */
+/** The lowest digits of a number, this many of them. */
 function digits(number: number, length: number): string {
   let text = '';
   let rest = number;

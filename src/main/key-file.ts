@@ -1,5 +1,5 @@
-// The keys of a control plane in one file: what its servers sign with, and the authority of its agents' certificates. One file, so
-// that a rotation is one rename. It holds secrets: it is never written where others can read, and never gets into the journal.
+// The keys of a control plane in one file: the signing keys of its servers, and the authority of its agents' certificates. One file, so
+// that a rotation is one rename. It holds secrets: it is never written where others can read, and never copied into the journal.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -35,7 +35,7 @@ const KEYS = Type.Object({
   form: Type.Literal(1),
   /** Grows with every rotation. */
   serial: Type.Integer(),
-  /** Made because those before were lost. */
+  /** Made because the previous keys were lost. */
   replacesLost: Type.Optional(Type.Literal(true)),
   signing: Type.Array(SIGNING_KEY, { minItems: 1 }),
   authorities: Type.Array(AUTHORITY, { minItems: 1 }),
@@ -52,12 +52,12 @@ export function newKeys(nowMs: number): ControlPlaneKeys {
   return { form: 1, serial: 1, signing: [newSigningKey(nowMs)], authorities: [newAuthority(nowMs)] };
 }
 
-/** In place of lost ones, whose serial nobody knows any more: this one is greater than a rotation a second would have made it. */
+/** Replaces lost keys, whose serial is unknown: this serial is greater than one rotation per second would have made it. */
 export function replaceLostKeys(nowMs: number): ControlPlaneKeys {
   return { ...newKeys(nowMs), serial: Math.floor(nowMs / 1000), replacesLost: true };
 }
 
-/** The keys after a rotation: new ones are current, those before stay in force for the overlap, older ones go. */
+/** The keys after a rotation: new ones are current, the previous ones stay in force for the overlap, older ones are removed. */
 export function rotateKeys(keys: ControlPlaneKeys, nowMs: number, overlapMs: number): ControlPlaneKeys {
   const retire = <K extends { readonly retiresAtMs?: number }>(all: readonly K[]): K[] =>
     all
@@ -72,7 +72,7 @@ export function rotateKeys(keys: ControlPlaneKeys, nowMs: number, overlapMs: num
   };
 }
 
-/** Those that are in force, the current one first. */
+/** The keys in force, the current one first. */
 export function keysInForce<K extends { readonly retiresAtMs?: number }>(keys: readonly K[], nowMs: number): K[] {
   return keys.filter(({ retiresAtMs }) => retiresAtMs === undefined || retiresAtMs > nowMs);
 }
@@ -125,7 +125,7 @@ function parseKeys(text: string): ControlPlaneKeys | undefined {
 
 const OTHERS = 0o077;
 
-/** Whoever can read this file can speak for the control plane. */
+/** Whoever can read this file can act as the control plane. */
 function refuseLooseModes(folder: string, path: string): void {
   const file = lstatSync(path);
   if (!file.isFile()) throw new StartFailure(`${path} is not a plain file. Put the keys there themselves, not a link.`);
@@ -140,7 +140,7 @@ function refuseLooseModes(folder: string, path: string): void {
   }
 }
 
-/** Written beside and renamed: whoever reads finds the old keys or the new ones, whole. */
+/** Written beside and renamed: a reader finds either the old keys or the new ones, complete. */
 export function writeKeys(folder: string, keys: ControlPlaneKeys): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = keyFileIn(folder);

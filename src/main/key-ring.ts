@@ -1,5 +1,5 @@
-// The keys that a running server uses: read at its start, and again when the file changes or when it is told to. Keys that cannot be
-// read never replace those that are in use.
+// The keys that a running server uses: read at its start, and again when the file changes or on SIGHUP. Keys that cannot be read never
+// replace those in use.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import {
@@ -19,7 +19,7 @@ export interface KeyRingOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Which keys the journal names: then a server without any must be given them, not make its own. */
+  /** The keys that the journal names: then a server without any must be given them, not make its own. */
   readonly recorded: KeyIds | undefined;
 }
 
@@ -51,7 +51,7 @@ export class KeyRing {
     return this.#loaded.keys;
   }
 
-  /** Signs with every key that is in force now, so that agents which know only the one before believe it, too. */
+  /** Signs with every key in force, so that agents that know only the previous one accept it, too. */
   signer(): Signer {
     const keys = keysInForce(this.#loaded.signing, this.#options.clock.nowMs());
     const of = keys.map(({ id }) => id).join();
@@ -62,7 +62,7 @@ export class KeyRing {
     return signer;
   }
 
-  /** What certificates of agents are issued with: the current authority, and all that are in force. */
+  /** What agent certificates are issued with: the current authority, and all that are in force. */
   issuingKeys(): IssuingKeys {
     const { serial, authorities } = this.#loaded.keys;
     const all = keysInForce(authorities, this.#options.clock.nowMs());
@@ -73,7 +73,7 @@ export class KeyRing {
     return { serial, authority: this.#issuing.authority, authorities: all.map((one) => one.certificate) };
   }
 
-  /** By which certificates of agents are checked. */
+  /** The authorities by which agent certificates are checked. */
   authorities(): readonly X509Certificate[] {
     return keysInForce(this.#loaded.authorities, this.#options.clock.nowMs()).map(({ certificate }) => certificate);
   }
@@ -103,10 +103,10 @@ export class KeyRing {
       if (keys === undefined || JSON.stringify(keys) === this.#loaded.text) return;
       this.#loaded = load(keys);
       this.#signer = undefined;
-      log.info({ serial: keys.serial, file: keyFileIn(folder) }, 'keys were read anew');
+      log.info({ serial: keys.serial, file: keyFileIn(folder) }, 'keys were reloaded');
     } catch (error) {
       if (!(error instanceof StartFailure)) throw error;
-      log.error({ reason: error.message }, 'the keys cannot be read anew; those before are still in use');
+      log.error({ reason: error.message }, 'the keys cannot be reloaded; the previous ones stay in use');
     }
   }
 }

@@ -1,4 +1,4 @@
-// What the command line does with the keys of a server on this machine. It never hands out a private key.
+// Key commands for a server on this machine. They never output a private key.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fingerprintsOf } from '../agent/runtime.ts';
@@ -25,7 +25,7 @@ function serverIn(file: string): NonNullable<KeysSummary['server']> {
     const expires = new Date(certificate.validTo).toISOString();
     return { file, ...fingerprintsOf(certificate), expires };
   } catch (error) {
-    // Files that are missing and files that hold something else alike: each error says which.
+    // Missing files and files with other contents alike: the error names the file.
     throw new Failure(EXIT.refused, `The certificate in ${file} cannot be read: ${(error as Error).message}`);
   }
 }
@@ -37,7 +37,7 @@ export function rotateKeyFile(folder: string, overlapMs: number): KeysSummary {
   return toKeysShown(folder, rotated, nowMs);
 }
 
-/** Never over keys that are there: agents trust those. */
+/** Never over existing keys: agents trust those. */
 export function createKeyFile(folder: string): KeysSummary {
   const nowMs = Date.now();
   if (existsSync(keyFileIn(folder)))

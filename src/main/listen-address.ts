@@ -1,4 +1,4 @@
-// `--listen` as people write it: host:port, [v6]:port, :port or a port alone.
+// Parses `--listen`: host:port, [v6]:port, :port or a port alone.
 import { StartFailure } from './start-failure.ts';
 
 export interface ListenAddress {

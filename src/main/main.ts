@@ -1,9 +1,9 @@
-// The program `muster`. What a command does not need is not loaded: most of them only ask a server.
+// The program `muster`. Modules that a command does not need are not loaded: most commands only call a server.
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 
-// Most of a short command's time goes into reading the sources. Where this may not be written to, nothing is kept.
+// Most of a short command's time is spent on reading sources. Where the cache is not writable, nothing is cached.
 enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
 
 const { version } = manifest;

@@ -1,4 +1,4 @@
-// Every module that this program is made of. A new one is added here and nowhere else.
+// Every module of this program. A new one is added here and nowhere else.
 import { accessModule } from '../access/module.ts';
 import { agentModule } from '../agent/module.ts';
 import { alarmsModule } from '../alarms/module.ts';
@@ -16,7 +16,7 @@ import { operationsModule } from '../operations/module.ts';
 import { schedulerModule } from '../scheduler/module.ts';
 import { sitesModule } from '../sites/module.ts';
 
-/** In the order of `scripts/lint/module-order.ts`: retention forgets documents in it, those that others hang on first. */
+/** In the order of `scripts/lint/module-order.ts`: retention forgets documents in it, those that others depend on first. */
 export const MODULES: readonly Module[] = [
   fleetModule,
   journalModule,

@@ -1,5 +1,5 @@
-// Which keys belong to a store or a backup, by their ids: a backup names them, a restore says where they have to be. It must
-// never copy a key: whoever has a backup must not be able to speak for the control plane.
+// Which keys belong to a store or a backup, by their ids: a backup names them, a restore says where they have to be. It must never copy a
+// key: a backup must not enable its reader to act as the control plane.
 import type { StoreKeys, StoreKeysPlace } from '../cli/index.ts';
 import type { DumpSink, FindDocument } from '../journal/runtime.ts';
 import { KEYS_RESOURCE, parseKeyIds, type KeyIds } from '../keys/index.ts';
@@ -14,7 +14,7 @@ export async function findStoreKeys(find: FindDocument | undefined): Promise<Sto
   return body === undefined ? undefined : namesIn(body);
 }
 
-/** Takes the ids from the documents of a dump as they come by. */
+/** Collects the ids from the documents of a dump as they pass. */
 export class KeyNames implements DumpSink {
   #found: StoreKeys | undefined;
 
@@ -41,7 +41,7 @@ function nameKeys({ serial, signing, authorities }: KeyIds): StoreKeys {
   return { file: KEY_FILE, contained: false, serial, signing, authorities };
 }
 
-/** Whether the key file that a restored fleet needs is where its server will look for it. */
+/** Whether the key file that a restored fleet needs is where its server expects it. */
 export function locateKeys(keys: StoreKeys, folder: string): StoreKeysPlace {
   return { ...keys, path: keyFileIn(folder), state: stateOf(keys, folder) };
 }
@@ -50,7 +50,7 @@ function stateOf({ signing, serial }: StoreKeys, folder: string): StoreKeysPlace
   try {
     const there = readKeys(folder);
     if (there === undefined) return 'missing';
-    // Keys that were rotated after the backup keep those before in force: they are the same line.
+    // Keys rotated after the backup keep the earlier ones in force: both belong to the same fleet.
     const isSameLine = there.serial >= serial && there.signing.some(({ id }) => id === signing[0]);
     return isSameLine ? 'in-place' : 'different';
   } catch (error) {

@@ -1,5 +1,5 @@
-// muster dataplane diff and trace: what is on the switch of this machine, beside what the last view of its agent says. Nothing is
-// changed, and no server is asked.
+// muster dataplane diff and trace: compares the switch of this machine with the last view of its agent. Nothing is changed, and no server
+// is contacted.
 import { AgentStateStore, FileDisk, DiskFailed } from '../agent/runtime.ts';
 import { EXIT, Failure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
 import {
@@ -38,7 +38,7 @@ export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
   return annotateTrace(await withSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
 };
 
-/** What the agent goes by: its last view, or nothing at all once it was told to leave. */
+/** The agent's desired state: its last view, or nothing at all once it was told to leave. */
 async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
   const problems: string[] = [];
   const say = (_facts: object, message: string): void => void problems.push(message);
@@ -59,7 +59,7 @@ async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
       const explained = new Set(view.ports.map(({ id }) => interfaceOf(id)));
       return { host, compiled: compile(view, NEXT_HOPS_BY_NAME), explained };
     }
-    throw new Failure(EXIT.unreachable, `The last view of ${host} says nothing of its switch: its server is older.`);
+    throw new Failure(EXIT.unreachable, `The last view of ${host} has no parts for its switch: its server is older.`);
   } catch (error) {
     if (error instanceof DiskFailed) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });
     throw error;
@@ -77,7 +77,7 @@ async function withSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Pro
       throw new Failure(code, error.message, { cause: error });
     }
     if (error instanceof SwitchRefused) {
-      throw new Failure(EXIT.usage, `The switch does not take that: ${error.message}.`, { cause: error });
+      throw new Failure(EXIT.usage, `The switch refuses the packet: ${error.message}.`, { cause: error });
     }
     if (error instanceof SwitchDown) {
       throw new Failure(EXIT.unreachable, `The switch at ${asked.ovs} cannot be read: ${error.message}.`, {

@@ -1,4 +1,4 @@
-// Opens the journal of a server: what is damaged or lost is named, and the start refused unless exactly that was accepted.
+// Opens the journal of a server: damage and loss are named, and the start is refused unless exactly that was accepted.
 import type { Logger } from 'pino';
 import type { IntegrityFinding } from '../alarms/index.ts';
 import { findKeyIds } from '../keys/index.ts';
@@ -11,14 +11,14 @@ export interface OpenJournalOptions {
   readonly open: OpenStore;
   readonly witness: Witness;
   readonly log: Logger;
-  /** The revision to which an operator lets history fall back. */
+  /** The revision to which an operator accepts to fall back. */
   readonly acceptLoss: number | undefined;
   readonly journal: Omit<JournalOptions, 'store'>;
 }
 
 export interface OpenedJournal {
   readonly journal: Journal;
-  /** What was accepted, to be put on record. */
+  /** What was accepted, to be recorded. */
   readonly accepted: readonly IntegrityFinding[];
 }
 
@@ -78,8 +78,8 @@ async function examineWitness(
 }
 
 /**
- * The store is not the one that this folder was used with. One that a backup was restored into says of which journal; any other is
- * somebody else's database, and going on would leave behind what this folder's fleet has acknowledged, without a word.
+ * The store is not the one that this folder was used with. One that a backup was restored into names the earlier journal; any other is
+ * another fleet's database, and going on would silently drop what this folder's fleet has acknowledged.
  */
 function judgeOtherJournal(
   journal: Journal,
@@ -87,14 +87,14 @@ function judgeOtherJournal(
   { open, log, acceptLoss }: Pick<OpenJournalOptions, 'open' | 'log' | 'acceptLoss'>,
 ): IntegrityFinding[] {
   if (findKeyIds(journal.fleet)?.journals.includes(journalId) === true) {
-    log.info({ journalId, seen }, 'a backup of the journal that this data folder was used with was restored');
+    log.info({ journalId, seen }, 'the store was restored from a backup of the journal of this data folder');
     return [];
   }
   const what =
-    `The store ${open.name} is of another fleet than this data folder: it has the journal ${journal.journalId}, and ` +
+    `The store ${open.name} belongs to another fleet than this data folder: it has the journal ${journal.journalId}, and ` +
     `revision ${seen} of the journal ${journalId} was acknowledged here. Was the database of another fleet put in its place?`;
   if (acceptLoss !== head) throw refusal(what, head);
-  log.error({ journalId, seen, head }, 'the store is of another fleet than this data folder, which was accepted');
+  log.error({ journalId, seen, head }, 'the store belongs to another fleet than this data folder, which was accepted');
   return [lossAcceptedFinding(head, { detail: what })];
 }
 
@@ -103,7 +103,7 @@ function lossAcceptedFinding(revision: number, facts: Readonly<Record<string, st
   return { code: 'loss-accepted', place, facts: { ...facts, revision, place } };
 }
 
-/** An alarm is a document, and those do not grow. */
+/** An alarm is a document, and documents have a size limit. */
 const DETAIL_MAX = 2000;
 
 function truncate(text: string): string {

@@ -1,4 +1,4 @@
-// Which store: the embedded one in the data folder, or PostgreSQL by its URL.
+// Opens the store: the embedded one in the data folder, or PostgreSQL by its URL.
 import { join } from 'node:path';
 import type { Store } from '../journal/index.ts';
 import {
@@ -16,12 +16,12 @@ import { requireFleet, requireDatabase, findTraces } from './earlier-fleet.ts';
 import { StartFailure, cannotOpenStore } from './start-failure.ts';
 
 export interface OpenStore {
-  /** For sentences: without a password. */
+  /** For messages: without a password. */
   readonly name: string;
   readonly store: Store;
-  /** Makes a damaged store whole again as far as that can be; answers what became of which document. */
+  /** Repairs a damaged store as far as possible; returns the outcome for each document. */
   repair(): Promise<readonly string[]>;
-  /** Has the database look for damage to its file, if it can; answers what starts the rest of it in the background. */
+  /** Has the database check its file for damage, if it can; returns how to start the rest of the check in the background. */
   check(found: (findings: readonly string[]) => void): () => void;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function openStore(wanted: string, dataFolder: string): Promise<Ope
   if (wanted === 'sqlite') return openEmbedded(dataFolder);
   if (/^postgres(?:ql)?:\/\//.test(wanted)) return openShared(wanted, dataFolder);
   throw new StartFailure(
-    `"${wanted}" is not a store. Say sqlite, or give a URL like postgres://user@host/database, with several hosts as a,b,c.`,
+    `"${wanted}" is not a store. Give sqlite, or a URL like postgres://user@host/database, with several hosts as a,b,c.`,
   );
 }
 
@@ -60,7 +60,7 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
   }
 }
 
-/** The folder is this process's alone, so a lease that is still good belongs to a process that was killed. */
+/** The folder belongs to this process alone, so a lease that has not expired belongs to a process that was killed. */
 async function releaseStaleLease(store: Store): Promise<void> {
   const lease = await store.readLease(DECIDING_LEASE);
   if (lease !== undefined && lease.expiresInMs > 0) await store.releaseLease(DECIDING_LEASE, lease.epoch);
@@ -72,7 +72,7 @@ async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   const parsed = parsePostgresUrl(url, process.env);
   if (parsed.kind === 'refused') throw new StartFailure(`The URL of the store cannot be used: ${parsed.detail}.`);
   const name = describePostgresUrl(parsed.url);
-  // Before the store is looked at: another server that begins it now writes its traces after its first commit.
+  // Before the store is read: another server that initialises it now writes its traces after its first commit.
   const traces = findTraces(dataFolder);
   const store = await openOrFail(name, () => openPostgresStore({ connectionString: url }));
   await requireFleet(store, { dataFolder, name, traces });

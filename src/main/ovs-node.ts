@@ -1,4 +1,4 @@
-// The machine of an agent that drives Open vSwitch, put together from what the command line says.
+// The machine of an agent that drives Open vSwitch, composed from the options of the command line.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -63,7 +63,7 @@ export function createOvsNode(
   return { driver, close: () => ovs.close() };
 }
 
-/** A host whose switch does not answer would be given instances that reach nobody. */
+/** A host whose switch does not answer would be given instances without connectivity. */
 async function preflight(ovs: OvsSwitch): Promise<TaskResult> {
   try {
     await ovs.identity();
@@ -74,10 +74,10 @@ async function preflight(ovs: OvsSwitch): Promise<TaskResult> {
   }
 }
 
-/** Nothing is wrong with what was asked for; the switch is not there. */
+/** The request is valid; the switch is missing. */
 export class SwitchNotRunning extends StartFailure {}
 
-/** `readOnly`: nothing on it is changed, not even to set it up. */
+/** `readOnly`: nothing on it is changed, not even its set-up. */
 export function openSwitch(options: Omit<OvsNodeOptions, 'netns'> & { readonly readOnly?: boolean }): OvsSwitch {
   const { database, bridge, external, datapath, readOnly = false } = options;
   const plan = { bridge, external, datapath, readOnly };
@@ -108,12 +108,12 @@ async function runCommand([program = '', ...args]: readonly string[]): Promise<s
 function folderOf(database: string): string {
   const { kind } = parseAddress(database);
   if (kind === 'tcp') {
-    throw new StartFailure(`With a database at "${database}", say --ovs-openflow and --ovs-control as well.`);
+    throw new StartFailure(`With a database at "${database}", give --ovs-openflow and --ovs-control as well.`);
   }
   return dirname(database.slice('unix:'.length));
 }
 
-/** As the daemon names it by itself, after its process: another one each time that it is started. */
+/** The daemon's default name contains its process id: it changes with each start. */
 function controlSocketFinder(database: string): () => string {
   const find = (): string => `unix:${findControlSocket(folderOf(database))}`;
   find();
@@ -126,11 +126,13 @@ function findControlSocket(folder: string): string {
     return join(folder, `ovs-vswitchd.${readFileSync(file, 'utf8').trim()}.ctl`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new SwitchNotRunning(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
+    throw new SwitchNotRunning(
+      `There is no ${file}: is ovs-vswitchd running? If it is, name its socket with --ovs-control.`,
+    );
   }
 }
 
-/** Whether the file that ovs-vswitchd keeps its process id in is gone, or names a process that is. Unsure counts as running. */
+/** Whether the pid file of ovs-vswitchd is missing or names a process that has ended. When in doubt, it counts as running. */
 function isDaemonGone(folder: string): boolean {
   try {
     process.kill(Number(readFileSync(join(folder, 'ovs-vswitchd.pid'), 'utf8').trim()), 0);

@@ -1,21 +1,21 @@
-// A data folder is its owner's alone: it holds tokens, keys and the journal. What others may write to, what belongs to others and
-// what was planted as a link is refused before anything in it is opened; modes of files that are ours are tightened.
+// A data folder belongs to its owner alone: it holds tokens, keys and the journal. Folders that others may write to, files of others, and
+// planted links are refused before anything is opened; modes of our own files are tightened.
 import { chmodSync, lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StartFailure } from './start-failure.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Read, write and search for the group and for everybody else. */
+/** Read, write and search for the group and for others. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
-/** What mkfs makes at the root of a file system, for root alone; nothing of ours. */
+/** Created by mkfs at the root of a file system, for root alone; not ours. */
 const NOT_OURS = new Set(['lost+found']);
 
 const ROOT = 0;
 
-/** Everything that this process writes from here on is for its owner alone, whatever umask it was started with. */
+/** From here on, everything that this process writes is for its owner alone, whatever umask it was started with. */
 export function writePrivateFilesOnly(): void {
   process.umask(OTHERS);
 }
@@ -25,11 +25,11 @@ function ownUid(): number | undefined {
   return process.getuid?.();
 }
 
-/** For a folder that exists. `option` is how the command line names it. */
+/** For an existing folder. `option` is its name on the command line. */
 export function checkPrivateFolder(folder: string, option: '--data' | '--state'): void {
   const uid = ownUid();
   if (uid === undefined) return;
-  // Without a slash at its end, which would follow the link that is looked for.
+  // Without a trailing slash, which would follow the very link that is checked for.
   const path = resolve(folder);
   if (lstatSync(path).isSymbolicLink()) refuseLink(path, uid, option);
   const stats = statSync(path);
@@ -38,7 +38,7 @@ export function checkPrivateFolder(folder: string, option: '--data' | '--state')
   for (const name of readdirSync(path)) if (!NOT_OURS.has(name)) checkEntry(join(path, name), uid);
 }
 
-/** systemd's DynamicUser= reaches a state folder through a link that root has made: root may do anything anyway. */
+/** systemd's DynamicUser= reaches a state folder through a link made by root, which is trusted anyway. */
 function refuseLink(path: string, uid: number, option: string): void {
   if (uid !== ROOT && lstatSync(path).uid === ROOT) return;
   throw new StartFailure(
@@ -62,7 +62,7 @@ function refuseOtherOwner(
 
 function tightenFolder(path: string, { mode }: Stats): void {
   if ((mode & OTHERS) === 0) return;
-  // An empty folder that others only read has given nothing away: a fresh volume, or one made by mkdir.
+  // An empty folder that others can only read has revealed nothing: a fresh volume, or one made by mkdir.
   if ((mode & OTHERS_WRITE) === 0 && readdirSync(path).length === 0) {
     chmodSync(path, FOLDER_MODE);
     return;
@@ -70,7 +70,7 @@ function tightenFolder(path: string, { mode }: Stats): void {
   const may = (mode & OTHERS_WRITE) === 0 ? 'read' : 'write to';
   throw new StartFailure(
     `Other users of this machine may ${may} ${path} (mode ${octal(mode)}), which holds tokens and the journal. ` +
-      `Look whether anything in it is not yours, then: chmod 700 ${quoteForShell(path)}`,
+      `Check whether anything in it is not yours, then run: chmod 700 ${quoteForShell(path)}`,
   );
 }
 
@@ -85,7 +85,7 @@ function checkEntry(path: string, uid: number): void {
     );
   }
   refuseOtherOwner(path, stats, { uid, isFolder: stats.isDirectory() });
-  // An earlier version left some files to the umask.
+  // An earlier version left the mode of some files to the umask.
   if ((stats.mode & OTHERS) !== 0) chmodSync(path, stats.isDirectory() ? FOLDER_MODE : FILE_MODE);
 }
 
@@ -102,7 +102,7 @@ function octal(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-/** To be pasted into a shell. */
+/** Quoted for pasting into a shell. */
 function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -9,7 +9,7 @@ import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure, diskFullFailure } from './start-failure.ts';
 import { isOnTerminal, listenForStop, runUntilStopped } from './stop-signal.ts';
 
-/** As the command line hands them in. */
+/** The options of the command line. */
 export interface ServeOptions {
   readonly data: string;
   readonly listen: string;
@@ -24,9 +24,9 @@ export interface ServeOptions {
   /** A revision, as text. */
   readonly acceptLoss?: string;
   readonly networkCredentials?: string;
-  /** How many simulated hosts, as text. */
+  /** The number of simulated hosts, as text. */
   readonly demo: string;
-  /** Hosts that join get simulated agents, also where no host is simulated from the beginning. */
+  /** Hosts that join get simulated agents, also where no host is simulated at the start. */
   readonly simulatedAgents?: boolean;
   readonly logLevel: string;
 }
@@ -38,7 +38,7 @@ export async function serve(options: ServeOptions, version: string): Promise<num
   });
 }
 
-/** Starts a server, tells of it, and waits for its end. */
+/** Starts a server, prints its address, and waits for its end. */
 export async function runServer(
   options: ServeOptions,
   version: string,
@@ -72,7 +72,9 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     throw new StartFailure('TLS needs both --tls-cert and --tls-key.');
   }
   if (options.agentCertificates === 'required' && tlsCert === undefined) {
-    throw new StartFailure('Agents show certificates over TLS only: --agent-certificates required needs --tls-cert.');
+    throw new StartFailure(
+      'Agents present certificates over TLS only: --agent-certificates required needs --tls-cert.',
+    );
   }
   if (advertise !== undefined && !URL.canParse(advertise)) {
     throw new StartFailure(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
@@ -95,7 +97,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
   };
 }
 
-/** Servers that share a store send writes to each other: "everywhere" is no address to send to. */
+/** Servers that share a store send writes to each other: a wildcard address cannot be sent to. */
 function requireReachableAddress({ listen, advertise }: ServeOptions, store: string): void {
   const { host } = parseListenAddress(listen);
   if (store === 'sqlite' || advertise !== undefined || (host !== '0.0.0.0' && host !== '::')) return;

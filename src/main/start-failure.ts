@@ -1,7 +1,7 @@
-// Why a server does not start, in words for whoever started it.
+// Why a server does not start, in sentences for the operator.
 import { StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 
-/** Nothing was started, and this is why. */
+/** Nothing was started, for this reason. */
 export class StartFailure extends Error {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super(message, options);
@@ -21,7 +21,7 @@ export function cannotOpenFolder(folder: string, error: unknown): StartFailure {
           : isDiskFull(error)
             ? 'the disk is full'
             : message;
-  const toDo = why === 'the disk is full' ? 'Make room there' : 'Make it writable';
+  const toDo = why === 'the disk is full' ? 'Free some space there' : 'Make it writable';
   return new StartFailure(`The data folder ${folder} cannot be used: ${why}. ${toDo}, or name another with --data.`, {
     cause: error,
   });
@@ -32,7 +32,7 @@ function isDiskFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
-/** Any file of a start may be the first that finds no room. Undefined for anything else. */
+/** Any file of a start may be the first that hits a full disk. Undefined for anything else. */
 export function diskFullFailure(folder: string, error: unknown): StartFailure | undefined {
   return isDiskFull(error) ? cannotOpenFolder(folder, error) : undefined;
 }
@@ -41,7 +41,7 @@ export function cannotListen(listen: string, error: unknown): StartFailure {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
     code === 'EADDRINUSE'
-      ? 'something listens there already. Stop it, or listen elsewhere with --listen'
+      ? 'another program listens there. Stop it, or choose another address with --listen'
       : code === 'EADDRNOTAVAIL'
         ? 'this machine does not have that address'
         : code === 'EACCES'
@@ -50,7 +50,7 @@ export function cannotListen(listen: string, error: unknown): StartFailure {
   return new StartFailure(`Cannot listen on ${listen}: ${why}.`, { cause: error });
 }
 
-/** Undefined for a bug, which is to be seen as it is. */
+/** Undefined for a bug, which must be shown as it is. */
 export function cannotOpenStore(store: string, error: unknown): StartFailure | undefined {
   if (error instanceof StoreUnusable || error instanceof StoreUnavailable) {
     return new StartFailure(`The store ${store} cannot be used: ${error.message}.`, { cause: error });

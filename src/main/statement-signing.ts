@@ -1,4 +1,4 @@
-// How a server proves to agents that it speaks for its control plane: its keys, and what it signs with them.
+// How a server proves to agents that it acts for its control plane: its keys, and what it signs with them.
 import type { Logger } from 'pino';
 import { StatementIssuer, type AgentGateway } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
@@ -14,14 +14,14 @@ export function openKeyRing(journal: Journal, folder: string, log: Logger): KeyR
 interface StatementIssuerInputs {
   readonly journal: Journal;
   readonly keys: KeyRing;
-  /** Agents know this server by its certificate. */
+  /** Agents authenticate this server by its certificate. */
   readonly isSecure: boolean;
-  /** Where this server and the lease holder answer, as far as that is known. */
+  /** The addresses of this server and the lease holder, as far as known. */
   readonly deciding: { readonly url?: string; readonly lease?: { holder(): Lease | undefined } };
 }
 
 export function createStatementIssuer({ journal, keys, isSecure, deciding }: StatementIssuerInputs): StatementIssuer {
-  // Those that have held the lease while this server was there, and itself. Any other is vouched for when it holds the lease.
+  // This server, and those that held the lease while it ran. Any other is added when it holds the lease.
   const servers = new Set<string>();
   return new StatementIssuer({
     journalId: () => journal.journalId,
@@ -37,11 +37,11 @@ export function createStatementIssuer({ journal, keys, isSecure, deciding }: Sta
 
 /** What the API adds to answers that agents act on. */
 export function createProofHooks(
-  desk: AgentGateway,
+  gateway: AgentGateway,
 ): Pick<ServerOptions, 'onRevokedCredential' | 'signHolder' | 'signRefusal'> {
   return {
-    onRevokedCredential: (host, token) => desk.refuseRevoked(host, token),
-    signHolder: ({ url, epoch }) => desk.statements.signHolder(url, epoch),
-    signRefusal: (credential, code) => desk.statements.signCredentialRefusal(credential, code),
+    onRevokedCredential: (host, token) => gateway.refuseRevoked(host, token),
+    signHolder: ({ url, epoch }) => gateway.statements.signHolder(url, epoch),
+    signRefusal: (credential, code) => gateway.statements.signCredentialRefusal(credential, code),
   };
 }

@@ -1,22 +1,22 @@
-// A program that runs until somebody stops it: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at
-// once. A program that reads its files anew on SIGHUP says so, and stops only when its terminal hangs up.
+// Runs a program until it is stopped: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at once. A program that
+// reloads its files on SIGHUP declares it, and stops on SIGHUP only when its terminal hangs up.
 
 export interface Running {
-  /** Settles when it ends by itself; rejects when it cannot go on. */
+  /** Resolves when it ends by itself; rejects when it cannot go on. */
   readonly ended: Promise<unknown>;
   stop(): Promise<void>;
 }
 
 const INTERRUPTED = 130;
 
-/** A terminal that goes away sends SIGHUP too: then nobody is left to stop the program. */
+/** A closed terminal sends SIGHUP, too: then nobody is left to stop the program. */
 export function isOnTerminal(): boolean {
   return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
 }
 
 /**
- * Asked for before anything is started, so that Ctrl-C counts from the beginning. `onHangUp` is what SIGHUP does instead of
- * stopping the program.
+ * Registered before anything is started, so that Ctrl-C works from the beginning. `onHangUp` is what SIGHUP does instead of stopping the
+ * program.
  */
 export function listenForStop(say: (text: string) => void, onHangUp?: () => void): AbortSignal {
   const asked = new AbortController();
@@ -25,7 +25,7 @@ export function listenForStop(say: (text: string) => void, onHangUp?: () => void
       say('Stopped at once.\n');
       process.exit(INTERRUPTED);
     }
-    say('Stopping; once more to stop at once.\n');
+    say('Stopping; press Ctrl-C once more to stop at once.\n');
     asked.abort();
   };
   process.on('SIGINT', onSignal);
@@ -34,7 +34,7 @@ export function listenForStop(say: (text: string) => void, onHangUp?: () => void
   return asked.signal;
 }
 
-/** Runs on until it is stopped. A clean stop is what was asked for: its code is 0. */
+/** Runs until it is stopped. A clean stop is what was requested: its exit code is 0. */
 export async function runUntilStopped(running: Running, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

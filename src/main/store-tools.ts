@@ -51,7 +51,7 @@ async function restore(
   asked: Parameters<StoreTools['restore']>[0],
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
   const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-  // To its end, before anything is written: what is not whole is not begun with.
+  // To its end, before anything is written: a restore never starts from an incomplete backup.
   const { sha256: digest } = await readBackup(asked.file, fanOut(read.verifier, read.keys));
   const { damage, keys, revision, documents, commits } = summarize(read, digest);
   if (damage.length > 0) throw new Failure(EXIT.refused, `${asked.file} is damaged: ${damage.join('; ')}.`);
@@ -66,7 +66,7 @@ async function restore(
       commits: (page) => target.commits(page),
     };
     const { sha256: again } = await readBackup(asked.file, withProgress(into, asked.progress));
-    // What was checked is what is restored: until `finish` the store is marked, and no server takes it.
+    // The checked contents are what is restored: until `finish` the store is marked, and no server opens it.
     if (again !== digest) throw new BackupDamaged(`${asked.file} was changed while it was read`);
     if (head === undefined) throw new Error('the backup has no head');
     await target.finish(head);

@@ -1,4 +1,4 @@
-// What the HTTP server is given of all modules: their routes, how their kinds are shown to watchers and in the history, what is counted.
+// What all modules contribute to the HTTP server: their routes, the representations of their kinds in watch and history, and metrics.
 import type { ServerOptions } from '../api/runtime.ts';
 import type { Runtime } from '../composition/index.ts';
 

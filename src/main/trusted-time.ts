@@ -1,5 +1,5 @@
-// By which time something may be forgotten: by none while the clock is in doubt. A clock that jumped is reported, and stays in doubt until
-// an operator has confirmed it. It must never be the steady time of the process: that stays ahead after a clock was set back.
+// The time by which documents may be forgotten: none while the clock is in doubt. A clock that jumped is reported, and stays in doubt until
+// an operator has confirmed it. It must never be the process's steady time: that stays ahead after a clock was set back.
 import { clockJumpedFinding, isClockDoubted, type IntegrityFinding } from '../alarms/index.ts';
 import type { Journal, Store } from '../journal/index.ts';
 import {
@@ -17,11 +17,11 @@ export interface TrustedTimeOptions {
     hasPending(code: IntegrityFinding['code']): boolean;
   };
   readonly readClocks: () => ClockReading;
-  /** Whose clock it is, as operators know the server. */
+  /** The server that the clock belongs to, by the name that operators know. */
   readonly server: string;
 }
 
-/** Asked each time before something is forgotten: a jump is noticed at the latest then. */
+/** Called each time before something is forgotten: a jump is detected then at the latest. */
 export function createTrustedTime({
   journal,
   integrity,
@@ -38,7 +38,7 @@ export function createTrustedTime({
   };
 }
 
-/** At a start: compares the clock with the newest commits. What lies before a clock was confirmed last is not asked about again. */
+/** At a start: compares the clock with the newest commits. Commits before the last confirmation of a clock are not compared again. */
 export async function findJumpAtStart(store: Store, nowMs: number): Promise<string | undefined> {
   const { commits } = await store.history({ limit: COMMITS_CHECKED_MAX });
   const confirmed = commits.findIndex(({ changes }) =>

@@ -1,13 +1,13 @@
-// A witness outside the database: the last revision that this server saw durable, with its hash, in a small file of the data
-// folder. It is overwritten in place before anybody is answered and never flushed: it survives the process, and after a power
-// cut it may be behind. A witness that is ahead of the store proves that the store lost commits.
+// A witness outside the database: the last revision that this server saw durable, with its hash, in a small file of the data folder. It is
+// overwritten in place before anybody is answered and never flushed: it survives the process, and after a power failure it may be behind. A
+// witness that is ahead of the store proves that the store lost commits.
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Position, Store } from '../journal/index.ts';
 
 export const WITNESS_FILE = 'witness';
 
-/** Always as long, so that a shorter text leaves nothing of a longer one behind; one sector. */
+/** Of constant length, so that a shorter text leaves nothing of a longer one behind; one sector. */
 const RECORD_BYTES = 256;
 
 interface WitnessRecord {
@@ -16,10 +16,10 @@ interface WitnessRecord {
   readonly hash?: string;
 }
 
-/** What the witness says of a store. */
+/** What the witness proves about a store. */
 export type WitnessFinding =
   | { readonly kind: 'consistent' }
-  /** There is no testimony, or it cannot be read. */
+  /** There is no witness file, or it cannot be read. */
   | { readonly kind: 'nothing-known'; readonly why?: string }
   /** It is of another journal: this is not the store that the folder was used with, unless a backup was restored into it. */
   | { readonly kind: 'other-journal'; readonly journalId: string; readonly seen: number; readonly head: number }
@@ -29,14 +29,14 @@ export type WitnessFinding =
 export class Witness {
   readonly #path: string;
   #file: number | undefined;
-  /** What it says stays as it is: until the store was compared with it, and while a loss is not on record yet. */
+  /** The file is frozen: until the store was compared with it, and while a loss is not recorded yet. */
   #isHeld = true;
 
   constructor(dataFolder: string) {
     this.#path = join(dataFolder, WITNESS_FILE);
   }
 
-  /** Compares a store with what was seen last. */
+  /** Compares a store with the last witnessed revision. */
   async examine(store: Store, head: number): Promise<WitnessFinding> {
     const testimony = this.#read();
     if (testimony === undefined) return { kind: 'nothing-known' };
@@ -50,13 +50,13 @@ export class Witness {
     return { kind: 'lost', seen, head, fallsBackTo: seen - 1 };
   }
 
-  /** The store was compared, and what was lost is on record. */
+  /** The store was compared, and any loss is recorded. */
   release(journalId: string, position: Position): void {
     this.#isHeld = false;
     this.record(journalId, position);
   }
 
-  /** History was lost: until that is on record, the next start must notice it too. */
+  /** History was lost: until that is recorded, the next start must detect it, too. */
   hold(): void {
     this.#isHeld = true;
   }

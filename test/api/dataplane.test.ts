@@ -50,7 +50,7 @@ describe('the data plane of a host', () => {
       table: 30,
       tableName: 'outbound',
       owner: { kind: 'service', id: 'nat:edge' },
-      sentence: 'What leaves is translated here.',
+      sentence: 'Translates outgoing packets.',
     });
     expect(flows.map(({ table }) => table)).toEqual(flows.map(({ table }) => table).sort((one, other) => one - other));
   });

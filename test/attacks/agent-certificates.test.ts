@@ -230,7 +230,7 @@ describe('a server that requires certificates', () => {
     writeFileSync(join(folder, 'cert.pem'), next.cert);
     writeFileSync(join(folder, 'key.pem'), next.key);
     plane.server.child.kill('SIGHUP');
-    await plane.server.said(/new connections are shown the certificate read anew/);
+    await plane.server.said(/new connections get the reloaded certificate/);
     expect(await plane.heartbeat(credential, pair, { tls: { ca: next.cert } })).toMatchObject({ status: 200 });
     expect(await plane.heartbeat(credential, undefined, { tls: { ca: next.cert } })).toMatchObject({ status: 403 });
     await plane.server.stop();

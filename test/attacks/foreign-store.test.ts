@@ -34,7 +34,7 @@ describe('never: a server goes on with the database of another fleet', () => {
     copyFileSync(database(theirs), database(mine));
     const refused = await started(mine);
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toContain('is of another fleet than this data folder');
+    expect(refused.err).toContain('belongs to another fleet than this data folder');
     expect(refused.err).toContain('Bring the right database back');
     const [, revision = ''] = /--accept-loss (\d+)/.exec(refused.err) ?? [];
     expect((await started(mine, '--accept-loss', String(Number(revision) + 1))).err).toContain('of another fleet');

@@ -109,7 +109,7 @@ test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server'
     expect(text).not.toContain(secret.slice(40, 80));
   }
   server.child.kill('SIGHUP');
-  await server.said(/keys were read anew/);
+  await server.said(/keys were reloaded/);
   expect(await server.stop()).toMatchObject({ code: 0 });
   const journal = readFileSync(join(server.data, 'muster.db')).toString('latin1');
   expect(journal).not.toContain('PRIVATE KEY');

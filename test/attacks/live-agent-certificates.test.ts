@@ -188,7 +188,7 @@ postgresSuite('several servers that share their keys', (postgres) => {
 
     expect(await run(['keys', 'rotate', '--keys', keys])).toMatchObject({ code: 0 });
     for (const { child } of [first, second]) child.kill('SIGHUP');
-    await Promise.all([first, second].map((server) => server.said(/keys were read anew/)));
+    await Promise.all([first, second].map((server) => server.said(/keys were reloaded/)));
     await vi.waitFor(() => expect(agent.status().certificate?.serial).toBe(2), WAIT);
 
     await first.stop('SIGKILL');

@@ -34,7 +34,7 @@ test('an agent that cannot start says why, with 1', async () => {
   const state = ['--state', join(folder, 'other')];
   expect(await run(['agent', ...state])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('Say which switch this agent drives') as string,
+    err: expect.stringContaining('Name the switch that this agent drives') as string,
   });
   const unknown = await run(['agent', ...state, '--ovs', '/run/openvswitch/db.sock']);
   expect(unknown).toMatchObject({
@@ -43,7 +43,7 @@ test('an agent that cannot start says why, with 1', async () => {
   });
   expect(await run(['agent', ...state, '--simulate', '--ovs', 'unix:/run/db.sock'])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('Say --ovs or --simulate, not both') as string,
+    err: expect.stringContaining('Give --ovs or --simulate, not both') as string,
   });
   const wrong = await run(['agent', ...state, '--simulate', '--server', 'nonsense']);
   expect(wrong).toMatchObject({

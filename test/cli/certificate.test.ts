@@ -82,7 +82,7 @@ describe('SIGHUP', () => {
 
     put(folder, second);
     server.child.kill('SIGHUP');
-    await server.said(/new connections are shown the certificate read anew/);
+    await server.said(/new connections get the reloaded certificate/);
 
     expect(await shownNow(port)).toBe(second.cert.trim());
     const after = await kept();
@@ -110,7 +110,7 @@ describe('SIGHUP', () => {
     const { server, folder, token, port } = await startWithTls();
     put(folder, files());
     server.child.kill('SIGHUP');
-    await server.said(/the new certificate is not served, the old one still is/);
+    await server.said(/the new certificate cannot be used, the old one stays in use/);
     expect(server.err()).toMatch(reason);
     expect(await shownNow(port)).toBe(first.cert.trim());
     expect(await metric(port, token, 'muster_tls_certificate_refused')).toBe(1);
@@ -119,7 +119,7 @@ describe('SIGHUP', () => {
 
     put(folder, second);
     server.child.kill('SIGHUP');
-    await server.said(/new connections are shown the certificate read anew/);
+    await server.said(/new connections get the reloaded certificate/);
     expect(await shownNow(port)).toBe(second.cert.trim());
     expect(await metric(port, token, 'muster_tls_certificate_refused')).toBe(0);
     await server.stop();

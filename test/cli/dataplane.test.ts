@@ -51,7 +51,7 @@ describe('muster dataplane show', () => {
     );
     expect(out).toMatch(/\n\nTable 30 outbound\n/);
     expect(out).toMatch(/^ {4}0 {2}everything -> drop {2}# host \S+: What nothing else is for is dropped\.$/m);
-    expect(out).toContain('# service nat:branch: What leaves is translated here.');
+    expect(out).toContain('# service nat:branch: Translates outgoing packets.');
     expect(out).toContain('set_field:next-hop(203.0.113.1)->eth_dst');
     expect(out).toMatch(/\n\nTunnels\n {2}\S+ at \S+\n/);
   });
@@ -60,7 +60,7 @@ describe('muster dataplane show', () => {
     const { tunnels } = await json<Shown>('dataplane', 'show', designated);
     const other = tunnels.find(({ peer }) => peer !== standby)?.peer ?? '';
     const { out } = await muster('dataplane', 'show', other, '--owner', 'nat:branch');
-    expect(out).toContain('# service nat:branch: What leaves goes to the host that translates it.');
+    expect(out).toContain('# service nat:branch: Sends outgoing packets to the host that translates them.');
     expect(out).not.toContain('translated here');
     expect(out).toMatch(
       /\n\nGroups\n {2}\d+ fast-failover \[watch_port:.*\] \[watch_port:.*\] {2}# service nat:branch\n$/,
@@ -69,8 +69,8 @@ describe('muster dataplane show', () => {
 
   test('on-the-standby-it-leads-there-too, and-is-translated-here-should-the-designated-one-be-lost', async () => {
     const { out } = await muster('dataplane', 'show', standby, '--owner', 'nat:branch');
-    expect(out).toContain('# service nat:branch: What leaves goes to the host that translates it.');
-    expect(out).toContain('# service nat:branch: What leaves is translated here.');
+    expect(out).toContain('# service nat:branch: Sends outgoing packets to the host that translates them.');
+    expect(out).toContain('# service nat:branch: Translates outgoing packets.');
     expect(out).toMatch(
       /\n\nGroups\n {2}\d+ fast-failover \[watch_port:.*\] \[watch_port:.*\] {2}# service nat:branch\n$/,
     );

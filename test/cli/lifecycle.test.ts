@@ -68,7 +68,7 @@ describe('starting and stopping', () => {
     );
     await server.muster('sites', 'list');
     server.child.kill('SIGINT');
-    await server.said(/Stopping; once more to stop at once/);
+    await server.said(/Stopping; press Ctrl-C once more to stop at once/);
     server.child.kill('SIGINT');
     expect(await server.ended).toMatchObject({ code: 130, err: expect.stringContaining('Stopped at once.') as string });
     socket.destroy();
@@ -94,7 +94,7 @@ describe('a server that cannot start says why, with 1', () => {
     const address = new URL(server.url).host;
     await refused(
       run(['serve', '--data', newFolder(), '--listen', address]),
-      `Cannot listen on ${address}: something listens there already`,
+      `Cannot listen on ${address}: another program listens there`,
     );
     await server.stop();
   });
@@ -166,7 +166,7 @@ describe('the demonstration', () => {
 
       Hosts get simulated agents by themselves with: muster demo --demo none --simulated-agents
 
-      Ctrl-C stops it; the fleet is kept and is here at the next start.
+      Ctrl-C stops it; the fleet is kept for the next start.
 
       "
     `);

@@ -24,7 +24,9 @@ ovsSuite('control-socket', () => {
 
   test('without-a-daemon-that-is-said-at-once', () => {
     expect(open).toThrow(SwitchNotRunning);
-    expect(open).toThrow(`There is no ${pidFile()}: is ovs-vswitchd running? Else say --ovs-control.`);
+    expect(open).toThrow(
+      `There is no ${pidFile()}: is ovs-vswitchd running? If it is, name its socket with --ovs-control.`,
+    );
   });
 
   test('a-daemon-that-is-started-again-is-found-by-its-new-name', async () => {

@@ -119,7 +119,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect(await dataplane('trace', 'nonsense')).toMatchObject({
       code: 2,
       out: '',
-      err: 'The switch does not take that: ofproto/trace: Bad openflow flow syntax: nonsense: unknown field nonsense.\n',
+      err: 'The switch refuses the packet: ofproto/trace: Bad openflow flow syntax: nonsense: unknown field nonsense.\n',
     });
   });
 
@@ -139,10 +139,10 @@ ovsSuite('muster dataplane on a compute node', () => {
     ];
     expect(told.map(([line]) => line.replace(/ actions=.*?(?:  #|$)/, ' #'))).toEqual([
       'Missing',
-      '  flow table=35,priority=10,ip,reg0=0x2000,ct_state=-inv+trk # service nat:edge: What was translated leaves.',
-      '  flow table=35,priority=0 # host c1: What nothing else is for is dropped.',
+      '  flow table=35,priority=10,ip,reg0=0x2000,ct_state=-inv+trk # service nat:edge: Sends out translated packets.',
+      '  flow table=35,priority=0 # host c1: Drops packets that no other flow matches.',
       'Other than it should be',
-      '  flow table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.3 # peer c3: Packets by tunnel are taken from this peer.',
+      '  flow table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.3 # peer c3: Accepts tunnel packets from this peer.',
       'Too much',
       '  flow table=0,priority=3,ip #',
       '  tunnel c9 at 172.16.0.9',
@@ -179,7 +179,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect(noSwitch.err).toContain(`The switch at ${nowhere} cannot be read: `);
     const noDaemon = await run(['dataplane', 'diff', '--state', state, '--ovs', nowhere]);
     expect(noDaemon).toMatchObject({ code: 3, out: '' });
-    expect(noDaemon.err).toContain('is ovs-vswitchd running? Else say --ovs-control.');
+    expect(noDaemon.err).toContain('is ovs-vswitchd running? If it is, name its socket with --ovs-control.');
     const noPlace = await run([
       'dataplane',
       'diff',

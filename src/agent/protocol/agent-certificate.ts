@@ -1,5 +1,5 @@
-// Certificates of agents: requests that agents make, the authority that signs them, and the check of one that is shown. The name in a
-// request is never looked at: whom a certificate is for is decided by the credential that asked for it.
+// Certificates of agents: the requests that agents make, the authority that signs them, and the check of a presented certificate. The name
+// in a request must never be used: the credential of the request decides whom a certificate is for.
 import {
   createPrivateKey,
   createPublicKey,
@@ -29,13 +29,13 @@ const OID = {
 const DAY_MS = 24 * 3600 * 1000;
 export const AGENT_CERTIFICATE_MS = 30 * DAY_MS;
 const AUTHORITY_MS = 3650 * DAY_MS;
-/** Clocks of hosts differ: a certificate is good from a little before it was made. */
+/** Clocks of hosts differ: a certificate is valid from a little before it was issued. */
 const CLOCK_SKEW_MS = 3600 * 1000;
-/** Of X.520; the whole name is in the alternative name. */
+/** Of X.520; the whole name is in the subject alternative name. */
 const COMMON_NAME_MAX = 64;
 const URI_TAG = 0x86;
 const KEY_IDENTIFIER_TAG = 0x80;
-/** Hosts in certificates of ours. A name of a host has no character that means something in a URI or in how Node prints it. */
+/** Host names in our certificates. They have no character with a meaning in a URI or in Node's printed form. */
 const HOST_URI = 'muster:host:';
 
 export interface CertificateAuthority {
@@ -71,7 +71,7 @@ export function newCertificateAuthority(nowMs: number): { readonly certificate: 
     fromMs: nowMs - CLOCK_SKEW_MS,
     toMs: nowMs + AUTHORITY_MS,
     extensions: [
-      // A certificate authority, under which there is no other.
+      // A certificate authority that must not issue further authorities.
       extension(OID.basicConstraints, sequence(der(0x01, Buffer.from([0xff])), integer(Buffer.from([0])))),
       extension(OID.keyUsage, der(TAG.bitString, Buffer.from([2, 0b0000_0100]))),
       subjectKey(spkiOf(key.privateKey)),
@@ -80,7 +80,7 @@ export function newCertificateAuthority(nowMs: number): { readonly certificate: 
   return { certificate, pem: key.pem };
 }
 
-/** A certificate for the agent of a host, in PEM. The key is one that `verifyCertificateRequest` has answered. */
+/** A certificate for the agent of a host, in PEM. The key must be one that `verifyCertificateRequest` has returned. */
 export function certifyHost(
   spki: Buffer,
   authority: CertificateAuthority,
@@ -104,16 +104,16 @@ export function certifyHost(
   });
 }
 
-/** What a certificate of an agent says. */
+/** The contents of an agent's certificate. */
 export interface AgentCertificate {
   readonly host: string;
-  /** Which of the authorities has issued it. */
+  /** The authority that issued it. */
   readonly authority: X509Certificate;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Undefined when none of these authorities has issued it, or not for an agent. Whether it is valid now is not looked at. */
+/** Undefined when none of these authorities issued it, or not for an agent. Validity dates are not checked. */
 export function readAgentCertificate(
   shown: X509Certificate,
   authorities: readonly X509Certificate[],
@@ -179,7 +179,7 @@ function extension(id: string, value: Buffer, isCritical = true): Buffer {
   return sequence(oid(id), ...critical, der(TAG.octetString, value));
 }
 
-/** RFC 7093, method 1: which key a certificate is for. Two authorities have the same name during a rotation. */
+/** RFC 7093, method 1: identifies the key. Two authorities have the same name during a rotation. */
 function keyIdentifier(spki: Buffer): Buffer {
   const [, key] = elementsIn(elementsIn(spki)[0]?.content ?? Buffer.alloc(0));
   return hash('sha256', (key?.content ?? Buffer.alloc(0)).subarray(1), 'buffer').subarray(0, 20);
@@ -210,7 +210,7 @@ function signDer(key: KeyObject, body: Buffer): Buffer {
   return sequence(body, algorithmOf(key), bitString(signature));
 }
 
-/** The public key (SPKI) of a request that its owner has signed; throws `MalformedDer` when the request is none. */
+/** The public key (SPKI) of a request signed by its owner; throws `MalformedDer` when the request is invalid. */
 export function verifyCertificateRequest(text: string): Buffer {
   const [request, ...rest] = elementsIn(bytesOfPem(text));
   if (request?.tag !== TAG.sequence || rest.length > 0) throw new MalformedDer('it is not one request');
@@ -224,7 +224,7 @@ export function verifyCertificateRequest(text: string): Buffer {
     throw new MalformedDer('it is signed in a way that its key is not for');
   if (!verify(digest, info.whole, key, signature.content.subarray(1)))
     throw new MalformedDer('it is not signed by the owner of its key');
-  // As OpenSSL writes it: nothing of what was sent gets into a certificate of ours unread.
+  // As OpenSSL encodes it: no unchecked input gets into a certificate.
   return key.export({ type: 'spki', format: 'der' });
 }
 
@@ -233,7 +233,7 @@ function publicKeyIn(spki: Buffer): KeyObject {
   try {
     key = createPublicKey({ key: spki, type: 'spki', format: 'der' });
   } catch {
-    // OpenSSL throws plain errors with words of its own for what is no key.
+    // OpenSSL throws plain errors with its own texts for what is no key.
     throw new MalformedDer('it has no public key');
   }
   const isFit =

@@ -1,5 +1,5 @@
-// The codes by which servers refuse the certificate of an agent, or that it has none. They never mean that its host has left: an agent
-// that is refused so asks for a new certificate.
+// The codes with which servers refuse an agent's certificate, or its absence. They never mean that the host has left: an agent that gets
+// one requests a new certificate.
 
 export const CERTIFICATE_REFUSALS = {
   required: 'certificate-required',

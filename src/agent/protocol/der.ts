@@ -1,7 +1,7 @@
-// DER, as far as certificates of agents need it: written for one fixed form, and read so strictly that what is not plain DER is
-// refused. Keys and signatures are left to OpenSSL.
+// DER, as far as agent certificates need it: written in one fixed form, and parsed so strictly that anything but plain DER is refused. Keys
+// and signatures are left to OpenSSL.
 
-/** What is not DER of the expected form. */
+/** Input that is not DER of the expected form. */
 export class MalformedDer extends Error {
   readonly code = 'malformed-der';
   readonly retryable = false;
@@ -77,11 +77,11 @@ export function time(atMs: number): Buffer {
 export interface Element {
   readonly tag: number;
   readonly content: Buffer;
-  /** With tag and length, as it was sent. */
+  /** With tag and length, as received. */
   readonly whole: Buffer;
 }
 
-/** All elements of some bytes, one after the other, with nothing left. */
+/** All elements of some bytes, in sequence, with nothing left over. */
 export function elementsIn(bytes: Buffer): Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length;) {

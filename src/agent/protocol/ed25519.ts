@@ -1,8 +1,8 @@
-// Signatures of the control plane, with Ed25519. It signs and verifies texts, and decides nothing about them.
+// Ed25519 signatures of the control plane. Signs and verifies texts, and decides nothing about them.
 import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
 import type { PublicKey, SignedText, Verify } from './statement.ts';
 
-/** In front of every text: a signature for another purpose is not one of these. */
+/** The prefix of every text: a signature for another purpose is never valid here. */
 const PURPOSE = 'muster statement 1\n';
 
 export interface SigningKey {
@@ -26,7 +26,7 @@ export function publicKeyOf({ id, privateKey }: SigningKey): PublicKey {
   return { id, publicKey: der.toString('base64') };
 }
 
-/** What is no key or no signature verifies nothing. */
+/** An invalid key or signature verifies nothing. */
 export const verifyEd25519: Verify = ({ publicKey, text, signature }) => {
   const key = readPublicKey(publicKey);
   if (key?.asymmetricKeyType !== 'ed25519') return false;
@@ -37,7 +37,7 @@ function readPublicKey(text: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: Buffer.from(text, 'base64'), type: 'spki', format: 'der' });
   } catch {
-    // OpenSSL throws plain errors with words of its own for what is no key.
+    // OpenSSL throws plain errors with its own texts for what is no key.
     return undefined;
   }
 }

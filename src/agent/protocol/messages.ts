@@ -1,6 +1,6 @@
-// What an agent and the lease holder say to each other. One definition gives the types, the checks at the server's edge
-// and the API description. Nothing here grows with the fleet. What agents send is closed; what they are sent is open, so
-// that a newer server may say more than an older agent understands.
+// The messages between an agent and the lease holder. One definition gives the types, the checks at the server's edge and the API
+// description. Nothing here grows with the fleet. Messages from agents have closed schemas; those to agents are open, so that a newer
+// server may send more than an older agent knows.
 import { Type, type Static } from 'typebox';
 import { strictObject, ID } from '../../access/index.ts';
 import { CONNECTION_PATTERN } from '../../dataplane/index.ts';
@@ -8,18 +8,18 @@ import { CONDITION, CONDITIONS_MAX, SWITCH_IDENTITY } from '../../hosts/index.ts
 import type { Task, TaskAnswer } from '../../operations/index.ts';
 import { SIGNED_TEXT, type SignedText } from './statement.ts';
 
-/** Which journal, which holder, which state of the fleet: what a view was made of. An agent refuses what is older. */
+/** The journal, the lease epoch and the revision that a view was composed from. An agent refuses an older one. */
 export interface Stamp {
   readonly journalId: string;
   readonly leaseEpoch: number;
   readonly revision: number;
 }
 
-/** Everything a host's agent needs to know. What is absent from it is not wanted there. */
+/** The desired state of a host. What is absent from it must not be on the host. */
 export interface View {
   readonly host: string;
   readonly stamp: Stamp;
-  /** The same for the same parts and tasks, whatever the stamp says. Opaque to the agent. */
+  /** The same for equal parts and tasks, whatever the stamp is. Opaque to the agent. */
   readonly digest: string;
   readonly parts: Readonly<Record<string, unknown>>;
   readonly tasks: readonly Task[];
@@ -45,13 +45,13 @@ const CERTIFICATE_REQUEST = Type.String({
   description: 'PKCS #10 in PEM form, for a P-256 or Ed25519 key; the name in it does not count',
 });
 
-/** A certificate for the host whose credential asked for it. */
+/** A certificate for the host whose credential requested it. */
 export const ISSUED_CERTIFICATE = Type.Object({
   /** PEM. */
   certificate: Type.String(),
-  /** PEM: those by which servers check certificates, the one that issued this first. */
+  /** PEM: the authorities by which servers check certificates, the issuer of this one first. */
   authorities: Type.Array(Type.String()),
-  /** Of the keys that it was issued with: it grows with every rotation. */
+  /** Of the keys that issued it: it grows with every rotation. */
   serial: Type.Integer(),
 });
 export type IssuedCertificate = Static<typeof ISSUED_CERTIFICATE>;
@@ -60,18 +60,18 @@ export const RENEWAL_REQUEST = strictObject({ certificateRequest: CERTIFICATE_RE
 export type RenewalRequest = Static<typeof RENEWAL_REQUEST>;
 
 /**
- * The agent makes its own secret and keeps it before it asks: whoever asks again with the same secret because the
- * answer was lost is answered as before, and no secret is ever in an answer.
+ * The agent generates its secret and stores it before it asks: a retry with the same secret, after a lost answer, gets the same answer, and
+ * no secret is ever in an answer.
  */
 export const JOIN_REQUEST = strictObject({
   secret: Type.String({ pattern: '^[A-Za-z0-9_-]{40,200}$', description: 'chosen by the agent, 256 bits' }),
-  /** The host that the agent believes to be; a join token for another one is refused. */
+  /** The host that the agent believes it is; a join token for another host is refused. */
   host: Type.Optional(ID),
   certificateRequest: Type.Optional(CERTIFICATE_REQUEST),
 });
 export type JoinRequest = Static<typeof JOIN_REQUEST>;
 
-/** Which keys and which servers the control plane has, signed by it. A server of an older version does not say. */
+/** The keys and servers of the control plane, signed by it. Servers of an older version do not send it. */
 const CONTROL_PLANE = Type.Optional(SIGNED_TEXT);
 
 export const JOIN_RESPONSE = Type.Object({
@@ -81,16 +81,16 @@ export const JOIN_RESPONSE = Type.Object({
   /** Absent when none was requested, and from servers that issue none. */
   certificate: Type.Optional(ISSUED_CERTIFICATE),
 });
-/** The host it is, and the id of its token: with the agent's secret this makes its credential. */
+/** The host's id and the id of its token: with the agent's secret they make its credential. */
 export type JoinResponse = Static<typeof JOIN_RESPONSE>;
 
-/** Beyond this many something else is broken than single peers. */
+/** With more than this, the fault is not in single peers. */
 export const BFD_DOWN_PEERS_MAX = 100;
 
-/** Enough for a person to see what is wrong; the rest is in the agent's log. */
+/** Enough for a person to see the problem; the rest is in the agent's log. */
 export const PROBLEMS_MAX = 10;
 export const PROBLEM_LENGTH_MAX = 200;
-/** More strays on one host than this are one fault, not so many. */
+/** More strays than this on one host are one fault, not many. */
 export const STRAYS_MAX = 100;
 
 const PROBLEMS = Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: PROBLEMS_MAX });
@@ -99,16 +99,16 @@ export const VIEW_REFUSALS = ['other-host', 'other-journal', 'older-epoch', 'old
 export type ViewRefusal = (typeof VIEW_REFUSALS)[number];
 
 const REPORT = strictObject({
-  /** What the machine is, as its driver found it. */
+  /** The capacity and properties of the machine, as its driver found them. */
   facts: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 }),
-  /** What is there and in no view: reported, never touched. */
+  /** What is present and in no view: reported, never touched. */
   strays: Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: STRAYS_MAX }),
   problems: PROBLEMS,
-  /** What tells its switch apart; absent while the agent does not know. */
+  /** The identity of its switch; absent while the agent does not know it. */
   switch: Type.Optional(SWITCH_IDENTITY),
-  /** Peers whose tunnel heartbeat is not heard; absent where nobody listens for any. The first ones, in order. */
+  /** Peers with BFD down; absent where there is no BFD. The first ones, in order. */
   unheardPeers: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: BFD_DOWN_PEERS_MAX })),
-  /** The last view that was refused, while none was taken after it. */
+  /** The last view that was refused, until one is accepted. */
   refusedView: Type.Optional(strictObject({ because: Type.Enum(VIEW_REFUSALS), stamp: STAMP })),
 });
 export type HostReport = Static<typeof REPORT>;
@@ -116,30 +116,30 @@ export type HostReport = Static<typeof REPORT>;
 /** A host on which more services than this are not ready has a fault of its own: it has not converged. */
 export const UNREADY_MAX = 200;
 
-/** A service of the view that cannot be provided here yet, although the host has converged otherwise, and why. */
+/** A service of the view that cannot be provided here yet, although the host has converged otherwise, and the reason. */
 const UNREADY_SERVICE = strictObject({
   service: Type.String({ minLength: 1, maxLength: 300 }),
   because: Type.String({ maxLength: PROBLEM_LENGTH_MAX }),
 });
 export type UnreadyService = Static<typeof UNREADY_SERVICE>;
 
-/** The server takes `conditions` in heartbeats. */
+/** The server accepts `conditions` in heartbeats. */
 export const CONDITIONS_FEATURE = 'conditions';
-/** The server takes `process` in heartbeats. */
+/** The server accepts `process` in heartbeats. */
 export const PROCESS_FEATURE = 'process';
 
-/** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
+/** Small on purpose: every host sends it every few seconds. The report is included when it was requested. */
 export const HEARTBEAT = strictObject({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-  /** The view that the host is in line with. */
+  /** The view that the host has converged on. */
   applied: Type.Optional(Type.String({ maxLength: 100 })),
-  /** The revision of the last view that it took: what was said before it got a newer one says nothing of what it has now. */
+  /** The revision of the last view that it accepted: a heartbeat from before it got a newer one says nothing about the newer one. */
   asOf: Type.Optional(Type.Integer({ minimum: 0 })),
-  /** Of the view that is applied: the services that are not ready. Absent when all are; agents of older versions never send it. */
+  /** For the applied view: the services that are not ready. Absent when all are; agents of older versions never send it. */
   unready: Type.Optional(Type.Array(UNREADY_SERVICE, { maxItems: UNREADY_MAX })),
-  /** All that is wrong with its switch and its instance runtime; empty when nothing is. Agents of older versions never send it. */
+  /** All faults of its switch and its instance runtime; empty when there are none. Agents of older versions never send it. */
   conditions: Type.Optional(Type.Array(CONDITION, { maxItems: CONDITIONS_MAX })),
-  /** Another one with each start of an agent: shows that two machines have one credential. Agents of older versions never send it. */
+  /** Changes with each start of an agent: reveals two machines with one credential. Agents of older versions never send it. */
   process: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   report: Type.Optional(REPORT),
 });
@@ -147,17 +147,17 @@ export type Heartbeat = Static<typeof HEARTBEAT>;
 
 export const HEARTBEAT_RESPONSE = Type.Object({
   report: Type.Enum(['wanted', 'known']),
-  /** This server knows `unready`. One that does not say so takes a host that has converged to be ready for everything. */
+  /** This server knows `unready`. A server without it takes a converged host to be ready for everything. */
   readiness: Type.Optional(Type.Literal('per-service')),
-  /** What else this server knows of heartbeats: agents do not send to one what it would refuse. */
+  /** What else this server accepts in heartbeats: agents do not send what a server would refuse. */
   features: Type.Optional(Type.Array(Type.String())),
 });
 export type HeartbeatResponse = Static<typeof HEARTBEAT_RESPONSE>;
 
-/** An agent's own patience must be longer than this. Below the idle limit of common proxies, which is 30 s. */
+/** An agent's timeout must be longer than this. Below the idle limit of common proxies, which is 30 s. */
 export const VIEW_WAIT_MAX_MS = 25_000;
 
-/** Without a digest the whole view is answered at once: what an agent asks for after a start and after a cut. */
+/** Without a digest the whole view is answered at once: agents ask so after a start and after a lost connection. */
 export const VIEW_REQUEST = strictObject({
   digest: Type.Optional(Type.String({ maxLength: 100 })),
   leaseEpoch: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -197,24 +197,24 @@ export interface Observations {
 }
 
 /**
- * `recorded`: it counted. `stale`: nobody waits for it any more, also when it is said a second time. `not-taken`: the
- * server could not; say it again.
+ * `recorded`: it was committed. `stale`: no operation waits for it any more, also when it is repeated. `not-taken`: the server could not;
+ * send it again.
  */
 export const OBSERVATIONS_RESPONSE = Type.Object({
   results: Type.Array(Type.Object({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
 });
 export type ObservationsResponse = Static<typeof OBSERVATIONS_RESPONSE>;
 
-/** The most that is copied from one host to the next; a deposit of so many is about 5 MB. */
+/** The most connections that are copied from one host to the next; a deposit of so many is about 5 MB. */
 export const DEPOSIT_MAX = 50_000;
-/** Lines of the longest addresses there are, and room to spare. */
+/** Lines with the longest addresses, and some room to spare. */
 export const DEPOSIT_BYTES_MAX = 16 * 1024 * 1024;
 export const COLLECT_WAIT_MAX_MS = 5000;
 
-/** Why neither end is answered: the hand-over is not at this point any more, or the asker is not that end of it. */
+/** Why neither end is served: the handover is not in this phase any more, or the host is not that end of it. */
 export const NOT_COPIED_NOW = 'not-copied-now';
 
-/** Which connections are copied, and the how-manieth time: a service is handed over by one operation at a time. */
+/** Which connections are copied, and in which round: a service is handed over by one operation at a time. */
 const CONNTRACK_COPY_FIELDS = {
   service: Type.String({ minLength: 1, maxLength: 300 }),
   operation: Type.String({ minLength: 1, maxLength: 300 }),
@@ -232,7 +232,7 @@ export const DEPOSIT_REQUEST = strictObject({
     }),
     { maxItems: DEPOSIT_MAX },
   ),
-  /** With those that were left out because there are too many. */
+  /** Including those that were left out because there are too many. */
   inAll: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
 });
 export interface DepositRequest extends ConntrackCopy {
@@ -256,5 +256,5 @@ export const COLLECT_RESPONSE = Type.Object({
 });
 export type CollectResponse =
   | { readonly kind: 'connections'; readonly connections: readonly string[]; readonly inAll: number }
-  /** The other end has not been here yet. */
+  /** The other end has not deposited anything yet. */
   | { readonly kind: 'not-yet' };

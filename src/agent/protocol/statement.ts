@@ -1,10 +1,10 @@
-// What a control plane says under its signing key, and how an agent reads it. A statement names the journal, the host and the
-// credential that it is about: one of an earlier incarnation of a host must never count for a later one.
+// Signed statements of a control plane, and how an agent reads them. A statement names the journal, the host and the credential that it is
+// about: one for an earlier incarnation of a host must never be valid for a later one.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
 import { tryParseJson } from '../link/json-text.ts';
 
-/** The text that was signed, as it was signed, and one signature for each key that is in force. */
+/** The text exactly as it was signed, and one signature for each key in force. */
 export const SIGNED_TEXT = Type.Object({
   text: Type.String({ maxLength: 20_000 }),
   signatures: Type.Array(Type.Object({ key: Type.String(), signature: Type.String() }), { maxItems: 8 }),
@@ -37,7 +37,7 @@ const HOLDER = Type.Object({
   leaseEpoch: Type.Integer(),
 });
 
-/** A credential is refused. It stays refused: whoever joins again gets another one. */
+/** A credential is refused. It stays refused: a host that joins again gets another one. */
 const REFUSAL = Type.Object({
   kind: Type.Literal('refusal'),
   journalId: Type.String(),
@@ -46,7 +46,7 @@ const REFUSAL = Type.Object({
   code: Type.String(),
 });
 
-/** A view was composed. The digest covers the host, the parts and the tasks. */
+/** A composed view. The digest covers the host, the parts and the tasks. */
 const VIEW_COMPOSED = Type.Object({
   kind: Type.Literal('view'),
   journalId: Type.String(),
@@ -65,14 +65,14 @@ export const isSigned = (value: unknown): value is SignedText => checkSigned(val
 const checkSigned = compileChecker(SIGNED_TEXT);
 const checkStatement = compileChecker(STATEMENT);
 
-/** The server's end: signs with every key that is in force. */
+/** The server's end: signs with every key in force. */
 export interface Signer {
   readonly serial: number;
   readonly keys: readonly PublicKey[];
   sign(text: string): SignedText;
 }
 
-/** The agent's end: whether a signature over a text is of the owner of a public key. */
+/** The agent's end: whether a signature over a text was made by the owner of a public key. */
 export type Verify = (signature: {
   readonly publicKey: string;
   readonly text: string;
@@ -97,7 +97,7 @@ export function verifyStatement(
   return isGood ? parseStatement(text) : undefined;
 }
 
-/** What it says, whoever has signed it. Only for links that are authenticated by themselves, and for a first join. */
+/** The statement, whoever signed it. Only for links that are authenticated by themselves, and for a first join. */
 export function parseStatement(text: string): Statement | undefined {
   const value = tryParseJson(text);
   return checkStatement(value).length === 0 ? (value as Statement) : undefined;

@@ -1,4 +1,4 @@
-// Who speaks, and whether a host's agent is listened to. A good secret is not enough: the host must be in the fleet and
+// Authenticates the caller and decides whether a host's agent is admitted. A valid secret is not enough: the host must be in the fleet and
 // bound to this very credential.
 import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../../fleet/index.ts';
@@ -8,7 +8,7 @@ import { isSigned } from '../protocol/statement.ts';
 
 export interface AgentIdentity {
   readonly host: string;
-  /** The token that was shown. */
+  /** The presented token. */
   readonly token: string | undefined;
 }
 
@@ -18,7 +18,7 @@ interface PresentedSecret {
   readonly hash: (text: string) => string;
 }
 
-/** Whose secret this is. For links without an edge of their own: HTTP callers are known before they come here. */
+/** The token of a secret. For links without an HTTP edge: HTTP callers are authenticated before they get here. */
 export function authenticateAgent(
   fleet: FleetReader,
   { secret, role, hash }: PresentedSecret,
@@ -32,28 +32,28 @@ export function authenticateAgent(
   return { kind: 'forbidden', code: 'unauthorized', message };
 }
 
-/** The host whose credential a good secret was until it was revoked. */
+/** The host whose credential a valid secret was until it was revoked. */
 export function hostOfRevokedToken(fleet: FleetReader, { secret, role, hash }: PresentedSecret): string | undefined {
   const token = fleet.get(TOKEN, (tokenIdIn(secret) ?? '') as TokenId)?.doc;
   if (token?.role !== role || token.revoked === undefined || token.hash !== hash(secret)) return undefined;
   return token.host;
 }
 
-/** Why an agent with a good secret is not listened to; undefined when it is. */
+/** Why an agent with a valid secret is not admitted; undefined when it is. */
 function refuseUnlessBound(host: StoredHost | undefined, { host: id, token }: AgentIdentity): Refusal | undefined {
   if (host === undefined || host.doc.state === 'removed') return notInFleet(id, host);
   return host.doc.credential === token ? undefined : supersededCredential(id);
 }
 
-/** The same on the fleet that something is decided on: the token itself may have been revoked since the agent was let in. */
-export function denyUnlessAdmitted(fleet: FleetReader, speaker: AgentIdentity, nowMs: number): Refusal | undefined {
-  const refusal = refuseUnlessBound(findHost(fleet, speaker.host), speaker);
+/** The same check on the fleet that a decision is made on: the token may have been revoked since the agent was admitted. */
+export function denyUnlessAdmitted(fleet: FleetReader, identity: AgentIdentity, nowMs: number): Refusal | undefined {
+  const refusal = refuseUnlessBound(findHost(fleet, identity.host), identity);
   if (refusal !== undefined) return refusal;
-  const isGood = speaker.token !== undefined && isTokenGood(fleet, speaker.token as TokenId, nowMs);
+  const isGood = identity.token !== undefined && isTokenGood(fleet, identity.token as TokenId, nowMs);
   return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
 }
 
-/** A removed host never comes back by itself; its agent is told so in a way it can tell from a lost link. */
+/** A removed host never comes back by itself; its agent gets an answer that it can tell from a lost link. */
 export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
   if (host === undefined) return { ...unknownHost(id), kind: 'forbidden' };
   mark('desk-removed-host');
@@ -62,11 +62,11 @@ export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
 }
 
 export function supersededCredential(id: string): Refusal {
-  const message = `Host "${id}" has another credential now: it was joined anew. Join it again with a new join token.`;
+  const message = `Host "${id}" has another credential now: it was joined again. Join it once more with a new join token.`;
   return { kind: 'forbidden', code: 'credential-superseded', message, facts: { host: id } };
 }
 
-/** A refusal as it goes over the link. */
+/** A refusal in the form of the link. */
 export function toRefusedReply({ code, message, facts }: Refusal): Reply<never> {
   const statement = facts?.['statement'];
   return { kind: 'refused', code, message, ...(isSigned(statement) && { statement }) };

@@ -1,4 +1,4 @@
-// The desk by itself: who waits, who is woken, what it says without the lease, and what it survives.
+// The agent gateway by itself: which agents wait, which are woken, what it answers without the lease, and which failures it survives.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { secretText } from '../../access/index.ts';
 import { StoreUnavailable } from '../../journal/index.ts';
@@ -15,8 +15,8 @@ const SECRET = `agents-own-${'s'.repeat(40)}`;
 interface World {
   readonly clock: VirtualClock;
   readonly plane: TestControlPlane;
-  readonly desk: AgentGateway;
-  readonly speakers: readonly AgentIdentity[];
+  readonly gateway: AgentGateway;
+  readonly identities: readonly AgentIdentity[];
 }
 
 async function worldOf(...hosts: string[]): Promise<World> {
@@ -25,17 +25,17 @@ async function worldOf(...hosts: string[]): Promise<World> {
   const { gateway } = await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register(...hosts);
-  const speakers: AgentIdentity[] = [];
+  const identities: AgentIdentity[] = [];
   for (const host of hosts) {
     const { token } = answerOf(await gateway.join(await plane.joinToken(host), { secret: SECRET }));
-    speakers.push({ host, token });
+    identities.push({ host, token });
   }
   await clock.settle();
   onTestFinished(async () => {
     await plane.close();
     expect(plane.violations).toEqual([]);
   });
-  return { clock, plane, desk: gateway, speakers };
+  return { clock, plane, gateway, identities };
 }
 
 function answerOf<A>(reply: Reply<A>): A {
@@ -43,217 +43,223 @@ function answerOf<A>(reply: Reply<A>): A {
   return reply.answer;
 }
 
-async function requestHavingView(desk: AgentGateway, speaker: AgentIdentity): Promise<ViewRequest> {
-  const answer = answerOf(await desk.view(speaker, {}));
+async function requestHavingView(gateway: AgentGateway, identity: AgentIdentity): Promise<ViewRequest> {
+  const answer = answerOf(await gateway.view(identity, {}));
   if (answer.kind !== 'view') throw new Error('no view');
   return { digest: answer.view.digest, leaseEpoch: answer.view.stamp.leaseEpoch };
 }
 
-describe('the desk', () => {
+describe('the gateway', () => {
   test('does-not-take-an-old-word-for-a-view-that-comes-again', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
     const revision = (): number => plane.leader.journal.fleet.revision;
-    desk.heartbeat(c1, { serviceVersion: 4 });
+    gateway.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const first = await requestHavingView(desk, c1);
+    const first = await requestHavingView(gateway, c1);
     const applied = first.digest as string;
-    desk.heartbeat(c1, { serviceVersion: 4, applied });
-    expect(desk.hasConverged('c1', revision())).toBe(true);
+    gateway.heartbeat(c1, { serviceVersion: 4, applied });
+    expect(gateway.hasConverged('c1', revision())).toBe(true);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
-    expect((await requestHavingView(desk, c1)).digest).not.toBe(applied);
+    expect((await requestHavingView(gateway, c1)).digest).not.toBe(applied);
     // It is busy with another view now, whatever it said before, and what is wanted is what it had once.
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
-    expect((await requestHavingView(desk, c1)).digest).toBe(applied);
-    expect(desk.hasConverged('c1', revision())).toBe(false);
-    desk.heartbeat(c1, { serviceVersion: 4, applied });
-    expect(desk.hasConverged('c1', revision())).toBe(true);
+    expect((await requestHavingView(gateway, c1)).digest).toBe(applied);
+    expect(gateway.hasConverged('c1', revision())).toBe(false);
+    gateway.heartbeat(c1, { serviceVersion: 4, applied });
+    expect(gateway.hasConverged('c1', revision())).toBe(true);
   });
 
   test('does-not-take-a-word-that-comes-late-for-a-view-that-came-again', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
     const revision = (): number => plane.leader.journal.fleet.revision;
-    desk.heartbeat(c1, { serviceVersion: 4 });
+    gateway.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const late = { serviceVersion: 4, applied: (await requestHavingView(desk, c1)).digest as string, asOf: revision() };
+    const late = {
+      serviceVersion: 4,
+      applied: (await requestHavingView(gateway, c1)).digest as string,
+      asOf: revision(),
+    };
     for (const physicalNetworks of [['p1'], []]) {
       await plane.edit('c1', { physicalNetworks });
       await clock.settle();
-      await requestHavingView(desk, c1);
+      await requestHavingView(gateway, c1);
     }
-    desk.heartbeat(c1, late);
-    expect(desk.hasConverged('c1', revision())).toBe(false);
-    desk.heartbeat(c1, { ...late, asOf: revision() });
-    expect(desk.hasConverged('c1', revision())).toBe(true);
+    gateway.heartbeat(c1, late);
+    expect(gateway.hasConverged('c1', revision())).toBe(false);
+    gateway.heartbeat(c1, { ...late, asOf: revision() });
+    expect(gateway.hasConverged('c1', revision())).toBe(true);
     // Nor is what it is in line with forgotten because of an old word.
-    desk.heartbeat(c1, { serviceVersion: 4, asOf: late.asOf });
-    expect(desk.hasConverged('c1', revision())).toBe(true);
+    gateway.heartbeat(c1, { serviceVersion: 4, asOf: late.asOf });
+    expect(gateway.hasConverged('c1', revision())).toBe(true);
   });
 
   test('hears-each-of-many-words-that-are-the-same-and-refuses-the-next-one-once-its-credential-is-another', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
     const { liveness, journal } = plane.leader;
-    desk.heartbeat(c1, { serviceVersion: 4, report: { facts: {}, strays: [], problems: [] } });
+    gateway.heartbeat(c1, { serviceVersion: 4, report: { facts: {}, strays: [], problems: [] } });
     // Not so long that it counts as silent.
     await clock.pass(5000);
-    const beat = { serviceVersion: 4, applied: (await requestHavingView(desk, c1)).digest as string };
+    const beat = { serviceVersion: 4, applied: (await requestHavingView(gateway, c1)).digest as string };
     for (let count = 0; count < 3; count += 1) {
       await clock.pass(5000);
-      expect(answerOf(desk.heartbeat(c1, { ...beat }))).toMatchObject({ report: 'known' });
+      expect(answerOf(gateway.heartbeat(c1, { ...beat }))).toMatchObject({ report: 'known' });
       expect(liveness.lastHeartbeatMs('c1')).toBe(clock.nowMs());
-      expect(desk.hasConverged('c1', journal.fleet.revision)).toBe(true);
+      expect(gateway.hasConverged('c1', journal.fleet.revision)).toBe(true);
     }
-    expect(desk.reportOf('c1')?.baseline).toBeDefined();
-    answerOf(await desk.join(await plane.joinToken('c1'), { secret: SECRET }));
+    expect(gateway.reportOf('c1')?.baseline).toBeDefined();
+    answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     const heardMs = liveness.lastHeartbeatMs('c1');
     await clock.pass(5000);
-    expect(desk.heartbeat(c1, { ...beat })).toMatchObject({ kind: 'refused', code: 'credential-superseded' });
+    expect(gateway.heartbeat(c1, { ...beat })).toMatchObject({ kind: 'refused', code: 'credential-superseded' });
     expect(liveness.lastHeartbeatMs('c1')).toBe(heardMs);
   });
 
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
-    const ask = await requestHavingView(desk, c1);
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
+    const ask = await requestHavingView(gateway, c1);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
-    await requestHavingView(desk, c1);
+    await requestHavingView(gateway, c1);
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
-    expect(answerOf(await desk.view(c1, ask))).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
-    expect(desk.waiterCount).toBe(0);
+    expect(answerOf(await gateway.view(c1, ask))).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
+    expect(gateway.waiterCount).toBe(0);
   });
 
   test('takes-no-agent-for-in-line-before-it-is-written-down-what-it-knows', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
-    const hasConverged = (): boolean => desk.hasConverged('c1', plane.leader.journal.fleet.revision);
-    desk.heartbeat(c1, { serviceVersion: 4 });
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
+    const hasConverged = (): boolean => gateway.hasConverged('c1', plane.leader.journal.fleet.revision);
+    gateway.heartbeat(c1, { serviceVersion: 4 });
     await clock.settle();
-    const applied = (await requestHavingView(desk, c1)).digest as string;
-    desk.heartbeat(c1, { serviceVersion: 4, applied });
+    const applied = (await requestHavingView(gateway, c1)).digest as string;
+    gateway.heartbeat(c1, { serviceVersion: 4, applied });
     expect(hasConverged()).toBe(true);
     // Another agent is on it now, which does less with the same view.
-    desk.heartbeat(c1, { serviceVersion: 3, applied });
+    gateway.heartbeat(c1, { serviceVersion: 3, applied });
     expect(hasConverged()).toBe(false);
     await clock.settle();
-    desk.heartbeat(c1, { serviceVersion: 3, applied });
+    gateway.heartbeat(c1, { serviceVersion: 3, applied });
     expect(hasConverged()).toBe(true);
   });
 
   test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const [c1] = speakers as [AgentIdentity];
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const [c1] = identities as [AgentIdentity];
     const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
-    desk.heartbeat(c1, { serviceVersion: 4, report });
+    gateway.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([desk.bfdStatus('c1', 'c2'), desk.bfdStatus('c1', 'c3')]).toEqual(['heard', 'unheard']);
-    expect([desk.countBfdDown('c2'), desk.countBfdDown('c3')]).toEqual([0, 1]);
+    expect([gateway.bfdStatus('c1', 'c2'), gateway.bfdStatus('c1', 'c3')]).toEqual(['heard', 'unheard']);
+    expect([gateway.countBfdDown('c2'), gateway.countBfdDown('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
-    expect(desk.bfdStatus('c1', 'c2')).toBeUndefined();
+    expect(gateway.bfdStatus('c1', 'c2')).toBeUndefined();
   });
 
   test('wakes-only-the-host-whose-view-changed', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1', 'c2', 'c3');
+    const { clock, plane, gateway, identities } = await worldOf('c1', 'c2', 'c3');
     const woken: string[] = [];
-    for (const speaker of speakers) {
-      const ask = await requestHavingView(desk, speaker);
-      void desk.view(speaker, ask).then(() => woken.push(speaker.host));
+    for (const identity of identities) {
+      const ask = await requestHavingView(gateway, identity);
+      void gateway.view(identity, ask).then(() => woken.push(identity.host));
     }
-    expect(desk.waiterCount).toBe(3);
+    expect(gateway.waiterCount).toBe(3);
     await plane.edit('c2', { zone: 'other' });
     await clock.settle();
     expect(woken).toEqual(['c2']);
-    expect(desk.waiterCount).toBe(2);
+    expect(gateway.waiterCount).toBe(2);
   });
 
   test('keeps-waiting-when-a-commit-touches-the-host-but-not-its-view', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const ask = await requestHavingView(desk, speakers[0]!);
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const ask = await requestHavingView(gateway, identities[0]!);
     let answered = false;
-    void desk.view(speakers[0]!, ask).then(() => (answered = true));
+    void gateway.view(identities[0]!, ask).then(() => (answered = true));
     await plane.edit('c1', { baseWeight: 7 });
     await clock.settle();
-    expect({ answered, waiting: desk.waiterCount }).toEqual({ answered: false, waiting: 1 });
+    expect({ answered, waiting: gateway.waiterCount }).toEqual({ answered: false, waiting: 1 });
     await clock.pass(26_000);
     expect(answered).toBe(true);
   });
 
   test('ends-an-earlier-wait-of-the-same-host', async () => {
-    const { desk, speakers } = await worldOf('c1');
-    const ask = await requestHavingView(desk, speakers[0]!);
-    const first = desk.view(speakers[0]!, ask);
-    void desk.view(speakers[0]!, ask);
+    const { gateway, identities } = await worldOf('c1');
+    const ask = await requestHavingView(gateway, identities[0]!);
+    const first = gateway.view(identities[0]!, ask);
+    void gateway.view(identities[0]!, ask);
     expect(answerOf(await first)).toMatchObject({ kind: 'unchanged' });
-    expect(desk.waiterCount).toBe(1);
+    expect(gateway.waiterCount).toBe(1);
   });
 
   test('says-who-decides-to-those-who-wait-when-the-lease-goes-and-forgets-what-it-was-told', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    desk.heartbeat(speakers[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
-    expect(desk.reportOf('c1')).toBeDefined();
-    const waiting = desk.view(speakers[0]!, await requestHavingView(desk, speakers[0]!));
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    gateway.heartbeat(identities[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
+    expect(gateway.reportOf('c1')).toBeDefined();
+    const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
     plane.leader.journal.stepDown();
     await clock.pass(1000);
     expect(await waiting).toMatchObject({ kind: 'elsewhere' });
-    expect(desk.reportOf('c1')).toBeUndefined();
-    expect(desk.heartbeat(speakers[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
-    expect(await desk.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
+    expect(gateway.reportOf('c1')).toBeUndefined();
+    expect(gateway.heartbeat(identities[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
+    expect(await gateway.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
   });
 
   test('answers-a-view-of-an-older-epoch-at-once-with-the-same-digest', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const ask = await requestHavingView(desk, speakers[0]!);
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const ask = await requestHavingView(gateway, identities[0]!);
     plane.leader.journal.stepDown();
     await clock.until('it decides again', () => plane.hasLeader);
-    const again = answerOf(await desk.view(speakers[0]!, ask));
+    const again = answerOf(await gateway.view(identities[0]!, ask));
     expect(again).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
   });
 
   test('lets-nobody-wait-once-it-is-closed', async () => {
-    const { desk, speakers } = await worldOf('c1');
-    const waiting = desk.view(speakers[0]!, await requestHavingView(desk, speakers[0]!));
-    desk.close();
+    const { gateway, identities } = await worldOf('c1');
+    const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
+    gateway.close();
     expect(await waiting).toEqual({ kind: 'elsewhere' });
-    expect(await desk.view(speakers[0]!, {})).toEqual({ kind: 'elsewhere' });
+    expect(await gateway.view(identities[0]!, {})).toEqual({ kind: 'elsewhere' });
   });
 
   test('does-not-listen-to-an-older-credential-nor-to-a-host-that-is-gone', async () => {
-    const { plane, desk, speakers } = await worldOf('c1');
-    await desk.join(await plane.joinToken('c1'), { secret: `${SECRET}-2` });
-    expect(desk.heartbeat(speakers[0]!, { serviceVersion: 1 })).toMatchObject({ code: 'credential-superseded' });
-    expect(desk.heartbeat({ host: 'c9', token: 'x' }, { serviceVersion: 1 })).toMatchObject({ code: 'unknown-host' });
-    expect(desk.authenticate(secretText(speakers[0]!.token!, SECRET), 'agent')).toMatchObject({ kind: 'refused' });
+    const { plane, gateway, identities } = await worldOf('c1');
+    await gateway.join(await plane.joinToken('c1'), { secret: `${SECRET}-2` });
+    expect(gateway.heartbeat(identities[0]!, { serviceVersion: 1 })).toMatchObject({ code: 'credential-superseded' });
+    expect(gateway.heartbeat({ host: 'c9', token: 'x' }, { serviceVersion: 1 })).toMatchObject({
+      code: 'unknown-host',
+    });
+    expect(gateway.authenticate(secretText(identities[0]!.token!, SECRET), 'agent')).toMatchObject({ kind: 'refused' });
   });
 
   test('asks-for-an-answer-again-that-the-store-did-not-take', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    desk.heartbeat(speakers[0]!, { serviceVersion: 1 });
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    gateway.heartbeat(identities[0]!, { serviceVersion: 1 });
     await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
-    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const view = answerOf(await gateway.view(identities[0]!, {}));
     const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
     const { store } = plane.leader.journal;
     const { write } = store;
     store.write = () => Promise.reject(new StoreUnavailable('away', { outcome: 'failed' }));
-    const observed = desk.observe(speakers[0]!, { answers: [{ task, outcome: 'done' }] });
+    const observed = gateway.observe(identities[0]!, { answers: [{ task, outcome: 'done' }] });
     await clock.pass(5000);
     expect(answerOf(await observed).results).toEqual([{ task, result: 'not-taken' }]);
     store.write = write.bind(store);
-    const again = await desk.observe(speakers[0]!, { answers: [{ task, outcome: 'done' }] });
+    const again = await gateway.observe(identities[0]!, { answers: [{ task, outcome: 'done' }] });
     expect(answerOf(again).results).toEqual([{ task, result: 'recorded' }]);
   });
 
   test('takes-no-answer-to-an-earlier-try', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1');
-    const beat = (): unknown => desk.heartbeat(speakers[0]!, { serviceVersion: 1 });
+    const { clock, plane, gateway, identities } = await worldOf('c1');
+    const beat = (): unknown => gateway.heartbeat(identities[0]!, { serviceVersion: 1 });
     beat();
     await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
-    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const view = answerOf(await gateway.view(identities[0]!, {}));
     const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
     const observe = async (outcome: 'done' | 'failed'): Promise<unknown> =>
-      answerOf(await desk.observe(speakers[0]!, { answers: [{ task, outcome }] })).results[0]?.result;
+      answerOf(await gateway.observe(identities[0]!, { answers: [{ task, outcome }] })).results[0]?.result;
     expect(await observe('failed')).toBe('recorded');
     expect(await observe('done')).toBe('stale');
     await clock.until('it is tried again', () => {
@@ -265,12 +271,12 @@ describe('the desk', () => {
   });
 
   test('takes-no-answer-for-another-host', async () => {
-    const { clock, plane, desk, speakers } = await worldOf('c1', 'c2');
-    for (const speaker of speakers) desk.heartbeat(speaker, { serviceVersion: 1 });
+    const { clock, plane, gateway, identities } = await worldOf('c1', 'c2');
+    for (const identity of identities) gateway.heartbeat(identity, { serviceVersion: 1 });
     await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
-    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const view = answerOf(await gateway.view(identities[0]!, {}));
     const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
-    const observed = await desk.observe(speakers[1]!, { answers: [{ task, outcome: 'done' }] });
+    const observed = await gateway.observe(identities[1]!, { answers: [{ task, outcome: 'done' }] });
     expect(answerOf(observed).results).toEqual([{ task, result: 'stale' }]);
     expect(plane.item('c1')?.step).toBe('preflight');
   });

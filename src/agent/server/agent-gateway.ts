@@ -1,5 +1,5 @@
-// The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
-// nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
+// The lease holder's end of the link: agents join, send heartbeats, get their views and report results here. It decides nothing itself and
+// keeps nothing that the next holder would miss; without the lease it only names the holder.
 import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../../access/index.ts';
 import type { PeerBfdStatus } from '../../election/index.ts';
 import type { AppliedChange, Refusal } from '../../fleet/index.ts';
@@ -46,13 +46,13 @@ import { isRepeat, toBaseline, type HeartbeatBaseline } from './heartbeat-dedup.
 import { StatementIssuer } from './statement-issuer.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 
-/** What a host's agent last said of itself. In memory only: the next holder asks for it. */
+/** The last report of a host's agent. In memory only: the next holder requests it again. */
 export interface AgentReport extends Convergence {
   readonly report?: HostReport | undefined;
   readonly baseline?: HeartbeatBaseline | undefined;
 }
 
-/** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
+/** Expired waits are ended a few at a time: a thousand answers at once would delay everybody else. */
 const INTERVAL_MS = 50;
 
 export class AgentGateway {
@@ -61,14 +61,14 @@ export class AgentGateway {
   readonly #waiters = new LongPollWaiters();
   readonly #agentReports = new Map<string, AgentReport>();
   readonly #viewCache = new ViewCache();
-  /** The view that was last given to each host. */
+  /** The view that was last sent to each host. */
   readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reportRecorder: ReportRecorder;
   readonly #conntrackRelay: ConntrackRelay;
   readonly #bfdDown = new BfdDownIndex();
   readonly shared = new SharedCredentials();
   readonly #convergenceListeners = new Set<(host: string) => void>();
-  /** Hosts that something happened to since the waiters were last woken. */
+  /** Hosts affected by changes since the waiters were last woken. */
   #affected = new Set<string>();
   #isWakeScheduled = false;
   #epoch: number | undefined;
@@ -90,9 +90,9 @@ export class AgentGateway {
     return this.#agentReports.get(host);
   }
 
-  /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
+  /** The BFD state between an observing agent and another host. */
   bfdStatus(listener: string, host: string): PeerBfdStatus {
-    // One that is silent itself said what it heard long ago.
+    // The report of an agent that is silent itself is out of date.
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#agentReports.get(listener)?.report?.unheardPeers;
     if (!isUp || unheard === undefined) return undefined;
@@ -103,18 +103,18 @@ export class AgentGateway {
     return this.#bfdDown.countDown(host);
   }
 
-  /** Calls at once when a host is heard no more by somebody, or again. */
+  /** Calls at once when BFD to a host goes down or up at some observer. */
   onBfdChange(listener: (host: string) => void): () => void {
     return this.#bfdDown.onChange(listener);
   }
 
-  /** Calls whenever a host is in line with another view than before. */
+  /** Calls whenever a host has converged on another view than before. */
   onConvergence(hear: (host: string) => void): () => void {
     this.#convergenceListeners.add(hear);
     return () => this.#convergenceListeners.delete(hear);
   }
 
-  /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
+  /** Whether a host has applied a view that was composed at or after a revision, or an equal one. */
   hasConverged(host: string, revision: number, serviceVersion = 0): boolean {
     const { journal } = this.#options;
     const applied = this.#lacksLease() ? undefined : this.#agentReports.get(host)?.applied;
@@ -125,7 +125,7 @@ export class AgentGateway {
     return this.#compose(host)?.digest === applied;
   }
 
-  /** Why a host that has converged cannot provide a service yet; undefined when it can. */
+  /** Why a converged host cannot provide a service yet; undefined when it can. */
   unreadinessOf(host: string, service: string): string | undefined {
     return this.#agentReports.get(host)?.unready?.get(service);
   }
@@ -139,11 +139,11 @@ export class AgentGateway {
     return view;
   }
 
-  /** Wakes those who wait, until `signal` is aborted; then everybody is sent away. */
+  /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
     this.#isOpen = true;
-    this.#viewCache.clear(); // nobody listened to what happened to hosts
+    this.#viewCache.clear(); // affected hosts were not tracked before
     const stops = [
       journal.onCommit((_commit, applied) => this.#onCommit(applied)),
       journal.onRebuilt(() => this.#reset()),
@@ -158,14 +158,14 @@ export class AgentGateway {
     this.close();
   }
 
-  /** Nobody waits here any more, and nobody is let in. */
+  /** Nobody waits here any more, and nobody is admitted. */
   close(): void {
     this.#isOpen = false;
     this.#waiters.wakeAll();
     this.#conntrackRelay.clear();
   }
 
-  /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
+  /** Another lease means another holder: waiting agents must be told, and earlier reports may be out of date. */
   #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
@@ -189,7 +189,7 @@ export class AgentGateway {
     const { journal, source, clock } = this.#options;
     this.#conntrackRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
-    // Whom a change concerns costs more to know than most changes do, and here is nobody to tell.
+    // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
     if (this.#viewCache.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
@@ -200,11 +200,11 @@ export class AgentGateway {
     }
     if (this.#affected.size === 0 || this.#isWakeScheduled) return;
     this.#isWakeScheduled = true;
-    // The commits of a group come one after the other: a host that several of them touch is looked at once.
+    // The commits of a group arrive one after the other: a host that several of them touch is handled once.
     void clock.turn().then(() => this.#wakeAffected());
   }
 
-  /** Whoever waits here with a token that has ended is answered at once, with the refusal. */
+  /** A waiting agent whose token was revoked gets the refusal at once. */
   #wakeUnauthorized(applied: readonly AppliedChange[]): void {
     for (const { kind, after } of applied) {
       const { role, host, revoked } = (kind === TOKEN.name ? (after?.doc as Token | undefined) : undefined) ?? {};
@@ -231,21 +231,21 @@ export class AgentGateway {
     for (const host of touched) this.#waiters.wake(host);
   }
 
-  /** Whose secret this is. Without the lease nobody is judged: this server may not have read of the newest tokens. */
+  /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
-    const speaker = authenticateAgent(journal.fleet, { secret, role, hash });
-    if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
+    const identity = authenticateAgent(journal.fleet, { secret, role, hash });
+    if (!('code' in identity)) return { kind: 'answer', answer: identity };
     const host = hostOfRevokedToken(journal.fleet, { secret, role, hash });
-    if (host === undefined) return toRefusedReply(speaker);
+    if (host === undefined) return toRefusedReply(identity);
     const token = tokenIdIn(secret);
-    return toRefusedReply(this.refuseRevoked(host, token) ?? this.statements.attachProof(speaker, { host, token }));
+    return toRefusedReply(this.refuseRevoked(host, token) ?? this.statements.attachProof(identity, { host, token }));
   }
 
   /**
-   * Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then; and it is
-   * told that it was removed, so that its switch is wiped.
+   * A revoked credential was presented. For a removed host an alarm is raised now and then; and its agent is told that the host was
+   * removed, so that it clears its switch.
    */
   refuseRevoked(id: string, token: string | undefined): Refusal | undefined {
     this.#reportRecorder.recordRemovedHost(id);
@@ -254,25 +254,25 @@ export class AgentGateway {
     return this.statements.attachProof(notInFleet(id, host), { host: id, token });
   }
 
-  /** When a removed host was last heard by this server, to the minute. */
+  /** When a removed host was last seen by this server, to the minute. */
   readonly removedReportMs = (host: string): number | undefined => this.#reportRecorder.removedReportMs(host);
 
-  #denyUnlessAdmitted(speaker: AgentIdentity): Refusal | undefined {
+  #denyUnlessAdmitted(identity: AgentIdentity): Refusal | undefined {
     const { journal, clock } = this.#options;
-    const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
-    if (refusal?.code === 'host-removed') this.#reportRecorder.recordRemovedHost(speaker.host);
-    return refusal === undefined ? undefined : this.statements.attachProof(refusal, speaker);
+    const refusal = denyUnlessAdmitted(journal.fleet, identity, clock.nowMs());
+    if (refusal?.code === 'host-removed') this.#reportRecorder.recordRemovedHost(identity.host);
+    return refusal === undefined ? undefined : this.statements.attachProof(refusal, identity);
   }
 
   async join(joinToken: string, join: JoinRequest): Promise<Reply<JoinResponse>> {
     const { journal } = this.#options;
     const found = this.authenticate(joinToken, 'join');
     if (found.kind !== 'answer') return found;
-    const speaker = found.answer;
-    const command = this.joinCommand(speaker, join);
+    const identity = found.answer;
+    const command = this.joinCommand(identity, join);
     const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<JoinResponse> => joinAgent(fleet, command);
     try {
-      const outcome = await journal.submit({ by: agentName(speaker.host), why: 'agent joins', decide });
+      const outcome = await journal.submit({ by: agentName(identity.host), why: 'agent joins', decide });
       if (outcome.kind === 'refused') return toRefusedReply(outcome.refusal);
       return { kind: 'answer', answer: this.statements.joinResponse(outcome.answer) };
     } catch (error) {
@@ -281,7 +281,7 @@ export class AgentGateway {
     }
   }
 
-  /** The secret ends here: what goes on into the decision is its hash. */
+  /** The secret ends here: the decision only gets its hash. */
   joinCommand({ host, token }: AgentIdentity, { secret, host: claimed }: JoinRequest): JoinCommand {
     const { clock, hash } = this.#options;
     const joinToken = token as TokenId;
@@ -289,66 +289,66 @@ export class AgentGateway {
     return { joinToken, host, claimed, hash: hash(credential), nowMs: clock.nowMs() };
   }
 
-  /** Costs three look-ups when it says nothing new. Only what is worth writing down is committed, and nobody waits for that. */
-  heartbeat(speaker: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
+  /** Costs three look-ups when nothing is new. Only what has to be recorded is committed, and the answer does not wait for it. */
+  heartbeat(identity: AgentIdentity, beat: Heartbeat): Reply<HeartbeatResponse> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#redirect();
-    const { host } = speaker;
+    const { host } = identity;
     const stored = findHost(journal.fleet, host);
-    const word = this.#agentReports.get(host);
-    if (word?.baseline !== undefined && isRepeat(word.baseline, speaker.token, beat, stored)) {
+    const agentReport = this.#agentReports.get(host);
+    if (agentReport?.baseline !== undefined && isRepeat(agentReport.baseline, identity.token, beat, stored)) {
       liveness.recordHeartbeat(host, true);
-      return word.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
+      return agentReport.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
     }
-    const refusal = this.#denyUnlessAdmitted(speaker);
+    const refusal = this.#denyUnlessAdmitted(identity);
     if (refusal !== undefined) return toRefusedReply(refusal);
-    this.shared.note(speaker, beat.process, this.#options.clock.nowMs());
+    this.shared.note(identity, beat.process, this.#options.clock.nowMs());
     const isUp = stored?.doc.connection.state === 'up';
     liveness.recordHeartbeat(host, isUp);
-    const report = beat.report ?? word?.report;
-    const isNew = stored === undefined || this.#reportRecorder.record(speaker, stored.doc, { beat, report });
+    const report = beat.report ?? agentReport?.report;
+    const isNew = stored === undefined || this.#reportRecorder.record(identity, stored.doc, { beat, report });
     const sentRevision = this.#sentViews.get(host)?.stamp.revision ?? 0;
-    const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: word, sentRevision });
-    const baseline = isUp && !isNew ? toBaseline(speaker, beat, stored) : undefined;
+    const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: agentReport, sentRevision });
+    const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
     this.#agentReports.set(host, { applied, unready, report, baseline });
-    if (word?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
-    if (word?.applied !== applied || word?.unready !== unready)
+    if (agentReport?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
+    if (agentReport?.applied !== applied || agentReport?.unready !== unready)
       for (const hear of this.#convergenceListeners) hear(host);
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
-  /** The view, as soon as it is another than what the agent has. */
-  async view(speaker: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
+  /** The view, as soon as it differs from the one that the agent has. */
+  async view(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
       if (this.#lacksLease()) return this.#redirect();
-      const refusal = this.#denyUnlessAdmitted(speaker);
+      const refusal = this.#denyUnlessAdmitted(identity);
       if (refusal !== undefined) return toRefusedReply(refusal);
-      // One that has another view than it was given last did not get that: it must not seem to be busy with it.
-      const { digest = ask.digest } = this.#sentViews.get(speaker.host) ?? {};
-      if (digest !== ask.digest || !this.#hasCurrentView(speaker.host, ask)) {
-        const view = this.#compose(speaker.host);
+      // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
+      const { digest = ask.digest } = this.#sentViews.get(identity.host) ?? {};
+      if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {
+        const view = this.#compose(identity.host);
         if (view === undefined) return this.#redirect();
-        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, speaker);
+        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, identity);
       }
       if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
-      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return this.#replyUnchanged();
+      if ((await this.#waiters.wait(identity.host, untilMs)) === 'over') return this.#replyUnchanged();
     }
   }
 
-  /** The agent has what composing its view would give: nearly every poll finds it so. */
+  /** The agent has the view that would be composed: the case of nearly every poll. */
   #hasCurrentView(host: string, { digest, leaseEpoch }: ViewRequest): boolean {
     if (digest === undefined || leaseEpoch !== this.#epoch) return false;
     return this.#viewCache.isCurrent(host, digest, this.#options.clock.nowMs());
   }
 
-  /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
+  /** From here on it is applying this view: what it reported as applied before says nothing about it. */
   #sendView(view: View, { token }: AgentIdentity): Reply<ViewResponse> {
     this.#sentViews.set(view.host, { digest: view.digest, stamp: view.stamp });
-    const word = this.#agentReports.get(view.host);
-    if (word?.applied !== undefined && word.applied !== view.digest)
-      this.#agentReports.set(view.host, { ...word, applied: undefined, baseline: undefined });
+    const agentReport = this.#agentReports.get(view.host);
+    if (agentReport?.applied !== undefined && agentReport.applied !== view.digest)
+      this.#agentReports.set(view.host, { ...agentReport, applied: undefined, baseline: undefined });
     return { kind: 'answer', answer: this.statements.viewResponse(view, token) };
   }
 
@@ -356,27 +356,27 @@ export class AgentGateway {
     return { kind: 'answer', answer: this.statements.unchangedResponse() };
   }
 
-  /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
-  async observe(speaker: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
-    const denial = this.denialOf(speaker);
+  /** Results of tasks. Each counts by itself: one that cannot be recorded now does not delay the others. */
+  async observe(identity: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
+    const denial = this.denialOf(identity);
     if (denial !== undefined) return denial;
-    const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, speaker, answer)));
+    const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, identity, answer)));
     return { kind: 'answer', answer: { results } };
   }
 
-  /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
-  deposit(speaker: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
-    return this.denialOf(speaker) ?? this.#conntrackRelay.deposit(speaker.host, deposit);
+  /** Connections for the host that takes a service over. They stay in memory and are never journalled. */
+  deposit(identity: AgentIdentity, deposit: DepositRequest): Reply<DepositResponse> {
+    return this.denialOf(identity) ?? this.#conntrackRelay.deposit(identity.host, deposit);
   }
 
-  collect(speaker: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
-    return this.#conntrackRelay.collect(speaker.host, ask, () => this.denialOf(speaker));
+  collect(identity: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
+    return this.#conntrackRelay.collect(identity.host, ask, () => this.denialOf(identity));
   }
 
-  /** What is said to one who does not get any further here. */
-  denialOf(speaker: AgentIdentity): Reply<never> | undefined {
+  /** The answer to an agent that this server cannot serve. */
+  denialOf(identity: AgentIdentity): Reply<never> | undefined {
     if (this.#lacksLease()) return this.#redirect();
-    const refusal = this.#denyUnlessAdmitted(speaker);
+    const refusal = this.#denyUnlessAdmitted(identity);
     return refusal === undefined ? undefined : toRefusedReply(refusal);
   }
 

@@ -1,8 +1,7 @@
-// Who is not heard on the data path, and by how many: kept the other way round than it is reported, because it is asked for by the
-// host that is not heard.
+// Which hosts are unreachable by BFD, and from how many observers: indexed by the unreachable host, the reverse of how agents report it.
 
 export class BfdDownIndex {
-  /** By listener. */
+  /** By observer. */
   readonly #downByObserver = new Map<string, ReadonlySet<string>>();
   readonly #downCount = new Map<string, number>();
   readonly #listeners = new Set<(host: string) => void>();
@@ -16,7 +15,7 @@ export class BfdDownIndex {
     return () => this.#listeners.delete(listener);
   }
 
-  /** All that a listener does not hear now. */
+  /** All peers that are down at one observer now. */
   update(listener: string, hosts: readonly string[]): void {
     const before = this.#downByObserver.get(listener) ?? new Set<string>();
     const now = new Set(hosts);

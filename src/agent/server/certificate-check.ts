@@ -1,5 +1,5 @@
-// Whether an agent is served over a connection that shows this certificate. The certificate is asked for beside the credential and
-// never instead of it: whoever has only one of the two gets nowhere.
+// Whether an agent is served over a connection with this client certificate. The certificate is required beside the credential and never
+// instead of it: one without the other is refused.
 import type { X509Certificate } from 'node:crypto';
 import type { Refusal } from '../../fleet/index.ts';
 import {
@@ -10,37 +10,37 @@ import {
 } from '../protocol/agent-certificate.ts';
 import { CERTIFICATE_REFUSALS } from '../protocol/certificate-refusals.ts';
 
-/** `optional`: one that is shown has to fit, none is fine. */
+/** `optional`: a presented certificate has to be valid, none is accepted. */
 export type CertificatePolicy = 'optional' | 'required';
 
 export interface AgentPeer {
-  /** Whose credential was shown. */
+  /** The host of the credential. */
   readonly host: string;
   readonly shown: X509Certificate | undefined;
-  /** It asks for a certificate. */
+  /** The request is for a certificate. */
   readonly isRenewal: boolean;
 }
 
-/** Of the agents that were served: with a certificate, with one that should have been renewed, and without. */
+/** The served agents: with a certificate, with one that is due for renewal, and without. */
 export type CertificateState = 'valid' | 'renewal-overdue' | 'none';
 
-/** How it stands with an agent that was served. */
+/** The certificate state of a served agent. */
 export interface CertificateStatus {
   readonly state: CertificateState;
-  /** Absent where it showed none. */
+  /** Absent where none was presented. */
   readonly expiresAtMs?: number;
 }
 
-/** Agents renew when a third of the life is left. */
+/** Agents renew when a third of the lifetime is left. */
 const OVERDUE_MS = AGENT_CERTIFICATE_MS / 4;
 
 export class CertificateCheck {
   readonly #policy: CertificatePolicy;
   readonly #authorities: () => readonly X509Certificate[];
-  /** Signatures are checked once for each connection; the authority still has to be in force. */
+  /** Signatures are checked once per connection; the authority must still be in force each time. */
   readonly #read = new WeakMap<X509Certificate, AgentCertificate>();
 
-  /** When the certificate expires that the agent of a host showed last; 0 for none. */
+  /** When the last certificate of a host's agent expires; 0 for none. */
   readonly #expiries = new Map<string, number>();
 
   constructor(policy: CertificatePolicy, authorities: () => readonly X509Certificate[]) {
@@ -50,7 +50,7 @@ export class CertificateCheck {
 
   check({ host, shown, isRenewal }: AgentPeer, nowMs: number): Refusal | undefined {
     const isRequired = this.#policy === 'required';
-    // Whatever an agent shows, it may ask for something better; where certificates are required, with the key of one that it had.
+    // Any agent may request a certificate; where certificates are required, only with the key of one that it had.
     if (isRenewal && !isRequired) return undefined;
     if (shown === undefined) {
       if (isRequired) return refuseMissing(host);
@@ -66,7 +66,7 @@ export class CertificateCheck {
     return undefined;
   }
 
-  /** How many agents there are of each state, among the hosts that count. Others are forgotten. */
+  /** How many agents are in each state, among the given hosts. Others are forgotten. */
   count(counts: (host: string) => boolean, nowMs: number): ReadonlyMap<CertificateState, number> {
     const found = new Map<CertificateState, number>([
       ['valid', 0],
@@ -107,7 +107,7 @@ function statusAt(toMs: number, nowMs: number): CertificateStatus {
 function refuseMissing(host: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.required,
-    `The agent of host "${host}" shows no certificate, and this control plane requires one. Join it again over HTTPS with a new join token: muster hosts join-token ${host}`,
+    `The agent of host "${host}" presented no certificate, and this control plane requires one. Join it again over HTTPS with a new join token: muster hosts join-token ${host}`,
     host,
   );
 }
@@ -115,7 +115,7 @@ function refuseMissing(host: string): Refusal {
 function refuseUnknown(host: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.unknown,
-    `The certificate that the agent of host "${host}" shows was not issued by an authority of this control plane that is in force. The agent asks for a new one by itself; if that is refused, too, join it again: muster hosts join-token ${host}`,
+    `The certificate of the agent of host "${host}" was not issued by an authority of this control plane that is in force. The agent requests a new one by itself; if that is refused, too, join it again: muster hosts join-token ${host}`,
     host,
   );
 }
@@ -123,7 +123,7 @@ function refuseUnknown(host: string): Refusal {
 function refuseOtherHost(host: string, named: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.otherHost,
-    `The certificate is of host "${named}", and the credential is of host "${host}".`,
+    `The certificate is for host "${named}", and the credential is for host "${host}".`,
     host,
   );
 }

@@ -1,5 +1,5 @@
-// Issues certificates to agents. Whom one is for is decided by the credential that asked, never by what the request says. Nothing is
-// kept: a certificate that is lost is asked for again.
+// Issues certificates to agents. The credential of the request decides whom one is for, never its contents. Nothing is stored: a lost
+// certificate is requested again.
 import { X509Certificate } from 'node:crypto';
 import type { Refusal } from '../../fleet/index.ts';
 import type { Clock } from '../../journal/index.ts';
@@ -16,11 +16,11 @@ import type { IssuedCertificate } from '../protocol/messages.ts';
 export interface IssuingKeys {
   readonly serial: number;
   readonly authority: CertificateAuthority;
-  /** Certificates in PEM of all that are in force, the current one first. */
+  /** All certificates in force in PEM, the current one first. */
   readonly authorities: readonly string[];
 }
 
-/** A public key that its owner has proven to have. */
+/** A public key whose owner has proven possession of the private key. */
 export interface ProvenKey {
   readonly spki: Buffer;
 }
@@ -29,7 +29,7 @@ export class CertificateIssuer {
   readonly #keys: () => IssuingKeys;
   readonly #clock: Clock;
 
-  /** The keys are asked for every time: they are rotated while servers run. */
+  /** The keys are looked up every time: they are rotated while servers run. */
   constructor(keys: () => IssuingKeys, clock: Clock) {
     this.#keys = keys;
     this.#clock = clock;

@@ -1,5 +1,5 @@
-// GET /api/v1/hosts/:id/agent-certificate: what the server that decides has seen of the certificate of a host's agent. It is kept
-// in memory alone: a server that took over knows of an agent with its next request.
+// GET /api/v1/hosts/:id/agent-certificate: what the lease holder knows of the certificate of a host's agent. It is kept in memory only: a
+// new lease holder knows of an agent from its next request on.
 import { Type } from 'typebox';
 import { answer, BY_ID, read, refusalAnswer, canSeeSite, type Route } from '../../access/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
@@ -11,9 +11,9 @@ const STATUS = Type.Object({
   host: Type.String(),
   state: Type.Enum(['valid', 'renewal-overdue', 'none', 'not-seen', 'off'], {
     description:
-      '`not-seen`: the agent has not asked since this server decides; `off`: the servers give agents no certificates',
+      '`not-seen`: the agent has sent no request since this server holds the lease; `off`: the servers issue no certificates to agents',
   }),
-  expiresAtMs: Type.Optional(Type.Integer({ description: 'of the certificate that the agent showed last' })),
+  expiresAtMs: Type.Optional(Type.Integer({ description: 'of the certificate that the agent presented last' })),
 });
 
 /** Without `certificateOf` agents get no certificates. */
@@ -23,7 +23,7 @@ export function certificateRoutes(certificateOf: CertificateStatusOf | undefined
       method: 'GET',
       path: '/api/v1/hosts/:id/agent-certificate',
       tag: 'hosts',
-      about: 'Show until when the certificate is good that the agent of a host showed last',
+      about: 'Show until when the certificate that the agent of a host presented last is valid',
       access: 'viewer',
       scope: 'site',
       onFollower: 'forward',

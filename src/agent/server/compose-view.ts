@@ -1,5 +1,5 @@
-// What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
-// fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
+// The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet, so that every
+// holder composes the same view; it must never depend on who asked or when.
 import { idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {
@@ -20,7 +20,7 @@ export interface ViewSource {
   readonly kinds: ReadonlyMap<string, OperationKind>;
 }
 
-/** Which journal the fleet is a projection of, and under which lease it is shown. */
+/** The journal that the fleet is a projection of, and the lease epoch under which the view is sent. */
 export type Authority = Omit<Stamp, 'revision'>;
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
@@ -35,13 +35,13 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
   };
 }
 
-/** What the rooms say to a host, by the names of their parts. */
+/** The modules' view parts, by name. */
 function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
   const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
   return Object.fromEntries(built.filter(([, part]) => part !== undefined));
 }
 
-/** The same with turns for others between: each part is what it was at some moment meanwhile. */
+/** As above, but yields to other work: each part is consistent with some moment in between. */
 export function* partsInSteps(
   fleet: FleetReader,
   parts: readonly ViewPart[],
@@ -63,14 +63,14 @@ function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): 
   });
 }
 
-/** The task that an open item has for its host now. Of an operation that is being cancelled nothing more is begun. */
+/** The task that an open item has for its host now. A cancelled operation starts nothing more. */
 export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: StoredItem): Omit<Task, 'id'> | undefined {
   const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
   if (operation?.state !== 'running' || operation.stopped === true) return undefined;
   return kinds.get(operation.kind)?.task?.(fleet, item);
 }
 
-/** The hosts whose view may be another after this change. One that is missed here is shown at a later poll. */
+/** The hosts whose view may differ after this change. A host that is missed here gets its view at a later poll. */
 export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
   const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
   if (change.kind !== ITEM.name) return hosts;
@@ -81,7 +81,7 @@ export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], ch
   return hosts;
 }
 
-/** Whether an agent that has this should be sent the view: it differs, or another holder vouches for it now. */
+/** Whether an agent with this digest should be sent the view: it differs, or another holder sends it now. */
 export function isOutdated(ask: ViewRequest, view: View): boolean {
   return ask.digest !== view.digest || ask.leaseEpoch !== view.stamp.leaseEpoch;
 }

@@ -11,7 +11,7 @@ const COPY = { service: NAT, operation: 'op', phase: 'seeding' } as const;
 
 interface Ends {
   readonly world: ConntrackSyncWorld;
-  readonly desk: AgentGateway;
+  readonly gateway: AgentGateway;
   readonly as: (host: string) => AgentIdentity;
 }
 
@@ -22,7 +22,7 @@ async function startSeeding(): Promise<Ends> {
   await world.designate('c1');
   await world.setHandoverPhase('c1', 'c2', 'seeding');
   const as = (host: string): AgentIdentity => ({ host, token: world.plane.host(host)?.credential ?? '' });
-  return { world, desk: world.plane.leader.gateway, as };
+  return { world, gateway: world.plane.leader.gateway, as };
 }
 
 const deposit = (facts: Partial<DepositRequest> = {}): DepositRequest => ({
@@ -37,25 +37,25 @@ const NOT_YET = { kind: 'answer', answer: { kind: 'not-yet' } };
 
 describe('the two ends', () => {
   test('what-the-old-one-leaves-the-new-one-gets-as-often-as-it-asks', async () => {
-    const { desk, as } = await startSeeding();
-    expect(desk.deposit(as('c1'), deposit())).toEqual({ kind: 'answer', answer: { kept: 1 } });
-    expect(await desk.collect(as('c2'), COPY)).toEqual(COPIED);
-    expect(await desk.collect(as('c2'), COPY)).toEqual(COPIED);
+    const { gateway, as } = await startSeeding();
+    expect(gateway.deposit(as('c1'), deposit())).toEqual({ kind: 'answer', answer: { kept: 1 } });
+    expect(await gateway.collect(as('c2'), COPY)).toEqual(COPIED);
+    expect(await gateway.collect(as('c2'), COPY)).toEqual(COPIED);
   });
 
   test('the-new-one-waits-for-the-old-one', async () => {
-    const { world, desk, as } = await startSeeding();
-    const waiting = desk.collect(as('c2'), COPY);
+    const { world, gateway, as } = await startSeeding();
+    const waiting = gateway.collect(as('c2'), COPY);
     await world.clock.pass(1000);
-    desk.deposit(as('c1'), deposit());
+    gateway.deposit(as('c1'), deposit());
     expect(await waiting).toEqual(COPIED);
   });
 
   test('and-not-for-ever', async () => {
-    const { world, desk, as } = await startSeeding();
-    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    const { world, gateway, as } = await startSeeding();
+    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
     let said: Reply<CollectResponse> | undefined;
-    void desk.collect(as('c2'), COPY).then((reply) => (said = reply));
+    void gateway.collect(as('c2'), COPY).then((reply) => (said = reply));
     await world.clock.pass(COLLECT_WAIT_MAX_MS - 100);
     expect(said).toBeUndefined();
     await world.clock.pass(300);
@@ -63,10 +63,10 @@ describe('the two ends', () => {
   });
 
   test('a-newer-deposit-takes-the-place-of-the-one-before', async () => {
-    const { desk, as } = await startSeeding();
-    desk.deposit(as('c1'), deposit());
-    desk.deposit(as('c1'), deposit({ connections: [], inAll: 0 }));
-    expect(await desk.collect(as('c2'), COPY)).toMatchObject({ answer: { connections: [] } });
+    const { gateway, as } = await startSeeding();
+    gateway.deposit(as('c1'), deposit());
+    gateway.deposit(as('c1'), deposit({ connections: [], inAll: 0 }));
+    expect(await gateway.collect(as('c2'), COPY)).toMatchObject({ answer: { connections: [] } });
   });
 });
 
@@ -78,9 +78,9 @@ describe('nobody else', () => {
     ['c1', { phase: 'reseeding' }],
     ['c1', { service: 'nat:another' }],
   ])('leaves anything: %s %j', async (host, facts) => {
-    const { desk, as } = await startSeeding();
-    expect(desk.deposit(as(host), deposit(facts))).toMatchObject(REFUSED);
-    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    const { gateway, as } = await startSeeding();
+    expect(gateway.deposit(as(host), deposit(facts))).toMatchObject(REFUSED);
+    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
   test.each<readonly [string, Partial<DepositRequest>]>([
@@ -89,56 +89,56 @@ describe('nobody else', () => {
     ['c2', { operation: 'another' }],
     ['c2', { phase: 'reseeding' }],
   ])('fetches anything: %s %j', async (host, { service: _, ...facts }) => {
-    const { desk, as } = await startSeeding();
-    desk.deposit(as('c1'), deposit());
+    const { gateway, as } = await startSeeding();
+    gateway.deposit(as('c1'), deposit());
     const { connections: _connections, inAll: _inAll, ...ask } = { ...deposit(), ...facts };
-    expect(await desk.collect(as(host), ask)).toMatchObject(REFUSED);
+    expect(await gateway.collect(as(host), ask)).toMatchObject(REFUSED);
   });
 });
 
 describe('nothing is kept for long', () => {
   test('a-phase-that-is-over-ends-the-wait-and-what-lies-there', async () => {
-    const { world, desk, as } = await startSeeding();
-    const waiting = desk.collect(as('c2'), COPY);
+    const { world, gateway, as } = await startSeeding();
+    const waiting = gateway.collect(as('c2'), COPY);
     await world.setHandoverPhase('c1', 'c2', 'switched');
     expect(await waiting).toMatchObject(REFUSED);
     await world.setHandoverPhase('c1', 'c2', 'seeding');
-    desk.deposit(as('c1'), deposit());
+    gateway.deposit(as('c1'), deposit());
     await world.setHandoverPhase('c1', 'c3', 'seeding');
-    expect(await desk.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    expect(await gateway.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
     await world.setHandoverPhase('c1', 'c2', 'seeding');
-    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
   test('after-a-minute-it-is-gone', async () => {
-    const { world, desk, as } = await startSeeding();
-    desk.deposit(as('c1'), deposit());
+    const { world, gateway, as } = await startSeeding();
+    gateway.deposit(as('c1'), deposit());
     await world.clock.pass(59_000);
-    expect(await desk.collect(as('c2'), COPY)).toEqual(COPIED);
+    expect(await gateway.collect(as('c2'), COPY)).toEqual(COPIED);
     await world.clock.pass(2000);
-    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
   test('without-the-lease-nobody-is-served', async () => {
-    const { world, desk, as } = await startSeeding();
-    desk.deposit(as('c1'), deposit());
+    const { world, gateway, as } = await startSeeding();
+    gateway.deposit(as('c1'), deposit());
     await world.plane.leader.stop();
-    expect(desk.deposit(as('c1'), deposit())).toMatchObject({ kind: 'elsewhere' });
-    expect(await desk.collect(as('c2'), COPY)).toMatchObject({ kind: 'elsewhere' });
+    expect(gateway.deposit(as('c1'), deposit())).toMatchObject({ kind: 'elsewhere' });
+    expect(await gateway.collect(as('c2'), COPY)).toMatchObject({ kind: 'elsewhere' });
   });
 
   test('more-than-there-is-room-for-is-cut', async () => {
-    const { world, desk, as } = await startSeeding();
+    const { world, gateway, as } = await startSeeding();
     const many = Array.from({ length: DEPOSIT_MAX }, () => LINE);
     const kept: unknown[] = [];
     for (let nth = 0; nth < 11; nth += 1) {
       const service = `nat:r${nth}`;
       await world.setHandoverPhase('c1', 'c2', 'seeding', service);
-      kept.push(desk.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
+      kept.push(gateway.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
     }
     expect(kept.at(9)).toEqual({ kind: 'answer', answer: { kept: DEPOSIT_MAX } });
     expect(kept.at(10)).toEqual({ kind: 'answer', answer: { kept: 0 } });
-    const collected = await desk.collect(as('c2'), { ...COPY, service: 'nat:r10' });
+    const collected = await gateway.collect(as('c2'), { ...COPY, service: 'nat:r10' });
     expect(collected).toEqual({
       kind: 'answer',
       answer: { kind: 'connections', connections: [], inAll: DEPOSIT_MAX },

@@ -1,5 +1,5 @@
-// Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
-// memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
+// Where the two ends of a handover meet at the lease holder: the old host deposits its connections, the new one fetches them. In memory
+// only, and only while the fleet says that the handover is in this phase: the next holder has none and gets them again.
 import { SERVICE, type Handover } from '../../election/index.ts';
 import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
@@ -22,9 +22,9 @@ export interface ConntrackRelayOptions {
   readonly log: Log;
 }
 
-/** Copying takes seconds: what lies here longer is not fetched any more. */
+/** Copying takes seconds: a deposit that is older is not fetched any more. */
 const RETENTION_MS = 60_000;
-/** About 60 MB of text. Beyond it hand-overs go on, and connections that find no room may be cut. */
+/** About 60 MB of text. Beyond it handovers go on, and connections that find no space may be cut. */
 const CONNECTIONS_MAX = 500_000;
 
 interface StoredDeposit extends ConntrackCopy {
@@ -39,7 +39,7 @@ const NOT_YET: Reply<CollectResponse> = { kind: 'answer', answer: { kind: 'not-y
 
 export class ConntrackRelay {
   readonly #options: ConntrackRelayOptions;
-  /** By service: it is handed over once at a time. */
+  /** By service: one handover at a time. */
   readonly #deposits = new Map<string, StoredDeposit>();
   readonly #waiters = new LongPollWaiters();
 
@@ -47,7 +47,7 @@ export class ConntrackRelay {
     this.#options = options;
   }
 
-  /** How many connections lie here. */
+  /** How many connections are deposited. */
   get size(): number {
     return [...this.#deposits.values()].reduce((sum, { connections }) => sum + connections.length, 0);
   }
@@ -77,7 +77,7 @@ export class ConntrackRelay {
     return { kind: 'answer', answer: { kept: kept.length } };
   }
 
-  /** What the old end brought, as soon as it is there. `stop` says when nobody may be answered here any more. */
+  /** The deposit of the old host, as soon as it is there. `stop` says when this server may not answer any more. */
   async collect(
     host: string,
     ask: CollectRequest,
@@ -99,14 +99,14 @@ export class ConntrackRelay {
     }
   }
 
-  /** The hand-over that somebody speaks of, if it is at that point now. */
+  /** The handover that a request names, if it is in that phase now. */
   #findActiveHandover({ service, operation, phase }: ConntrackCopy): Handover | undefined {
     const { fleet } = this.#options.journal;
     const now = handoverOf(fleet, service);
     return now?.operation === operation && now.phase === phase ? now : undefined;
   }
 
-  /** What was done to services: of those that are past it nothing is kept, and nobody waits for it. */
+  /** Services were changed: deposits of those that are past the phase are dropped, and their waits end. */
   onCommit(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
@@ -125,7 +125,7 @@ export class ConntrackRelay {
       if (nowMs - atMs > RETENTION_MS) this.#deposits.delete(service);
   }
 
-  /** The fleet may be another one: everybody looks again, and what is not wanted any more goes. */
+  /** The fleet may have been replaced: all waits are checked again, and deposits that are no longer wanted are dropped. */
   recheck(): void {
     const { fleet } = this.#options.journal;
     for (const held of this.#deposits.values()) {
@@ -135,7 +135,7 @@ export class ConntrackRelay {
     this.#waiters.wakeAll();
   }
 
-  /** Another lease, or the end: what was brought here is brought to the next holder. */
+  /** The lease changed or the server stops: hosts deposit again at the next holder. */
   clear(): void {
     this.#deposits.clear();
     this.#waiters.wakeAll();

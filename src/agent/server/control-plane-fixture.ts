@@ -1,4 +1,4 @@
-// A control plane for tests: the real journal, lease keeper, engine, liveness and desk of one or several servers on one
+// A control plane for tests: the real journal, lease keeper, engine, liveness and agent gateway of one or several servers on one
 // memory disk, with every invariant checked after every commit.
 import { hash } from 'node:crypto';
 import { accessModel, createToken, newSecret, TOKEN, type Token } from '../../access/index.ts';

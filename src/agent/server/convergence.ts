@@ -1,5 +1,5 @@
-// What a heartbeat says of a host's convergence: the view that it has applied, and the services of that view that are not ready.
-// Pure; what is too old to count is left as it was known before.
+// Derives a host's convergence from a heartbeat: the view that it has applied, and the services of that view that are not ready. Pure; a
+// heartbeat that is too old leaves the previous state.
 import type { Host } from '../../hosts/index.ts';
 import type { Heartbeat } from '../protocol/messages.ts';
 
@@ -13,15 +13,15 @@ export interface Convergence {
 interface ConvergenceContext {
   readonly host: Host | undefined;
   readonly previous: Convergence | undefined;
-  /** Of the view that was last given to it. */
+  /** Of the view that was last sent to it. */
   readonly sentRevision: number;
 }
 
 export function readConvergence(beat: Heartbeat, { host, previous, sentRevision }: ConvergenceContext): Convergence {
   const { applied, asOf, serviceVersion, unready } = beat;
-  // What an agent makes of its view depends on what it knows: until that is written down, it has converged on nothing.
+  // How an agent reads its view depends on its service version: until that is recorded, it has converged on nothing.
   if (host?.serviceVersion !== serviceVersion) return {};
-  // It was said before the agent got its last view, and came late.
+  // The heartbeat was sent before the agent got its last view, and arrived late.
   if (asOf !== undefined && asOf < sentRevision) return { applied: previous?.applied, unready: previous?.unready };
   const reasons = unready && new Map(unready.map(({ service, because }) => [service, because]));
   return { applied, unready: reasons };

@@ -1,5 +1,5 @@
-// GET /api/v1/hosts/:id/dataplane: what should be on the switch of a host, compiled here from the view that its agent is shown. What
-// really is there, and who the next hops outside are, only the host can tell.
+// GET /api/v1/hosts/:id/dataplane: the desired contents of a host's switch, compiled here from the view of its agent. The actual contents
+// and the hardware addresses of external next hops are known on the host only.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -43,14 +43,14 @@ const QUERY = strictObject({
     Type.String({
       minLength: 1,
       maxLength: TEXT_MAX,
-      description: 'only what belongs to this: `port/port-1`, or `port-1`',
+      description: 'only flows of this owner: `port/port-1`, or `port-1`',
     }),
   ),
   text: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: TEXT_MAX,
-      description: 'only flows with this in them, in their owner or in their sentence',
+      description: 'only flows that contain this text in the flow, the owner or the sentence',
     }),
   ),
   limit: Type.Optional(
@@ -64,15 +64,15 @@ const QUERY = strictObject({
 
 const OWNER = Type.Object(
   { kind: Type.Enum(['host', 'peer', 'port', 'domain', 'router', 'service']), id: Type.String() },
-  { description: 'the resource that it is there for' },
+  { description: 'the resource that it exists for' },
 );
 
 const FLOW = Type.Object({
   table: Type.Integer(),
   tableName: Type.String(),
   priority: Type.Integer(),
-  match: Type.String({ description: 'in the words of ovs-ofctl; empty for everything' }),
-  actions: Type.String({ description: 'a next hop outside is named by its address: `next-hop(203.0.113.1)`' }),
+  match: Type.String({ description: 'in ovs-ofctl syntax; empty for everything' }),
+  actions: Type.String({ description: 'an external next hop is named by its address: `next-hop(203.0.113.1)`' }),
   cookie: Type.String({ description: '16 hexadecimal digits; the same for all flows of an owner' }),
   owner: OWNER,
   reason: Type.String({ description: 'a stable code' }),
@@ -94,7 +94,7 @@ const DESIRED_DATAPLANE = Type.Object({
       buckets: Type.Array(Type.String()),
       owner: OWNER,
     }),
-    { description: 'those that these flows lead to' },
+    { description: 'the groups that these flows use' },
   ),
   tunnels: Type.Array(Type.Object({ peer: Type.String(), address: Type.String() })),
   externalIds: Type.Record(Type.String(), Type.String()),
@@ -105,7 +105,7 @@ const DESIRED_DATAPLANE = Type.Object({
       what: Type.String(),
       sentence: Type.String(),
     }),
-    { description: 'what is wanted and cannot be had' },
+    { description: 'desired state that cannot be compiled' },
   ),
 });
 
@@ -116,13 +116,13 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
       path: '/api/v1/hosts/:id/dataplane',
       tag: 'hosts',
       about:
-        'Show what should be on the switch of a host, and why. Next hops outside are known on the host alone; here they are named by address',
+        'Show the desired contents of the switch of a host, and why. External next hops are resolved on the host alone; here they are named by address',
       access: 'viewer',
       scope: 'site',
       plansOnFleet: true,
       params: BY_ID,
       query: QUERY,
-      answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: DESIRED_DATAPLANE } },
+      answers: { 200: { about: 'flows, groups and tunnels, and what cannot be compiled', schema: DESIRED_DATAPLANE } },
       handle: ({ params: { id }, query, caller, headersOnly }, { journal: { fleet }, clock }) => {
         const host = findHost(fleet, id);
         if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
@@ -146,11 +146,11 @@ function* gapsOf(gaps: readonly Gap[]): Iterable<object> {
 
 const NOTHING_READ: Answer = { kind: 'answer', status: 200, pieces: () => [] };
 
-/** With a full mesh, or in a network that is everywhere, as large as the fleet: 10^5 peers are a second of work. */
+/** With a full mesh, or in a network that spans all hosts, as large as the fleet: 10^5 peers are a second of work. */
 function* describeDataplane(fleet: FleetReader, { host, parts, query, caller }: DataplaneRequest): Steps<Answer> {
   const whole = readDataplaneView(host, yield* partsInSteps(fleet, parts, host));
   if (whole === undefined) throw new Error('this server has no data plane');
-  // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
+  // Before compiling: otherwise flows, groups, counts and gaps could reveal what was left out.
   const isVisible = (name: string): boolean => canSeeSite(caller, findHost(fleet, name)?.doc.site);
   const view = caller.site === undefined ? whole : yield* limitToVisibleHosts(whole, isVisible);
   const compiled = yield* compileInSteps(view, NEXT_HOPS_BY_NAME);

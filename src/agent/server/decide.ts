@@ -1,5 +1,5 @@
-// Deciding what an agent may do and what its words mean: joining, its version, its answers to tasks. Pure: secrets come
-// as hashes, times as values.
+// Decides what an agent may do and what its reports mean: joining, its version, its results of tasks. Pure: secrets come as hashes, times
+// as values.
 import { idOf, mark, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { consumeJoinToken, TOKEN, type TokenId } from '../../access/index.ts';
 import { endRemovedReports, findHost, HOST, recordOwnCleanUp } from '../../hosts/index.ts';
@@ -20,12 +20,12 @@ import { notInFleet, supersededCredential } from './admission.ts';
 import { taskOf, type ViewSource } from './compose-view.ts';
 import type { JoinResponse } from '../protocol/messages.ts';
 
-/** The author of what an agent causes, as the history shows it. */
+/** The author of an agent's changes in the history. */
 export function agentName(host: string): string {
   return `agent/${host}`;
 }
 
-/** The id of the credential that comes of a join token: given by us, so that no agent can name another's token. */
+/** The id of the credential that is made from a join token: chosen by the server, so that no agent can name another's token. */
 export function credentialId(joinToken: TokenId): TokenId {
   return idOf(TOKEN, `${joinToken}.agent`);
 }
@@ -34,13 +34,13 @@ export interface JoinCommand {
   readonly joinToken: TokenId;
   /** The host that the join token is for. */
   readonly host: string;
-  /** The host that the agent believes to be. */
+  /** The host that the agent believes it is. */
   readonly claimed: string | undefined;
   readonly hash: string;
   readonly nowMs: number;
 }
 
-/** The join token is used, the credential made and the host bound to it, all in one commit or none of it. */
+/** Uses the join token, creates the credential and binds the host to it, all in one commit or none of it. */
 export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<JoinResponse> {
   const { joinToken, host: id, claimed, hash, nowMs } = command;
   const host = findHost(fleet, id);
@@ -85,7 +85,7 @@ export interface TaskAnswerReport {
   readonly nowMs: number;
 }
 
-/** Records what the answer means for its item. An answer that nobody waits for changes nothing. */
+/** Records the result for its item. A result that no item waits for changes nothing. */
 export function recordAnswer(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
@@ -100,7 +100,7 @@ export function recordAnswer(
   try {
     step = kind.handleTaskAnswer(fleet, item, answer, nowMs);
   } catch (error) {
-    // A bug in the kind's reading of the answer stops its operation; the agent need not repeat itself until the deadline.
+    // A bug in the operation kind's code stops its operation; the agent need not repeat the result until the deadline.
     return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));
   }
   return recordStep(fleet, step, nowMs);

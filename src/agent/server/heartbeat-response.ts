@@ -1,4 +1,4 @@
-// What a heartbeat is answered: the same two objects each time, so that their text is made once.
+// The response to a heartbeat: the same two objects each time, so that their text is rendered once.
 import { CONDITIONS_FEATURE, PROCESS_FEATURE, type HeartbeatResponse } from '../protocol/messages.ts';
 import type { Reply } from '../node/ports.ts';
 

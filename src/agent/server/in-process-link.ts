@@ -1,5 +1,5 @@
-// A link without a network: the agent's calls go to desks in the same process. For the demo and for fleets of simulated
-// hosts; the rules are those of the real one, including whose secret opens what.
+// A link without a network: the agent's calls go to gateways in the same process. For the demo and for fleets of simulated hosts;
+// authentication and refusals are those of the real link.
 import { StoreUnavailable } from '../../journal/index.ts';
 import type { AgentIdentity } from './admission.ts';
 import type { AgentGateway } from './agent-gateway.ts';
@@ -22,12 +22,12 @@ import { LinkDown, type AgentLink, type Reply, type Session } from '../node/port
 export class InProcessLink implements AgentLink {
   readonly #gatewayAt: (server: string) => AgentGateway | undefined;
 
-  /** `deskAt` finds the desk of a server by its address; undefined while the server is away. */
-  constructor(deskAt: (server: string) => AgentGateway | undefined) {
-    this.#gatewayAt = deskAt;
+  /** `gatewayAt` finds the gateway of a server by its address; undefined while the server is away. */
+  constructor(gatewayAt: (server: string) => AgentGateway | undefined) {
+    this.#gatewayAt = gatewayAt;
   }
 
-  /** Nobody is authenticated by being in the same process: here, too, it is the signature that counts. */
+  /** Being in the same process authenticates nobody: here, too, the signature counts. */
   isAuthenticated(): boolean {
     return false;
   }
@@ -37,19 +37,21 @@ export class InProcessLink implements AgentLink {
   }
 
   async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
-    return this.#callAsAgent(to, (desk, speaker) => desk.heartbeat(speaker, beat));
+    return this.#callAsAgent(to, (gateway, identity) => gateway.heartbeat(identity, beat));
   }
 
   async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
-    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.view(speaker, ask)));
+    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (gateway, identity) => gateway.view(identity, ask)));
   }
 
   async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
-    return this.#callAsAgent(to, (desk, speaker) => desk.deposit(speaker, deposit));
+    return this.#callAsAgent(to, (gateway, identity) => gateway.deposit(identity, deposit));
   }
 
   async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
-    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (desk, speaker) => desk.collect(speaker, ask)));
+    return this.#rejectOnAbort(signal, () =>
+      this.#callAsAgent(to, (gateway, identity) => gateway.collect(identity, ask)),
+    );
   }
 
   async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
@@ -65,24 +67,24 @@ export class InProcessLink implements AgentLink {
   }
 
   async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
-    return this.#callAsAgent(to, (desk, speaker) => desk.observe(speaker, observations));
+    return this.#callAsAgent(to, (gateway, identity) => gateway.observe(identity, observations));
   }
 
   async #callAsAgent<A>(
     to: Session,
-    ask: (desk: AgentGateway, speaker: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
+    ask: (gateway: AgentGateway, identity: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
   ): Promise<Reply<A>> {
     return this.#mapStoreFailure(async () => {
-      const desk = this.#gateway(to);
-      const found = desk.authenticate(to.secret, 'agent');
-      return found.kind === 'answer' ? ask(desk, found.answer) : found;
+      const gateway = this.#gateway(to);
+      const found = gateway.authenticate(to.secret, 'agent');
+      return found.kind === 'answer' ? ask(gateway, found.answer) : found;
     });
   }
 
   #gateway({ server }: Session): AgentGateway {
-    const desk = this.#gatewayAt(server);
-    if (desk === undefined) throw new LinkDown(`server "${server}" is away`);
-    return desk;
+    const gateway = this.#gatewayAt(server);
+    if (gateway === undefined) throw new LinkDown(`server "${server}" is away`);
+    return gateway;
   }
 
   /** A store that does not answer the server is a server that does not answer the agent. */

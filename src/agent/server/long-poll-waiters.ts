@@ -1,10 +1,10 @@
-// The agents that wait for their view to change: at most one wait per host, woken by name. There is no timer per agent;
-// whoever owns this lets it look at the clock now and then.
+// The agents that wait for their view to change: at most one wait per host, woken by name. There is no timer per agent; the owner calls
+// `expire` regularly.
 
 export type WakeReason = 'changed' | 'over';
 
 const ENDED_AT_ONCE_MIN = 20;
-/** At 20 looks a second, all waits could be ended in 5 s: far less than a wait lasts. */
+/** At 20 calls a second, all waits could be ended in 5 s: far less than a wait lasts. */
 const LOOKS_TO_END_ALL = 100;
 
 interface Waiter {
@@ -13,9 +13,12 @@ interface Waiter {
 }
 
 export class LongPollWaiters {
-  /** In the order in which they end, which is the order of asking while all wait equally long: a look stops at the first that goes on. */
+  /**
+   * In the order in which they end, which is the order of arrival while all wait equally long: a scan stops at the first that has time
+   * left.
+   */
   readonly #inOrder = new Map<string, Waiter>();
-  /** Those that end sooner than somebody who asked before them. */
+  /** Those that end sooner than an earlier arrival. */
   readonly #others = new Map<string, Waiter>();
   #latestMs = 0;
 
@@ -38,8 +41,8 @@ export class LongPollWaiters {
   }
 
   /**
-   * Ends waits whose time has come, the longest first and not all at once: agents that started together would else ask
-   * together for ever. The others have a moment more.
+   * Ends expired waits, the longest first and not all at once: otherwise agents that started together would poll together for ever. The
+   * others wait a moment longer.
    */
   expire(nowMs: number): void {
     let left = Math.max(ENDED_AT_ONCE_MIN, Math.ceil(this.size / LOOKS_TO_END_ALL));
@@ -54,7 +57,7 @@ export class LongPollWaiters {
     }
   }
 
-  /** Everybody looks again. */
+  /** Everybody checks again. */
   wakeAll(): void {
     for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#resolve(host, 'changed');
   }

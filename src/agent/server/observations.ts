@@ -1,5 +1,5 @@
-// What an agent answers to a task of its view, as a commit. The agent must be admitted at the very revision that it is
-// recorded at: a host that is joined anew meanwhile is not spoken for by its former agent.
+// Commits the result that an agent reports for a task of its view. The agent must be admitted at the very revision that the result is
+// recorded at: the former agent of a host that was joined again does not speak for it.
 import type { Clock, Journal } from '../../journal/index.ts';
 import type { Log, TaskAnswer } from '../../operations/index.ts';
 import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
@@ -17,19 +17,19 @@ export interface ObservationOptions {
 
 type Observation = ObservationsResponse['results'][number];
 
-/** `not-taken` asks the agent to bring it again. */
+/** `not-taken` requests the agent to send it again. */
 export async function recordObservation(
   { journal, clock, log, source }: ObservationOptions,
-  speaker: AgentIdentity,
+  identity: AgentIdentity,
   answer: TaskAnswer,
 ): Promise<Observation> {
-  const { host } = speaker;
+  const { host } = identity;
   const said = { host, answer, nowMs: clock.nowMs() };
   try {
     const outcome = await journal.submit({
       by: agentName(host),
-      why: `answer to ${answer.task}`,
-      authorize: (fleet, nowMs) => denyUnlessAdmitted(fleet, speaker, nowMs),
+      why: `result of ${answer.task}`,
+      authorize: (fleet, nowMs) => denyUnlessAdmitted(fleet, identity, nowMs),
       decide: (fleet) => recordAnswer(fleet, source.kinds, said),
     });
     return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'not-taken' };

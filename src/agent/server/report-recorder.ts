@@ -1,5 +1,5 @@
-// What agents say of themselves and what is worth writing down of it: another version, another switch, a host that should not be
-// there any more. Heartbeats are never journalled; nobody waits for any of this, and each host has one on its way at a time.
+// Which parts of agents' reports are recorded: another version, another switch, a host that should not be there any more. Heartbeats are
+// never journalled; no answer waits for a record, and each host has at most one in progress.
 import { valueOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   CONDITIONS,
@@ -36,7 +36,7 @@ export interface ReportRecorderOptions {
   readonly log: Log;
 }
 
-/** A removed host may knock every few seconds for years. */
+/** A removed host may report every few seconds for years. */
 const REMOVED_REPORT_INTERVAL_MS = 60_000;
 const REMOVED_REPORTS_MAX = 10_000;
 
@@ -46,9 +46,9 @@ export class ReportRecorder {
   readonly #options: ReportRecorderOptions;
   readonly #inFlight = new Set<string>();
   readonly #removedReports = new Map<string, number>();
-  /** Of hosts that are in trouble or were lately. */
+  /** Of hosts with faults, now or lately. */
   readonly #conditions = new Map<string, ConditionMemory>();
-  /** The same of those that report what the fleet does not know. */
+  /** The same for hosts that report strays. */
   readonly #strays = new Map<string, ConditionMemory>();
 
   constructor(options: ReportRecorderOptions) {
@@ -57,33 +57,33 @@ export class ReportRecorder {
 
   /** Whether there is anything new. Costs a few comparisons when there is not. */
   record(
-    speaker: AgentIdentity,
+    identity: AgentIdentity,
     doc: Host,
     said: { readonly beat: Heartbeat; readonly report: HostReport | undefined },
   ): boolean {
     const { beat, report } = said;
-    const { host } = speaker;
+    const { host } = identity;
     const { clock, journal } = this.#options;
     if (doc.serviceVersion !== beat.serviceVersion) {
       const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
-      this.#submitAs(speaker, 'agent of another version', (fleet) => recordVersion(fleet, version));
+      this.#submitAs(identity, 'agent reports another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
     const isTroubled =
       this.#evaluateConditions(speaker, doc, reportedConditions(beat, report)) ||
       this.#evaluateStrays(speaker, doc, report);
     if (report?.switch === undefined) return isTroubled;
-    // With each report it is looked at anew: another host may have shown the same switch meanwhile.
+    // Each report is evaluated again: another host may have reported the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
     const isNew = !known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc));
     if (isNew) {
-      const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
-      this.#submitAs(speaker, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
+      const observation = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
+      this.#submitAs(identity, 'agent reports its switch', (fleet) => recordSwitch(fleet, observation));
     }
     return isNew || isTroubled;
   }
 
-  /** Another holder was told other things. */
+  /** Another holder got other reports. */
   reset(): void {
     this.#conditions.clear();
     this.#strays.clear();
@@ -102,14 +102,14 @@ export class ReportRecorder {
     this.#conditions.set(host, judged.memory);
     if (judged.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
-      this.#submitAs(speaker, conditions.length > 0 ? 'agent reports a trouble' : 'agent reports no trouble', decide);
+      this.#submitAs(identity, conditions.length > 0 ? 'agent reports a fault' : 'agent reports no fault', decide);
     }
     return judged.verdict !== 'same';
   }
 
-  /** Whether it reports other strays than are recorded. On a host that leaves they count at once: nothing else comes and goes there. */
-  #evaluateStrays(speaker: AgentIdentity, doc: Host, report: HostReport | undefined): boolean {
-    const { host } = speaker;
+  /** Whether the reported strays differ from those on record. On a leaving host they count at once: nothing else comes and goes there. */
+  #evaluateStrays(identity: AgentIdentity, doc: Host, report: HostReport | undefined): boolean {
+    const { host } = identity;
     const memory = this.#strays.get(host);
     const isQuiet = memory === undefined && doc.strays === undefined && (report?.strays.length ?? 0) === 0;
     if (report === undefined || isQuiet) return false;
@@ -122,19 +122,19 @@ export class ReportRecorder {
     this.#strays.set(host, judged.memory);
     if (judged.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordStrays(fleet, { host, strays, nowMs });
-      this.#submitAs(speaker, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
+      this.#submitAs(identity, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
     }
     return judged.verdict !== 'same';
   }
 
-  /** Somebody showed a credential that this host had once. */
+  /** A credential that this host once had was presented. */
   recordRemovedHost(host: string): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs - (this.#removedReports.get(host) ?? -REMOVED_REPORT_INTERVAL_MS) < REMOVED_REPORT_INTERVAL_MS) return;
     if (this.#removedReports.size >= REMOVED_REPORTS_MAX) this.#removedReports.clear();
     this.#removedReports.set(host, nowMs);
     const decide = (fleet: FleetReader): Decision<null> => recordRemovedHostReport(fleet, { host, nowMs });
-    // What the control plane saw, not what the host asked for: it may ask for nothing.
+    // Done on the server's own observation: a removed host is authorised for nothing.
     this.#submit(host, { by: 'agent-gateway', why: 'a removed host reports', decide });
   }
 
@@ -142,10 +142,10 @@ export class ReportRecorder {
     return this.#removedReports.get(host);
   }
 
-  #submitAs(speaker: AgentIdentity, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
+  #submitAs(identity: AgentIdentity, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
     const authorize = (fleet: FleetReader, nowMs: number): Refusal | undefined =>
-      denyUnlessAdmitted(fleet, speaker, nowMs);
-    this.#submit(speaker.host, { by: agentName(speaker.host), why, decide, authorize });
+      denyUnlessAdmitted(fleet, identity, nowMs);
+    this.#submit(identity.host, { by: agentName(identity.host), why, decide, authorize });
   }
 
   #submit(host: string, request: Request<null>): void {
@@ -159,9 +159,9 @@ export class ReportRecorder {
   }
 }
 
-/** A lost lease or store is the agent's cue to say it again; anything else is a fault of ours, and says so. */
+/** After a lost lease or a store failure the agent reports again; any other error is a bug, and is logged as one. */
 export function logUnrecorded(log: Log, error: unknown, host: string): void {
   if (error instanceof NotHolder || error instanceof StoreUnavailable) {
-    log.warn({ host, code: error.code }, 'what an agent said is not recorded, it will say it again');
-  } else log.error({ host, err: error }, 'what an agent said cannot be recorded');
+    log.warn({ host, code: error.code }, 'the report of an agent was not recorded; the agent will send it again');
+  } else log.error({ host, err: error }, 'the report of an agent cannot be recorded');
 }

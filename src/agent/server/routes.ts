@@ -1,5 +1,5 @@
-// The HTTP surface of the desk. A server without the lease tells agents to go to the holder themselves (421): a
-// heartbeat that was passed on would make the wrong server's clock count.
+// The HTTP routes of the agent gateway. A server without the lease redirects agents to the holder (421): a forwarded heartbeat would be
+// counted on the wrong server's clock.
 import {
   answer,
   read,
@@ -42,26 +42,26 @@ import type { SignedText } from '../protocol/statement.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
 
-/** The answers to nearly every heartbeat, rendered once: all that the gateway says, since agents send only what a server says it takes. */
+/** The responses to nearly every heartbeat, rendered once: agents send only what a server says it accepts. */
 const RENDERED_RESPONSES = new WeakMap<HeartbeatResponse, Answer>();
 
-/** Without an issuer agents get no certificates: the server has no TLS, or was told to issue none. */
-export function agentRoutes(desk: AgentGateway, issuer?: CertificateIssuer): Route[] {
+/** Without an issuer agents get no certificates: the server has no TLS, or issues none. */
+export function agentRoutes(gateway: AgentGateway, issuer?: CertificateIssuer): Route[] {
   return [
-    joinRoute(desk, issuer),
-    certificateRoute(desk, issuer),
-    heartbeatRoute(desk),
-    viewRoute(desk),
-    observeRoute(desk),
-    depositRoute(desk),
-    collectRoute(desk),
+    joinRoute(gateway, issuer),
+    certificateRoute(gateway, issuer),
+    heartbeatRoute(gateway),
+    viewRoute(gateway),
+    observeRoute(gateway),
+    depositRoute(gateway),
+    collectRoute(gateway),
   ];
 }
 
-function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+function joinRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return write({
     ...AT_HOLDER,
-    // Passed on, not sent on: an agent that has not joined knows no other server that it could believe.
+    // Forwarded, not redirected: an agent that has not joined knows no other server that it could trust.
     onFollower: 'forward',
     method: 'POST',
     path: '/api/v1/agent/join',
@@ -71,7 +71,7 @@ function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): R
     body: JOIN_REQUEST,
     answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOIN_RESPONSE } },
     handle: ({ body, caller }) => {
-      const command = desk.joinCommand(toAgentIdentity(caller), body);
+      const command = gateway.joinCommand(toAgentIdentity(caller), body);
       const { certificateRequest } = body;
       const requested = certificateRequest === undefined ? undefined : issuer?.verifyRequest(certificateRequest);
       if (requested !== undefined && 'code' in requested) return refusalAnswer(requested);
@@ -80,14 +80,17 @@ function joinRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): R
         decide: (fleet) => joinAgent(fleet, command),
         answer: (joined) => {
           const certificate = requested && issuer?.issue(requested, joined.host);
-          return answer({ ...desk.statements.joinResponse(joined), ...(certificate !== undefined && { certificate }) });
+          return answer({
+            ...gateway.statements.joinResponse(joined),
+            ...(certificate !== undefined && { certificate }),
+          });
         },
       };
     },
   });
 }
 
-function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefined): Route {
+function certificateRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -100,7 +103,7 @@ function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefi
     answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED_CERTIFICATE } },
     handle: ({ body, caller }) => {
       const asker = toAgentIdentity(caller);
-      const denied = desk.denialOf(asker);
+      const denied = gateway.denialOf(asker);
       if (denied !== undefined) return toAnswer(denied, failOnAnswer);
       if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
       const requested = issuer.verifyRequest(body.certificateRequest);
@@ -110,17 +113,17 @@ function certificateRoute(desk: AgentGateway, issuer: CertificateIssuer | undefi
 }
 
 const NOT_ISSUED: Refusal = {
-  // Nothing is wrong with the caller, who may ask this of a server that is set up for it.
+  // The caller is authorised, but this server is not set up to issue certificates.
   kind: 'conflict',
   code: 'agent-certificates-off',
   message: 'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off.',
 };
 
 function failOnAnswer(): never {
-  throw new Error('a denial is no answer');
+  throw new Error('a denial has no representation');
 }
 
-function heartbeatRoute(desk: AgentGateway): Route {
+function heartbeatRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
@@ -129,8 +132,8 @@ function heartbeatRoute(desk: AgentGateway): Route {
     access: 'agent',
     body: HEARTBEAT,
     bodyRepeats: true,
-    answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARTBEAT_RESPONSE } },
-    handle: ({ body, caller }) => toAnswer(desk.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
+    answers: { 200: { about: 'accepted, and whether a report is requested', schema: HEARTBEAT_RESPONSE } },
+    handle: ({ body, caller }) => toAnswer(gateway.heartbeat(toAgentIdentity(caller), body), renderHeartbeatResponse),
   });
 }
 
@@ -140,13 +143,13 @@ function renderHeartbeatResponse(heard: HeartbeatResponse): Answer {
   return known;
 }
 
-function viewRoute(desk: AgentGateway): Route {
+function viewRoute(gateway: AgentGateway): Route {
   let closing: AbortSignal | undefined;
   return read({
     ...AT_HOLDER,
     method: 'GET',
     path: '/api/v1/agent/view',
-    about: "Get the host's view as soon as it differs from the one with this digest, or hear that it does not",
+    about: "Get the host's view as soon as it differs from the one with this digest; long poll",
     access: 'agent',
     query: VIEW_REQUEST,
     answers: {
@@ -157,11 +160,11 @@ function viewRoute(desk: AgentGateway): Route {
     },
     handle: async ({ query, caller }, world) => {
       if (closing !== world.closing) {
-        // A server that shuts down waits for its answers: those who wait here for nothing must go first.
+        // A server that shuts down finishes its requests: idle long polls must be ended first.
         ({ closing } = world);
-        world.closing.addEventListener('abort', () => desk.close(), { once: true });
+        world.closing.addEventListener('abort', () => gateway.close(), { once: true });
       }
-      return toAnswer(await desk.view(toAgentIdentity(caller), query), renderViewResponse);
+      return toAnswer(await gateway.view(toAgentIdentity(caller), query), renderViewResponse);
     },
   });
 }
@@ -179,47 +182,46 @@ function renderUnchanged(controlPlane: SignedText | undefined): Answer {
   return lastUnchanged.answer;
 }
 
-function observeRoute(desk: AgentGateway): Route {
+function observeRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
     path: '/api/v1/agent/observations',
-    about: "Bring answers to the tasks of the host's view; each may be repeated",
+    about: "Report results of the tasks of the host's view; each may be repeated",
     access: 'agent',
     body: OBSERVATIONS,
-    answers: { 200: { about: 'what became of each answer', schema: OBSERVATIONS_RESPONSE } },
+    answers: { 200: { about: 'the outcome for each result', schema: OBSERVATIONS_RESPONSE } },
     handle: async ({ body, caller }) =>
-      toAnswer(await desk.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
+      toAnswer(await gateway.observe(toAgentIdentity(caller), body), (observed) => answer(observed)),
   });
 }
 
-function depositRoute(desk: AgentGateway): Route {
+function depositRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
     path: '/api/v1/agent/connections/deposit',
-    about: 'Leave the connections of a service for the host that takes it over; never journalled',
+    about: 'Deposit the connections of a service for the host that takes it over; never journalled',
     access: 'agent',
     body: DEPOSIT_REQUEST,
     bodyBytesMax: DEPOSIT_BYTES_MAX,
     answers: { 200: { about: 'how many are kept', schema: DEPOSIT_RESPONSE } },
     handle: ({ body, caller }) =>
-      toAnswer(desk.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
+      toAnswer(gateway.deposit(toAgentIdentity(caller), body), (deposited) => answer(deposited)),
   });
 }
 
-function collectRoute(desk: AgentGateway): Route {
+function collectRoute(gateway: AgentGateway): Route {
   return read({
     ...AT_HOLDER,
     method: 'POST',
     path: '/api/v1/agent/connections/collect',
-    about:
-      'Get the connections of a service that is taken over as soon as the host before has left them, or hear that it has not',
+    about: 'Get the connections of a service that is taken over as soon as the old host has deposited them; long poll',
     access: 'agent',
     body: COLLECT_REQUEST,
     answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECT_RESPONSE } },
     handle: async ({ body, caller }) =>
-      toAnswer(await desk.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
+      toAnswer(await gateway.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
   });
 }
 
@@ -240,7 +242,7 @@ function toAnswer<A>(reply: Reply<A>, render: (found: A) => Answer): HandlerResu
         ...(reply.statement !== undefined && { facts: { statement: reply.statement } }),
       });
     case 'elsewhere':
-      // The lease went while the call was here. The API says the same as to one that comes now.
+      // The lease was lost during the call. The response is the same as to a call that comes now.
       throw new NotHolder();
   }
 }

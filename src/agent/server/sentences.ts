@@ -1,4 +1,4 @@
-// The sentences of what agents make us say.
+// Sentences for the reasons that agents' reports give rise to.
 import type { ReasonSentences } from '../../operations/index.ts';
 
 export const agentSentences: ReasonSentences = {

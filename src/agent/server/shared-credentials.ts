@@ -1,26 +1,26 @@
-// Whether two machines show the credential of one host, as after a disk was cloned or a secret was taken. Each start of an agent has a mark
-// of its own: a mark that comes back after another one was never gone. In memory only; the next lease holder sees it anew.
+// Detects that two machines use the credential of one host, as after a disk was cloned or a secret was stolen. Each start of an agent has a
+// mark of its own: a mark that returns after another one was never stopped. In memory only; the next lease holder detects it again.
 import type { AgentIdentity } from './admission.ts';
 
-/** A heartbeat that was under way when its agent was started anew may come late, once. */
+/** A heartbeat that was in flight when its agent was restarted may arrive late, once. */
 const RETURNS_CERTAIN = 2;
-/** More machines than this with one credential are told of all the same. */
+/** More machines than this with one credential are still reported. */
 const MARKS_KEPT = 4;
 
 interface Shown {
   readonly token: string | undefined;
   readonly current: string;
-  /** Those before it, the newest first. */
+  /** The earlier marks, the newest first. */
   readonly former: readonly string[];
   readonly returns: number;
-  /** When it was last certain that there are two. */
+  /** When it was last certain that there are two machines. */
   readonly sharedMs?: number;
 }
 
 export class SharedCredentials {
   readonly #shown = new Map<string, Shown>();
 
-  /** Agents of older versions show no mark. */
+  /** Agents of older versions send no mark. */
   note({ host, token }: AgentIdentity, process: string | undefined, nowMs: number): void {
     if (process === undefined) return;
     const known = this.#shown.get(host);
@@ -37,7 +37,7 @@ export class SharedCredentials {
     this.#shown.set(host, { ...known, current: process, former, returns, ...(isShared && { sharedMs: nowMs }) });
   }
 
-  /** The hosts of which it is certain, and when that was last seen. */
+  /** The hosts for which it is certain, and when that was last seen. */
   *hosts(): Iterable<readonly [host: string, sharedMs: number]> {
     for (const [host, { sharedMs }] of this.#shown) if (sharedMs !== undefined) yield [host, sharedMs];
   }

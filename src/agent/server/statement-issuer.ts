@@ -1,5 +1,5 @@
-// What a server says under the control plane's key: who holds the lease, that a credential is refused, that a view is its own, and
-// which keys and servers there are. It decides nothing; without a key it says nothing.
+// Issues statements signed with the control plane's keys: who holds the lease, that a credential is refused, that a view is genuine, and
+// which keys and servers there are. It decides nothing; without a key it issues nothing.
 import { signStatement, type SignedText, type Signer } from '../protocol/statement.ts';
 import type { Refusal } from '../../fleet/index.ts';
 import type { JoinResponse, View, ViewResponse } from '../protocol/messages.ts';
@@ -7,13 +7,13 @@ import type { Reply } from '../node/ports.ts';
 
 export interface StatementIssuerOptions {
   readonly journalId: () => string;
-  /** Asked for every time: keys are rotated while servers run. Undefined while this server has none. */
+  /** Looked up every time: keys are rotated while servers run. Undefined while this server has none. */
   readonly signer?: (() => Signer | undefined) | undefined;
-  /** Where the servers of this control plane answer, as far as this one knows. */
+  /** The addresses of the servers of this control plane, as far as this one knows. */
   readonly servers?: (() => readonly string[]) | undefined;
-  /** The journals that this one continues: a backup of theirs was restored into it. */
+  /** The journals that this one continues: their backup was restored into it. */
   readonly succeeds?: (() => readonly string[]) | undefined;
-  /** `over-tls`: agents know this server by its certificate, and their views need no signature. */
+  /** `over-tls`: agents authenticate this server by its certificate, and their views need no signature. */
   readonly views?: 'signed' | 'over-tls' | undefined;
 }
 
@@ -24,7 +24,7 @@ interface CredentialRef {
 
 export class StatementIssuer {
   readonly #options: StatementIssuerOptions;
-  /** Signed once for as long as it says the same. */
+  /** Signed once for as long as it is unchanged. */
   #controlPlane: { readonly text: string; readonly signed: SignedText } | undefined;
 
   constructor(options: StatementIssuerOptions) {
@@ -47,7 +47,7 @@ export class StatementIssuer {
     return this.#controlPlane.signed;
   }
 
-  /** What an agent is answered that joined: with the keys and servers that it is to believe in from now on. */
+  /** The answer to an agent that joined: with the keys and servers that it is to trust from now on. */
   joinResponse(joined: JoinResponse): JoinResponse {
     return { ...joined, ...this.#withControlPlane() };
   }

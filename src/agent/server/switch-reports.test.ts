@@ -42,7 +42,7 @@ const alarms = (fleet: Fleet): string[] =>
   [...fleet.all(ALARM)].map(({ doc }) => SENTENCES[doc.reason.code]!(doc.reason, () => ''));
 const SENTENCES = { ...agentSentences, ...removedReportSentences };
 
-describe('what an agent tells of its switch', () => {
+describe('what an agent reports its switch', () => {
   test('is-written-down-once-and-again-when-it-changes', () => {
     const fleet = fleetOf(host('c1'));
     expect(reportSwitch(fleet, 'c1', ONE)).toBe(1);

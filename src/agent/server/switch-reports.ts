@@ -1,4 +1,5 @@
-// What it means that an agent tells of its switch: the host's record of it, and distrust when it is another host's. Pure.
+// Decides what a reported switch identity means: it is recorded at the host, and the host is quarantined when it is another host's switch.
+// Pure.
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import { mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
@@ -25,7 +26,7 @@ export function isSameSwitch(one: SwitchIdentity | undefined, other: SwitchIdent
   return one?.datapathId === other?.datapathId && one?.systemId === other?.systemId && one?.bridge === other?.bridge;
 }
 
-/** A host whose switch has the identity of another one is not trusted until somebody says why it should be. */
+/** A host whose switch has the identity of another host's is in quarantine until an operator re-admits it. */
 export function recordSwitch(fleet: FleetReader, { host: id, identity, by, nowMs }: SwitchReport): Decision<null> {
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed') return accept([], null);
@@ -43,18 +44,18 @@ export function recordSwitch(fleet: FleetReader, { host: id, identity, by, nowMs
   return accept(twin === undefined ? changes : [...changes, ...raiseSharedIdentity(fleet, host, twin, nowMs)], null);
 }
 
-/** Whether a host that is trusted shows the switch of another one. */
+/** Whether a trusted host reports the switch of another host. */
 export function isImpostor(fleet: FleetReader, host: string, { quarantined, switch: identity }: Host): boolean {
   return quarantined === undefined && identity !== undefined && findTwin(fleet, host, identity) !== undefined;
 }
 
-/** Another host that has shown this very switch. Names do not count: an operator may call a host what he likes. */
+/** Another host that has reported this very switch. Names do not count: operators choose them freely. */
 function findTwin(fleet: FleetReader, id: string, identity: SwitchIdentity): StoredHost | undefined {
   const forms = identityForms(identity);
   for (const form of forms) {
     for (const other of fleet.find(HOSTS_BY_IDENTITY, form)) {
       const shares = other.id !== id && identityForms(other.doc.switch).includes(form);
-      // One that is not trusted itself says nothing against others. A removed host does: its switch may still be there.
+      // A quarantined host proves nothing against others. A removed host does: its switch may still run.
       if (shares && (other.doc.quarantined === undefined || other.doc.state === 'removed')) return other;
     }
   }
@@ -64,7 +65,7 @@ function findTwin(fleet: FleetReader, id: string, identity: SwitchIdentity): Sto
 function raiseSharedIdentity(fleet: FleetReader, host: StoredHost, twin: StoredHost, nowMs: number): Change[] {
   mark('switch-identity-shared');
   if (twin.doc.state === 'removed') return removedReportAlarm(fleet, { removed: twin, by: host.id, nowMs });
-  // Whoever may see the host may not see those of other sites.
+  // A caller that may see this host may not see hosts of other sites.
   const isNear = twin.doc.site === host.doc.site;
   const reason = { code: 'switch-identity-shared', host: host.id, ...(isNear && { other: twin.id }) };
   return raiseOrUpdateAlarm(fleet, sharedIdentityAlarmId(host.id), {
@@ -76,7 +77,7 @@ function raiseSharedIdentity(fleet: FleetReader, host: StoredHost, twin: StoredH
 }
 
 function clearSharedIdentity(fleet: FleetReader, id: string, twin: StoredHost | undefined): Change[] {
-  // A removed one has an alarm of its own, which names whoever shows its switch.
+  // A removed host has an alarm of its own, which names the host that reports its switch.
   return twin === undefined || twin.doc.state === 'removed' ? clearAlarm(fleet, sharedIdentityAlarmId(id)) : [];
 }
 
@@ -84,7 +85,7 @@ function sharedIdentityAlarmId(host: string): ReturnType<typeof alarmId> {
   return alarmId('switch-identity-shared', host);
 }
 
-/** A removed host stays removed; that it still runs is for a person to look at. */
+/** A removed host stays removed; that it still runs is for an operator to check. */
 export function recordRemovedHostReport(
   fleet: FleetReader,
   { host: id, nowMs }: { host: string; nowMs: number },

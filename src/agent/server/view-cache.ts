@@ -1,16 +1,16 @@
-// Which view was composed for which host, and up to which revision it was the host's view. In memory only: a new holder knows
-// nothing and composes anew. A host that something happened to is looked at again before anything is said of it.
+// The digests of the views composed for each host, and up to which revision each was the host's view. In memory only: a new holder composes
+// again. A host affected by a change is recomposed before any answer about it.
 
-/** An agent may still be busy with a view of some changes ago; older ones nobody asks about. */
+/** An agent may still be applying a view of some changes ago; nobody asks about older ones. */
 const DIGESTS_KEPT = 8;
-/** A change that no part said to concern the host is found after this at the latest. Of the polls, four in five need no view. */
+/** A change that no view part reported to affect the host is found after this at the latest. Four polls in five need no view. */
 const FRESH_MAX_MS = 120_000;
 
 interface Entry {
   /** Latest revision at which the view with this digest was composed, oldest first. */
   readonly revisions: Map<string, number>;
   lastDigest: string;
-  /** Nothing happened to the host since: composing again would give the same view. */
+  /** No change affected the host since: composing again would give the same view. */
   isFresh: boolean;
   atMs: number;
 }
@@ -24,7 +24,7 @@ interface ComposedView {
 export class ViewCache {
   readonly #byHost = new Map<string, Entry>();
 
-  /** Nobody was shown anything yet. */
+  /** No view was composed yet. */
   get isEmpty(): boolean {
     return this.#byHost.size === 0;
   }
@@ -44,7 +44,7 @@ export class ViewCache {
     }
   }
 
-  /** Whether the host's view is still this one, as far as anybody has heard: then it need not be composed to know that. */
+  /** Whether the host's view is still this one, by all reported changes: then it need not be composed. */
   isCurrent(host: string, digest: string, nowMs: number): boolean {
     const entry = this.#byHost.get(host);
     return entry !== undefined && entry.isFresh && entry.lastDigest === digest && nowMs - entry.atMs < FRESH_MAX_MS;
@@ -63,7 +63,7 @@ export class ViewCache {
     this.#byHost.clear();
   }
 
-  /** Whether this view was composed at or after a revision, or would be now; undefined when that has to be tried. */
+  /** Whether this view was composed at or after a revision, or would be now; undefined when that requires composing. */
   isValidAt(host: string, digest: string, revision: number): boolean | undefined {
     const entry = this.#byHost.get(host);
     if (entry === undefined) return undefined;

@@ -1,19 +1,19 @@
-// The driver `views`: waits for a moment until hosts have converged on what was committed, or are ready for one service of it, and
-// says who is behind and why. It changes nothing; who is to be waited for is decided anew each time.
+// The driver `views`: waits for a moment until hosts have converged on what was committed, or are ready for one service of it, and reports
+// which are behind and why. It changes nothing; the hosts to wait for are chosen anew each time.
 import type { Reason } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
 
-/** What it needs of the desk. */
+/** What it needs of the agent gateway. */
 export interface ConvergenceSource {
-  /** Whether it applied what was true at a revision, by an agent of a version or a newer one. */
+  /** Whether it applied the state of a revision, with an agent of this service version or a newer one. */
   hasConverged(host: string, revision: number, serviceVersion?: number): boolean;
-  /** Why a host that has converged cannot provide a service yet; undefined when it can. */
+  /** Why a converged host cannot provide a service yet; undefined when it can. */
   unreadinessOf(host: string, service: string): string | undefined;
   onConvergence(hear: (host: string) => void): () => void;
 }
 
-/** Whether most of those that listen for a host do not hear it. */
+/** Whether most of the host's BFD observers report it down. */
 type IsBfdDownByMajority = (host: string) => boolean;
 
 export interface ViewsDriverOptions {
@@ -24,7 +24,7 @@ export interface ViewsDriverOptions {
   readonly waitMs?: number;
 }
 
-/** Long enough for hosts that do well; the world is looked at again after it. */
+/** Long enough for healthy hosts; afterwards the operation is planned again. */
 const WAIT_MS = 2000;
 /** Enough to know where to look. */
 const NAMED_MAX = 10;
@@ -32,16 +32,16 @@ const NAMED_MAX = 10;
 interface ConvergenceWait {
   readonly hosts: readonly string[];
   readonly revision: number;
-  /** What their agents must know for it to count. */
+  /** The service version that their agents need for it to count. */
   readonly serviceVersion?: number;
   /** The service that is waited for. What the hosts lack for others does not count. */
   readonly service?: string;
-  /** The host that the service is about to be given to, and who could have it instead. */
+  /** The target host of the service, and the hosts that could have it instead. */
   readonly target?: string;
   readonly others?: readonly string[];
 }
 
-/** It only listens. All the hand-overs that may be under way at once find room, and hosts that are removed beside them. */
+/** It only waits. All handovers that may be active at once fit, and removals of hosts beside them. */
 const AT_ONCE_MAX = 512;
 
 function fail(reason: Reason): ActionOutcome {
@@ -63,14 +63,14 @@ export class ViewsDriver implements Driver {
     const early = this.#findBfdDownTarget(asked);
     if (early !== undefined) return fail(early);
     const behind = await this.#waitForConvergence(asked);
-    // Another holder asks its own agents.
+    // Another holder waits for the agents itself.
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
     if (behind.length > 0) return fail(this.#reasonOf(behind, asked));
     const late = this.#findBfdDownTarget(asked);
     return late === undefined ? { kind: 'applied' } : fail(late);
   }
 
-  /** That nobody hears any of them says nothing for the others. */
+  /** That BFD reports one of them down says nothing about the others. */
   #findBfdDownTarget({ service = '', target, others = [] }: ConvergenceWait): Reason | undefined {
     const { isBfdDownByMajority } = this.#options;
     if (target === undefined || others.length === 0 || !isBfdDownByMajority(target)) return undefined;
@@ -79,8 +79,8 @@ export class ViewsDriver implements Driver {
   }
 
   /**
-   * A host that says why it cannot provide the service tells more than one that has not converged; but what one of these said is of an
-   * earlier view, and of an earlier hand-over perhaps.
+   * A host that says why it cannot provide the service is more informative than one that has not converged; but its statement may be about
+   * an earlier view, and an earlier handover.
    */
   #reasonOf(behind: readonly string[], { service, revision, serviceVersion }: ConvergenceWait): Reason {
     const { gateway } = this.#options;
@@ -102,7 +102,7 @@ export class ViewsDriver implements Driver {
     return undefined;
   }
 
-  /** Those who are behind after the wait, in the order in which they were asked for. */
+  /** The hosts that are behind after the wait, in the given order. */
   async #waitForConvergence({ hosts, revision, serviceVersion, service }: ConvergenceWait): Promise<readonly string[]> {
     const { gateway, clock, waitMs = WAIT_MS } = this.#options;
     const hasConverged = (host: string): boolean =>
@@ -114,11 +114,11 @@ export class ViewsDriver implements Driver {
     const deaf = gateway.onConvergence((host) => {
       if (!behind.has(host) || !hasConverged(host)) return;
       behind.delete(host);
-      if (behind.size === 0) all.abort('all are in line');
+      if (behind.size === 0) all.abort('all have converged');
     });
     await clock.sleep(waitMs, all.signal);
     deaf();
-    // What a host has may be what is wanted by now, without a word of it.
+    // A host may already have the desired state without a new report.
     return [...behind].filter((host) => !hasConverged(host));
   }
 }

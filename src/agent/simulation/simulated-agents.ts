@@ -1,5 +1,5 @@
-// Many agents in one process: the same agent code as on a real host, each with a machine and a disk that are not there.
-// They share the link. Single ones are stopped and started to show what a silent host looks like.
+// Many agents in one process: the same agent code as on a real host, each with a simulated machine and disk. They share the link. Single
+// ones are stopped and started to show what a silent host looks like.
 import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { Agent, type AgentStatus } from '../node/agent.ts';
@@ -14,7 +14,7 @@ import type { SimulatedHypervisor } from '../node/instances/simulated-hypervisor
 export interface SimulatedAgentsOptions {
   readonly link: AgentLink;
   readonly servers: readonly string[];
-  /** Makes or finds a join token for a host; asked for only when its disk has no credential that works. */
+  /** Makes or finds a join token for a host; called only when its disk has no credential that works. */
   readonly joinToken: (host: string) => Promise<string | undefined>;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'secret'>;
@@ -22,20 +22,20 @@ export interface SimulatedAgentsOptions {
   readonly log: Log;
   readonly heartbeatMs?: number;
   readonly checkMs?: number;
-  /** Starts are spread over this time, so that ten thousand agents do not begin in one instant. */
+  /** Starts are spread over this time, so that ten thousand agents do not start at one instant. */
   readonly spreadMs?: number;
-  /** The disk of a host; by default one in memory, which lasts as long as this process. */
+  /** The disk of a host; by default in memory, as long as this process runs. */
   readonly diskOf?: (host: string) => Disk;
   /** The machine of a host: how long its tasks take, what fails there. It keeps what runs on the host's disk. */
   readonly driverOptionsOf?: (host: string) => Omit<SimulatedNodeOptions, 'clock'>;
   /** Instead of a simulated machine. */
   readonly driverOf?: (host: string) => LocalDriver;
-  /** Instead of the real one, for control planes that sign with something cheaper. */
+  /** Replaces the real signature check, for control planes that sign with something cheaper. */
   readonly verify?: Verify;
 }
 
 export interface StartOptions {
-  /** The version of the agent that is installed from now on; the one before stays when nothing is said. */
+  /** The version of agents that are installed from now on; the previous one stays when absent. */
   readonly serviceVersion?: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export class SimulatedAgents {
     try {
       await agent.run(stopping.signal);
     } catch (error) {
-      // One agent that broke is one silent host, not the end of the others.
+      // One failed agent is one silent host, not the end of the others.
       log.error({ host, err: error }, 'a simulated agent stopped by a fault of the program');
       stopping.abort();
     }
@@ -119,7 +119,7 @@ export class SimulatedAgents {
     if (this.#running.get(host) === running) this.#running.delete(host);
   }
 
-  /** Another version of the agent is installed, or the same one begins anew. */
+  /** Installs another version of the agent, or restarts the same one. */
   async restart(host: string, how: StartOptions = {}): Promise<void> {
     await this.stop(host);
     this.start(host, how);

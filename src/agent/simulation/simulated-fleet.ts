@@ -1,5 +1,5 @@
-// A fleet of simulated hosts beside the server they belong to: registered by host-join like any host, joined with join
-// tokens like any agent. For the demo, and for measuring with many hosts.
+// A fleet of simulated hosts beside the server they belong to: registered by host-join like any host, joined with join tokens like any
+// agent. For the demo, and for benchmarks with many hosts.
 import { createToken, isExpired, newSecret, TOKEN, type TokenId } from '../../access/index.ts';
 import { idOf, type Refusal } from '../../fleet/index.ts';
 import { findHost, JOIN_DEADLINE_MS, joinHosts, type HostSpec } from '../../hosts/index.ts';
@@ -12,7 +12,7 @@ export interface SimulatedFleetOptions extends Omit<SimulatedAgentsOptions, 'joi
   readonly ids: Ids;
   /** SHA-256 as hexadecimal text. */
   readonly hash: (text: string) => string;
-  /** Whom the history names. */
+  /** The author in the history. */
   readonly by: string;
 }
 
@@ -44,7 +44,7 @@ export class SimulatedFleet {
     return operation;
   }
 
-  /** The token that was made before, while an agent can still do something with it; else a new one. */
+  /** The previous token, while it is still valid for an agent; else a new one. */
   async #joinToken(host: string): Promise<string | undefined> {
     if (!this.#isWanted(host)) return undefined;
     const made = this.#made.get(host);
@@ -53,12 +53,12 @@ export class SimulatedFleet {
       return await this.#newJoinToken(host);
     } catch (error) {
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      this.#options.log.warn({ host, code: error.code }, 'no join token can be made now, the agent asks again');
+      this.#options.log.warn({ host, code: error.code }, 'no join token can be made now; the agent retries');
       return undefined;
     }
   }
 
-  /** A host that leaves, or has left, is not brought back by its machine still running. */
+  /** A host that leaves, or has left, is not brought back because its machine still runs. */
   #isWanted(host: string): boolean {
     const doc = findHost(this.#options.journal.fleet, host)?.doc;
     return doc !== undefined && doc.state !== 'removed' && doc.leaving === undefined;

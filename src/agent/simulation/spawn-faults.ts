@@ -2,12 +2,12 @@
 // place arms everything that can go wrong with a build.
 import type { SimulatedHypervisorOptions, InjectedTaskFault } from '../node/instances/simulated-hypervisor.ts';
 
-/** What the simulated back end says of a host's next spawn. */
+/** The armed outcome of a host's next spawn. */
 export interface SpawnFaultSource {
   spawnFault(host: string): { readonly outcome: string; readonly delayMs: number } | undefined;
 }
 
-/** Longer than any build waits: nobody answers any more. */
+/** Longer than any build waits: there is no answer any more. */
 const HANG_MS = 24 * 3600 * 1000;
 
 export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedHypervisorOptions['faultFor']> {
@@ -17,6 +17,6 @@ export function spawnFaults(faults: SpawnFaultSource): NonNullable<SimulatedHype
     const { outcome, delayMs } = struck;
     if (outcome === 'ok') return { delayMs };
     if (outcome === 'hang') return { delayMs: HANG_MS, fault: 'spawn-failed', problem: 'the machine hung' };
-    return { delayMs, fault: outcome, problem: `${outcome}, as it was armed` };
+    return { delayMs, fault: outcome, problem: `${outcome}, as armed` };
   };
 }

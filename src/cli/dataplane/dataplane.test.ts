@@ -15,7 +15,7 @@ const DIFFERENT: SwitchComparison = {
     { kind: 'too-much', what: 'flow', text: 'table=5', owner: OWNER },
     { kind: 'in-the-way', what: 'flow', text: 'table=7', found: 'cookie=0x7' },
   ],
-  gaps: [{ sentence: 'service nat:edge: It would send to c9, to which there is no tunnel.' }],
+  gaps: [{ sentence: 'service nat:edge: It needs a tunnel to c9, and there is none.' }],
 };
 const LINES: readonly TracedLine[] = [
   { text: 'bridge("br-int")' },
@@ -71,7 +71,7 @@ Ports that are not plugged in; what names them is left out until they are
   port mp1
 
 Wanted, and not to be had
-  service nat:edge: It would send to c9, to which there is no tunnel.
+  service nat:edge: It needs a tunnel to c9, and there is none.
 
 The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
 `);

@@ -33,7 +33,7 @@ function showDataplane(cli: Cli): Command {
     .argument('<host>')
     .option('--table <table>', 'only flows of this table, by number or by name, such as 15 or route')
     .option('--owner <owner>', 'only what is there for this, such as service/nat:edge or only nat:edge')
-    .option('--text <text>', 'only flows with this in them, in their owner or in their sentence')
+    .option('--text <text>', 'only flows that contain this text in the flow, the owner or the sentence')
     .option('--limit <count>', 'at most so many flows', wholeNumber, 1000);
   addExamples(
     command,

@@ -1,5 +1,6 @@
-// What should be on a host's switch, compiled from its view: tunnels, groups, flows, external ids. Pure: the same view gives the
-// same contents, whatever was there before and in whatever order the view lists things. Every flow leads back to its owner.
+// Compiles a host's view into the desired contents of its switch: tunnels, groups, flows, external ids. Pure: the same view gives the same
+// contents, whatever the switch holds now and in whatever order the view lists things. Every flow names its owner; nothing here reads a
+// switch.
 import { eachInSteps, finish, mapInSteps, sortInSteps, type Steps } from '../../fleet/index.ts';
 import { compileDomain, compileRemotePort, compileHost, compilePeer, compilePort } from './layer2.ts';
 import { compileNat } from './nat.ts';
@@ -9,36 +10,41 @@ import { subnetMatcher } from '../view/subnet-matcher.ts';
 import { macOf, IdAllocator, type Owner } from '../switch/derived-ids.ts';
 import type { Gap, FlowFragment, FlowReason } from './flow-fragment.ts';
 import { domainOf, type DataplaneView, type ServiceView, type LocalPortView } from '../view/dataplane-view.ts';
-import type { Cookie, Flow, Group, SwitchContents, Tunnel } from '../switch/switch.ts';
+import {
+  flowKey,
+  TOMBSTONED_KEY,
+  type Cookie,
+  type Flow,
+  type Group,
+  type SwitchContents,
+  type Tunnel,
+} from '../switch/switch.ts';
 
 export interface CompileResult {
   readonly contents: SwitchContents;
-  /** Whose flows a cookie marks. */
+  /** The owner of the flows that carry a cookie. */
   readonly owners: ReadonlyMap<Cookie, Owner>;
-  /** Why a flow is there, by its key. */
+  /** The reason of each flow, by its key. */
   readonly reasons: ReadonlyMap<string, FlowReason>;
   readonly gaps: readonly Gap[];
-  /** In which zone the connections of a service that translates are tracked, by its id. */
+  /** The conntrack zone of each service that translates, by service id. */
   readonly zones: ReadonlyMap<string, number>;
 }
 
-/** What only the host itself can know. */
+/** Facts that only the host itself can find out. */
 export interface LocalEnvironment {
-  /** The hardware address of a next hop outside; undefined until it has answered. */
+  /** The hardware address of an external next hop; undefined until it has answered. */
   readonly nextHop: (ip: string) => string | undefined;
-  /** Whether a peer was ever heard since there are heartbeats with it; everybody was when it is not said. */
+  /** Whether BFD with a peer was ever up since it is configured. When absent, every peer counts as seen up. */
   readonly hasBfdBeenUp?: (peer: string) => boolean;
 }
 
-/** Where nobody is asked, everybody has an address that is made of his name. */
+/** For compiling away from a host: every address gets a placeholder derived from its name. */
 export const STATIC_ENVIRONMENT: LocalEnvironment = { nextHop: (ip) => macOf('next-hop', ip) };
-
-/** The external id that shows a leaving host to whoever reads the switch. The journal is the truth; this is its projection. */
-export const TOMBSTONED_KEY = 'tombstoned';
 
 const NOTHING: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
-/** What is wanted of a switch that is not ours any more. */
+/** The desired contents of a switch that is no longer managed: nothing. */
 export const EMPTY_COMPILE_RESULT: CompileResult = {
   contents: NOTHING,
   owners: new Map(),
@@ -51,7 +57,7 @@ export function compile(view: DataplaneView, environment: LocalEnvironment = STA
   return finish(compileInSteps(view, environment));
 }
 
-/** The same with turns for others between: the contents of a switch may be as large as the fleet. */
+/** As above, but yields to other work in between: the contents of a switch may be as large as the fleet. */
 export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment): Steps<CompileResult> {
   if (shown.excluded) return EMPTY_COMPILE_RESULT;
   const view = { ...shown, peers: yield* byNameInSteps(shown.peers, ({ host }) => host) };
@@ -160,7 +166,7 @@ function compileService(
     case 'dhcp':
       return compileDhcp(service, context, portsOfSubnet(service, ports));
     default:
-      // A type that a newer server knows.
+      // A type that only a newer server knows.
       return { owner: { kind: 'service', id: service.id }, flows: [] };
   }
 }
@@ -180,7 +186,7 @@ interface MergedFlows {
   readonly conflicts: readonly Gap[];
 }
 
-/** One map after the other: each is written anew when it grows, and all of them at once would be one long piece. */
+/** Iterates the maps one after the other: each is copied when it grows, and copying all of them at once would block for long. */
 function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Steps<MergedFlows> {
   const cookies = yield* mapInSteps(pieces, ({ owner }) => numbers.cookie(owner));
   const kept = new Map<string, { readonly flow: Flow; readonly why: FlowReason; readonly owner: Owner }>();
@@ -188,7 +194,7 @@ function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Ste
   let sinceTurn = 0;
   for (const [nth, { owner, flows }] of pieces.entries()) {
     const cookie = cookies[nth] as Cookie;
-    // Of a router there may be one for each port of the fleet.
+    // A router may have one for each port of the fleet.
     for (const { table, priority, match, actions, reason } of flows) {
       const flow = { table, priority, match, actions, cookie };
       const key = flowKey(flow);
@@ -207,11 +213,6 @@ function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Ste
     owners.set(flow.cookie, owner);
   });
   return { flows: yield* sortInSteps(flows, compareFlows), owners, reasons, conflicts };
-}
-
-/** Two flows with the same key are the same one. */
-export function flowKey({ table, priority, match }: Pick<Flow, 'table' | 'priority' | 'match'>): string {
-  return `table=${table},priority=${priority}${match === '' ? '' : ','}${match}`;
 }
 
 function compareFlows(one: Flow, other: Flow): number {

@@ -1,10 +1,10 @@
-// What one resource wants on the switch: the flows and groups of a service, a peer, a port, a domain or a router, with the resource
-// as the owner of all of them. The compiler puts pieces together; none of them knows of another.
+// The part of the switch contents that one resource needs: flows and groups of a service, a peer, a port, a domain or a router, all owned
+// by that resource. The compiler merges fragments; a fragment must not depend on another.
 import type { IdAllocator, Owner } from '../switch/derived-ids.ts';
 import type { ServiceView } from '../view/dataplane-view.ts';
 import type { Flow, Group } from '../switch/switch.ts';
 
-/** Why a flow is there, in a word; the sentence to it is in `reasons.ts`. */
+/** Why a flow exists, as a code; the sentence for it is in `flow-reasons.ts`. */
 export interface FlowDraft extends Omit<Flow, 'cookie'> {
   readonly reason: FlowReason;
 }
@@ -53,15 +53,15 @@ export type FlowReason =
   | 'floating-comes-in'
   | 'floating-answers-arp';
 
-/** Something that is wanted and cannot be: it is left out, and told. */
+/** Something desired that cannot be compiled: it is left out and reported. */
 export interface Gap {
   readonly owner: Owner;
   /**
-   * `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with this very match. `no-key`: what
-   * it lies in has no tunnel key. `no-next-hop`: the network outside has no gateway. `next-hop-silent`: it has not answered yet.
+   * `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with the same match. `no-key`: its domain
+   * or router has no tunnel key. `no-next-hop`: the external network has no gateway. `next-hop-silent`: the next hop has not answered yet.
    */
   readonly reason: 'no-tunnel' | 'same-match' | 'no-key' | 'no-next-hop' | 'next-hop-silent';
-  /** The host, the flow, the network or the address. */
+  /** The host, flow, network or address that is missing or in conflict. */
   readonly what: string;
 }
 
@@ -72,7 +72,7 @@ export interface FlowFragment {
   readonly gaps?: readonly Gap[];
 }
 
-/** What the compiler of one service is given. */
+/** The input for compiling one service. */
 export interface CompileContext {
   readonly host: string;
   readonly allocator: IdAllocator;
@@ -81,21 +81,21 @@ export interface CompileContext {
   /** The keys of domains and routers, by id. */
   readonly domains: ReadonlyMap<string, number>;
   readonly routers: ReadonlyMap<string, number>;
-  /** The hardware address of a next hop outside; undefined until it has answered. */
+  /** The hardware address of an external next hop; undefined until it has answered. */
   readonly nextHop: (ip: string) => string | undefined;
-  /** Whether the heartbeat of a peer says anything: it is listened for, and was heard before. */
+  /** Whether the BFD state of a peer can be trusted: BFD is configured, and was up before. */
   readonly isBfdMonitored: (peer: string) => boolean;
 }
 
 export interface Hop {
-  /** Undefined when it has none: then there is a gap, or nobody to send to. */
+  /** Undefined when it has none: then a gap is reported, or there is nobody to send to. */
   readonly address: string | undefined;
   readonly gaps: readonly Gap[];
 }
 
 const NOWHERE: Hop = { address: undefined, gaps: [] };
 
-/** The way to a host that a service sends to. */
+/** The path to a host that a service sends to. */
 export function findTunnelHop(service: ServiceView, host: string | undefined, { peers }: CompileContext): Hop {
   if (host === undefined) return NOWHERE;
   const address = peers.get(host);
@@ -103,7 +103,7 @@ export function findTunnelHop(service: ServiceView, host: string | undefined, { 
   return { address, gaps: [{ owner: serviceOwner(service), reason: 'no-tunnel', what: host }] };
 }
 
-/** The way out of this host itself. */
+/** The way out through this host itself. */
 export function findExternalHop(service: ServiceView, via: string | undefined, { nextHop }: CompileContext): Hop {
   const owner = serviceOwner(service);
   if (via === undefined) {

@@ -1,5 +1,6 @@
-// What every switch has: what is not known is dropped, peers are listened to, ports here and elsewhere are delivered to, and what
-// is for all of a domain reaches all of it.
+// The flows that every switch has: unknown traffic is dropped, traffic from peers is accepted, ports here and elsewhere are reached, and
+// broadcast reaches the whole domain. It must never accept traffic from a host that is no peer.
+import { isIpv6 } from '../packets/address.ts';
 import { mapInSteps, sortInSteps, type Steps } from '../../fleet/index.ts';
 import { macOf, portName } from '../switch/derived-ids.ts';
 import type { FlowDraft, CompileContext, FlowFragment } from './flow-fragment.ts';
@@ -10,7 +11,6 @@ import {
   arpReplyActions,
   resubmit,
   hex,
-  isIpv6,
   formatMatch,
   output,
   setField,
@@ -19,7 +19,7 @@ import {
   tunnelActions,
 } from '../switch/flow-syntax.ts';
 
-/** What is for everybody. */
+/** Broadcast and multicast. */
 const ANY_MULTICAST = '01:00:00:00:00:00/01:00:00:00:00:00';
 
 export function compileHost(host: string): FlowFragment {
@@ -42,7 +42,7 @@ export function compileHost(host: string): FlowFragment {
   return { owner: { kind: 'host', id: host }, flows: [...nothing, ...answers] };
 }
 
-/** Only peers are listened to. */
+/** Accept tunnel traffic from peers only. */
 export function compilePeer({ host, tunnelAddress }: PeerView): FlowFragment {
   const src = isIpv6(tunnelAddress) ? 'tun_ipv6_src' : 'tun_src';
   const from = formatMatch({ in_port: TUNNEL_PORT, [src]: tunnelAddress });
@@ -56,7 +56,7 @@ export function compilePeer({ host, tunnelAddress }: PeerView): FlowFragment {
   return { owner: { kind: 'peer', id: host }, flows: [flow] };
 }
 
-/** What leaves a port carries its domain with it; what is for its hardware address there is delivered to it. */
+/** What a port sends is tagged with its domain; what is addressed to it there is delivered to it. */
 export function compilePort(port: LocalPortView, key: number): FlowFragment {
   const { id, mac } = port;
   const [name, metadata] = [portName(id), hex(key)];
@@ -71,7 +71,7 @@ export function compilePort(port: LocalPortView, key: number): FlowFragment {
         actions: formatActions(setField('metadata', metadata), resubmit(TABLE.ingress)),
         reason: 'from-port',
       },
-      // Whoever looks whether its own address is taken must not be told that it is.
+      // A host that probes whether its own address is free (duplicate address detection) must not get an answer.
       ...v4.map((ip): FlowDraft => ({
         table: TABLE.ingress,
         priority: 85,
@@ -101,7 +101,7 @@ function arpFlow(metadata: string, ip: string, mac: string): FlowDraft {
   };
 }
 
-/** A port elsewhere: asked for here, delivered there. */
+/** A port on another host: ARP and neighbour discovery are answered here, packets are sent there. */
 export function compileRemotePort(
   { id, mac, addresses, host }: RemotePortView,
   key: number,
@@ -126,7 +126,7 @@ export function compileRemotePort(
   };
 }
 
-/** What comes from peers stays here: whoever sent it to all has sent it to the others as well. */
+/** Broadcast from a peer stays on this host: the sender has sent it to all other hosts itself. */
 export function* compileDomain(
   { id, key, ports }: DomainView,
   here: readonly LocalPortView[],

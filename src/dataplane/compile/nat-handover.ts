@@ -1,7 +1,8 @@
-// The two ends of a hand-over of source NAT: both translate what they know, and one of them alone gives out ports for what begins. Were
-// both to do so, two connections could be seen as the same one outside, and one of them would have to become another.
-// Until the old host retires it begins everything, also what is sent to the new one already. From then on the new one does, from ports
-// of their own as long as it does not know all that the old one gave out; when it does, it is an ordinary designated host.
+// The two ends of a source NAT handover: both translate the connections that they know, and only one of them allocates ports for new ones.
+// If both did, two connections could get the same external address and port. Until the old host retires, it begins all new connections,
+// also those that reach the new host. Afterwards the new host does, from a port range of its own until it knows all connections of the old
+// host; then it is an ordinary designated host.
+import { isIpv6 } from '../packets/address.ts';
 import { bfdPortName } from '../switch/derived-ids.ts';
 import type { FlowDraft, CompileContext } from './flow-fragment.ts';
 import type { ServiceView } from '../view/dataplane-view.ts';
@@ -12,7 +13,6 @@ import {
   matchSource,
   resubmit,
   hex,
-  isIpv6,
   formatMatch,
   matchIpVersion,
   setField,
@@ -21,20 +21,23 @@ import {
   type Match,
 } from '../switch/flow-syntax.ts';
 
-/** Packets that the other end of a hand-over does not know: whoever gets them begins a connection. */
+/** Packets that the other end of a handover does not know: the host that gets them begins a connection. */
 const FROM_OTHER_END = 'reg6';
-/** Below those that clients take by themselves, which are kept in translation where they are free. */
+/** Below the ephemeral ports that clients use, which translation keeps where they are free. */
 const NEW_END_PORTS = '24576-32767';
 
 export interface NatContext {
   readonly service: ServiceView;
-  /** Of the router. */
+  /** The key of the router. */
   readonly key: number;
   readonly ip: string;
   readonly zone: number;
 }
 
-/** `begins`: gives out ports. `asks`: leaves that to the old end. `passes`: leaves it to the new end. `none`: translates nothing by itself. */
+/**
+ * What this host does with connections it does not know. `begins`: allocates ports. `asks`: sends them to the old end. `passes`: sends them
+ * to the new end. `none`: translates nothing by itself.
+ */
 export type NewConnectionPolicy = 'begins' | 'asks' | 'passes' | 'none';
 
 export function newConnectionPolicyOf({ role, handOver }: ServiceView): NewConnectionPolicy {
@@ -57,13 +60,13 @@ export function newConnectionPolicyOf({ role, handOver }: ServiceView): NewConne
 
 export interface OtherEnd {
   readonly host: string;
-  /** Of its tunnel. */
+  /** The address of its tunnel. */
   readonly address: string;
-  /** Sends a packet there. */
+  /** The actions that send a packet there. */
   readonly steps: string;
 }
 
-/** What leaves is looked up; what is known goes on as it did, and what is not goes where it begins. */
+/** Outgoing packets are looked up in conntrack: known connections leave as before, unknown ones go to the end that begins connections. */
 export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match, unknown: string): FlowDraft[] {
   const reg0 = hex(key);
   return [
@@ -75,7 +78,7 @@ export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match
       reason: 'nat-known-here',
     },
     {
-      // Only what is known was translated.
+      // Only packets of known connections were translated.
       table: TABLE.conntrack,
       priority: 30,
       match: formatMatch({ ...matchSource(ip), reg0 }),
@@ -92,7 +95,7 @@ export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match
   ];
 }
 
-/** What comes from the old end was not known there either. */
+/** What the other end sends was unknown there as well. */
 export function newConnectionFlows({ ip, key, zone }: NatContext, { address }: OtherEnd): FlowDraft[] {
   const reg0 = hex(key);
   const outside = isIpv6(ip) ? `[${ip}]` : ip;
@@ -123,7 +126,7 @@ export function newConnectionFlows({ ip, key, zone }: NatContext, { address }: O
   ];
 }
 
-/** To the old end; where it is listened for and is heard no more, what begins begins here. */
+/** Send to the old end; when its BFD session goes down, begin connections here. */
 export function otherEndGroup(
   { service }: NatContext,
   { host, steps }: OtherEnd,

@@ -1,6 +1,7 @@
-// Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends translate
-// what they know, and each asks the other for replies that it does not know. Floating addresses are translated one to one, on the
-// host of their instance.
+// Source NAT of a router: translated at the designated host, all others send to it. During a handover both ends translate the connections
+// that they know, and each sends replies that it does not know to the other. Floating addresses are translated one to one on the host of
+// their instance. Two hosts must never allocate ports for the same external address at the same time.
+import { isIpv6 } from '../packets/address.ts';
 import {
   otherEndActions,
   otherEndGroup,
@@ -31,7 +32,6 @@ import {
   matchSource,
   resubmit,
   hex,
-  isIpv6,
   formatMatch,
   matchIpVersion,
   output,
@@ -43,9 +43,9 @@ import {
   type Match,
 } from '../switch/flow-syntax.ts';
 
-/** Packets that a peer sent here to be translated. */
+/** Packets that a peer sent here for translation. */
 const FROM_PEER = 'reg4';
-/** Replies that a peer could not translate back: they are not passed on a second time. */
+/** Replies that a peer could not translate back: they must not be forwarded a second time. */
 const FORWARDED_REPLY = 'reg5';
 
 export function compileNat(service: ServiceView, context: CompileContext): FlowFragment {
@@ -96,7 +96,7 @@ function compileTranslation(nat: NatContext, context: CompileContext): FlowFragm
   };
 }
 
-/** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
+/** Traffic that starts here is translated on another host. The old host keeps translating until the others send to the new one. */
 export function isRedirecting({ role, handOver }: ServiceView): boolean {
   return (
     role === 'other' ||
@@ -106,18 +106,21 @@ export function isRedirecting({ role, handOver }: ServiceView): boolean {
   );
 }
 
-/** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
+/**
+ * The hosts that may know a connection that this host does not: the other end of a handover, or of a failover that not all hosts have
+ * noticed.
+ */
 function counterpartOf({ role, handOver, designated, standby }: ServiceView): string | undefined {
   if (handOver !== undefined) return handOver.other;
   return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;
 }
 
-/** What arrives here, from peers or from outside, can be translated. */
+/** Traffic that arrives here, from peers or from outside, can be translated. */
 function canTranslate({ role }: ServiceView): boolean {
   return role !== 'other';
 }
 
-/** The old host answers until the new one does for certain: there may be two answers for a moment, never none. */
+/** The old host answers for the address until the new one certainly does: for a moment both may answer, but there is never none. */
 export function isAddressResponder({ role, handOver }: ServiceView): boolean {
   return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
 }
@@ -132,22 +135,22 @@ function redirectFlow({ key, ip }: NatContext, group: number): FlowDraft {
   };
 }
 
-/** A packet that came from a peer may have to go on to another one. */
+/** A packet from a peer may have to be forwarded to another peer. */
 export function tunnelBucket(address: string, key: number): string {
   return formatActions(CLEAR_IN_PORT, ...tunnelActions(address, key, TUNNEL_PORT));
 }
 
 interface RedirectTarget {
   readonly id: number;
-  /** Of the router. */
+  /** The key of the router. */
   readonly key: number;
-  /** Of the designated host. */
+  /** The tunnel address of the designated host. */
   readonly address: string;
 }
 
 /**
- * To the designated host; where its heartbeat is heard and is no more, to the standby, or out by itself where that is here. When neither
- * is heard it is this host that is cut off, or heartbeats are: then as if there were none.
+ * To the designated host. When its BFD session goes down: to the standby, or out from here where this host is the standby. When BFD with
+ * both is down, this host is the isolated one or BFD itself fails: then traffic goes to the designated host as if BFD were not configured.
  */
 export function redirectGroup(
   service: ServiceView,
@@ -174,7 +177,7 @@ function standbyBucket({ role, standby }: ServiceView, key: number, context: Com
 
 interface TranslationHops {
   readonly counterpart: Hop;
-  /** Its address is the hardware address of the next hop. */
+  /** The address of the gateway is the hardware address of the next hop. */
   readonly out: Hop;
 }
 
@@ -194,7 +197,7 @@ function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
       ? []
       : [
           {
-            // Invalid packets would leave with the tenant's address.
+            // Invalid packets would leave with the tenant's private address.
             table: TABLE.snat,
             priority: 10,
             match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: '-inv+trk' }),
@@ -217,7 +220,7 @@ function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
   ];
 }
 
-/** It does what it is sent, and what starts here goes away. */
+/** It translates what peers send here; what starts here is sent to the designated host. */
 function isTranslatingForPeersOnly({ role }: ServiceView): boolean {
   return role === 'preparing' || role === 'standby';
 }
@@ -234,7 +237,10 @@ function otherEndOf({ service, key }: NatContext, { address }: Hop): OtherEnd | 
   return host === undefined || address === undefined ? undefined : { host, address, steps: tunnelBucket(address, key) };
 }
 
-/** Before the switch the new host takes only what peers send to it. Who cannot ask the other end does what it can by itself. */
+/**
+ * Before the switch-over the new host only takes what peers send to it. Without a tunnel to the other end it translates what it can by
+ * itself.
+ */
 function localTranslationFlows(nat: NatContext, end: OtherEnd | undefined, context: CompileContext): LocalTranslation {
   const fromPeers: Match = isTranslatingForPeersOnly(nat.service) ? { [FROM_PEER]: '0x1' } : {};
   const giving: NewConnectionPolicy = newConnectionPolicyOf(nat.service);
@@ -256,7 +262,7 @@ function translateFlow({ key, ip, zone }: NatContext, fromPeers: Match): FlowDra
   };
 }
 
-/** Replies that this end cannot translate back go to the other one, and no further. */
+/** Replies that this end cannot translate back go to the other end, and no further. */
 function forwardUnknownReplies(
   { key, ip }: NatContext,
   { partner, back }: { readonly partner: Hop; readonly back: string },

@@ -1,8 +1,9 @@
-// A router, which is on every host that has to do with it: it answers for its gateways, routes between its subnets where a packet
-// starts, and hands everything else to its way out.
+// A router, compiled on every host that has a port behind it: it answers for its gateways, routes between its subnets on the host where a
+// packet starts, and sends everything else to its way out. It must never deliver between routers directly.
+import { linkLocalOf, isIpv6 } from '../packets/address.ts';
 import { eachInSteps, type Steps } from '../../fleet/index.ts';
 import { subnetMatcher } from '../view/subnet-matcher.ts';
-import { linkLocalOf, macOf } from '../switch/derived-ids.ts';
+import { macOf } from '../switch/derived-ids.ts';
 import type { FlowDraft, CompileContext, FlowFragment } from './flow-fragment.ts';
 import type { RouterView, SubnetView } from '../view/dataplane-view.ts';
 import { TABLE } from '../switch/tables.ts';
@@ -12,21 +13,20 @@ import {
   echoReplyActions,
   resubmit,
   hex,
-  isIpv6,
   formatMatch,
   setField,
   matchDestination,
   TO_AGENT,
 } from '../switch/flow-syntax.ts';
 
-/** An address behind the router, here or elsewhere. */
+/** An address behind the router, on this host or another. */
 export interface RoutedAddress {
   readonly ip: string;
   readonly mac: string;
 }
 
 export interface RouterCompileContext extends CompileContext {
-  /** Every address that is known in a domain, by domain. */
+  /** Every known address of each domain. */
   readonly addressesByDomain: ReadonlyMap<string, readonly RoutedAddress[]>;
 }
 
@@ -53,12 +53,12 @@ function domainsOf(subnets: readonly SubnetView[]): string[] {
 }
 
 interface DomainGateway {
-  /** Of the domain. */
+  /** The key of the domain. */
   readonly key: number;
   readonly mac: string;
 }
 
-/** What an instance sends to its gateway is routed. That it is the gateway for IPv6 is what the agent tells those who ask. */
+/** What an instance sends to its gateway is routed. Router solicitations for IPv6 are answered by the agent. */
 function gatewayFlows({ key: router, subnets }: RouterView, { key, mac }: DomainGateway): FlowDraft[] {
   const metadata = hex(key);
   const routed = (is: 'ip' | 'ipv6'): FlowDraft => ({
@@ -93,8 +93,8 @@ interface NeighbourTarget {
 }
 
 /**
- * The answer to a neighbour solicitation takes two tables: the switch takes the option of the answer only in a packet that is one.
- * Who asks whether an address is free has no address itself, and is not answered.
+ * The answer to a neighbour solicitation takes two tables: the switch accepts the option of an advertisement only in a packet that already
+ * is one. A host that probes whether an address is free has no address itself and is not answered.
  */
 export function ndResponderFlows(
   { target, mac, metadata, inPort, table }: NeighbourTarget,
@@ -139,7 +139,7 @@ interface RouterFlowContext {
   readonly mac: string;
 }
 
-/** The gateway of one subnet answers for itself. What is in the subnet and nobody's goes nowhere. */
+/** The gateway of one subnet answers for itself. Packets to unused addresses of the subnet are dropped. */
 function subnetFlows(
   { key }: RouterView,
   { cidr, gateway, domain }: SubnetView,

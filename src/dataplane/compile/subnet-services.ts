@@ -1,8 +1,9 @@
-// The services of a subnet: its route to and from outside, and DHCP in it. Both are done at the designated host; while they are
-// handed over, the other end takes what still reaches it.
+// The services of a subnet: its route to and from the external network, and DHCP. The designated host serves both; during a handover the
+// other end also serves what still reaches it.
+import { linkLocalOf, isIpv6 } from '../packets/address.ts';
 import { redirectGroup, tunnelBucket, isAddressResponder, isRedirecting } from './nat.ts';
 import { ndResponderFlows } from './router.ts';
-import { linkLocalOf, macOf } from '../switch/derived-ids.ts';
+import { macOf } from '../switch/derived-ids.ts';
 import {
   findTunnelHop,
   serviceOwner,
@@ -18,7 +19,6 @@ import {
   matchSource,
   resubmit,
   hex,
-  isIpv6,
   formatMatch,
   output,
   setField,
@@ -28,8 +28,8 @@ import {
 } from '../switch/flow-syntax.ts';
 
 /**
- * Outside is told of one next hop only: an address on the link that moves with the service. What leaves by IPv4 is translated, and
- * is not this service's.
+ * The external network knows one next hop only: a link address that moves with the service. Outgoing IPv4 is translated and is not the
+ * business of this service.
  */
 export function compileSubnetRoute(service: ServiceView, context: CompileContext): FlowFragment {
   const owner = serviceOwner(service);
@@ -39,7 +39,7 @@ export function compileSubnetRoute(service: ServiceView, context: CompileContext
     return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? service.id }] };
   }
   const reg0 = hex(key);
-  // What the standby sends in place of the designated host comes back to it; by IPv4 it sends nothing.
+  // What the standby sends in place of the designated host comes back to the designated host; the standby sends nothing by IPv4.
   const lets = service.role === 'standby' ? isIpv6(subnet.cidr) : service.role !== 'other';
   const comesIn: FlowDraft[] = lets
     ? [
@@ -60,7 +60,7 @@ export function compileSubnetRoute(service: ServiceView, context: CompileContext
   };
 }
 
-/** The hosts outside reach the subnet by this address on their link; the same wherever the service is done. */
+/** External hosts reach the subnet by this link address; it is the same wherever the service is placed. */
 export function advertisedNextHopOf(service: string): { readonly ip: string; readonly mac: string } {
   const mac = macOf('service', service);
   return { ip: linkLocalOf(mac), mac };
@@ -83,7 +83,7 @@ function compileEgress(service: ServiceView, { subnet, key, context }: EgressOpt
   const away = isRedirecting(service) ? findTunnelHop(service, service.designated?.host, context) : undefined;
   const group = context.allocator.group(service.id);
   const out = service.role === 'other' ? undefined : findExternalHop(service, service.via, context);
-  // What peers send here leaves here; what starts here does so once this host is repointed.
+  // What peers send here leaves here; what starts here leaves here once this host sends to itself.
   const fromPeers = isRedirecting(service) ? { reg4: '0x1' } : {};
   const flows: FlowDraft[] = [];
   if (away?.address !== undefined) {
@@ -118,7 +118,7 @@ function compileEgress(service: ServiceView, { subnet, key, context }: EgressOpt
   };
 }
 
-/** Requests are answered where they are asked only at the designated host; else they travel. */
+/** Requests are answered on the host where they start only when it is the designated one; otherwise they are sent to it. */
 export function compileDhcp(
   service: ServiceView,
   context: CompileContext,
@@ -156,7 +156,7 @@ function isDhcpServer({ role, handOver }: ServiceView): boolean {
   return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
 }
 
-/** What peers ask for in a domain for which a service here answers, or may have to for a moment. */
+/** Requests that peers send here, for a domain whose service this host provides, or may have to for a moment. */
 export function dhcpTunnelFlows(
   domain: { readonly id: string; readonly key: number },
   services: readonly ServiceView[],
@@ -177,7 +177,7 @@ export function dhcpTunnelFlows(
   ];
 }
 
-/** What peers send here to leave by a router for which a service here is the way out, or may have to be for a moment. */
+/** Packets that peers send here to leave by a router whose way out this host provides, or may have to for a moment. */
 export function routerTunnelFlows(
   router: { readonly id: string; readonly key: number },
   services: readonly ServiceView[],

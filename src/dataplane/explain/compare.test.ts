@@ -40,7 +40,7 @@ describe('a switch beside what should be on it', () => {
 
   test('a-flow-that-is-missing', () => {
     expect(told({ flows: others(PEER) })).toEqual([
-      'missing | flow | table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2 | Packets by tunnel are taken from this peer.',
+      'missing | flow | table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2 | Accepts tunnel packets from this peer.',
     ]);
   });
 

@@ -1,21 +1,21 @@
-// What is on a switch against what should be there, told to a person: what is missing, what is other than it should be, what is
-// too much, what is in the way. It goes by the very diff that an agent goes by.
-import { flowKey, type CompileResult } from '../compile/compile.ts';
+// Compares the contents of a switch with the desired ones for a person: what is missing, different, surplus or blocked. It uses the same
+// diff as the agent, and changes nothing.
+import type { CompileResult } from '../compile/compile.ts';
 import { diff } from '../switch/diff.ts';
 import { explainFlow, explainGaps, tableName, type ExplainedGap, type Explanation } from './explain.ts';
 import type { Owner } from '../switch/derived-ids.ts';
-import type { Flow, Group, SwitchChange, SwitchContents } from '../switch/switch.ts';
+import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents } from '../switch/switch.ts';
 
 export type FindingKind = 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing' | 'stray';
 
 export interface Finding extends Partial<Omit<Explanation, 'owner'>> {
   readonly kind: FindingKind;
   readonly what: 'flow' | 'group' | 'tunnel' | 'external-id' | 'port';
-  /** As it should be; of what is too much, as it is. */
+  /** The desired state; for surplus entries, the actual one. */
   readonly text: string;
-  /** As it is, where that is something else. */
+  /** The actual state, where it differs. */
   readonly found?: string;
-  /** Of a flow. */
+  /** The table of a flow. */
   readonly tableName?: string;
   readonly owner?: Owner;
 }
@@ -24,11 +24,14 @@ export interface Comparison {
   readonly equal: boolean;
   readonly flows: number;
   readonly findings: readonly Finding[];
-  /** What is wanted and cannot be had: no difference, as it is not expected to be there. */
+  /** What is desired but cannot be compiled: not a difference, as it is not expected on the switch. */
   readonly gaps: readonly ExplainedGap[];
 }
 
-/** `strays`: what is plugged in and belongs to nothing that is known. `compiled` names next hops by their addresses: where the switch knows one of them, it is taken at its word. */
+/**
+ * `strays`: interfaces that belong to no known port. `compiled` names next hops by their IP address: where the switch already has a
+ * hardware address for one, that address is accepted.
+ */
 export function compareContents(
   compiled: CompileResult,
   read: SwitchContents,
@@ -60,11 +63,11 @@ function fillNextHop(flow: Flow, there: Flow | undefined): Flow {
 interface ComparisonInput {
   readonly compiled: CompileResult;
   readonly read: SwitchContents;
-  /** The flows that are read, by key. */
+  /** The flows on the switch, by key. */
   readonly readFlows: ReadonlyMap<string, Flow>;
 }
 
-/** What is changed more than once on the way is told once, as it ends. */
+/** What the diff changes more than once is reported once, with its final state. */
 function changeFindings(changes: readonly SwitchChange[], sides: ComparisonInput): Finding[] {
   const findings = new Map<string, Finding>();
   for (const change of changes) findings.set(...findingOf(change, sides));
@@ -136,7 +139,7 @@ function flowFinding(change: FlowChange, compiled: CompileResult, found: Flow | 
   };
 }
 
-/** Of what is too much the cookie may still tell whose it was. */
+/** The cookie of a surplus entry may still tell its owner. */
 function flowFacts(flow: Flow, compiled: CompileResult): Omit<Finding, 'kind' | 'what'> {
   const explained = explainFlow(flow, compiled);
   const owner = explained?.owner ?? compiled.owners.get(flow.cookie);

@@ -76,7 +76,7 @@ describe('what was compiled, explained', () => {
   test('what-cannot-be-had-is-a-sentence', () => {
     const gaps = explainGaps(compile(view({ services: [nat({ designated: { host: 'c9' } })] })));
     expect(gaps.map(({ sentence }) => sentence)).toEqual([
-      'service nat:edge: It would send to c9, to which there is no tunnel.',
+      'service nat:edge: It needs a tunnel to c9, and there is none.',
     ]);
   });
 });

@@ -1,11 +1,11 @@
-// What was compiled, told to a person: each flow with the table that it is in, whose it is and why it is there. Where next hops
-// outside are not known, flows name them by their address.
+// Describes compiled contents for a person: each flow with its table, its owner and its reason. Where the hardware addresses of external
+// next hops are unknown, flows name them by IP address. It must never read a switch.
 import { eachInSteps, type Steps } from '../../fleet/index.ts';
-import { flowKey, type CompileResult, type LocalEnvironment } from '../compile/compile.ts';
+import type { CompileResult, LocalEnvironment } from '../compile/compile.ts';
 import type { Owner } from '../switch/derived-ids.ts';
 import type { Gap, FlowReason } from '../compile/flow-fragment.ts';
 import { gapSentence, FLOW_REASON_SENTENCES } from './flow-reasons.ts';
-import type { Flow, Group } from '../switch/switch.ts';
+import { flowKey, type Flow, type Group } from '../switch/switch.ts';
 import { TABLE } from '../switch/tables.ts';
 import { groupsIn } from '../switch/flow-syntax.ts';
 
@@ -20,7 +20,7 @@ export interface ExplainedFlow extends Flow, Explanation {
 }
 
 export interface ExplainedGroup extends Group {
-  /** Whose flows lead to it. */
+  /** The owners of the flows that use it. */
   readonly owner: Owner;
 }
 
@@ -30,14 +30,14 @@ export interface ExplainedGap extends Gap {
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TABLE).map(([name, table]) => [table, name]));
 
-/** Everything that a table may be called. */
+/** All names of a table. */
 export const TABLE_FILTER_VALUES: readonly string[] = [...NAMES].flatMap(([table, name]) => [name, String(table)]);
 
 export function tableName(table: number): string {
   return NAMES.get(table) ?? String(table);
 }
 
-/** For whoever is not on the host: who the next hops outside are, only the host finds out. */
+/** For compiling away from the host: only the host can resolve external next hops. */
 export const NEXT_HOPS_BY_NAME: LocalEnvironment = { nextHop: (ip) => `next-hop(${ip})` };
 
 export function explainFlow(flow: Flow, { owners, reasons }: CompileResult): ExplainedFlow | undefined {
@@ -50,7 +50,7 @@ export function explainFlows(compiled: CompileResult): ExplainedFlow[] {
   return compiled.contents.flows.flatMap((flow) => explainFlow(flow, compiled) ?? []);
 }
 
-/** The flows that are asked for. */
+/** The flows that the filter selects. */
 export function* explainInSteps(compiled: CompileResult, filter: FlowFilter): Steps<ExplainedFlow[]> {
   const found: ExplainedFlow[] = [];
   yield* eachInSteps(compiled.contents.flows, (one) => {
@@ -60,7 +60,7 @@ export function* explainInSteps(compiled: CompileResult, filter: FlowFilter): St
   return found;
 }
 
-/** Those that these flows lead to. */
+/** The groups that these flows use. */
 export function* explainGroups({ contents }: CompileResult, flows: readonly ExplainedFlow[]): Steps<ExplainedGroup[]> {
   const owners = new Map<number, Owner>();
   yield* eachInSteps(flows, ({ actions, owner }) => {
@@ -85,7 +85,7 @@ export interface FlowFilter {
   readonly table?: string | undefined;
   /** `port/port-1`, or only `port-1`. */
   readonly owner?: string | undefined;
-  /** Somewhere in the flow, its owner or its sentence. */
+  /** A substring of the flow, its owner or its sentence. */
   readonly text?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// What of tunnels, flows and groups on other hosts goes or is turned elsewhere when hosts leave. Where every host has a tunnel with
-// every other, they are counted by an index and only as many are looked at as are to be named.
+// Which tunnels, flows and groups on other hosts are removed or redirected when hosts leave. In a full mesh they are counted by an index,
+// and only as many are listed as the answer names. Read only.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import {
   bfdSettingsOf,
@@ -55,12 +55,12 @@ function impactOf(all: RemovalContext, id: string, limit: number): RemovalImpact
   };
 }
 
-/** What every peer has to reach it. */
+/** What every peer has in order to reach it. */
 function tunnelFlowCount(host: string, { tunnelAddress }: TunnelEndpoint): number {
   return compilePeer({ host, tunnelAddress }).flows.length;
 }
 
-/** Those that stay and have a tunnel to it: how many, and the first of them. */
+/** The hosts that stay and have a tunnel to it: how many, and the first of them. */
 function remainingPeers({ zones }: RemovalContext, host: StoredHost, limit: number): TunnelEnds {
   const zone = zones.zoneOf(host.doc);
   switch (zone?.mesh) {
@@ -73,14 +73,14 @@ function remainingPeers({ zones }: RemovalContext, host: StoredHost, limit: numb
   }
 }
 
-/** On one peer. */
+/** The number on one peer. */
 interface PeerRedirects {
-  /** Beside those of its tunnel. */
+  /** Beside the flows of its tunnel. */
   flows: number;
   readonly services: string[];
 }
 
-/** What goes to a host for the sake of a service, and will go elsewhere. */
+/** The flows and groups that send to a host for a service and will send elsewhere. */
 class Redirects {
   readonly byPeer = new Map<string, PeerRedirects>();
   readonly services = new Set<string>();
@@ -105,7 +105,7 @@ class Redirects {
   }
 }
 
-/** Whoever sends to it for a service that it does, or would if the host that does it were lost. */
+/** The hosts that send to it for a service that it is designated or standby for. */
 function collectRedirects({ fleet, zones }: RemovalContext, { id, doc }: StoredHost): Redirects {
   const zone = zones.zoneOf(doc);
   const turned = new Redirects();
@@ -118,7 +118,7 @@ function collectRedirects({ fleet, zones }: RemovalContext, { id, doc }: StoredH
           ? [hostsOfService(fleet, service.doc), standby]
           : [bfdWatchersOf(fleet, service), designated?.host];
       for (const peer of peers) if (zone?.isRemaining(peer) === true) turned.group(peer, service.id);
-      // Replies that it does not know.
+      // Replies of connections that it does not know.
       if (service.doc.type === 'nat' && other !== undefined && zone?.isRemaining(other) === true) turned.flow(other);
     }
   }
@@ -129,7 +129,7 @@ function bfdWatchersOf(fleet: FleetReader, { doc }: StoredService): readonly str
   return bfdSettingsOf(fleet).on ? bfdObserverHostsOf(fleet, doc) : [];
 }
 
-/** Of a route to a subnet only those outside are told; the others have nothing that sends there. */
+/** Only external hosts use the route to a subnet; other hosts have no flow that sends there. */
 function hasRedirects(fleet: FleetReader, { doc: { type, subject } }: StoredService): boolean {
   switch (type) {
     case 'dhcp':

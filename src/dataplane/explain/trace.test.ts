@@ -37,10 +37,10 @@ describe('a trace', () => {
     expect(
       told.map(({ tableName, owner, sentence }) => `${tableName}: ${owner?.kind} ${owner?.id}: ${sentence}`),
     ).toEqual([
-      'classify: port port-1: What this port sends is in its network; from another hardware address it is not taken.',
-      'route: router edge: What is behind no subnet of the router leaves by its way out.',
-      'snat: service nat:edge: What was translated leaves.',
-      'unsnat: host c1: What nothing else is for is dropped.',
+      'classify: port port-1: Assigns what this port sends to its network, only from its own hardware address.',
+      'route: router edge: Sends packets for addresses outside the subnets of the router to its way out.',
+      'snat: service nat:edge: Sends out translated packets.',
+      'unsnat: host c1: Drops packets that no other flow matches.',
       'classify: router edge: undefined',
       'classify: undefined undefined: undefined',
     ]);

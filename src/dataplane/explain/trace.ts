@@ -1,15 +1,15 @@
-// The trace of a packet as Open vSwitch tells it, with whose each flow is that the packet meets, and why that flow is there.
+// The trace of a packet as Open vSwitch prints it, with the owner and the reason of each flow that the packet matches. Changes nothing.
 import type { CompileResult } from '../compile/compile.ts';
 import { explainFlows, tableName, type ExplainedFlow } from './explain.ts';
 import { isOurCookie, type Owner } from '../switch/derived-ids.ts';
 import type { FlowReason } from '../compile/flow-fragment.ts';
 
 export interface TraceLine {
-  /** As the switch says it. */
+  /** As Open vSwitch prints it. */
   readonly text: string;
-  /** Of a line that names a flow of ours: the table by name. */
+  /** For a line that names one of our flows: the name of its table. */
   readonly tableName?: string;
-  /** Undefined where the flow is ours and not wanted any more. */
+  /** Undefined where the flow is ours and not desired any more. */
   readonly owner?: Owner;
   readonly reason?: FlowReason;
   readonly sentence?: string;
@@ -42,7 +42,7 @@ function explainLine(line: string, flows: readonly ExplainedFlow[]): Omit<TraceL
   return owner === undefined ? here : { ...here, owner };
 }
 
-/** The switch tells ports by number and fields in an order of its own. */
+/** Open vSwitch prints ports by number and fields in its own order. */
 function normaliseFields(match: string): string {
   const fields = match.split(',').filter((field) => !field.startsWith('in_port='));
   return fields.sort().join(',');

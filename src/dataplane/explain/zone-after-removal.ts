@@ -1,5 +1,5 @@
-// A transport zone that hosts leave together: who of it stays, and with whom of them one of the leavers has tunnels. What they have in
-// common is looked at once for all of them, and a network that everybody is in is counted once.
+// A transport zone that several hosts leave together: who stays, and which of those have tunnels with a leaving host. What leaving hosts
+// have in common is looked up once, and a network that every host is in is counted once.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../../hosts/index.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { meshOf } from '../view/peers-part.ts';
 import { relationsOf } from '../view/related-hosts.ts';
 
-/** Hosts that have tunnels: how many, and the first of them by name. */
+/** Hosts with tunnels: how many, and the first of them by name. */
 export interface TunnelEnds {
   readonly count: number;
   readonly first: readonly string[];
@@ -30,7 +30,7 @@ export class ZonesAfterRemoval {
     this.#leaving = leaving;
   }
 
-  /** The zone of a host; undefined when nobody there has tunnels. */
+  /** The zone of a host; undefined when no host there has tunnels. */
   zoneOf(host: Host): ZoneAfterRemoval | undefined {
     const [name, mesh] = [transportZoneOf(host), meshOf(this.#fleet, host)];
     if (mesh === undefined) return undefined;
@@ -43,7 +43,7 @@ export class ZonesAfterRemoval {
   }
 }
 
-/** Hosts with something in a network or a subnet. */
+/** Hosts with a port in a network or a subnet. */
 type PresenceGroup = ReadonlyMap<string, unknown>;
 
 interface ZoneOptions {
@@ -55,11 +55,11 @@ interface ZoneOptions {
 
 class ZoneAfterRemoval {
   readonly mesh: TransportZone['mesh'];
-  /** Those that stay. */
+  /** The hosts that stay. */
   readonly count: number;
   readonly #options: ZoneOptions;
   readonly #counted = new Map<PresenceGroup, number>();
-  /** Nobody in the fleet is elsewhere or without tunnels: whoever has something in a network is an end. */
+  /** Every host of the fleet is in this zone and has tunnels: whoever has a port in a network is a peer. */
   readonly #isAll: boolean;
 
   constructor(options: ZoneOptions) {
@@ -94,7 +94,7 @@ class ZoneAfterRemoval {
     return first;
   }
 
-  /** Those that a leaver has something in common with. The largest group is counted once, the others are looked through. */
+  /** The hosts that share something with a leaving host. The largest group is counted, only the others are iterated. */
   relatedTo(id: string, limit: number): TunnelEnds {
     const { fleet } = this.#options;
     const presence = presenceOf(fleet);
@@ -110,13 +110,13 @@ class ZoneAfterRemoval {
     }
     const count = this.#countOf(largest) + others.size;
     const isPeer = (host: string): boolean => largest.has(host) || others.has(host);
-    // Whichever is less to go through: few are sorted, of many the first are found soon.
+    // Choose the cheaper way: a few are sorted; of many, the first are found quickly.
     if (count > limit) return { count, first: this.firstRemaining(limit, isPeer) };
     const all = [...[...largest.keys()].filter((host) => this.isRemaining(host)), ...others];
     return { count, first: all.sort() };
   }
 
-  /** Whoever has something in a subnet has it in the network that it is of. */
+  /** A host with a port in a subnet has it in the network of that subnet. */
   #isSubnetOf(subnet: string, networks: readonly string[]): boolean {
     const network = this.#options.fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.network;
     return network !== undefined && networks.includes(network);

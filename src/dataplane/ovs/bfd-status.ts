@@ -1,12 +1,12 @@
-// Who is heard by heartbeats, as the database of the switch tells it. Looked up once for each change: whoever compiles asks for one
-// peer after the other.
+// The BFD state of peers, from the monitored database of the switch. Indexed once per change: a compilation asks for one peer after the
+// other. It never decides what a down session means.
 import type { Monitor } from './ovsdb/monitor.ts';
 import { readBfdSessions, type BfdSession } from './bridge.ts';
 
 export interface BfdStatusChange {
-  /** Somebody is heard no more, or again. */
+  /** A session went down or came up again. */
   readonly hasChanged: boolean;
-  /** Somebody is heard for the first time: from then on he is watched. */
+  /** A session came up for the first time: from then on its state can be trusted. */
   readonly hasFirstUp: boolean;
 }
 
@@ -29,7 +29,7 @@ export class BfdStatus {
     return this.#sessions.some((one) => one.peer === peer && one.hasBeenUp);
   }
 
-  /** Undefined when nobody is listened for. */
+  /** Undefined when BFD is configured for nobody. */
   downPeers(): readonly string[] | undefined {
     if (this.#sessions.length === 0) return undefined;
     return this.#sessions.flatMap(({ peer, hasBeenUp, isUp }) => (hasBeenUp && !isUp ? [peer] : []));

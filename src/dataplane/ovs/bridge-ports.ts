@@ -1,5 +1,5 @@
-// The ports of the bridge by the names that flows have for them, kept until the database tells of a change: a switch with hundreds of
-// flows is asked for one of them hundreds of times while it is read.
+// The ports of the bridge by the names that flows use, cached until the database notifies of a change: while a switch with hundreds of
+// flows is read, ports are looked up hundreds of times.
 import type { PortNames } from './openflow/ports.ts';
 import type { Monitor } from './ovsdb/monitor.ts';
 import { EXTERNAL_NAME, externalPortName, readPorts, type BridgePlan } from './bridge.ts';
@@ -20,7 +20,7 @@ export class BridgePorts implements PortNames {
     this.#plan = plan;
   }
 
-  /** The tables are others, or say something else. */
+  /** The tables were replaced or changed. */
   update(tables: Pick<Monitor, 'table'>): void {
     this.#tables = tables;
     this.#known = undefined;
@@ -43,7 +43,7 @@ export class BridgePorts implements PortNames {
   }
 }
 
-/** The way out has one name everywhere. */
+/** The external port has one name everywhere. */
 function readPortTable(tables: Pick<Monitor, 'table'>, plan: BridgePlan): PortTable {
   const external = externalPortName(tables, plan);
   const ports = readPorts(tables, plan.bridge).map(({ name, ofport }) => {

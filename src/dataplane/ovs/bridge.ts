@@ -1,4 +1,4 @@
-// The integration bridge in the words of the switch's database: what is there, and what it takes to have it as it should be. Pure.
+// The integration bridge in terms of the switch's database: its state, and the operations that bring it to the desired one. Pure.
 import type { Monitor, MonitoredTables } from './ovsdb/monitor.ts';
 import type { Operation } from './ovsdb/operation.ts';
 import type { RowChange } from './ovsdb/replica.ts';
@@ -19,9 +19,9 @@ export const BRIDGE_TABLES: MonitoredTables = {
 
 export interface BridgePlan {
   readonly bridge: string;
-  /** The interface or the bridge that leads outside; nothing does when it is not said. */
+  /** The interface or the bridge that leads to the external network; none when absent. */
   readonly external?: string | undefined;
-  /** `netdev` is the datapath in user space. */
+  /** `netdev` is the user-space datapath. */
   readonly datapath: 'system' | 'netdev';
 }
 
@@ -76,7 +76,7 @@ export function readPorts(tables: Tables, bridge: string): PortRow[] {
   });
 }
 
-/** The interfaces of the bridge that are not there for the bridge itself, also those that have no device behind them. */
+/** The interfaces of the bridge except its own, also those without a device. */
 export function readPluggedInterfaces(tables: Tables, plan: BridgePlan): string[] {
   const { bridge } = plan;
   const heartbeats = readBridgeIds(tables, bridge).tunnels.map(({ peer }) => bfdInterfaceName(peer));
@@ -88,19 +88,19 @@ export function readPluggedInterfaces(tables: Tables, plan: BridgePlan): string[
   return names.filter((name) => !own.has(name)).sort();
 }
 
-/** The way out by its own name, or the patch to the bridge that it is. */
+/** The external port: the interface itself, or the patch port to its bridge. */
 export function externalPortName(tables: Tables, { external }: BridgePlan): string | undefined {
   if (external === undefined) return undefined;
   return findBridge(tables, external) === undefined ? external : EXTERNAL_NAME;
 }
 
-/** What it takes to have the bridge, without any port of ours. Nothing when it is there. */
+/** The operations that create the bridge, without any of our ports. Empty when it exists. */
 export function bridgeOperations(tables: Tables, plan: BridgePlan): Operation[] {
   const found = findBridge(tables, plan.bridge);
   return found === undefined ? createBridgeOperations(plan) : adjustBridgeOperations(found);
 }
 
-/** What it takes to have the tunnel port and the way out, once the bridge is there. Nothing when they are. */
+/** The operations that create the tunnel port and the external port, once the bridge exists. Empty when both exist. */
 export function setUpOperations(tables: Tables, plan: BridgePlan): Operation[] {
   const here = { uuid: findBridge(tables, plan.bridge)?.uuid, name: plan.bridge };
   return [
@@ -112,7 +112,7 @@ export function setUpOperations(tables: Tables, plan: BridgePlan): Operation[] {
   ];
 }
 
-/** What it takes to have none of them any more. An interface that somebody else plugged in is left where it is. */
+/** The operations that remove our ports. An interface that others plugged in stays. */
 export function tearDownOperations(tables: Tables, { bridge, external }: BridgePlan): Operation[] {
   const isOurs = external !== undefined && isMadeByUs(findRow(tables, 'Port', external)?.row);
   return [
@@ -123,7 +123,7 @@ export function tearDownOperations(tables: Tables, { bridge, external }: BridgeP
   ];
 }
 
-/** On a port with a name that is not ours: who plugged it in. */
+/** On a port whose name is not derived by us: who plugged it in. */
 const MADE_BY = { 'made-by': 'muster' } as const;
 
 function isMadeByUs(row: Row | undefined): boolean {
@@ -182,7 +182,7 @@ function createBridgeOperations({ bridge, datapath }: BridgePlan): Operation[] {
   ];
 }
 
-/** Without a controller a bridge would forward by itself; and it must speak what we speak. */
+/** Without `fail_mode=secure` a bridge would forward by itself; and it must speak our OpenFlow version. */
 function adjustBridgeOperations({ uuid, row }: Found): Operation[] {
   const where = [['_uuid', '==', { uuid }]] as const;
   const spoken = row['protocols'];
@@ -238,7 +238,7 @@ export function plugOperations(tables: Tables, bridge: string, name: string): Op
   return ensurePortOperations(tables, { uuid: findBridge(tables, bridge)?.uuid, name: bridge }, { name, row: {} });
 }
 
-/** The database forgets a port that no bridge has. */
+/** The database deletes a port that no bridge refers to. */
 export function unplugOperations(tables: Tables, bridge: string, name: string): Operation[] {
   const port = findRow(tables, 'Port', name);
   if (port === undefined) return [];
@@ -246,7 +246,7 @@ export function unplugOperations(tables: Tables, bridge: string, name: string): 
   return [{ op: 'mutate', table: 'Bridge', where: [['name', '==', bridge]], mutations }];
 }
 
-/** Not VXLAN: a port per peer would take what the one for all is there for. Its key tells it from others' tunnels. */
+/** Not VXLAN: a VXLAN port for the peer would take the packets of the shared tunnel port. Its key tells it from other tunnels. */
 const BFD_TUNNEL_KEY = '1';
 
 const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));
@@ -260,7 +260,7 @@ function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): Row {
   };
 }
 
-/** What it takes to exchange heartbeats with a peer as often as is said, or not at all. */
+/** The operations that configure BFD with a peer at the given interval, or remove it. */
 export function bfdPortOperations(tables: Tables, bridge: string, tunnel: Tunnel): Operation[] {
   const name = bfdInterfaceName(tunnel.peer);
   if (tunnel.bfdIntervalMs === undefined) return unplugOperations(tables, bridge, name);
@@ -283,23 +283,23 @@ function bfdIntervalMsOf(row: Row | undefined, address: string): number | undefi
 
 export interface BfdSession {
   readonly peer: string;
-  /** Since the port is there: who was never heard may just not have begun. */
+  /** Since the port exists: a session that was never up may just not have begun. */
   readonly hasBeenUp: boolean;
   readonly isUp: boolean;
 }
 
-/** Whom this host listens for, in the order of names. */
+/** The peers with BFD, in the order of names. */
 export function readBfdSessions(tables: Tables, bridge: string): BfdSession[] {
   const interfaces = interfacesIn(tables);
   return readBridgeIds(tables, bridge).tunnels.flatMap(({ peer, bfdIntervalMs }) => {
     if (bfdIntervalMs === undefined) return [];
     const status = textMapColumn(interfaces.get(bfdInterfaceName(peer)), 'bfd_status');
-    // It counts every change between forwarding and not.
+    // `flap_count` counts every change between forwarding and not forwarding.
     return [{ peer, hasBeenUp: Number(status['flap_count'] ?? 0) > 0, isUp: status['forwarding'] === 'true' }];
   });
 }
 
-/** With flow-based tunnels there is no port per peer: whom the host has tunnels with is written down beside the bridge. */
+/** With flow-based tunnels there is no port per peer: the peers of the host are kept in external ids of the bridge. */
 const TUNNEL_ID_PREFIX = 'muster-tunnel:';
 
 export interface BridgeIds {
@@ -322,7 +322,7 @@ export function readBridgeIds(tables: Tables, bridge: string): BridgeIds {
   };
 }
 
-/** Sets or takes away one external id of the bridge. */
+/** Sets or removes one external id of the bridge. */
 export function externalIdOperation(bridge: string, key: string, value: string | null): Operation {
   const where = [['name', '==', bridge]] as const;
   const mutations: (readonly [
@@ -338,7 +338,7 @@ export function tunnelOperation(bridge: string, peer: string, address: string | 
   return externalIdOperation(bridge, `${TUNNEL_ID_PREFIX}${peer}`, address);
 }
 
-/** What the switch says of a port by itself: whether heartbeats come, mostly. */
+/** Columns of a port that the switch itself updates: mostly its BFD status. */
 export function isStatusOnlyChange(change: RowChange): boolean {
   if (change.kind !== 'changed' || change.table !== 'Interface') return false;
   const { before, after } = change;

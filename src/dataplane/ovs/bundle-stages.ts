@@ -1,6 +1,6 @@
-// Which changes go together. A packet whose connection is looked up goes through the tables in two halves, and the switch caches the
-// halves apart: for a moment after a change the first half of a packet may be of before it and the second of after it, or the other
-// way round. So flows that a second half begins with are there before a first half leads to them, and go when none does any more.
+// Splits changes into bundles that must be in force one after the other. A packet whose connection is looked up passes the tables in two
+// halves, and the switch caches the halves apart: for a moment after a change, the halves of one packet may come from before and after it.
+// So flows that a second half begins with are added before a first half leads to them, and removed after none does any more.
 import type { Mod } from './openflow/mods.ts';
 import { RECIRCULATED_TABLES } from '../switch/tables.ts';
 import { groupsIn } from '../switch/flow-syntax.ts';
@@ -15,9 +15,9 @@ export function stageBundles(mods: readonly Mod[]): readonly (readonly Mod[])[] 
 }
 
 interface StageContext {
-  /** Those that second halves lead to from now on. */
+  /** The flows that second halves lead to from now on. */
   readonly groups: ReadonlySet<number>;
-  /** Whether flows of second halves go. */
+  /** Whether flows of second halves are removed. */
   readonly removesRecirculated: boolean;
 }
 
@@ -29,7 +29,7 @@ function stageOf(mod: Mod, { groups, removesRecirculated }: StageContext): 0 | 1
       return groups.has(mod.group.id) ? 0 : 1;
     case 'remove-flow':
       return isRecirculated(mod) ? 2 : 1;
-    // To take a group away is to take the flows that lead to it.
+    // Removing a group also removes the flows that use it.
     case 'remove-group':
       return removesRecirculated ? 2 : 1;
   }

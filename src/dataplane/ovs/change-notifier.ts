@@ -1,5 +1,5 @@
-// Tells those who listen that something may have become different behind our back. What changes while we change something ourselves
-// is most likely that: it is no news to whoever reads back what he did.
+// Notifies listeners that the switch may have been changed by others. Changes seen while we change something ourselves are most likely our
+// own: a caller that reads back what it did needs no notification of them.
 
 export class ChangeNotifier {
   readonly #listeners = new Set<() => void>();
@@ -11,18 +11,18 @@ export class ChangeNotifier {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Told at once, whatever goes on: what was read before does not count any more. */
+  /** Called at once, in every case: what was read before is no longer valid. */
   notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Something is different; we may have done it. */
+  /** Something changed; it may have been our own change. */
   recordChange(): void {
     if (this.#applying > 0) this.#isPending = true;
     else this.notify();
   }
 
-  /** Changes are made, and read back after. Where that fails, nobody knows what is there. */
+  /** Changes are made and then read back. If that fails, the state of the switch is unknown. */
   async trackApply(change: () => Promise<void>): Promise<void> {
     this.#applying += 1;
     try {

@@ -1,12 +1,12 @@
-// Connections between the words of the control socket and those that hosts hand over to each other; and the packets that make another
-// switch know them. Pure.
+// Converts connections between the control socket's format and the one that hosts exchange, and builds the packets that make another switch
+// track them. Pure.
+import { isIpv6 } from '../packets/address.ts';
 import type { PacketOut } from './openflow/mods.ts';
 import { buildConntrackPacket, type OriginalTuple } from '../packets/conntrack-packet.ts';
 import type { TrackedConnection } from '../switch/switch.ts';
 import type { ConntrackEntry } from './unixctl/conntrack.ts';
-import { isIpv6 } from '../switch/flow-syntax.ts';
 
-/** Those that are translated, the ones first that are worth most. */
+/** The translated ones, the most valuable first. */
 export function toTrackedConnections(entries: readonly ConntrackEntry[]): TrackedConnection[] {
   return entries
     .toSorted((one, other) => worth(other) - worth(one))
@@ -18,7 +18,7 @@ function worth(entry: ConntrackEntry): number {
 }
 
 function toTrackedConnection(entry: ConntrackEntry): TrackedConnection | undefined {
-  // Nobody goes on with a connection that is over.
+  // A closed connection is not continued.
   if (entry.protocol === 'tcp' && isClosing(entry.state)) return undefined;
   switch (entry.protocol) {
     case 'udp':
@@ -42,7 +42,7 @@ function isClosing(state: string | undefined): boolean {
   return state === 'TIME_WAIT' || state === 'CLOSED' || state === 'CLOSING' || state === 'LAST_ACK';
 }
 
-/** One key for one connection, as it was begun. */
+/** One key for one connection, by its original direction. */
 export function connectionKey(connection: TrackedConnection): string {
   const { protocol, src, dst } = connection;
   const ends = connection.protocol === 'icmp' ? [connection.id] : [connection.sport, connection.dport];
@@ -56,7 +56,10 @@ export function hasSameNatSource(
   return one.ip === other.ip && one.port === other.port;
 }
 
-/** The packet that makes a switch track it in a zone, translated as it was; it goes no further. Undefined when there is none. */
+/**
+ * The packet that makes a switch track the connection in a zone with the same translation; it is not forwarded. Undefined when there is
+ * none.
+ */
 export function conntrackPacketOut(zone: number, connection: TrackedConnection): PacketOut | undefined {
   const seed = buildConntrackPacket(originalTupleOf(connection));
   if (seed.kind !== 'seed') return undefined;

@@ -1,5 +1,4 @@
-// What changes of tunnels and external ids are in the words of the switch's database: what begins before flows are changed, and what
-// ends after them. Pure.
+// Changes of tunnels and external ids as database operations: those that precede the flow changes, and those that follow them. Pure.
 import type { Monitor } from './ovsdb/monitor.ts';
 import type { Operation } from './ovsdb/operation.ts';
 import type { SwitchChange, Tunnel } from '../switch/switch.ts';
@@ -12,7 +11,7 @@ export function externalIdOperations(bridge: string, changes: readonly SwitchCha
   return changes.filter(isDue).map((change) => operationOf(bridge, change));
 }
 
-/** The ports of heartbeats: each as it is in the end. */
+/** The BFD ports: each in its final state. */
 export function bfdOperations(
   tables: Pick<Monitor, 'table'>,
   bridge: string,
@@ -45,6 +44,6 @@ function operationOf(bridge: string, change: SwitchChange): Operation {
     case 'set-external-id':
       return externalIdOperation(bridge, change.key, change.value);
     default:
-      throw new Error(`${change.kind} is not for the database`);
+      throw new Error(`${change.kind} is no database change`);
   }
 }

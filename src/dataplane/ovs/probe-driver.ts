@@ -1,16 +1,16 @@
-// Whether a switch still obeys, found out over every socket that it is driven by. It changes nothing and never rejects.
+// Whether a switch can still be controlled, checked over every socket that is used for it. It changes nothing and never rejects.
 import type { Clock } from '../../journal/index.ts';
 import { withTimeout } from './transport/deadline.ts';
 import { DaemonFailure, RequestTimedOut } from './transport/failures.ts';
 import type { SwitchCondition } from '../switch/switch.ts';
 import { CommandRefused } from './unixctl/client-driver.ts';
 
-/** All sockets are tried at once; a switch that is busy with a large bundle answers within less. */
+/** All sockets are probed at once; a switch that is busy with a large bundle answers sooner than this. */
 const PROBE_MS = 4000;
 
 export interface ProbeOptions {
   readonly clock: Clock;
-  /** The sockets by their names, and how each is asked for a sign of life. */
+  /** The sockets by name, each with its probe. */
   readonly sockets: Readonly<Record<string, () => Promise<unknown>>>;
   /** Whether ovs-vswitchd is known not to run. */
   readonly isDaemonGone: () => boolean;
@@ -34,7 +34,7 @@ async function failureOf(ask: () => Promise<unknown>, clock: Clock): Promise<str
     await withTimeout(ask(), { clock, timeoutMs: PROBE_MS, failure: late });
     return undefined;
   } catch (error) {
-    // One that refuses the command is there.
+    // A daemon that refuses the command is alive.
     if (error instanceof CommandRefused) return undefined;
     if (error instanceof DaemonFailure) return error.message;
     throw error;

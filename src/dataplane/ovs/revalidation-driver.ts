@@ -1,11 +1,9 @@
-// Waits until what was changed is in force. A switch goes through what it has cached of its flows when they change, and every half a
-// second; what can be waited for is the end of the next time. The one that our change made it begin may be over when we ask, and
-// the one that ends next may have begun before it. So it is made to begin once more while we wait, and that twice: the second one
-// has begun after the change for certain.
+// Waits until a change is in force. A switch revalidates its flow caches when flows change, and every half second; what can be waited for
+// is the end of a revalidation. The one that our change started may be over when we start to wait, and the one that ends next may have
+// started before the change. So another one is triggered while we wait, twice: the second one has certainly started after the change.
 import type { Clock } from '../../journal/index.ts';
-import { flowKey } from '../compile/compile.ts';
 import { isOurCookie } from '../switch/derived-ids.ts';
-import type { Flow, SwitchChange, SwitchContents } from '../switch/switch.ts';
+import { flowKey, type Flow, type SwitchChange, type SwitchContents } from '../switch/switch.ts';
 
 const TIMES = 2;
 const AGAIN_MIN_MS = 50;
@@ -14,9 +12,9 @@ const DONE = 'done';
 
 export interface Revalidation {
   readonly clock: Clock;
-  /** Resolves at the end of the next time that the switch goes through what it has cached. */
+  /** Resolves at the end of the next revalidation. */
   readonly waitForRevalidators: () => Promise<void>;
-  /** Makes it begin. */
+  /** Triggers a revalidation. */
   readonly triggerRevalidation: () => Promise<void>;
 }
 
@@ -29,7 +27,7 @@ export async function waitForRevalidation({
     const over = new AbortController();
     const waiting = waitForRevalidators().finally(() => over.abort(DONE));
     const nudging = async (): Promise<void> => {
-      // Whoever waits must have asked before: then one time is enough, and each costs the switch something.
+      // The waiter must be registered first: then one trigger is enough, and each costs the switch something.
       await clock.turn();
       for (let ms = AGAIN_MIN_MS; !over.signal.aborted; ms = Math.min(2 * ms, AGAIN_MAX_MS)) {
         await triggerRevalidation();
@@ -40,7 +38,7 @@ export async function waitForRevalidation({
   }
 }
 
-/** A flow of ours that is there after these changes, and does nothing: written once more it is what it was. */
+/** One of our drop flows that exists after these changes: written again, it changes nothing. */
 export function findIdleFlow(before: SwitchContents, changes: readonly SwitchChange[]): Flow | undefined {
   const changed = new Map<string, Flow | undefined>();
   for (const change of changes) {

@@ -1,5 +1,5 @@
-// The switch of a host on Open vSwitch: its database for bridges and ports, OpenFlow for flows and groups, its control socket to
-// wait until they are in force. It decides nothing: what points at nothing is refused before anything is sent.
+// The switch of a host on Open vSwitch: the database for bridges and ports, OpenFlow for flows and groups, the control socket to wait until
+// changes are in force. It decides nothing; changes that refer to something missing are refused before anything is sent.
 import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from './openflow/mods.ts';
 import type { PacketIn } from './openflow/replies.ts';
@@ -52,13 +52,13 @@ import { probeSwitch } from './probe-driver.ts';
 export interface OvsSwitchOptions extends BridgePlan {
   /** Of the database: `unix:/path` or `tcp:host:port`. */
   readonly database: string;
-  /** Where the bridge speaks OpenFlow. */
+  /** The OpenFlow address of the bridge. */
   readonly openFlow: string;
-  /** The control socket of ovs-vswitchd; asked for anew with each connection. */
+  /** The control socket of ovs-vswitchd; looked up again for each connection. */
   readonly control: string | (() => string);
-  /** Whether ovs-vswitchd is known not to run; absent where nobody can tell. */
+  /** Whether ovs-vswitchd is known not to run; absent where that cannot be known. */
   readonly isDaemonGone?: () => boolean;
-  /** Nothing is set up: for whoever only wants to know what is there. */
+  /** Nothing is set up: for callers that only read. */
   readonly readOnly?: boolean;
   readonly clock: Clock;
   /** From 0 to 1. */
@@ -67,9 +67,9 @@ export interface OvsSwitchOptions extends BridgePlan {
 
 /** A bridge with many ports takes its time. */
 const SET_UP_MS = 10_000;
-/** One thread makes packets go on and takes these: few enough that no packet waits for long. */
+/** The thread that forwards packets also processes these: few enough that no packet waits for long. */
 const CONNTRACK_PACKETS_AT_ONCE = 500;
-/** Longer than the pauses between the first tries to connect. */
+/** Longer than the delays between the first connection attempts. */
 const OPENFLOW_WAIT_MS = 2000;
 
 export class OvsSwitch implements Switch {
@@ -83,10 +83,10 @@ export class OvsSwitch implements Switch {
   readonly #bfdListeners = new Set<() => void>();
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
-  /** Connections whose beginning was not seen are tracked. A switch that is started again has forgotten that. */
+  /** Track connections whose beginning was not seen. A restarted switch has lost that setting. */
   #isSequenceCheckOff = false;
 
-  /** Begins to connect; it need not be there yet. */
+  /** Starts to connect; the switch need not run yet. */
   constructor(options: OvsSwitchOptions) {
     const { clock, random } = options;
     this.#options = options;
@@ -102,7 +102,7 @@ export class OvsSwitch implements Switch {
     });
   }
 
-  /** Told whenever something may have become different behind our back. */
+  /** Called whenever the switch may have been changed by others. */
   onChanged(listener: () => void): () => void {
     return this.#notifier.subscribe(listener);
   }
@@ -118,7 +118,7 @@ export class OvsSwitch implements Switch {
     });
   }
 
-  /** Plugs an interface of this machine into the bridge. Twice is once. */
+  /** Plugs an interface of this machine into the bridge. Idempotent. */
   async plug(name: string): Promise<void> {
     await mapDaemonFailure(async () => this.#transact(plugOperations(await this.#open(), this.#options.bridge, name)));
   }
@@ -143,7 +143,7 @@ export class OvsSwitch implements Switch {
       const [flows, groups] = await Promise.all([this.#openFlow.flows(), this.#openFlow.groups()]);
       return {
         flows,
-        // Kinds that ours never are belong to others, and are only looked through.
+        // Types that we never use are foreign, and only scanned for references.
         groups: groups as readonly Group[],
         ...readBridgeIds(tables, this.#options.bridge),
         ports: this.#ports.all().map((name) => `"${name}"`),
@@ -234,7 +234,7 @@ export class OvsSwitch implements Switch {
     await mapDaemonFailure(() => this.control.flushConntrack({ zone }));
   }
 
-  /** What would become of a packet, as the switch tells it; ports by the names that flows have for them. */
+  /** The trace of a packet as Open vSwitch prints it; ports by the names that flows use. */
   async trace(flow: string): Promise<string> {
     return mapDaemonFailure(async () => {
       const external = externalPortName(await this.#open(), this.#options) ?? EXTERNAL_NAME;
@@ -251,7 +251,7 @@ export class OvsSwitch implements Switch {
     await Promise.all([this.#openFlow.close(), this.#database.close(), this.control.close()]);
   }
 
-  /** The tables of the database, once the bridge is as it should be. */
+  /** The tables of the database, once the bridge is set up. */
   async #open(): Promise<Monitor> {
     this.#opened ??= this.#startMonitor();
     try {
@@ -271,7 +271,7 @@ export class OvsSwitch implements Switch {
     this.#ports.update(monitor);
     this.#updateBfdStatus(monitor);
     monitor.onChange((changes) => {
-      // What counts up there says nothing of ports.
+      // Statistics counters say nothing about ports.
       if (changes.every(({ table }) => table === 'Open_vSwitch')) return;
       this.#ports.update(monitor);
       this.#updateBfdStatus(monitor);
@@ -296,21 +296,21 @@ export class OvsSwitch implements Switch {
     await this.#applyOperations(bridgeOperations(tables, this.#options));
   }
 
-  /** Resolves when the switch itself has taken it, and ports have their numbers. */
+  /** Resolves when the switch itself has applied it, and ports have their numbers. */
   async #applyOperations(operations: readonly Operation[]): Promise<void> {
     const tables = this.#monitor;
     if (operations.length === 0 || tables === undefined) return;
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
   }
 
-  /** Before any flow is there that tracks connections: those that another host saw begin must not break. */
+  /** Before any flow tracks connections: those whose beginning another host saw must not break. */
   async #ensureSequenceCheckOff(): Promise<void> {
     if (this.#isSequenceCheckOff) return;
     await disableSequenceCheck(this.control);
     this.#isSequenceCheckOff = true;
   }
 
-  /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
+  /** A bridge that was created just now accepts connections a moment later; a missing one fails at once. */
   async #waitForOpenFlow(): Promise<void> {
     if (this.#openFlow.isUp) return;
     const up = new AbortController();
@@ -322,23 +322,23 @@ export class OvsSwitch implements Switch {
   async #transact(operations: readonly Operation[]): Promise<void> {
     if (operations.length === 0) return;
     await this.#database.transact(DATABASE, operations);
-    // Updates come before the answer to what is asked after them: what is read next shows the change.
+    // Updates arrive before the answer to a later request: what is read next shows the change.
     await this.#database.echo();
   }
 
-  /** Ports begin before something watches them, and end after nothing does any more. They have numbers when the switch has them. */
+  /** Ports are added before a group watches them, and removed after none does. They have numbers when the switch has applied them. */
   async #configure(changes: readonly SwitchChange[], what: ChangeStage): Promise<void> {
     const tables = await this.#open();
     const words = externalIdOperations(this.#options.bridge, changes, what);
     const ports = bfdOperations(tables, this.#options.bridge, changes, what);
     if (ports.length === 0) return this.#transact(words);
-    // What the switch says when it has taken it comes after the change itself: what is read next shows both.
+    // The notification of the switch follows the change: what is read next shows both.
     await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
   }
 
   /**
-   * The first packets to a peer whose hardware address is not known would be lost. Whoever nothing was sent to for a quarter of an
-   * hour is forgotten: a host that is about to do more than before asks for all of its peers again.
+   * The first packets to a peer whose hardware address is unknown would be lost. A neighbour entry expires after a quarter of an hour
+   * without traffic: a host that is about to do more than before resolves all its peers again.
    */
   async #resolveNeighbours(changes: readonly SwitchChange[]): Promise<void> {
     if (this.#options.datapath !== 'netdev') return;
@@ -359,7 +359,7 @@ function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedCo
   return new Map(connections.map((one) => [connectionKey(one), one]));
 }
 
-/** Connections that are taken over are not known from their first packet on. The datapath in the kernel has a setting of its own. */
+/** Imported connections are not known from their first packet on. The kernel datapath has a setting of its own. */
 async function disableSequenceCheck(control: UnixctlClient): Promise<void> {
   try {
     await control.disableTcpSequenceCheck();
@@ -368,7 +368,7 @@ async function disableSequenceCheck(control: UnixctlClient): Promise<void> {
   }
 }
 
-/** What the clients fail with means that the switch is not there, but for what it refused. */
+/** A client failure means that the switch is down, except for a refusal. */
 async function mapDaemonFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,10 +1,11 @@
-// Lets a switch find out the hardware addresses of peers before anything is sent to them: the first packets to an unknown one are
-// dropped by the datapath in user space.
+// Makes a switch resolve the hardware addresses of peers before anything is sent to them: the user-space datapath drops the first packets
+// to an unknown one.
+import { isIpv6 } from '../packets/address.ts';
 import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from './openflow/mods.ts';
 import { TUNNEL_PORT } from '../switch/tables.ts';
 import type { UnixctlClient } from './unixctl/client-driver.ts';
-import { formatActions, isIpv6, output, setField } from '../switch/flow-syntax.ts';
+import { formatActions, output, setField } from '../switch/flow-syntax.ts';
 
 export interface NeighbourResolution {
   readonly clock: Clock;
@@ -12,16 +13,16 @@ export interface NeighbourResolution {
   readonly send: (packets: readonly PacketOut[]) => Promise<void>;
 }
 
-/** A neighbour answers within a few milliseconds, or it is not there; peers behind a router are never seen here. */
+/** A neighbour answers within a few milliseconds or is not there; peers behind a router never appear here. */
 const LOOKS = 10;
 const LOOK_MS = 30;
 
-/** To nobody, of a type for experiments, in tunnel 0: whoever gets it drops it. */
+/** To nobody, with an experimental Ethernet type, in tunnel 0: every receiver drops it. */
 const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
   at < 6 ? 0xff : at === 6 ? 2 : at === 12 ? 0x88 : at === 13 ? 0xb5 : 0,
 );
 
-/** Asks for those that are not known, and waits for nobody: one that is dead would be waited for in vain each time. */
+/** Resolves unknown neighbours without waiting: for a dead one every wait would be in vain. */
 export async function probeNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {
   const unknown = addresses.length === 0 ? [] : await unknownOf(addresses, warming);
   if (unknown.length > 0) await warming.send(unknown.map(probe));

@@ -1,5 +1,5 @@
-// Addresses between their text and their octets. Text is canonical (RFC 5952 for IPv6, lower case), so that texts can be compared.
-// A text that is no address is a mistake of the caller's: what comes from outside comes as octets.
+// Addresses between text and octets. Text is canonical (RFC 5952 for IPv6, lower case), so that texts can be compared. A text that is no
+// address is a bug of the caller: input from the network is octets.
 
 export const BROADCAST_MAC = 'ff:ff:ff:ff:ff:ff';
 export const NO_MAC = '00:00:00:00:00:00';
@@ -59,7 +59,7 @@ function ipv6Octets(text: string): Uint8Array | undefined {
   return Uint8Array.from([...front, ...Array.from({ length: missing }, () => 0), ...back]);
 }
 
-/** The octets of some groups; the last may be an IPv4 address where the whole address ends. */
+/** The octets of some groups; the last may be an IPv4 address at the end of the whole address. */
 function octetsOf(text: string, atTheEnd: boolean): number[] | undefined {
   if (text === '') return [];
   const octets: number[] = [];
@@ -102,19 +102,19 @@ function longestZeroRun(groups: readonly number[]): { readonly start: number; re
   return best;
 }
 
-/** The link-local address that is made of a MAC address (RFC 4291, appendix A). */
+/** The link-local address that RFC 4291, appendix A, derives from a MAC address. */
 export function linkLocalOf(mac: string): string {
   const [first = 0, ...rest] = macOctets(mac);
   const id = [first ^ 2, ...rest.slice(0, 2), 0xff, 0xfe, ...rest.slice(2)];
   return ipText(Uint8Array.from([0xfe, 0x80, 0, 0, 0, 0, 0, 0, ...id]));
 }
 
-/** The group at which a solicitation for an address is aimed. */
+/** The solicited-node group of an address. */
 export function solicitedNodeOf(ip: string): string {
   return ipText(Uint8Array.from([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, ...ipOctets(ip).subarray(13)]));
 }
 
-/** Where frames to a group of IPv6 go. */
+/** The MAC address of an IPv6 multicast group. */
 export function multicastMacOf(group: string): string {
   return macText(Uint8Array.from([0x33, 0x33, ...ipOctets(group).subarray(12)]));
 }
@@ -142,7 +142,7 @@ export function parsePrefix(cidr: string): Prefix {
   return { address: canonical(address), length: Number(length) };
 }
 
-/** As many ones in front as the prefix is long: 255.255.255.0. */
+/** As many leading ones as the prefix is long: 255.255.255.0. */
 export function maskOf({ address, length }: Prefix): Uint8Array {
   return ipOctets(address).map((_, at) => (0xff00 >> Math.min(Math.max(length - 8 * at, 0), 8)) & 255);
 }
@@ -156,7 +156,7 @@ export function isInPrefix(prefix: Prefix, ip: string): boolean {
   );
 }
 
-/** The last address of a prefix: of IPv4, its broadcast address. */
+/** The last address of a prefix: for IPv4, its broadcast address. */
 export function lastOf(prefix: Prefix): string {
   const mask = maskOf(prefix);
   return ipText(ipOctets(prefix.address).map((octet, at) => octet | (~(mask[at] ?? 0) & 255)));

@@ -2,13 +2,13 @@
 import { ipOctets } from './address.ts';
 import { concat, u16, u32, toDataView } from './octets.ts';
 
-/** Who talks to whom, both IPv4 or both IPv6. */
+/** Source and destination, both IPv4 or both IPv6. */
 export interface AddressPair {
   readonly src: string;
   readonly dst: string;
 }
 
-/** Over octets whose checksum field is zero: the checksum. Over octets with a right checksum: 0. */
+/** Over octets with a zero checksum field: the checksum. Over octets with a correct checksum: 0. */
 export function checksum(octets: Uint8Array): number {
   const view = toDataView(octets);
   let sum = 0;
@@ -18,7 +18,7 @@ export function checksum(octets: Uint8Array): number {
   return ~sum & 0xffff;
 }
 
-/** The checksum of a segment under its pseudo header. */
+/** The checksum of a segment with its pseudo header. */
 export function pseudoHeaderChecksum({ src, dst }: AddressPair, protocol: number, segment: Uint8Array): number {
   const [from, to] = [ipOctets(src), ipOctets(dst)];
   const rest =

@@ -1,5 +1,5 @@
-// Synthetic packets that make a switch remember a connection: one packet of the original direction for each entry of another switch's
-// connection tracking. They are never sent anywhere.
+// Synthetic packets that make a switch track a connection: one packet of the original direction for each entry of another switch's
+// conntrack. They must never be sent to a network.
 import { isIpv6 } from './address.ts';
 import type { AddressPair } from './checksum.ts';
 import { ECHO_TYPE, encodeEcho } from './echo.ts';
@@ -21,14 +21,14 @@ export type OriginalTuple =
 
 export type ConntrackPacket =
   | { readonly kind: 'seed'; readonly frame: Uint8Array }
-  /** Only an echo can be begun again by a packet that means nothing. */
+  /** Only an echo can be started by a packet without effect. */
   | { readonly kind: 'unseedable'; readonly code: 'mixed-addresses' | 'not-an-echo' };
 
-/** Nobody has these: the packet goes into connection tracking and no further. */
+/** Unused addresses: the packet enters connection tracking and goes no further. */
 const NOBODY: LinkHeader = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
 const TTL = 64;
 const NOTHING = new Uint8Array();
-/** A window that a later packet of the connection is unlikely to lie outside of. */
+/** A window that later packets of the connection are unlikely to leave. */
 const WINDOW = 0xffff;
 
 export function buildConntrackPacket(connection: OriginalTuple, link: LinkHeader = NOBODY): ConntrackPacket {

@@ -1,4 +1,4 @@
-// Options of DHCP (RFC 2132): as octets by their codes, and those that are read or written here as values.
+// DHCP options (RFC 2132): as octets by code, and those that are read or written here as values.
 import { ipOctets, ipText, parsePrefix } from './address.ts';
 import { malformed, type Malformed } from './malformed.ts';
 import { concat, toDataView } from './octets.ts';
@@ -30,7 +30,7 @@ export const DHCP_OPTION = {
   end: 255,
 } as const;
 
-/** Adds the options of one field. An option that is there more than once is one long option (RFC 3396). */
+/** Adds the options of one field. An option that occurs more than once is one long option (RFC 3396). */
 export function addOptions(field: Uint8Array, options: Map<number, Uint8Array>): Malformed | undefined {
   let at = 0;
   while (at < field.length) {
@@ -45,13 +45,13 @@ export function addOptions(field: Uint8Array, options: Map<number, Uint8Array>):
     options.set(code, before === undefined ? octets : concat(before, octets));
     at += 1 + length;
   }
-  // Some clients forget the end.
+  // Some clients omit the end option.
   return undefined;
 }
 
 const LONGEST = 255;
 
-/** One option on the wire; a long one in pieces. */
+/** One option on the wire; a long one is split. */
 export function encodeOption(code: number, octets: Uint8Array): Uint8Array {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at === 0 || at < octets.length; at += LONGEST) {
@@ -74,7 +74,7 @@ export function typeIn(options: DhcpOptions): DhcpType | undefined {
   return octets?.length === 1 ? TYPES[(octets[0] ?? 0) - 1] : undefined;
 }
 
-/** What a client says in its options; undefined for a code that it did not send or sent with another length. */
+/** The options of a client; undefined for a code that it did not send or sent with another length. */
 export function addressIn(options: DhcpOptions, code: number): string | undefined {
   const octets = options.get(code);
   return octets?.length === 4 ? ipText(octets) : undefined;
@@ -85,19 +85,19 @@ export function maximumSizeIn(options: DhcpOptions): number | undefined {
   return octets?.length === 2 ? toDataView(octets).getUint16(0) : undefined;
 }
 
-/** The codes that the client asks for; undefined when it leaves it to the server. */
+/** The codes that the client requests; undefined when it requests none. */
 export function parametersIn(options: DhcpOptions): ReadonlySet<number> | undefined {
   const octets = options.get(DHCP_OPTION.parameters);
   return octets === undefined ? undefined : new Set(octets);
 }
 
-/** What a client says of itself is not to be trusted: anything may be in it. */
+/** Input of a client is not trusted: it may contain anything. */
 export function textIn(options: DhcpOptions, code: number): string | undefined {
   const octets = options.get(code);
   return octets === undefined ? undefined : String.fromCharCode(...octets.subarray(0, LONGEST)).replace(/\0+$/, '');
 }
 
-/** Characters beyond ASCII cannot be said in an option. */
+/** Only ASCII is allowed in an option. */
 export function textOption(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => (letter.charCodeAt(0) > 126 ? 0x3f : letter.charCodeAt(0)));
 }
@@ -111,7 +111,7 @@ export interface Route {
   readonly via: string;
 }
 
-/** Routes as RFC 3442 has them: the length of the prefix, as many octets of it as matter, the next hop. */
+/** Routes as in RFC 3442: prefix length, the significant octets of the prefix, next hop. */
 export function routesOption(routes: readonly Route[]): Uint8Array {
   return concat(
     ...routes.flatMap(({ cidr, via }) => {

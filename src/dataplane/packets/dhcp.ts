@@ -1,4 +1,4 @@
-// DHCPv4 messages (RFC 2131) for Ethernet: the fields of BOOTP, and the options by their codes.
+// DHCPv4 messages (RFC 2131) for Ethernet: the fields of BOOTP, and the options by code.
 import { ipOctets, ipText, macOctets, macText } from './address.ts';
 import { addOptions, DHCP_OPTION, encodeOption, type DhcpOptions } from './dhcp-options.ts';
 import { malformed, type Malformed } from './malformed.ts';
@@ -8,18 +8,18 @@ export const DHCP_PORT = { server: 67, client: 68 } as const;
 
 export interface Dhcp {
   readonly op: 'request' | 'reply';
-  /** The client's number for the exchange. */
+  /** The transaction id of the client. */
   readonly xid: number;
   readonly hops: number;
   readonly secs: number;
-  /** The client cannot hear what is sent to an address that it does not have yet. */
+  /** The client cannot receive unicast to an address that it does not have yet. */
   readonly broadcast: boolean;
   /** The address that the client has and answers ARP for. */
   readonly ciaddr: string;
-  /** The address that the client is given. */
+  /** The address that the client is assigned. */
   readonly yiaddr: string;
   readonly siaddr: string;
-  /** The relay that passed it on. */
+  /** The relay that forwarded it. */
   readonly giaddr: string;
   readonly mac: string;
   readonly options: DhcpOptions;
@@ -34,7 +34,7 @@ const OPTIONS_AT = 240;
 const BROADCAST = 0x8000;
 /** Ethernet, six octets. */
 const HARDWARE = 0x0106;
-/** What BOOTP was long: some clients and relays drop what is shorter. */
+/** The length of BOOTP: some clients and relays drop shorter messages. */
 const SHORTEST = 300;
 
 export function decodeDhcp(octets: Uint8Array): Dhcp | Malformed {
@@ -61,7 +61,7 @@ export function decodeDhcp(octets: Uint8Array): Dhcp | Malformed {
   };
 }
 
-/** Options may go on in the fields for names of a file and of a server, and an option says so. */
+/** Options may continue in the fields for file and server names, if an option says so. */
 function decodeFields(octets: Uint8Array): Map<number, Uint8Array> | Malformed {
   const options = new Map<number, Uint8Array>();
   const problem = addOptions(octets.subarray(OPTIONS_AT), options);
@@ -96,5 +96,5 @@ export function encodeDhcp(message: Dhcp): Uint8Array {
   return said.length < SHORTEST ? concat(said, new Uint8Array(SHORTEST - said.length)) : said;
 }
 
-/** So many octets of a datagram are not options: IP, UDP, BOOTP, the cookie, and the end. */
+/** This many octets of a datagram are not options: IP, UDP, BOOTP, the cookie, and the end. */
 export const DHCP_OVERHEAD = 20 + 8 + OPTIONS_AT + 1;

@@ -5,7 +5,7 @@ import { concat, u16, toDataView } from './octets.ts';
 
 export const ETHER_TYPE = { ipv4: 0x0800, arp: 0x0806, vlan: 0x8100, ipv6: 0x86dd } as const;
 
-/** From whom to whom, and in which VLAN: an answer goes back by the same. */
+/** Source, destination and VLAN: a reply uses the same ones. */
 export interface LinkHeader {
   readonly srcMac: string;
   readonly dstMac: string;
@@ -14,18 +14,18 @@ export interface LinkHeader {
 
 export interface Ethernet extends LinkHeader {
   readonly etherType: number;
-  /** With what a short frame was filled up with: whoever reads it has a length of its own. */
+  /** The padding of a short frame is kept: the decoder of the payload has a length of its own. */
   readonly payload: Uint8Array;
 }
 
 const HEADER = 14;
 const TAG = 4;
-/** Smaller numbers are lengths: IEEE 802.3, which nobody sends that we answer. */
+/** Smaller numbers are IEEE 802.3 lengths; nothing that is answered here uses them. */
 const FIRST_TYPE = 0x600;
 
 export function decodeEthernet(octets: Uint8Array): Ethernet | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  // A group is nobody that could be answered.
+  // A group address cannot be answered.
   if (((octets[6] ?? 0) & 1) === 1) return malformed('bad-address');
   const view = toDataView(octets);
   const tagged = view.getUint16(12) === ETHER_TYPE.vlan;

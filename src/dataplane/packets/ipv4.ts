@@ -1,4 +1,4 @@
-// IPv4 headers. Options are skipped; fragments are refused, because nothing that is answered here is ever that long.
+// IPv4 headers. Options are skipped; fragments are refused, because nothing that is answered here is that long.
 import { BROADCAST_IPV4, ipOctets, ipText, isMulticast } from './address.ts';
 import { checksum, type AddressPair } from './checksum.ts';
 import { malformed, type Malformed } from './malformed.ts';
@@ -16,7 +16,7 @@ export interface IpPacket extends AddressPair {
 
 const HEADER = 20;
 const DO_NOT_FRAGMENT = 0x4000;
-/** More fragments, and where this one begins. */
+/** The more-fragments flag and the fragment offset. */
 const FRAGMENT = 0x3fff;
 
 export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
@@ -31,7 +31,7 @@ export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
   if (checksum(octets.subarray(0, header)) !== 0) return malformed('bad-checksum');
   if ((view.getUint16(6) & FRAGMENT) !== 0) return malformed('fragment');
   const src = ipText(octets.subarray(12, 16));
-  // A group or everybody: nobody that could be answered.
+  // Multicast or broadcast: a sender that cannot be answered.
   if (isMulticast(src) || src === BROADCAST_IPV4) return malformed('bad-address');
   return {
     src,

@@ -19,7 +19,7 @@ export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
   const within = upperLayer(octets.subarray(HEADER, end), view.getUint8(6));
   if ('malformed' in within) return within;
   const src = ipText(octets.subarray(8, 24));
-  // A group is nobody that could be answered.
+  // A group address cannot be answered.
   if (isMulticast(src)) return malformed('bad-address');
   return {
     src,

@@ -1,4 +1,4 @@
-// Why octets are not the packet that a decoder reads. A value, never an exception: what arrives from a network is not our mistake.
+// Why octets are not the packet that a decoder expects. A value, never an exception: bad input from a network is not a bug.
 
 export type MalformedCode =
   | 'truncated' // fewer octets than the header or a length in it says
@@ -10,7 +10,7 @@ export type MalformedCode =
   | 'bad-address' // an address that such a packet may not have
   | 'fragment'
   | 'extension-header'
-  | 'other-protocol'; // a good packet perhaps, of something else
+  | 'other-protocol'; // perhaps a valid packet, of another kind
 
 export interface Malformed {
   readonly malformed: MalformedCode;

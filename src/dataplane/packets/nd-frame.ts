@@ -1,4 +1,4 @@
-// Neighbour discovery in its frames.
+// Neighbour discovery messages in frames.
 import { isMulticast, multicastMacOf } from './address.ts';
 import type { AddressPair } from './checksum.ts';
 import type { LinkHeader } from './ethernet.ts';
@@ -19,7 +19,7 @@ export function decodeNdFrame(octets: Uint8Array): NdFrame | Malformed {
   return isMalformed(message) ? message : { link: frame.link, between: frame.packet, message };
 }
 
-/** What goes to a group goes to the group's MAC address, whatever the link says. */
+/** A packet to a group goes to the group's MAC address. */
 export function encodeNdFrame({ link, between, message }: NdFrame): Uint8Array {
   const dstMac = isMulticast(between.dst) ? multicastMacOf(between.dst) : link.dstMac;
   return encodeIpFrame({ link: { ...link, dstMac }, packet: encodeNd(message, between) });

@@ -1,4 +1,4 @@
-// The options of neighbour discovery, one after the other. Those that nobody here reads (name servers, nonces, routes) are let pass.
+// The options of neighbour discovery, in sequence. Options that are not used here (name servers, nonces, routes) are skipped.
 import { malformed, type Malformed } from './malformed.ts';
 
 export const OPTION = { sourceMac: 1, targetMac: 2, prefix: 3, mtu: 5 } as const;
@@ -17,7 +17,7 @@ export function decodeOptions(octets: Uint8Array): readonly NdOption[] | Malform
   let at = 0;
   while (at < octets.length) {
     const [type, units] = octets.subarray(at, at + 2);
-    // Without this a length of zero would be read for ever.
+    // Without this check a length of zero would loop for ever.
     if (type === undefined || units === undefined || units === 0) return malformed('bad-option');
     const end = at + units * UNIT;
     if (end > octets.length) return malformed('bad-option');

@@ -1,5 +1,5 @@
-// Neighbour discovery (RFC 4861): solicitations and advertisements of neighbours and of routers, with their options. What breaks the rules
-// of that document for valid messages is refused here, so that nobody who answers has to think of them.
+// Neighbour discovery (RFC 4861): solicitations and advertisements of neighbours and of routers, with their options. Messages that violate
+// the validity rules of that RFC are refused here, so that responders need not check them.
 import {
   ipOctets,
   ipText,
@@ -39,13 +39,13 @@ export interface RouterSolicitation {
 
 export interface RouterAdvertisement {
   readonly kind: 'router-advertisement';
-  /** What hosts put into the packets they send; 0 says nothing about it. */
+  /** The hop limit that hosts use for packets they send; 0 leaves it unspecified. */
   readonly hopLimit: number;
-  /** Addresses come from elsewhere, not from the prefix. */
+  /** Addresses are assigned by DHCPv6, not formed from the prefix. */
   readonly managed: boolean;
-  /** Other things come from elsewhere. */
+  /** Other configuration comes by DHCPv6. */
   readonly other: boolean;
-  /** For how long this is a default router; 0: it is none. */
+  /** How long this is a default router; 0: it is none. */
   readonly lifetimeS: number;
   readonly sourceMac?: string;
   readonly mtu?: number;
@@ -62,7 +62,7 @@ export interface AdvertisedPrefix {
 
 export type NdMessage = NeighbourSolicitation | NeighbourAdvertisement | RouterSolicitation | RouterAdvertisement;
 
-/** Only a neighbour's packet arrives with it: every router takes one off. */
+/** Only a packet of a neighbour arrives with it: every router decrements it. */
 const ND_HOP_LIMIT = 255;
 
 const TYPE = {
@@ -151,7 +151,7 @@ function macIn(options: readonly NdOption[], wanted: number): string | undefined
   return found === undefined ? undefined : macText(found.octets);
 }
 
-/** What RFC 4861 (6.1 and 7.1) says of addresses in each of them. */
+/** The address rules of RFC 4861 (6.1 and 7.1) for each message. */
 function hasValidAddresses(message: NdMessage, { src, dst }: AddressPair): boolean {
   switch (message.kind) {
     case 'router-solicitation':
@@ -198,7 +198,7 @@ function routerBody(message: RouterAdvertisement): Uint8Array {
   return concat(
     Uint8Array.of(hopLimit, bits(RA_FLAG, { managed, other })),
     u16(lifetimeS),
-    // How long a neighbour counts as reachable, and when to ask again: as hosts see fit.
+    // Reachable time and retransmission timer: unspecified.
     u32(0),
     u32(0),
     macOption(OPTION.sourceMac, sourceMac),

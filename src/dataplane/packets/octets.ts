@@ -1,4 +1,4 @@
-// Octets of packets: put together, looked into, compared. Decoders look at lengths before they look at octets.
+// Octets of packets: concatenate, view, compare. Decoders check lengths before they read octets.
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -10,7 +10,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** The same octets as numbers; it ends where they end, whatever lies behind them in memory. */
+/** The same octets as numbers; the view ends where they end, whatever lies behind them in memory. */
 export function toDataView(octets: Uint8Array): DataView {
   return new DataView(octets.buffer, octets.byteOffset, octets.byteLength);
 }

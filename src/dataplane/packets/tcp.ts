@@ -1,4 +1,4 @@
-// TCP headers of either version of IP.
+// TCP headers over IPv4 and IPv6.
 import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
 import { malformed, type Malformed } from './malformed.ts';

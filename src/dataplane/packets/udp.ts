@@ -1,4 +1,4 @@
-// UDP of either version of IP.
+// UDP over IPv4 and IPv6.
 import { isIpv6 } from './address.ts';
 import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
@@ -20,7 +20,7 @@ export function decodeUdp(octets: Uint8Array, between: AddressPair): Udp | Malfo
   if (length < HEADER) return malformed('bad-length');
   if (octets.length < length) return malformed('truncated');
   const segment = octets.subarray(0, length);
-  // IPv4 allows a sender to leave the checksum out.
+  // IPv4 allows a sender to omit the checksum.
   const unchecked = view.getUint16(6) === 0 && !isIpv6(between.src);
   if (!unchecked && (view.getUint16(6) === 0 || pseudoHeaderChecksum(between, PROTOCOL.udp, segment) !== 0)) {
     return malformed('bad-checksum');
@@ -30,7 +30,7 @@ export function decodeUdp(octets: Uint8Array, between: AddressPair): Udp | Malfo
 
 export function encodeUdp({ sport, dport, payload }: Udp, between: AddressPair): Uint8Array {
   const segment = concat(u16(sport), u16(dport), u16(HEADER + payload.length), u16(0), payload);
-  // Zero would mean that there is none.
+  // Zero would mean that there is no checksum.
   segment.set(u16(pseudoHeaderChecksum(between, PROTOCOL.udp, segment) || 0xffff), 6);
   return segment;
 }

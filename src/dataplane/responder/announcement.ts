@@ -1,4 +1,4 @@
-// Tells a network that an address is to be found at a MAC address, and when: several times, because nobody says that it was heard.
+// Announces to a network that an address is at a MAC address, several times, because announcements are not acknowledged.
 import { ALL_NODES, BROADCAST_MAC, isIpv6, NO_MAC } from '../packets/address.ts';
 import { encodeArpFrame } from '../packets/arp.ts';
 import { encodeNdFrame } from '../packets/nd-frame.ts';
@@ -6,13 +6,13 @@ import { encodeNdFrame } from '../packets/nd-frame.ts';
 export interface AnnouncedAddress {
   readonly ip: string;
   readonly mac: string;
-  /** Of IPv6: whether others may send through it. */
+  /** For IPv6: whether it is a router. */
   readonly router?: boolean;
-  /** Another host sends from it as well for a while: it is announced anew when that is over. */
+  /** Another host sends from it as well for a while: it is announced again afterwards. */
   readonly shared?: boolean;
 }
 
-/** Of IPv4 in both forms, request and reply: some listen to the one and some to the other. */
+/** For IPv4 as ARP request and as ARP reply: some hosts accept only one of the two. */
 export function announcementFrames(announced: AnnouncedAddress): readonly Uint8Array[] {
   if (isIpv6(announced.ip)) return [neighbourAnnouncement(announced)];
   return [arpAnnouncement(announced, 'request'), arpAnnouncement(announced, 'reply')];
@@ -34,12 +34,12 @@ function neighbourAnnouncement({ ip, mac, router = false }: AnnouncedAddress): U
   });
 }
 
-/** After the address came here. */
+/** Delays after the address was placed here. */
 const ANNOUNCE_AFTER_MS: readonly number[] = [0, 200, 1000, 3000];
 
 export interface AnnouncementState {
   readonly sinceMs: number;
-  /** How many of the times are behind it. */
+  /** How many of the announcements are done. */
   readonly sent: number;
 }
 
@@ -48,7 +48,7 @@ export type NextAnnouncement =
   | { readonly kind: 'at'; readonly atMs: number }
   | { readonly kind: 'over' };
 
-/** What to do now. Times that were missed are made good for by one announcement, not by many at once. */
+/** What to do now. Several missed announcements are made up for by one. */
 export function nextAnnouncement({ sinceMs, sent }: AnnouncementState, nowMs: number): NextAnnouncement {
   const afterMs = ANNOUNCE_AFTER_MS[sent];
   if (afterMs === undefined) return { kind: 'over' };

@@ -1,4 +1,4 @@
-// The frames of a DHCP server's replies: what is in them, and to whom they go (RFC 2131, 4.1 and 4.3).
+// The frames of a DHCP server's replies: their contents, and their destination (RFC 2131, 4.1 and 4.3).
 import { UNSPECIFIED_IPV4, BROADCAST_MAC, BROADCAST_IPV4, ipOctets, maskOf, parsePrefix } from '../packets/address.ts';
 import { DHCP_OVERHEAD, DHCP_PORT, encodeDhcp, type Dhcp } from '../packets/dhcp.ts';
 import {
@@ -22,7 +22,7 @@ import type { DhcpReservation, DhcpSubnet } from './dhcp-subnet.ts';
 
 export type ReplyType = 'offer' | 'ack' | 'nak';
 
-/** A message as it arrived. */
+/** A received message. */
 export interface DhcpRequest {
   readonly link: LinkHeader;
   readonly src: string;
@@ -39,7 +39,7 @@ interface ReplyContext {
 type Option = readonly [code: number, octets: Uint8Array];
 
 const TTL = 64;
-/** Every client takes datagrams of this size, whatever it says. */
+/** Every client accepts datagrams of this size, whatever it says. */
 const SMALLEST_MAXIMUM = 576;
 
 export function replyFrame(type: ReplyType, context: ReplyContext): Uint8Array {
@@ -64,7 +64,7 @@ export function replyFrame(type: ReplyType, context: ReplyContext): Uint8Array {
   });
 }
 
-/** The relay; else the address that the client has; else everybody, if it asks for that or is refused; else where it is to be. */
+/** The relay; else the address that the client has; else broadcast, if the client requests it or is refused; else the assigned address. */
 function addressee(
   type: ReplyType,
   { request, port: { ip } }: ReplyContext,
@@ -86,7 +86,7 @@ function replyMessage(type: ReplyType, context: ReplyContext): Dhcp {
     hops: 0,
     xid: message.xid,
     secs: 0,
-    // A relay passes a refusal on to everybody: the client has no address that it could be sent to.
+    // A relay broadcasts a refusal: the client has no address that it could be sent to.
     broadcast: message.broadcast || (type === 'nak' && message.giaddr !== UNSPECIFIED_IPV4),
     ciaddr: type === 'ack' ? message.ciaddr : UNSPECIFIED_IPV4,
     yiaddr: leases ? context.port.ip : UNSPECIFIED_IPV4,
@@ -104,12 +104,12 @@ function firstOptions(type: ReplyType, { request, subnet }: ReplyContext): Optio
   return [
     [DHCP_OPTION.type, typeOption(type)],
     [DHCP_OPTION.serverId, ipOctets(subnet.serverId)],
-    // RFC 6842: a client may tell by it whether an answer is meant for it.
+    // RFC 6842: lets a client recognise a reply that is meant for it.
     ...(clientId === undefined ? [] : [[DHCP_OPTION.clientId, clientId] as const]),
   ];
 }
 
-/** Half of the lease until it is renewed here, seven eighths until anybody is asked. */
+/** Half of the lease until renewal, seven eighths until rebinding. */
 function leaseOptions({ subnet: { leaseS } }: ReplyContext): Option[] {
   return [
     [DHCP_OPTION.leaseS, u32(leaseS)],
@@ -118,7 +118,7 @@ function leaseOptions({ subnet: { leaseS } }: ReplyContext): Option[] {
   ];
 }
 
-/** The options that must be, and of the others those that the client has room for. What a relay added goes back to it, as the last. */
+/** The mandatory options, and of the others those that fit the client's maximum size. The option of a relay is returned last. */
 function fitOptions(context: ReplyContext, first: readonly Option[], type: ReplyType): Option[] {
   const { options } = context.request.message;
   const relay = context.request.message.giaddr === UNSPECIFIED_IPV4 ? undefined : options.get(DHCP_OPTION.relay);
@@ -138,7 +138,7 @@ function sizeOf(options: readonly Option[]): number {
   return options.reduce((sum, [code, octets]) => sum + encodeOption(code, octets).length, 0);
 }
 
-/** The most needed first. The mask and the MTU are said unasked: with another MTU the instance is not reached across tunnels. */
+/** The most important first. The mask and the MTU are sent unrequested: with another MTU the instance is not reachable across tunnels. */
 function settings({ request, subnet, port }: ReplyContext): Option[] {
   const { gateway, dns = [], domain, routes = [], mtu } = subnet;
   const wanted = parametersIn(request.message.options);
@@ -157,7 +157,7 @@ function settings({ request, subnet, port }: ReplyContext): Option[] {
   ];
 }
 
-/** A client that takes these routes does not look at the gateway any more (RFC 3442). */
+/** A client that accepts these routes ignores the gateway option (RFC 3442). */
 function withDefaultRoute({ gateway, routes = [] }: DhcpSubnet): readonly Route[] {
   return gateway === undefined ? routes : [...routes, { cidr: '0.0.0.0/0', via: gateway }];
 }

@@ -1,5 +1,5 @@
-// What a DHCP server says to a client (RFC 2131), for one subnet. It gives nothing out and remembers nothing: a port has the address that
-// the fleet gave it, and hears of that one or of none.
+// The decisions of a DHCP server (RFC 2131) for one subnet. It has no leases and keeps no state: a port has the address that the fleet
+// assigned, and is offered that address or none.
 import { UNSPECIFIED_IPV4, BROADCAST_IPV4, isInPrefix, lastOf, parsePrefix } from '../packets/address.ts';
 import { decodeDhcp, DHCP_PORT, type Dhcp } from '../packets/dhcp.ts';
 import { addressIn, DHCP_OPTION, typeIn } from '../packets/dhcp-options.ts';
@@ -12,12 +12,12 @@ import type { DhcpReservation, DhcpSubnet } from './dhcp-subnet.ts';
 
 export type DhcpDropReason =
   | MalformedCode
-  | 'not-for-us' // to another server, or not to a server at all
+  | 'not-for-us' // for another server, or not for a server at all
   | 'other-server' // the client took another server's offer
-  | 'other-subnet' // passed on by a relay of another subnet
-  | 'borrowed-mac' // the frame came from another MAC address than it speaks of
+  | 'other-subnet' // forwarded by a relay of another subnet
+  | 'borrowed-mac' // the frame came from another MAC address than the message names
   | 'unknown-mac'
-  | 'not-its-address' // a client that does not ask for an address uses one that is not its own
+  | 'not-its-address' // a client that requests no address uses one that is not its own
   | 'no-address-asked';
 
 export type DhcpAnswer =
@@ -28,7 +28,7 @@ export type DhcpAnswer =
       readonly ip: string;
       readonly frame: Uint8Array;
     }
-  /** The client said something that changes nothing: it found the address in use, or needs it no more. */
+  /** The client reports something that changes nothing: it found the address in use, or releases it. */
   | { readonly kind: 'noted'; readonly code: 'declined' | 'released'; readonly mac: string; readonly ip: string }
   | { readonly kind: 'silence'; readonly code: DhcpDropReason; readonly mac?: string };
 
@@ -58,7 +58,7 @@ function decodeRequest(octets: Uint8Array): DhcpRequest | Malformed {
   return isMalformed(message) ? message : { link, src: packet.src, dst: packet.dst, message };
 }
 
-/** Why this server has nothing to do with a message, whatever it asks. */
+/** Why this server ignores a message, whatever its type. */
 function problemOf({ link, dst, message }: DhcpRequest, { cidr, serverId }: DhcpSubnet): DhcpDropReason | undefined {
   const subnet = parsePrefix(cidr);
   const toUs = dst === BROADCAST_IPV4 || dst === serverId || dst === lastOf(subnet);
@@ -80,7 +80,7 @@ function decideReply(
     case 'request':
       return server === undefined || server === subnet.serverId ? decideRequestReply(message, port) : 'other-server';
     case 'inform':
-      // Those who leave their address out are at the one that they send from.
+      // A client that omits its address has the one that it sends from.
       return (message.ciaddr === UNSPECIFIED_IPV4 ? request.src : message.ciaddr) === port.ip
         ? 'ack'
         : 'not-its-address';
@@ -94,8 +94,8 @@ function decideReply(
 }
 
 /**
- * Selecting and after a reboot a client names the address as an option, renewing and rebinding it has it. In each case there is one
- * right answer: the fleet knows every address of the subnet, so "no" can be said for sure.
+ * When selecting and after a reboot the client names the address in an option; when renewing and rebinding it has it. In each case there is
+ * one right answer: the fleet knows every address of the subnet, so a refusal is certain.
  */
 function decideRequestReply({ options, ciaddr }: Dhcp, { ip }: DhcpReservation): ReplyType | DhcpDropReason {
   const wanted = addressIn(options, DHCP_OPTION.requested) ?? ciaddr;

@@ -1,4 +1,4 @@
-// What the clients of one subnet of IPv4 are told by DHCP.
+// The DHCP configuration of one IPv4 subnet.
 import type { Route } from '../packets/dhcp-options.ts';
 
 export interface DhcpReservation {
@@ -6,17 +6,17 @@ export interface DhcpReservation {
   readonly hostname?: string;
 }
 
-/** What one subnet of IPv4 says to its clients. */
+/** What DHCP sends to the clients of one IPv4 subnet. */
 export interface DhcpSubnet {
   readonly cidr: string;
   readonly gateway?: string;
   readonly dns?: readonly string[];
   readonly domain?: string;
-  /** Routes beside the one by the gateway. */
+  /** Routes beside the default route. */
   readonly routes?: readonly Route[];
   readonly mtu: number;
   readonly leaseS: number;
-  /** The address and the MAC address that the server is known by. */
+  /** The address and the MAC address of the server. */
   readonly serverId: string;
   readonly serverMac: string;
   /** By MAC address, in lower case. */

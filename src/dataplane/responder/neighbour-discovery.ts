@@ -1,5 +1,5 @@
-// What is said to those who look for neighbours and routers on a network of IPv6: the fleet knows who is there, so that nobody has to be
-// asked. For one layer-2 network.
+// Replies to neighbour and router solicitations on an IPv6 network: the fleet knows every address, so nobody has to be queried. For one
+// layer-2 network.
 import { ALL_NODES, linkLocalOf, UNSPECIFIED } from '../packets/address.ts';
 import type { LinkHeader } from '../packets/ethernet.ts';
 import { isMalformed, type MalformedCode } from '../packets/malformed.ts';
@@ -8,13 +8,13 @@ import { decodeNdFrame, encodeNdFrame, type NdFrame } from '../packets/nd-frame.
 
 export interface NdGateway {
   readonly mac: string;
-  /** Its addresses in the subnets; the one of the link is made of its MAC address. */
+  /** Its addresses in the subnets; its link-local address is derived from its MAC address. */
   readonly addresses: readonly string[];
 }
 
 export interface RoutedPrefix {
   readonly cidr: string;
-  /** `managed`: the addresses are the fleet's. `autonomous`: instances may make some of the prefix. */
+  /** `managed`: the fleet assigns addresses. `autonomous`: instances may form some from the prefix. */
   readonly addressing: 'managed' | 'autonomous';
 }
 
@@ -22,7 +22,7 @@ export interface NdNetwork {
   readonly gateway?: NdGateway;
   readonly prefixes: readonly RoutedPrefix[];
   readonly mtu: number;
-  /** For how long instances keep the gateway as their default router after they heard of it. */
+  /** How long instances keep the gateway as default router after an advertisement. */
   readonly routerLifetimeS: number;
   /** The MAC address of the port that has an address, by the canonical address. */
   readonly ports: ReadonlyMap<string, string>;
@@ -31,7 +31,7 @@ export interface NdNetwork {
 export type NdDropReason =
   | MalformedCode
   | 'unknown-target'
-  | 'own-address' // who asks has it
+  | 'own-address' // the sender itself has it
   | 'no-gateway'
   | 'not-a-question';
 
@@ -65,7 +65,7 @@ function answerSolicitation(
   const owner = ownerOf(target, network);
   if (owner === undefined) return drop('unknown-target');
   if (owner.mac === link.srcMac) return drop('own-address');
-  // From nowhere: the asker wants the address for itself, and cannot be spoken to but with all others.
+  // From the unspecified address: duplicate address detection, which can only be answered by multicast.
   const wantsIt = between.src === UNSPECIFIED;
   const answer = encodeNdFrame({
     link: replyLink(link, owner.mac),
@@ -93,7 +93,7 @@ function ownerOf(
   return mac === undefined ? undefined : { mac, router: false };
 }
 
-/** The way that a question came, with the one who answers in front. */
+/** The reverse path of a solicitation, with the replying address as source. */
 function replyLink({ srcMac, vlan }: LinkHeader, mac: string): LinkHeader {
   return { srcMac: mac, dstMac: srcMac, ...(vlan === undefined ? {} : { vlan }) };
 }
@@ -110,7 +110,7 @@ function answerRouterSolicitation({ link, between }: NdFrame, network: NdNetwork
   };
 }
 
-/** The advertisement that nobody asked for, to everybody; undefined when there is no gateway to speak of. */
+/** The unsolicited advertisement to all nodes; undefined when there is no gateway. */
 export function unsolicitedRouterAdvertisement(network: NdNetwork): Uint8Array | undefined {
   const { gateway } = network;
   if (gateway === undefined) return undefined;
@@ -130,7 +130,7 @@ function advertisementFrame(
 }
 
 const HOP_LIMIT = 64;
-/** A prefix stays right for as long as it is advertised, and these times after (RFC 4861, 6.2.1). */
+/** A prefix stays valid for the advertisement interval times this (RFC 4861, 6.2.1). */
 const VALID_S = 30 * 24 * 3600;
 const PREFERRED_S = 7 * 24 * 3600;
 

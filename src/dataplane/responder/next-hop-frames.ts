@@ -1,17 +1,17 @@
-// Asks who has an address outside, and reads the answers. The question comes from a MAC address that only this host has and from no
-// address of IPv4 at all: a question with the address and the MAC address that hosts share would teach the switches outside a wrong place.
+// Resolves an external address and reads the replies. The request comes from a MAC address that only this host has, and from no IPv4
+// address: a request with the address and MAC address that hosts share would teach external switches a wrong location.
 import { UNSPECIFIED_IPV4, BROADCAST_MAC, isIpv6, linkLocalOf, NO_MAC, solicitedNodeOf } from '../packets/address.ts';
 import { decodeArpFrame, encodeArpFrame } from '../packets/arp.ts';
 import { isMalformed } from '../packets/malformed.ts';
 import { decodeNdFrame, encodeNdFrame } from '../packets/nd-frame.ts';
 
 export interface AddressQuery {
-  /** The host's own. */
+  /** The MAC address of the host itself. */
   readonly mac: string;
   readonly target: string;
 }
 
-/** ARP for an address of IPv4, a solicitation for one of IPv6. */
+/** ARP for IPv4, a neighbour solicitation for IPv6. */
 export function encodeAddressQuery({ mac, target }: AddressQuery): Uint8Array {
   const link = { srcMac: mac, dstMac: BROADCAST_MAC };
   if (!isIpv6(target)) {
@@ -20,7 +20,7 @@ export function encodeAddressQuery({ mac, target }: AddressQuery): Uint8Array {
       arp: { operation: 'request', senderMac: mac, senderIp: UNSPECIFIED_IPV4, targetMac: NO_MAC, targetIp: target },
     });
   }
-  // From the host's own address on the link: a question from nowhere would claim the address.
+  // From the host's own link-local address: a solicitation from the unspecified address would claim the address.
   return encodeNdFrame({
     link,
     between: { src: linkLocalOf(mac), dst: solicitedNodeOf(target) },
@@ -34,8 +34,7 @@ export interface NeighbourBinding {
 }
 
 /**
- * Who says in a frame where it is: an answer, or an announcement that nobody asked for. Questions of others are not taken for it:
- * anybody may put any sender in them.
+ * The sender's address and MAC address in a reply or an announcement. Requests of others are ignored: anybody may put any sender in them.
  */
 export function readBinding(frame: Uint8Array): NeighbourBinding | undefined {
   const arp = decodeArpFrame(frame);
@@ -49,7 +48,7 @@ export function readBinding(frame: Uint8Array): NeighbourBinding | undefined {
   return checkBinding({ ip: target, mac: targetMac });
 }
 
-/** A group's MAC address is nobody's place. */
+/** A multicast MAC address is no location. */
 function checkBinding(said: NeighbourBinding): NeighbourBinding | undefined {
   const first = Number.parseInt(said.mac.slice(0, 2), 16);
   return said.ip === UNSPECIFIED_IPV4 || said.mac === NO_MAC || (first & 1) === 1 ? undefined : said;

@@ -1,8 +1,8 @@
-// Keeps the MAC addresses of next hops outside known: whom to ask now, what is known, who does not answer any more. A MAC address that was
-// known is kept while nobody answers: a next hop that is silent for a while is better tried than dropped.
+// Keeps the MAC addresses of external next hops resolved: which to query now, which are known, which are silent. A known MAC address is
+// kept while the next hop is silent: trying it is better than dropping.
 import type { NeighbourBinding } from './next-hop-frames.ts';
 
-/** An address, in the network outside that it is asked for in. */
+/** An address, in the external network in which it is resolved. */
 export interface NextHop {
   readonly network: string;
   readonly ip: string;
@@ -12,23 +12,23 @@ export interface NextHopState extends NextHop {
   readonly mac?: string;
   readonly answeredAtMs?: number;
   readonly queriedAtMs?: number;
-  /** When the first question was asked that nobody answered since. */
+  /** The time of the first query since the last reply. */
   readonly unansweredSinceMs?: number;
-  /** Questions since the last answer. */
+  /** Queries since the last reply. */
   readonly queries: number;
 }
 
 /** In the order of networks and addresses. */
 export type NextHopTable = readonly NextHopState[];
 
-/** Known ones are asked again after this, in case they moved without a word. */
+/** A known address is queried again after this, in case it moved without an announcement. */
 export const REFRESH_MS = 30_000;
-/** After each question that nobody answered; the last one from then on. */
+/** Delays after each unanswered query; the last one from then on. */
 const RETRY_DELAYS_MS: readonly [number, ...number[]] = [200, 200, 500, 1000, 2000, 5000];
-/** So many unanswered questions make a known address stale. */
+/** This many unanswered queries make a known address stale. */
 const STALE_AFTER = 3;
 
-/** Those that are wanted, with what is known of them; the others are forgotten. */
+/** The wanted next hops with their known state; others are dropped. */
 export function updateNextHops(before: NextHopTable, wanted: readonly NextHop[]): NextHopTable {
   const states = new Map(before.map((state) => [keyOf(state), state]));
   const hops = new Map(wanted.map((hop) => [keyOf(hop), hop]));
@@ -42,11 +42,11 @@ function keyOf({ network, ip }: NextHop): string {
 }
 
 export interface QueryPlan {
-  /** To be asked now. */
+  /** To be queried now. */
   readonly queries: readonly NextHop[];
-  /** How it stands once they have been. */
+  /** The state once they have been queried. */
   readonly table: NextHopTable;
-  /** When to look again; undefined when there is nobody to ask. */
+  /** When to check again; undefined when there is nothing to resolve. */
   readonly nextAtMs?: number;
 }
 
@@ -69,11 +69,11 @@ function dueAtMs({ queries, queriedAtMs, answeredAtMs }: NextHopState): number {
 
 export interface LearnResult {
   readonly table: NextHopTable;
-  /** `first`: it was unknown. `moved`: it is another than before. `same`: it answered. `unwanted`: nobody asked for it. */
+  /** `first`: it was unknown. `moved`: it changed. `same`: it is unchanged. `unwanted`: it was not queried. */
   readonly outcome: 'first' | 'moved' | 'same' | 'unwanted';
 }
 
-/** What was said in a network outside. */
+/** A reply in an external network. */
 export function learnBinding(
   resolving: NextHopTable,
   binding: NeighbourBinding & { readonly network: string },
@@ -88,7 +88,7 @@ export function learnBinding(
 }
 
 export interface ResolvedNextHop extends NextHop {
-  /** `stale`: it was known, and does not answer any more. */
+  /** `stale`: it was known, and no longer answers. */
   readonly state: 'unknown' | 'known' | 'stale';
   readonly mac?: string;
   readonly unansweredSinceMs?: number;

@@ -1,5 +1,6 @@
-// What the agent of a host does by packets of its own: whom it answers DHCP and router solicitations, which next hops outside it must
-// know, and which addresses outside it tells everybody are here. Derived from the view alone.
+// What the agent of a host does by packets of its own: which DHCP requests and router solicitations it answers, which external next hops it
+// resolves, and which external addresses it announces. Derived from the view alone.
+import { isIpv6 } from '../packets/address.ts';
 import { newConnectionPolicyOf } from '../compile/nat-handover.ts';
 import { isAddressResponder } from '../compile/nat.ts';
 import { advertisedNextHopOf } from '../compile/subnet-services.ts';
@@ -12,13 +13,12 @@ import {
   type ServiceView,
   type SubnetView,
 } from '../view/dataplane-view.ts';
-import { isIpv6 } from '../switch/flow-syntax.ts';
 import type { AnnouncedAddress } from './announcement.ts';
 import type { DhcpSubnet } from './dhcp-subnet.ts';
 import type { NdNetwork } from './neighbour-discovery.ts';
 
 export interface ResponderConfig {
-  /** Hardware address of this host outside, for questions of its own. */
+  /** The external hardware address of this host, for its own queries. */
   readonly mac: string;
   readonly nextHops: readonly string[];
   readonly announcedAddresses: readonly AnnouncedAddress[];
@@ -27,12 +27,12 @@ export interface ResponderConfig {
   readonly ndNetworks: ReadonlyMap<number, NdNetwork>;
 }
 
-/** Leaves room for the largest header of a tunnel in a frame of 1500 bytes. */
+/** Leaves room for the largest tunnel header in a frame of 1500 bytes. */
 const MTU_BYTES = 1400;
 const LEASE_S = 3600;
-/** The longest that RFC 4861 lets advertisements be apart, three times. */
+/** Three times the longest advertisement interval that RFC 4861 allows. */
 const ROUTER_LIFETIME_S = 1800;
-/** Who renews by unicast where there is no gateway is answered when he asks everybody. */
+/** A client that renews by unicast where there is no gateway gets its answer when it rebinds by broadcast. */
 const SERVER_WITHOUT_GATEWAY = '169.254.169.254';
 
 export function responderConfigOf(view: DataplaneView): ResponderConfig {
@@ -51,7 +51,7 @@ function hopsOf({ type, role, via, floating = [] }: ServiceView): string[] {
   return [...own, ...floating.flatMap((one) => one.via ?? via ?? [])];
 }
 
-/** Only what is here for certain: the old host of a hand-over answers on, and says nothing unasked. */
+/** Only addresses that are certainly here: the old host of a handover keeps answering, and announces nothing. */
 function announcedAddressesOf(service: ServiceView): AnnouncedAddress[] {
   const { id, type, role, nat, subnets, floating = [] } = service;
   const mine = role === 'designated' && isAddressResponder(service);
@@ -94,7 +94,7 @@ function dhcpSubnetOf({ ports, networks }: DataplaneView, { id, subnet, domain }
   });
   return {
     cidr: subnet.cidr,
-    // A gateway that nobody is gives no way out.
+    // A gateway without an address gives no way out.
     ...(router !== undefined && subnet.gateway !== undefined && { gateway: subnet.gateway }),
     mtu: MTU_BYTES,
     leaseS: LEASE_S,

@@ -1,9 +1,8 @@
-// Numbers that are made of names: cookies, group ids, keys in registers. The same name gives the same number on every host and
-// after every restart, so that nothing has to be remembered or agreed upon.
-import { canonicalIp } from '../../network/index.ts';
+// Numbers derived from names: cookies, group ids, register keys. The same name gives the same number on every host and after every restart,
+// so nothing has to be stored or agreed on. The derivation must never change: switches carry these numbers.
 import type { Cookie } from './switch.ts';
 
-/** What a flow is there for: the resource that its reason leads back to. */
+/** The resource that a flow exists for, as its owner. */
 export interface Owner {
   readonly kind: 'host' | 'peer' | 'port' | 'domain' | 'router' | 'service';
   readonly id: string;
@@ -13,7 +12,7 @@ const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 const MASK_64 = 0xffffffffffffffffn;
 
-/** The same names are asked for whenever a host's view is compiled. */
+/** The same names are looked up whenever a host's view is compiled. */
 const HASHES_MAX = 20_000;
 const hashes = new Map<string, bigint>();
 
@@ -26,7 +25,7 @@ function hash64(text: string): bigint {
   return hash;
 }
 
-/** FNV-1a of 64 bits, stirred once more: names that differ in their last letter only must not give neighbours. */
+/** FNV-1a with 64 bits and a final mix: names that differ only in the last letter must not give adjacent numbers. */
 function computeHash(text: string): bigint {
   let hash = FNV_OFFSET;
   for (let at = 0; at < text.length; at += 1) {
@@ -36,7 +35,7 @@ function computeHash(text: string): bigint {
   return hash ^ (hash >> 33n);
 }
 
-/** All our cookies begin so, and nobody else's do: "MU". */
+/** All our cookies begin with these two bytes, and no others do: "MU". */
 const COOKIE_PREFIX = '4d55';
 const COOKIE_BITS = 48;
 
@@ -44,7 +43,7 @@ export function isOurCookie(cookie: Cookie): boolean {
   return cookie.startsWith(COOKIE_PREFIX);
 }
 
-/** Groups have no cookie: ours are told by their numbers. */
+/** Groups have no cookie: ours are recognised by their number range. */
 const GROUP_FIRST = 0x40000000;
 const GROUPS = 2 ** 28;
 
@@ -52,36 +51,28 @@ export function isOurGroup(id: number): boolean {
   return id >= GROUP_FIRST && id < GROUP_FIRST + GROUPS;
 }
 
-/** The port of the integration bridge that an instance's port is; no longer than an interface's name may be. */
+/** The integration bridge port of an instance's port; no longer than an interface name may be. */
 export function portName(port: string): string {
   return `"mp${hex(hash64(`port/${port}`) & 0xffffffffffn, 10)}"`;
 }
 
-/** The port of the integration bridge by which heartbeats with a peer are exchanged, and nothing else. */
+/** The integration bridge port that carries BFD with a peer, and nothing else. */
 export function bfdPortName(peer: string): string {
   return `"mh${hex(hash64(`heartbeat/${peer}`) & 0xffffffffffn, 10)}"`;
 }
 
-/** The name of its interface, as the machine has it. */
+/** The interface name, as the machine shows it. */
 export function interfaceOf(port: string): string {
   return portName(port).slice(1, -1);
 }
 
-/** The hardware address of something that has none of its own; the same on every host. */
+/** The hardware address of something without one of its own; the same on every host. */
 export function macOf(kind: 'service' | 'floating' | 'gateway' | 'host' | 'next-hop', id: string): string {
   const digits = hex(hash64(`mac/${kind}/${id}`) & 0xffffffffffn, 10);
   return `02:${(digits.match(/../g) ?? []).join(':')}`;
 }
 
-/** The address that an interface with this hardware address has on its link, as RFC 4291 makes it. */
-export function linkLocalOf(mac: string): string {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = mac.split(':').map((pair) => Number.parseInt(pair, 16));
-  const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f];
-  const text = `fe80:0:0:0:${groups.map((group) => group.toString(16)).join(':')}`;
-  return canonicalIp(text) ?? text;
-}
-
-/** What tells a simulated switch apart: stable, and another one for each host. */
+/** The identity of a simulated switch: stable, and different for each host. */
 export function simulatedIdentity(host: string): {
   readonly datapathId: string;
   readonly systemId: string;
@@ -96,7 +87,7 @@ function hex(value: bigint, digits: number): string {
   return value.toString(16).padStart(digits, '0');
 }
 
-/** Takes the next free number of a range; two owners of one number would make the second one's flows look like the first's. */
+/** Takes the next free number of a range: with one number for two owners, flows of one would look like flows of the other. */
 class IdRange {
   readonly #size: bigint;
   readonly #owners = new Map<bigint, string>();
@@ -114,11 +105,11 @@ class IdRange {
   }
 }
 
-/** Connection tracking zones have 16 bits; the first ones are left to others on the same machine. */
+/** Conntrack zones have 16 bits; the first ones are left to other programs on the machine. */
 const ZONE_FIRST = 16;
 const ZONES = 2 ** 16 - ZONE_FIRST;
 
-/** The numbers of one host's switch. Asked for in the order of owners, it gives the same ones each time. */
+/** The numbers of one host's switch. Requested in the order of owners, they are the same each time. */
 export class IdAllocator {
   readonly #cookies = new IdRange(2 ** COOKIE_BITS);
   readonly #groups = new IdRange(GROUPS);

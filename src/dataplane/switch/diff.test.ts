@@ -1,10 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { flowKey } from '../compile/compile.ts';
 import { diff } from './diff.ts';
 import { isOurCookie } from './derived-ids.ts';
 import { SwitchState } from './state.ts';
-import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 import { groupsIn, peerAddressesIn } from './flow-syntax.ts';
 
 const OURS = '4d55000000000001';

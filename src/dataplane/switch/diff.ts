@@ -1,20 +1,26 @@
-// From what is on a switch to what should be there, in the fewest changes and in an order in which nothing ever points at
-// nothing: tunnels, groups, flows; away in the reverse order. What is not ours is never touched.
-import { TOMBSTONED_KEY } from '../compile/compile.ts';
+// From the contents of a switch to the desired ones, in the fewest changes and in an order in which nothing ever refers to something
+// missing: tunnels, groups, flows; removal in the reverse order. What is not ours is never touched.
 import { FlowIndex } from './flow-index.ts';
 import { bfdPortName, isOurCookie, isOurGroup } from './derived-ids.ts';
-import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import {
+  TOMBSTONED_KEY,
+  type Flow,
+  type Group,
+  type SwitchChange,
+  type SwitchContents,
+  type Tunnel,
+} from './switch.ts';
 import { groupsIn, output, peerAddressesIn, portNamesIn } from './flow-syntax.ts';
 
 export interface SwitchDiff {
   readonly changes: readonly SwitchChange[];
-  /** Somebody else's flows where ours should be: only their owner can take them away. */
+  /** Foreign flows with the match of one of ours: only their owner can remove them. */
   readonly conflicts: readonly Flow[];
-  /** Ports that are not plugged in yet: what names them comes when they do. */
+  /** Ports that are not plugged in yet: flows that name them are added when they are. */
   readonly missingPorts: readonly string[];
 }
 
-/** A group that has to exist and must not send anywhere for the moment. */
+/** A group that has to exist and must send nowhere for the moment. */
 const SENDS_NOWHERE = 'drop';
 const NONE: readonly string[] = [];
 
@@ -49,7 +55,7 @@ interface FlowChanges {
   readonly conflicts: readonly Flow[];
 }
 
-/** Each flow is looked at once: there may be a hundred thousand. */
+/** Each flow is visited once: there may be a hundred thousand. */
 function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: readonly Flow[]): FlowChanges {
   const there = new FlowIndex(read);
   for (const flow of aside) there.take(flow);
@@ -68,7 +74,7 @@ interface FeasibleContents {
   readonly missingPorts: readonly string[];
 }
 
-/** No switch takes a flow that names a port which is not there; in a list of outputs such a port is left out. */
+/** A switch refuses a flow that matches on a missing port; from a list of outputs such a port is left out. */
 function omitMissingPorts(compiled: SwitchContents, ports: SwitchContents['ports']): FeasibleContents {
   if (ports === undefined) return { wanted: compiled, missingPorts: [] };
   const there = new Set(ports);
@@ -93,7 +99,7 @@ function omitMissingPorts(compiled: SwitchContents, ports: SwitchContents['ports
   return { wanted: { ...compiled, flows, groups }, missingPorts: [...missing].sort() };
 }
 
-/** They come with their tunnels. */
+/** They are created with their tunnels. */
 function bfdPortsOf({ tunnels }: SwitchContents): string[] {
   return tunnels.flatMap(({ peer, bfdIntervalMs }) => (bfdIntervalMs === undefined ? [] : [bfdPortName(peer)]));
 }
@@ -104,7 +110,7 @@ function removeOutputs(actions: string, ports: readonly string[]): string {
   return left.length === 0 ? SENDS_NOWHERE : left.join(',');
 }
 
-/** Addresses that a peer has no more: what sends there has to stop before the tunnel is another. */
+/** Addresses that a peer no longer has: flows to them are removed before the tunnel changes. */
 function movedTunnelAddresses(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
   const next = new Map(wanted.map(({ peer, address }) => [peer, address]));
   const moved = read.filter(({ peer, address }) => next.has(peer) && next.get(peer) !== address);
@@ -125,12 +131,12 @@ function detachFromMoved(read: SwitchContents, moved: ReadonlySet<string>): Deta
   };
 }
 
-/** Where a bucket has to watch a port, as for failing over, one that does nothing is refused: then it is a group of another type. */
+/** A fast-failover bucket has to watch a port; a bucket without actions is refused there, so the group gets another type. */
 function emptyGroup({ id, type }: Group): Group {
   return { id, type: type === 'fast-failover' ? 'indirect' : type, buckets: [SENDS_NOWHERE] };
 }
 
-/** Before anything sends there. One that only ceases to have heartbeats keeps them for as long as they may be watched. */
+/** Before anything sends there. A tunnel that only loses its BFD session keeps it for as long as groups may watch it. */
 function tunnelsToPut(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
   const there = new Map(read.map((tunnel) => [tunnel.peer, tunnel]));
   return wanted.flatMap((tunnel): SwitchChange[] => {
@@ -153,7 +159,7 @@ function isOutdated(flow: Flow, there: Flow | undefined): boolean {
   return isOurCookie(there.cookie) && (there.actions !== flow.actions || there.cookie !== flow.cookie);
 }
 
-/** A group that somebody else's flow uses by now stays until that flow is gone, and sends nowhere. */
+/** A group that a foreign flow uses stays until that flow is removed, and sends nowhere. */
 function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: readonly Flow[]): SwitchChange[] {
   const ids = new Set(wanted.groups.map(({ id }) => id));
   const used = new Set(theirs.flatMap(({ actions }) => groupsIn(actions)));
@@ -172,7 +178,7 @@ function staleTunnels(wanted: SwitchContents, read: SwitchContents, theirs: read
   return read.tunnels.filter(({ peer, address }) => !peers.has(peer) && !used.has(address));
 }
 
-/** Of the external ids one is ours. */
+/** Only one of the external ids is ours. */
 function externalIdsToSet(
   { externalIds: wanted }: SwitchContents,
   { externalIds: read }: SwitchContents,

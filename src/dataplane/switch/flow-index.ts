@@ -1,5 +1,5 @@
-// Flows by where they are: a table, a priority and a match. Looked up by the match alone, since hardly two flows have the same one:
-// a text for each place would cost more than all else that is done with it.
+// Flows indexed by table, priority and match. The key is the match alone, since hardly two flows share one: building a text for each place
+// would cost more than everything else here.
 import type { Flow } from './switch.ts';
 
 type Place = Pick<Flow, 'table' | 'priority' | 'match'>;
@@ -15,14 +15,14 @@ export class FlowIndex {
     }
   }
 
-  /** What is there, and is not any more. */
+  /** Takes the flow at this place out of the index; undefined when there is none. */
   take({ table, priority, match }: Place): Flow | undefined {
     const same = this.#byMatch.get(match);
     const at = same?.findIndex((flow) => flow.table === table && flow.priority === priority) ?? -1;
     return at < 0 ? undefined : same?.splice(at, 1)[0];
   }
 
-  /** What was not taken. */
+  /** The flows that were not taken out. */
   *remaining(): Iterable<Flow> {
     for (const same of this.#byMatch.values()) yield* same;
   }

@@ -1,7 +1,8 @@
-// Matches and actions in the words of Open vSwitch, always in the same order and in the form in which the switch gives them back:
-// two flows that mean the same have the same text.
+// Matches and actions in Open vSwitch syntax, always in the same order and in the form in which the switch prints them: two flows that mean
+// the same must have the same text.
+import { isIpv6 } from '../packets/address.ts';
 
-/** The order in which fields are written. A field that is not here is a mistake. */
+/** The order in which fields are written. A field that is not listed is a bug. */
 const FIELDS = [
   'in_port',
   'tun_id',
@@ -47,7 +48,7 @@ export function formatActions(...steps: readonly string[]): string {
   return steps.length === 0 ? 'drop' : steps.join(',');
 }
 
-/** As registers, metadata and tunnel keys are written. */
+/** The format of registers, metadata and tunnel keys. */
 export function hex(number: number): string {
   return number === 0 ? '0' : `0x${number.toString(16)}`;
 }
@@ -68,23 +69,23 @@ export function groupAction(id: number): string {
   return `group:${id}`;
 }
 
-/** A bucket that counts only while a port is up. */
+/** A bucket that is used only while a port is up. */
 export function watchBucket(port: string, steps: string): string {
   return `watch_port:${port},actions=${steps}`;
 }
 
-/** To the agent of this host, as a whole. */
+/** To the agent of this host, as a whole packet. */
 export const TO_AGENT = 'CONTROLLER:65535';
 
-/** A packet that came by the tunnel port does not leave by it unless it forgets where it came from. */
+/** The switch does not send a packet back to the port it came from unless the input port is cleared. */
 export const CLEAR_IN_PORT = 'load:0->NXM_OF_IN_PORT[]';
 
-/** Sends to a peer. Without `forget`, what came from a peer goes to none. */
+/** Sends to a peer. Without `forget`, a packet that came from a peer is not sent on. */
 export function tunnelActions(address: string, key: number, port: string): string[] {
   return [setField('tun_id', hex(key)), setField(isIpv6(address) ? 'tun_ipv6_dst' : 'tun_dst', address), output(port)];
 }
 
-/** Answers an ARP request for an address as if this host had it. */
+/** Answers an ARP request as if this host had the address. */
 export function arpReplyActions(ip: string, mac: string): readonly string[] {
   return [
     'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
@@ -98,7 +99,7 @@ export function arpReplyActions(ip: string, mac: string): readonly string[] {
   ];
 }
 
-/** Answers an echo request for an address of ours. */
+/** Answers an echo request to one of our addresses. */
 export function echoReplyActions(ip: string, mac: string): readonly string[] {
   const v6 = isIpv6(ip);
   const [src, dst] = v6 ? ['NXM_NX_IPV6_SRC[]', 'NXM_NX_IPV6_DST[]'] : ['NXM_OF_IP_SRC[]', 'NXM_OF_IP_DST[]'];
@@ -111,10 +112,6 @@ export function echoReplyActions(ip: string, mac: string): readonly string[] {
     setField('nw_ttl', 64),
     'IN_PORT',
   ];
-}
-
-export function isIpv6(address: string): boolean {
-  return address.includes(':');
 }
 
 export function matchIpVersion(address: string): Match {
@@ -133,13 +130,13 @@ const GROUP = /(?:^|,)group:(\d+)/g;
 const PEER = /(?:^|,)set_field:([0-9a-f.:]+)->tun_(?:ipv6_)?dst/g;
 const PORT_WORDS = ['in_port=', 'output:', 'watch_port:'];
 
-/** The groups that these actions use. */
+/** The groups that these actions refer to. */
 export function groupsIn(text: string): number[] {
   if (!text.includes('group:')) return [];
   return [...text.matchAll(GROUP)].map(([, id]) => Number(id));
 }
 
-/** The addresses of peers that these actions send to. */
+/** The peer addresses that these actions send to. */
 export function peerAddressesIn(text: string): string[] {
   if (!text.includes('dst')) return [];
   return [...text.matchAll(PEER)].map(([, address]) => address ?? '');
@@ -147,7 +144,7 @@ export function peerAddressesIn(text: string): string[] {
 
 const WATCHED = /^watch_port:("mh[^"]+")/;
 
-/** The port for heartbeats that a bucket watches. */
+/** The BFD port that a bucket watches. */
 export function watchedBfdPortIn(bucket: string): string | undefined {
   return WATCHED.exec(bucket)?.[1];
 }

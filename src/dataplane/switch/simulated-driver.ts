@@ -1,5 +1,5 @@
-// A switch that is not there. It keeps what is on it whatever becomes of the agent, and beyond the process too when it is given
-// a place to remember. It can be down, slow, forgetful, and shared with others.
+// A simulated switch. Its contents outlive the agent, and the process too when it is given storage. Faults can be armed: down, slow, losing
+// changes, shared with others. It must pass the contract suite of `switch.ts`.
 import type { Clock } from '../../journal/index.ts';
 import { simulatedIdentity } from './derived-ids.ts';
 import { SwitchState } from './state.ts';
@@ -19,50 +19,50 @@ import {
 } from './switch.ts';
 
 export interface SimulatedSwitchOptions {
-  /** Its identity is made of it, unless one is given. */
+  /** Its identity is derived from this, unless one is given. */
   readonly host: string;
   readonly identity?: SwitchIdentity;
-  /** For a switch that is slow. */
+  /** For a slow switch. */
   readonly clock?: Clock;
-  /** Where it remembers what is on it. Rejects when it cannot. */
+  /** Where it stores its contents. Rejects when it cannot. */
   readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
-  /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
+  /** Whether BFD with a peer is up; without it this switch has no BFD. */
   readonly isBfdUp?: (peer: string) => boolean;
-  /** Whether it says at once that it was changed, as one does that is watched. */
+  /** Whether it notifies of changes at once, as a monitored one does. */
   readonly notifies?: boolean;
 }
 
-/** What can go wrong with it. Each stays armed until it is taken back. */
+/** Faults. Each stays armed until it is cleared. */
 export interface SwitchFaults {
-  /** It does not answer, and goes on forwarding. */
+  /** It does not answer, and keeps forwarding. */
   down: boolean;
-  /** The same, for longer: its sockets are cut. */
+  /** The same, for longer: its sockets are closed. */
   cut: boolean;
-  /** It forwards nothing, and answers nobody: its daemon is gone. */
+  /** It forwards nothing and answers nothing: its daemon has stopped. */
   dead: boolean;
   /** Every call takes this long. */
   slowMs: number;
-  /** So many of the next flows that are put are lost: it says that they are there. */
+  /** So many of the next added flows are lost although it confirms them. */
   losesFlows: number;
 }
 
 type Call = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connections' | 'seed' | 'flush';
 
 const CALLS_KEPT = 1000;
-/** Of a connection's text: all but what it is outside. */
+/** Of a connection's text: everything but the translated port. */
 const ASKED_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
-  /** What was asked of it lately, in order. */
+  /** The most recent calls, in order. */
   readonly calls: Call[] = [];
   currentIdentity: SwitchIdentity;
-  /** Interfaces that somebody else plugged in. */
+  /** Interfaces that others plugged in. */
   readonly foreignInterfaces = new Set<string>();
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
   #isSetUp = false;
-  /** By zone, and there by what tells one from another. */
+  /** By zone, then by the key of the connection. */
   readonly #tracked = new Map<number, Map<string, TrackedConnection>>();
   #changes = 0;
   #opened: Promise<void> | undefined;
@@ -78,12 +78,12 @@ export class SimulatedSwitch implements Switch {
     return this.#changes;
   }
 
-  /** What is on it, for those who look at the machine and not through the agent. */
+  /** Its contents, for tests that inspect the machine and not the agent. */
   get contents(): SwitchContents {
     return this.#state.contents;
   }
 
-  /** The ports that are there for the flows of ours. */
+  /** The ports that our flows need. */
   get ownPorts(): readonly string[] {
     return this.#isSetUp ? [TUNNEL_PORT, EXTERNAL_PORT] : [];
   }
@@ -145,7 +145,7 @@ export class SimulatedSwitch implements Switch {
     this.#tracked.delete(zone);
   }
 
-  /** Connections that packets began; they are gone with the switch. */
+  /** Connections that packets began; they are lost with the switch. */
   track(zone: number, connections: readonly TrackedConnection[]): void {
     const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
     for (const one of connections) {
@@ -155,7 +155,7 @@ export class SimulatedSwitch implements Switch {
     this.#tracked.set(zone, there);
   }
 
-  /** What it tracks, for those who look at the machine and not through the agent. */
+  /** Its tracked connections, for tests that inspect the machine and not the agent. */
   trackedConnections(zone: number): readonly TrackedConnection[] {
     return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
@@ -189,14 +189,14 @@ export class SimulatedSwitch implements Switch {
     if (this.#options.notifies === true) for (const changed of this.#listeners) changed();
   }
 
-  /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
+  /** A change by another program: it adds foreign entries or alters ours. */
   applyForeign(changes: readonly SwitchChange[]): void {
     const problem = this.#state.apply(changes);
     if (problem !== undefined) throw new Error(problem);
     this.#notify();
   }
 
-  /** It was set up anew: nothing is on it any more. */
+  /** It was recreated: it is empty. */
   reset(): void {
     this.#state = new SwitchState();
     this.#isSetUp = false;
@@ -228,8 +228,8 @@ export class SimulatedSwitch implements Switch {
     try {
       await this.#opened;
     } catch (error) {
-      this.#opened = undefined; // the disk may be mended
-      throw new SwitchDown('the switch cannot remember what is on it', { cause: error });
+      this.#opened = undefined; // the disk may be repaired
+      throw new SwitchDown('the switch cannot store its contents', { cause: error });
     }
   }
 
@@ -245,7 +245,7 @@ export class SimulatedSwitch implements Switch {
     try {
       await this.#options.keep?.write(JSON.stringify({ ...this.contents, isSetUp: this.#isSetUp }));
     } catch (error) {
-      throw new SwitchDown('the switch cannot write down what is on it', { cause: error });
+      throw new SwitchDown('the switch cannot store its contents', { cause: error });
     }
   }
 }
@@ -255,7 +255,7 @@ interface StoredSwitch {
   readonly isSetUp: boolean;
 }
 
-/** A file that cannot be read back is a switch that forgot; one of an earlier version does not say whether it is set up. */
+/** A file that cannot be read means a switch that lost its contents; a file of an earlier version does not say whether it is set up. */
 function parseStored(text: string): StoredSwitch {
   try {
     const { isSetUp, ...contents } = JSON.parse(text) as SwitchContents & { readonly isSetUp?: boolean };
@@ -268,7 +268,7 @@ function parseStored(text: string): StoredSwitch {
 
 const NOTHING_THERE: SwitchContents = { tunnels: [], groups: [], flows: [], externalIds: {} };
 
-/** From an empty switch to this one. */
+/** The changes from an empty switch to this one. */
 function changesTo({ tunnels, groups, flows, externalIds }: SwitchContents): SwitchChange[] {
   return [
     ...tunnels.map((tunnel): SwitchChange => ({ kind: 'put-tunnel', tunnel })),

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { flowKey } from '../compile/compile.ts';
 import { bfdPortName } from './derived-ids.ts';
 import { findProblem, SwitchState } from './state.ts';
-import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 
 const PEERS = ['c1', 'c2', 'c3'];
 const ADDRESSES = ['172.16.0.1', '172.16.0.2', '172.16.0.22'];

@@ -1,13 +1,12 @@
-// What a switch holds, and what it does not take: a flow that uses a group which is not there, anything that sends to a peer
-// without a tunnel. A list of changes is taken as a whole or not at all.
-import { flowKey } from '../compile/compile.ts';
+// The contents of a switch and the changes that it refuses: a flow that uses a missing group, anything that sends to a peer without a
+// tunnel. A list of changes is applied as a whole or not at all.
 import { bfdPortName } from './derived-ids.ts';
-import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 import { groupsIn, watchedBfdPortIn, peerAddressesIn } from './flow-syntax.ts';
 
 type Undo = () => void;
 
-/** Of things that go, flows are looked through for that many; for more of them it costs less to take all flows. */
+/** Up to this many removals, flows are searched for each; beyond, it costs less to scan all flows once. */
 const FEW = 8;
 
 export class SwitchState {
@@ -16,15 +15,15 @@ export class SwitchState {
   /** By peer. */
   readonly #tunnels = new Map<string, Tunnel>();
   readonly #externalIds = new Map<string, string>();
-  /** How many flows use a group, and how many flows and buckets send to an address; how many tunnels lead there. */
+  /** How many flows use a group, how many flows and buckets send to an address, and how many tunnels lead there. */
   readonly #uses = new Map<string, number>();
-  /** Where the tunnel led that was changed last. */
+  /** The previous address of the tunnel that was changed last. */
   #previousAddress: string | undefined;
-  /** The port for heartbeats that it had. */
+  /** Its previous BFD port. */
   #previousBfdPort: string | undefined;
   #contents: SwitchContents | undefined;
 
-  /** The same object until something changes: whoever has seen it knows that nothing did. */
+  /** The same object until something changes: an unchanged reference means unchanged contents. */
   get contents(): SwitchContents {
     return (this.#contents ??= this.#buildContents());
   }
@@ -38,7 +37,7 @@ export class SwitchState {
     };
   }
 
-  /** Makes all of the changes, or none and says why. */
+  /** Makes all changes, or none and returns why. */
   apply(changes: readonly SwitchChange[]): string | undefined {
     this.#contents = undefined;
     const undone: Undo[] = [];
@@ -133,7 +132,7 @@ export class SwitchState {
     else this.#uses.set(what, count);
   }
 
-  /** Only what this change may have broken is looked at: each change before it left nothing broken. */
+  /** Checks only what this change may have broken: nothing was broken before it. */
   #problemAfter(change: SwitchChange): string | undefined {
     switch (change.kind) {
       case 'put-flow':
@@ -141,7 +140,7 @@ export class SwitchState {
       case 'put-group':
         return this.#groupProblem(change.group);
       case 'remove-group':
-        return this.#uses.has(`group/${change.id}`) ? `group ${change.id} is used by a flow` : undefined;
+        return this.#uses.has(`group/${change.id}`) ? `group ${change.id} is still used by a flow` : undefined;
       case 'put-tunnel':
       case 'remove-tunnel':
         return this.#danglingProblem();
@@ -153,29 +152,29 @@ export class SwitchState {
 
   #flowProblem(flow: Flow): string | undefined {
     const missing = groupsIn(flow.actions).find((id) => !this.#groups.has(id));
-    if (missing !== undefined) return `flow ${flowKey(flow)} uses group ${missing}, which is not there`;
+    if (missing !== undefined) return `flow ${flowKey(flow)} uses group ${missing}, which does not exist`;
     return this.#addressProblem(peerAddressesIn(flow.actions), `flow ${flowKey(flow)}`);
   }
 
   #groupProblem({ id, type, buckets }: Group): string | undefined {
     if (type === 'fast-failover' && !buckets.every((bucket) => bucket.startsWith('watch_port:')))
-      return `group ${id} fails over, and one of its buckets watches nothing`;
+      return `group ${id} is a fast-failover group, and one of its buckets watches no port`;
     const watched = buckets.flatMap((bucket) => watchedBfdPortIn(bucket) ?? []);
     const missing = watched.find((port) => !this.#uses.has(`heartbeat/${port}`));
-    if (missing !== undefined) return `group ${id} watches ${missing}, which is not there`;
+    if (missing !== undefined) return `group ${id} watches port ${missing}, which does not exist`;
     return this.#addressProblem(buckets.flatMap(peerAddressesIn), `group ${id}`);
   }
 
   #addressProblem(addresses: readonly string[], what: string): string | undefined {
     const missing = addresses.find((address) => !this.#uses.has(`to/${address}`));
-    return missing === undefined ? undefined : `${what} sends to ${missing}, to which there is no tunnel`;
+    return missing === undefined ? undefined : `${what} sends to ${missing}, which has no tunnel`;
   }
 
-  /** Whether something sends to the address that a tunnel just had. */
+  /** Whether something sends to the previous address of a tunnel. */
   #danglingProblem(): string | undefined {
     const port = this.#previousBfdPort;
     if (port !== undefined && this.#uses.has(`watches/${port}`) && !this.#uses.has(`heartbeat/${port}`)) {
-      return `something watches ${port}, which is not there any more`;
+      return `a group watches port ${port}, which no longer exists`;
     }
     const address = this.#previousAddress;
     if (address === undefined || !this.#uses.has(`sends/${address}`)) return undefined;
@@ -188,11 +187,11 @@ function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
   else map.set(key, value);
 }
 
-/** Why a switch with these contents would not take these changes; undefined when it would. */
+/** Why a switch with these contents would refuse these changes; undefined when it would not. */
 export function findProblem(contents: SwitchContents, changes: readonly SwitchChange[]): string | undefined {
   const state = new SwitchState();
   const { tunnels, groups, flows } = selectRelevant(contents, changes);
-  // Others' groups and flows may point wherever they like: only what they use of ours counts.
+  // Foreign groups and flows may refer to anything: only their use of our entries counts.
   state.apply(tunnels.map((tunnel) => ({ kind: 'put-tunnel', tunnel })));
   for (const group of groups) state.apply([{ kind: 'put-group', group }]);
   for (const flow of flows) state.apply([{ kind: 'put-flow', flow }]);
@@ -202,8 +201,8 @@ export function findProblem(contents: SwitchContents, changes: readonly SwitchCh
 type RelevantContents = Pick<SwitchContents, 'tunnels' | 'groups' | 'flows'>;
 
 /**
- * A switch may hold much, and little of it can be in the way of a few changes: what changes itself, what uses something which goes,
- * and what these use. Where something is put it may use any tunnel and any group, and a group any tunnel.
+ * A switch may hold much, and little of it can conflict with a few changes: only the changed entries, the users of what is removed, and
+ * what these refer to are kept. An added flow may use any tunnel and any group, and an added group any tunnel.
  */
 function selectRelevant(contents: SwitchContents, changes: readonly SwitchChange[]): RelevantContents {
   const { matches, peers, groupIds, hasPuts } = collectChangedKeys(changes);
@@ -232,7 +231,7 @@ interface ChangedKeys {
   /** Of tunnels. */
   readonly peers: ReadonlySet<string>;
   readonly groupIds: ReadonlySet<number>;
-  /** Whether anything is put that may use something. */
+  /** Whether anything is added that may refer to something. */
   readonly hasPuts: boolean;
 }
 

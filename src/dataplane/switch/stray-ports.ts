@@ -1,16 +1,16 @@
-// What is on the bridge of a host and belongs to nothing that its view or its instances account for. It is told, never touched. Pure.
+// Interfaces on a host's bridge that belong to nothing in its view or its instances. They are reported, never touched. Pure.
 import { isOurCookie } from './derived-ids.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
 import type { Flow } from './switch.ts';
 import { portNamesIn } from './flow-syntax.ts';
 
 export interface Bridge {
-  /** What is plugged in, beside what the switch itself is made of. */
+  /** The interfaces that are plugged in, beside those of the switch itself. */
   readonly interfaces: readonly string[];
   readonly flows: readonly Flow[];
 }
 
-/** `explained`: the interfaces of instances that are known, whether they should be there or not. */
+/** `explained`: the interfaces of known instances, whether they should run here or not. */
 export function findStrayPorts({ interfaces, flows }: Bridge, explained: ReadonlySet<string>): string[] {
   const strange = interfaces.filter((name) => !explained.has(name));
   const known = new Set([...explained, ...strange, ...[EXTERNAL_PORT, TUNNEL_PORT].map(unquote)]);

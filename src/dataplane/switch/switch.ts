@@ -1,14 +1,14 @@
-// The switch of a host, as the agent sees it: what is on it, and how it is changed. Whoever implements this decides nothing; the
-// compiler says what should be there, the diff says what to change and in which order.
+// The port to the switch of a host: its contents, and how they are changed. An implementation decides nothing; the compiler says what
+// should be there, the diff says what to change and in which order.
 
-/** One flow in the words of Open vSwitch; two flows with the same table, priority and match are the same one. */
+/** One flow in Open vSwitch syntax; two flows with the same table, priority and match are the same flow. */
 export interface Flow {
   readonly table: number;
   readonly priority: number;
-  /** Canonical: fields in a fixed order, so that texts compare. */
+  /** Canonical: fields in a fixed order, so that texts can be compared. */
   readonly match: string;
   readonly actions: string;
-  /** Whose it is; in a range of our own, so that others' flows are never touched. */
+  /** Identifies its owner; from a range of our own, so that foreign flows are never touched. */
   readonly cookie: Cookie;
 }
 
@@ -21,12 +21,12 @@ export interface Group {
   readonly buckets: readonly string[];
 }
 
-/** What a host must know of a peer to send to it: with flow-based tunnels there is no port per peer. */
+/** What a host needs to send to a peer: with flow-based tunnels there is no port per peer. */
 export interface Tunnel {
   /** The host at the other end. */
   readonly peer: string;
   readonly address: string;
-  /** How often heartbeats are exchanged with it, by a port for nothing else; absent where none are. */
+  /** The BFD interval; absent where there is no BFD with this peer. */
   readonly bfdIntervalMs?: number;
 }
 
@@ -34,9 +34,9 @@ export interface SwitchContents {
   readonly flows: readonly Flow[];
   readonly groups: readonly Group[];
   readonly tunnels: readonly Tunnel[];
-  /** Of the integration bridge. Ours and others'. */
+  /** All groups and flows of the integration bridge, ours and foreign. */
   readonly externalIds: Readonly<Record<string, string>>;
-  /** The ports that there are, by name and in quotes; undefined where every name will do. */
+  /** The existing ports by name, in quotes; undefined where every name is accepted. */
   readonly ports?: readonly string[];
 }
 
@@ -46,12 +46,12 @@ export type SwitchChange =
   | { readonly kind: 'put-group'; readonly group: Group }
   | { readonly kind: 'remove-group'; readonly id: number }
   | { readonly kind: 'put-flow'; readonly flow: Flow }
-  /** With a cookie, only the flow that has it: another one may have taken its place. */
+  /** With a cookie, only the flow that carries it is removed: another one may have replaced it. */
   | { readonly kind: 'remove-flow'; readonly flow: Pick<Flow, 'table' | 'priority' | 'match'> & Partial<Flow> }
-  /** `null` takes the key away. */
+  /** `null` removes the key. */
   | { readonly kind: 'set-external-id'; readonly key: string; readonly value: string | null };
 
-/** The switch is not there, or does not answer: it is tried again. */
+/** The switch is missing or does not answer: try again. */
 export class SwitchDown extends Error {
   readonly code = 'switch-down';
   readonly retryable = true;
@@ -62,7 +62,7 @@ export class SwitchDown extends Error {
   }
 }
 
-/** The switch does not take these changes: they point at nothing. Nothing was changed; asking again alone does not help. */
+/** The switch refuses these changes: they refer to something missing. Nothing was changed, and a plain retry does not help. */
 export class SwitchRefused extends Error {
   readonly code = 'switch-refused';
   readonly retryable = false;
@@ -73,7 +73,7 @@ export class SwitchRefused extends Error {
   }
 }
 
-/** What tells a switch apart. Without a datapath id its integration bridge is not there yet. */
+/** The identity of a switch. Without a datapath id its integration bridge does not exist yet. */
 export interface SwitchIdentity {
   readonly datapathId?: string;
   readonly systemId?: string;
@@ -83,11 +83,11 @@ export interface SwitchIdentity {
 interface TrackedEnds {
   readonly src: string;
   readonly dst: string;
-  /** What it is seen as from outside; of an echo the port is its id there. */
+  /** Its external address and port; for echo, the port is the echo id. */
   readonly natSource: { readonly ip: string; readonly port: number };
 }
 
-/** A connection that a switch translates, as it was begun inside. Addresses tell which version of IP it is of. Plain JSON. */
+/** A translated connection, as it was begun inside. The addresses tell the IP version. Plain JSON. */
 export type TrackedConnection =
   | (TrackedEnds & { readonly protocol: 'udp' | 'tcp'; readonly sport: number; readonly dport: number })
   | (TrackedEnds & {
@@ -97,16 +97,16 @@ export type TrackedConnection =
       readonly code: number;
     });
 
-/** Why a switch does not obey. */
+/** Why a switch cannot be controlled. */
 export interface SwitchCondition {
-  /** A stable word for the cause. */
+  /** A stable code for the cause. */
   readonly code: string;
   readonly message: string;
-  /** Nothing is forwarded there any more, for certain. */
+  /** It certainly forwards nothing any more. */
   readonly cannotServe?: true;
 }
 
-/** What became of connections that a switch was given: `already` had them, `failed` could not be had. */
+/** The result of a conntrack import: `present` existed already, `failed` could not be added. */
 export interface ConntrackImport {
   readonly imported: number;
   readonly present: number;
@@ -116,35 +116,50 @@ export interface ConntrackImport {
 /** Rejects with `SwitchDown`. Every call may be repeated. */
 export interface Switch {
   identity(): Promise<SwitchIdentity>;
-  /** What is really there. */
+  /** The actual contents. */
   read(): Promise<SwitchContents>;
-  /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
-   * with `SwitchRefused`. `before` is what was read just before, by whoever did: then it is not read again. */
+  /**
+   * Makes the changes in their order; when it resolves, they are in force. Changes that refer to something missing are refused as a whole,
+   * with `SwitchRefused`. `before` is what the caller has just read: then it is not read again.
+   */
   apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void>;
-  /** Has the ports that flows need: to other hosts, and outside. Asked for before it is read to be brought to a view; twice is once.
-   * Reading, asking and probing never does it: a host that left has none of them. */
+  /**
+   * Creates the ports that flows need: to other hosts, and to the external network. Called before reading to reconcile with a view;
+   * idempotent. Reading and probing never create them: a host that left has none of them.
+   */
   setUp(): Promise<void>;
-  /** Takes these ports away, after everything else of ours: until it is set up again, or something is put there. */
+  /** Removes these ports, after everything else of ours; they stay away until `setUp` or a change that needs them. */
   tearDown(): Promise<void>;
-  /** The interfaces that are plugged in, beside what the switch itself is made of. Absent where nobody else plugs anything in. */
+  /** The interfaces that are plugged in, beside those of the switch itself. Absent where nothing else can be plugged in. */
   interfaces?(): Promise<readonly string[]>;
-  /** Asks it whether it still obeys, by every way that it is driven; undefined when it does. Changes nothing, and never rejects. */
+  /** Checks whether every control connection still works; undefined when they do. Changes nothing and never rejects. */
   probe?(): Promise<SwitchCondition | undefined>;
-  /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
+  /** The peers with BFD down; undefined while this switch runs no BFD. */
   bfdDownPeers(): Promise<readonly string[] | undefined>;
-  /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */
+  /** Whether BFD with a peer was up since it was configured. When absent, every peer counts as seen up. */
   hasBfdBeenUp?(peer: string): boolean;
-  /** Calls at once when a peer is heard no more, or again. */
+  /** Notifies at once when BFD with a peer goes down or up. */
   onBfdChange?(listener: () => void): () => void;
-  /** The translated connections of a zone, those first that are worth most: established ones, then those that last longest. */
+  /** The translated connections of a zone, the most valuable first: established ones, then those with the longest timeout. */
   listConnections?(zone: number): Promise<readonly TrackedConnection[]>;
-  /** Makes it know connections of another switch. One that it has already stays as it is. */
+  /** Imports connections of another switch. An existing one stays as it is. */
   importConnections?(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
   /** Forgets every connection of a zone. */
   flushConnections?(zone: number): Promise<void>;
   /**
-   * Calls when it may hold something else than before: it came back, or was changed by whomever. May call too often, also for our
-   * own changes. Answers how to stop it. Absent for one that notices nothing: it is read now and then.
+   * Notifies when its contents may have changed: after a reconnect, or by anybody's change, our own included; it may notify too often.
+   * Returns how to unsubscribe. Absent for a switch that cannot notify: it is then read from time to time.
    */
   onChanged?(changed: () => void): () => void;
+}
+
+/**
+ * The external id that marks a tombstoned host for anybody who reads the switch. The journal is the source of truth; this is its
+ * projection.
+ */
+export const TOMBSTONED_KEY = 'tombstoned';
+
+/** Two flows with the same key are the same flow. */
+export function flowKey({ table, priority, match }: Pick<Flow, 'table' | 'priority' | 'match'>): string {
+  return `table=${table},priority=${priority}${match === '' ? '' : ','}${match}`;
 }

@@ -1,5 +1,5 @@
-// The tables of the pipeline by name, and the ports of the integration bridge that are not an instance's. A flow names a table
-// by these words only. What each table is for is said here once; the documentation is generated from it.
+// The tables of the pipeline by name, and the ports of the integration bridge that belong to no instance. Flows name tables only by these
+// words. The purpose of each table is stated only here; the documentation is generated from it.
 
 export const TABLE = {
   classify: 0,
@@ -15,21 +15,21 @@ export const TABLE = {
 } as const;
 
 export const TABLE_PURPOSES: Readonly<Record<keyof typeof TABLE, string>> = {
-  classify: 'where a packet comes from: an instance, a peer, outside',
-  tunnel: 'what a packet from a peer is about, by its tunnel key',
-  ingress: 'what an instance sends: answers to ARP, neighbour discovery and DHCP, its gateway, its own network',
+  classify: 'classifies packets by origin: an instance, a peer, the external network',
+  tunnel: 'classifies packets from peers by their tunnel key',
+  ingress: 'what an instance sends: answers ARP, neighbour discovery and DHCP, then gateway or own network',
   neighbour: 'the second half of an answer to IPv6 neighbour discovery',
-  route: 'between the subnets of a router, and from them to the way out',
-  deliver: 'to a local port, or to the peer that has it; to all of them what is for all',
-  outbound: 'the way out of a router: here, or at the host that is designated',
-  conntrack: 'during a hand-over: whether a connection is translated here, or by the end that gives out ports',
+  route: 'routes between the subnets of a router, and from them to the way out',
+  deliver: 'delivers to a local port or to the peer that has it; floods broadcast',
+  outbound: 'the way out of a router: here, or at the designated host',
+  conntrack: 'during a handover: whether a connection is translated here or by the end that allocates ports',
   snat: 'after source NAT',
   unsnat: 'after a reply was translated back',
 };
 
-/** Where a packet goes on once its connection was looked up: for the switch that is another packet, and cached apart. */
+/** The table after a conntrack lookup: for the switch that is another packet, with a cache entry of its own. */
 export const RECIRCULATED_TABLES: ReadonlySet<number> = new Set([TABLE.conntrack, TABLE.snat, TABLE.unsnat]);
 
-/** One flow-based port for all peers: the peer is in the flow. */
+/** One flow-based port for all peers: the flow names the peer. */
 export const TUNNEL_PORT = '"muster-tun"';
 export const EXTERNAL_PORT = '"muster-ext"';

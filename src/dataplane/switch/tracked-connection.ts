@@ -1,14 +1,14 @@
-// A translated connection in one line, as it travels from one switch to another: `udp 10.0.0.5 4000 192.0.2.9 53 198.51.100.7 1024`
-// says who asked whom, and as what it is seen from outside. A host may have tens of thousands of them.
+// The one-line form of a translated connection, as it is sent from one switch to another: `udp 10.0.0.5 4000 192.0.2.9 53 198.51.100.7
+// 1024` is protocol, source, destination, and the external source. A host may have tens of thousands.
 import type { TrackedConnection } from './switch.ts';
 
 const ADDRESS = '[0-9a-f:.]{2,45}';
 const NUMBER = '[0-9]{1,5}';
 
-/** What a line looks like; the numbers in it are looked at when it is read. */
+/** The pattern of a line; the numbers in it are validated when it is parsed. */
 export const CONNECTION_PATTERN = `^(udp|tcp|icmp) ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER}$`;
 
-/** Of an echo: its id takes the place of the port it comes from, its type and code that of the other one. */
+/** For echo: its id takes the place of the source port, its type and code that of the destination port. */
 export function formatConnection(connection: TrackedConnection): string {
   const { protocol, src, dst, natSource } = connection;
   const [from, to] =

@@ -1,5 +1,6 @@
-// What a host is shown of heartbeats: how often they are sent, and the peers with which it exchanges them. Both ends are told of each
-// other in the same commit.
+// The view part for BFD: the interval and the peers of a host. Both ends of a session get each other in the same commit. Nothing here
+// depends on who asks or when.
+import { isTrusted } from './host-trust.ts';
 import { SETTING, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import {
   ELECTION,
@@ -11,7 +12,7 @@ import {
   bfdObserverHostsOf,
   type Service,
 } from '../../election/index.ts';
-import { findHost, HOST, type Host, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type ViewPart } from '../../hosts/index.ts';
 import { ROUTER, type Router } from '../../network/index.ts';
 import { presenceChanges } from './port-presence.ts';
 import { hostsOfRouter, servicesOfSubnets } from './related-hosts.ts';
@@ -43,12 +44,7 @@ export const bfdPart: ViewPart = {
   },
 };
 
-function isTrusted(doc: unknown): boolean {
-  const host = doc as Host | undefined;
-  return host !== undefined && host.quarantined === undefined && host.state !== 'removed';
-}
-
-/** Whoever comes among the first ones by name, or goes, makes room for somebody or takes it. */
+/** A host that joins or leaves the first ones by name moves another one out or in. */
 const WATCHERS_MARGIN = 8;
 
 function bfdHostsOf(fleet: FleetReader, doc: Service): string[] {

@@ -1,6 +1,6 @@
-// What the view says to the data plane of a host: itself, its peers, the networks and routers that it has to do with, the services,
-// and the ports that are bound there. The server builds it (`*-part.ts`), the agent compiles it; a part that an older server does
-// not send is not the same as an empty one.
+// The view parts for a host's data plane: itself, its peers, the networks and routers that it is involved in, the services, and the ports
+// bound there. The server builds them (`*-part.ts`), the agent compiles them; a part that an older server does not send is not the same as
+// an empty part.
 import type { Handover, ServiceType } from '../../election/index.ts';
 
 export interface PeerView {
@@ -11,7 +11,7 @@ export interface PeerView {
 export interface SubnetView {
   readonly id: string;
   readonly network: string;
-  /** Of the layer-2 domain that it lies in. */
+  /** The layer-2 domain that it is in. */
   readonly domain: string;
   readonly cidr: string;
   readonly gateway?: string;
@@ -25,12 +25,12 @@ export interface RemotePortView {
   readonly host: string;
 }
 
-/** What is one layer-2 network: a segment, or a network without segments. */
+/** One layer-2 network: a segment, or a network without segments. */
 export interface DomainView {
   /** `segment/rack-1`, `network/blue`. */
   readonly id: string;
   readonly key: number;
-  /** Those that lie in it, behind a router or not. */
+  /** The subnets in it, behind a router or not. */
   readonly subnets: readonly SubnetView[];
   /** In the order of ids. */
   readonly ports: readonly RemotePortView[];
@@ -48,8 +48,8 @@ export interface NetworksView {
 }
 
 /**
- * `designated`: does it. `preparing`: is built to do it. `retiring`: did it until just now. `standby`: does what peers send to it when
- * they do not hear the designated host. `other`: sends what is to be done to the designated host.
+ * `designated`: serves it. `preparing`: is prepared to serve it. `retiring`: served it until just now. `standby`: serves what peers send to
+ * it while BFD to the designated host is down. `other`: sends to the designated host.
  */
 export type ServiceRole = 'designated' | 'preparing' | 'retiring' | 'standby' | 'other';
 
@@ -58,28 +58,28 @@ export interface ServiceView {
   readonly type: ServiceType;
   readonly epoch: number;
   readonly role: ServiceRole;
-  /** Who does it; absent while nobody does. */
+  /** The designated host; absent while there is none. */
   readonly designated?: { readonly host: string; readonly tunnelAddress?: string };
-  /** Who takes it over when that host is lost. */
+  /** The host that takes over when the designated one fails. */
   readonly standby?: string;
-  /** While it is handed over, for both ends: how far, and who is at the other end. */
+  /** During a handover, for both ends: its phase, and the host at the other end. */
   readonly handOver?: {
-    /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`; of all but `nat` `draining`, too. */
+    /** `seeding` is compiled as `preparing`, `reseeding` as `retiring`; for all but `nat`, `draining` as `retiring`, too. */
     readonly phase: Handover['phase'];
-    /** The operation that does it; an older server does not say. */
+    /** The operation of the handover; an older server does not send it. */
     readonly operation?: string;
     readonly other: string;
     readonly tunnelAddress?: string;
   };
-  /** What it is about: the subnet, or those of the router. */
+  /** The subnets it serves: its own, or those of the router. */
   readonly subnets: readonly SubnetView[];
   /** Of `nat` and `subnet-route`: the router whose way out it is. */
   readonly router?: string;
-  /** The next hop outside, where the external network has one. */
+  /** The external next hop, where the external network has one. */
   readonly via?: string;
-  /** Of `nat`: the address that its subnets are seen from outside with. */
+  /** Of `nat`: the external address of its subnets. */
   readonly nat?: { readonly router: string; readonly ip: string };
-  /** Of `nat`: addresses of instances on this host, translated here whoever is designated. */
+  /** Of `nat`: floating addresses of instances on this host, translated here whichever host is designated. */
   readonly floating?: readonly FloatingAddressView[];
 }
 
@@ -99,14 +99,14 @@ export interface LocalPortView {
 
 export interface BfdView {
   readonly intervalMs: number;
-  /** Those with which this host exchanges them. */
+  /** The peers with which this host runs BFD. */
   readonly peers: readonly string[];
 }
 
 export interface DataplaneView {
   readonly host: string;
   readonly tombstoned: boolean;
-  /** Removed or not trusted: nothing of ours is to be on its switch. */
+  /** Removed or not trusted: nothing of ours may be on its switch. */
   readonly excluded: boolean;
   readonly peers: readonly PeerView[];
   readonly networks: NetworksView;
@@ -115,7 +115,7 @@ export interface DataplaneView {
   readonly bfd: BfdView;
 }
 
-/** As it is in the view. */
+/** As the view has it. */
 export interface BfdPart {
   readonly everyMs: number;
   readonly peers: readonly string[];
@@ -133,7 +133,7 @@ interface Parts {
 const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
 const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
 
-/** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
+/** Undefined when the server sends nothing about the data plane: then the switch is left unchanged. */
 export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
   const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
@@ -149,7 +149,7 @@ export function readDataplaneView(host: string, parts: Readonly<Record<string, u
   };
 }
 
-/** The layer-2 domain that a port or a subnet lies in. */
+/** The layer-2 domain that a port or a subnet is in. */
 export function domainOf({
   network,
   segment,

@@ -1,5 +1,6 @@
-// What a host is shown of networks: the layer-2 domains and the routers that it has to do with, with every port in them that is
-// bound elsewhere. A host has to do with a domain when a port of its own is in it, or when it routes into it.
+// The view part for networks: the layer-2 domains and routers that a host is involved in, with every port in them that is bound elsewhere.
+// A host is involved in a domain when a port of its own is in it, or when it routes into it. A pure function of the fleet and the host.
+import { isTrusted } from './host-trust.ts';
 import {
   eachInSteps,
   finish,
@@ -11,7 +12,7 @@ import {
   type Stored,
 } from '../../fleet/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
-import { findHost, HOST, type Host, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type ViewPart } from '../../hosts/index.ts';
 import {
   PORT,
   PORTS_BY_HOST,
@@ -80,16 +81,11 @@ export const networksPart: ViewPart = {
 function* buildNetworksInSteps(fleet: FleetReader, id: string): Steps<NetworksView | undefined> {
   const host = findHost(fleet, id)?.doc;
   if (host === undefined) return undefined;
-  if (host.quarantined !== undefined || host.state === 'removed') return NONE;
+  if (!isTrusted(host)) return NONE;
   const { domains, routers } = collectScope(fleet, id);
   const shown: DomainView[] = [];
   for (const domain of [...domains].sort()) shown.push(...(yield* buildDomain(fleet, domain, id)));
   return { domains: shown, routers: [...routers].sort().flatMap((router) => buildRouter(fleet, router)) };
-}
-
-function isTrusted(doc: unknown): boolean {
-  const host = doc as Host | undefined;
-  return host !== undefined && host.quarantined === undefined && host.state !== 'removed';
 }
 
 interface HostScope {
@@ -97,7 +93,7 @@ interface HostScope {
   readonly routers: ReadonlySet<string>;
 }
 
-/** The domains of its ports, and those of every router that a subnet of it is behind or that it does something for. */
+/** The domains of its ports, and those of every router that one of its subnets is behind or that it serves. */
 function collectScope(fleet: FleetReader, host: string): HostScope {
   const domains = new Set<string>();
   const subnets = new Set<string>();
@@ -125,7 +121,7 @@ function* buildDomain(fleet: FleetReader, id: string, host: string): Steps<Domai
   if (key === undefined) return [];
   const found = kind === 'segment' ? fleet.find(PORTS_BY_SEGMENT, name) : fleet.find(PORTS_BY_NETWORK, name);
   const far: RemotePortView[] = [];
-  // All at once: who is in an index is certain until the next change only.
+  // Read at once: the members of an index are only certain until the next change.
   yield* eachInSteps([...found], (port) => {
     const shown = buildRemotePort(port, kind);
     if (shown !== undefined && shown.host !== host) far.push(shown);
@@ -157,14 +153,14 @@ function buildRouter(fleet: FleetReader, id: string): RouterView[] {
   return [{ id, key, subnets: [...router.subnets].sort().flatMap((subnet) => buildSubnet(fleet, subnet)) }];
 }
 
-/** The hosts that are told of a network: those with ports in it, and those that route into one of its subnets. */
+/** The hosts whose view has a network: those with ports in it, and those that route into one of its subnets. */
 function hostsWithNetworks(fleet: FleetReader, networks: Iterable<string>): Set<string> {
   const all = [...networks];
   const subnets = all.flatMap((network) => [...fleet.find(SUBNETS_BY_NETWORK, network)].map(({ id }): string => id));
   return relatedHostsIn(fleet, { networks: all, subnets: expandRouted(fleet, subnets) });
 }
 
-/** The hosts that are told of a segment: those with ports on it, and those that route into one of its subnets. */
+/** The hosts whose view has a segment: those with ports on it, and those that route into one of its subnets. */
 function hostsWithSegment(fleet: FleetReader, segment: string, network: string): Set<string> {
   const subnets = [...fleet.find(SUBNETS_BY_NETWORK, network)].filter(({ doc }) => doc.segment === segment);
   const all = expandRouted(
@@ -186,7 +182,7 @@ function expandRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
   return [...found];
 }
 
-/** What others see of a port. */
+/** The parts of a port that other hosts see. */
 function portFingerprint(port: Port | undefined): string {
   if (port?.binding === undefined) return '';
   const { binding, mac, network, addresses } = port;
@@ -213,13 +209,13 @@ function affectedByRouter(fleet: FleetReader, { before, after }: AppliedChange):
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
   const hosts = hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets);
-  // Whoever does something for one of its subnets, with or without presence.
+  // Hosts that serve one of its subnets, with or without ports in it.
   for (const { doc } of servicesOfSubnets(fleet, subnets).values())
     for (const host of participantsOf(doc)) hosts.add(host);
   return [...hosts];
 }
 
-/** Whoever gets something to do with a service, or has nothing to do with it any more. */
+/** The hosts that become or cease to be involved in a service. */
 function affectedByService(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const hosts = new Set<string>();
   for (const side of [before, after]) {

@@ -1,4 +1,4 @@
-// The hosts that a host has tunnels with: those of its transport zone, all of them or those that it has to do with. Tunnels are
+// The hosts that a host has tunnels with: those of its transport zone, all of them or those that it shares something with. Tunnels are
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
 import {
   eachInSteps,
@@ -41,7 +41,7 @@ export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | 
   return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
 }
 
-/** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
+/** The hosts of its zone that a host should have tunnels with, whether or not it can have any itself; in the order of names. */
 function* meshPeers(fleet: FleetReader, { id, doc }: StoredHost): Steps<StoredHost[]> {
   const mesh = meshOf(fleet, doc);
   if (mesh === undefined) return [];
@@ -100,7 +100,7 @@ export const peersPart: ViewPart = {
   },
 };
 
-/** Those that should have a tunnel to a host, were it to stay when it is going. */
+/** The hosts that would have a tunnel to a leaving host if it stayed. */
 export function meshPeersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host?.doc.tunnelAddress === undefined) return [];
@@ -108,9 +108,9 @@ export function meshPeersOf(fleet: FleetReader, id: string): readonly string[] {
 }
 
 /**
- * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now, and everybody who
- * was ever in one of its zones. Tunnels come and go with what lives on hosts, with addresses, zones and the mesh, and whoever has
- * not followed yet has what was right before.
+ * The hosts that may still have a tunnel to a leaving host: every host in its zone, whatever it should have now, and every host that ever
+ * was in one of its zones. Tunnels change with ports, addresses, zones and the mesh setting, and a host that has not converged yet still
+ * has the earlier ones.
  */
 export function possibleTunnelPeers(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
@@ -132,7 +132,7 @@ function affectedByHost(fleet: FleetReader, { before, after }: AppliedChange): r
   for (const side of [was, is]) {
     if (side === undefined) continue;
     const mesh = meshOf(fleet, side);
-    // What it shared with those of the zone that it left may have gone in the same commit.
+    // What it shared with hosts of its previous zone may have been removed in the same commit.
     const hasLeft = side === was && is !== undefined && transportZoneOf(was) !== transportZoneOf(is);
     if (mesh === 'needed' && !hasLeft) for (const other of relatedHosts(fleet, id)) hosts.add(other);
     else if (mesh !== undefined) {
@@ -142,7 +142,7 @@ function affectedByHost(fleet: FleetReader, { before, after }: AppliedChange): r
   return [...hosts];
 }
 
-/** What others see of a host here: the same for as long as nothing of it concerns them. */
+/** The parts of a host that others see: unchanged for as long as nothing of it concerns them. */
 function tunnelFingerprint(host: Host | undefined): string {
   return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }

@@ -1,4 +1,4 @@
-// Where the change of a port makes a difference to others: only the first and the last port of a network or a subnet on a host does.
+// Where the change of a port concerns other hosts: only the first and the last port of a network or a subnet on a host does.
 import type { AppliedChange, FleetReader } from '../../fleet/index.ts';
 import { PORT, PORTS_BY_HOST, type Port } from '../../network/index.ts';
 import type { PresenceScope } from './related-hosts.ts';
@@ -9,7 +9,7 @@ export interface PresenceChange {
   readonly scope: PresenceScope;
 }
 
-/** The hosts that have just come to places, or have just left them. */
+/** The hosts that have just become present in these places, or have just left them. */
 export function presenceChanges(fleet: FleetReader, { kind, before, after }: AppliedChange): PresenceChange[] {
   if (kind !== PORT.name) return [];
   return [before, after].flatMap((side) => {
@@ -23,7 +23,7 @@ export function presenceChanges(fleet: FleetReader, { kind, before, after }: App
   });
 }
 
-/** Where a port is, but for where it is on the other side of the change as well. */
+/** Where a port is, except where it is on the other side of the change as well. */
 function changedScope(port: Port, other: Port | undefined): PresenceScope {
   const subnets = new Set(port.addresses.map(({ subnet }) => subnet));
   for (const { subnet } of other?.addresses ?? []) subnets.delete(subnet);
@@ -31,8 +31,8 @@ function changedScope(port: Port, other: Port | undefined): PresenceScope {
 }
 
 /**
- * The places where this port is, or was, the only one of its host. Ports that were changed in the same commit or later do not
- * count against it: of several that come together, each may be the first.
+ * The places where this port is, or was, the only one of its host. Ports changed in the same commit or later are not counted: of several
+ * that are added together, each may be the first.
  */
 function excludeStillPresent(
   fleet: FleetReader,

@@ -1,5 +1,5 @@
-// Who has to do with whom: the services that concern a host, and the hosts that something lives on with which a host shares a
-// network, a router or a service. All of it derived from bound ports, routers and designations, in the cost of what is found.
+// Which hosts are related: the services that concern a host, and the hosts with which it shares a network, a router or a service. Derived
+// from bound ports, routers and designations, at a cost proportional to the result.
 import { eachInSteps, type FleetReader, type Id, type Steps } from '../../fleet/index.ts';
 import {
   SERVICE,
@@ -11,7 +11,7 @@ import {
 } from '../../election/index.ts';
 import { presenceOf, ROUTER, ROUTERS_BY_SUBNET } from '../../network/index.ts';
 
-/** The subnets whose ports make the presence of a service. */
+/** The subnets whose ports give a service its presence. */
 export function subnetsOfService(
   fleet: FleetReader,
   { type, subject }: Pick<Service, 'type' | 'subject'>,
@@ -23,20 +23,20 @@ export function participantsOf({ designated, standby, handOver }: Service): stri
   return [designated?.host, standby, handOver?.from, handOver?.to].filter((host) => host !== undefined);
 }
 
-/** The services that touch a host; one may come twice. */
+/** The services that concern a host; one may appear twice. */
 function* servicesWithParticipant(fleet: FleetReader, host: string): Iterable<StoredService> {
   yield* fleet.find(SERVICES_TOUCHING_HOST, host);
   yield* fleet.find(SERVICES_BY_STANDBY, host);
 }
 
-/** Everybody whom a service concerns: where it has presence, who does it, who is about to or did. */
+/** All hosts that a service concerns: those with presence, the designated one, and both ends of a handover. */
 export function hostsOfService(fleet: FleetReader, service: Service): Set<string> {
   const hosts = new Set(participantsOf(service));
   addPresence(fleet, hosts, subnetsOfService(fleet, service));
   return hosts;
 }
 
-/** The services of these subnets: their own, and the translation of the routers that they are behind. */
+/** The services of these subnets: their own, and the NAT of the routers that they are behind. */
 export function servicesOfSubnets(fleet: FleetReader, subnets: Iterable<string>): Map<string, StoredService> {
   const found = new Map<string, StoredService>();
   const add = (subject: string, isNat: boolean): void => {
@@ -51,7 +51,7 @@ export function servicesOfSubnets(fleet: FleetReader, subnets: Iterable<string>)
   return found;
 }
 
-/** Everybody whom the translation of a router concerns that has, or had, these subnets behind it. */
+/** All hosts that the NAT of a router concerns that has, or had, these subnets behind it. */
 export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Iterable<string>): Set<string> {
   const hosts = new Set<string>();
   addPresence(fleet, hosts, subnets);
@@ -61,7 +61,7 @@ export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Itera
   return hosts;
 }
 
-/** The services that a host has presence for or something to do with, in the order of ids. */
+/** The services that a host has presence for or a role in, in the order of ids. */
 export function servicesOfHost(fleet: FleetReader, host: string): StoredService[] {
   if (fleet.count(SERVICE) === 0) return [];
   const found = servicesOfSubnets(fleet, presenceOf(fleet).subnetsOn(host));
@@ -69,12 +69,12 @@ export function servicesOfHost(fleet: FleetReader, host: string): StoredService[
   return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-/** The hosts that share a network, a router or a service with a host. The relation is mutual. */
+/** The hosts that share a network, a router or a service with a host. The relation is symmetric. */
 export function relatedHosts(fleet: FleetReader, host: string): Set<string> {
   return hostsOfRelations(fleet, relationsOf(fleet, host));
 }
 
-/** The same with turns for others between; hosts that come or go meanwhile may be among them or not. */
+/** As above, but yields to other work in between; hosts that are added or removed meanwhile may be included or not. */
 export function* hostsSharingInSteps(fleet: FleetReader, host: string): Steps<Set<string>> {
   const presence = presenceOf(fleet);
   const { networks, subnets, hosts } = relationsOf(fleet, host);
@@ -90,19 +90,19 @@ export interface PresenceScope {
   readonly subnets: readonly string[];
 }
 
-/** Those with whom a host has to do that has something in these places. */
+/** The related hosts that have a port in these places. */
 export function relatedHostsIn(fleet: FleetReader, places: PresenceScope): Set<string> {
   return hostsOfRelations(fleet, relationsIn(fleet, places));
 }
 
-/** With whom a host has to do, before anybody is looked up: everybody in these networks and subnets, and these hosts. */
+/** What relates a host to others, before it is resolved to hosts: networks, subnets, and hosts. */
 export interface Relations {
   readonly networks: readonly string[];
   readonly subnets: Set<string>;
   readonly hosts: Set<string>;
 }
 
-/** Costs what the host has, however many are in its networks. */
+/** Costs what the host has, however many hosts are in its networks. */
 export function relationsOf(fleet: FleetReader, host: string): Relations {
   const presence = presenceOf(fleet);
   const circle = relationsIn(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });

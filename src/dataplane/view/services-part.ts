@@ -1,5 +1,6 @@
-// What a host is shown of services: those that it has presence for or something to do with, its own role in each, and what is
-// needed to compile it. Where several hosts are told the same, they are told it in the same commit.
+// The view part for services: those that a host has presence for or a role in, its own role in each, and what is needed to compile it.
+// Where a change concerns several hosts, their views change in the same commit.
+import { isTrusted } from './host-trust.ts';
 import type { AppliedChange, FleetReader, Id, Stored } from '../../fleet/index.ts';
 import {
   isBeforeSwitch,
@@ -41,7 +42,7 @@ export const servicesPart: ViewPart = {
   build: (fleet, id): readonly ServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    if (host.quarantined !== undefined || host.state === 'removed') return [];
+    if (!isTrusted(host)) return [];
     return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
   },
   affects: (fleet, change) => {
@@ -95,14 +96,14 @@ function routeFacts(fleet: FleetReader, subnet: string): Pick<ServiceView, 'rout
   return { router: router.id, ...(via !== undefined && { via }) };
 }
 
-/** The gateway of the subnet that an address outside is of. */
+/** The gateway of the subnet that an external address is in. */
 function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { readonly via?: string } {
   const [address] = outside === undefined ? [] : (fleet.get(PORT, outside.port as Id<'port'>)?.doc.addresses ?? []);
   const via = address === undefined ? undefined : fleet.get(SUBNET, address.subnet as Id<'subnet'>)?.doc.gateway;
   return via === undefined ? {} : { via };
 }
 
-/** The old host goes on doing what it did until it is told that it retires. */
+/** The old host keeps serving until its view says that it retires. */
 export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): ServiceRole {
   const { designated, standby, handOver } = service;
   if (designated?.host === host) return 'designated';
@@ -145,7 +146,7 @@ function natFacts(fleet: FleetReader, host: string, router: string): Pick<Servic
   };
 }
 
-/** Those of the router, or those of the host's ports, whichever are fewer to look through. */
+/** The floating addresses of the router or those of the host's ports, whichever are fewer to scan. */
 function floatingFor(fleet: FleetReader, host: string, router: string): Stored<'floating-address', FloatingAddress>[] {
   const ofRouter = fleet.countOf(FLOATING_ADDRESSES_BY_ROUTER, router);
   if (ofRouter <= fleet.countOf(PORTS_BY_HOST, host)) return [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, router)];
@@ -160,7 +161,7 @@ function hostOf(port: Port | undefined): string | undefined {
   return port?.binding?.host;
 }
 
-/** What others see of it: why it is where it is concerns nobody's switch. */
+/** The parts that hosts see: the reason for its placement concerns no switch. */
 function serviceFingerprint({ epoch, designated, standby, handOver }: Service): string {
   const { operation, from, to, phase } = handOver ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');
@@ -176,7 +177,7 @@ function affectedByService(fleet: FleetReader, { before, after }: AppliedChange)
   return [...hosts];
 }
 
-/** Its own view is another by its quarantine; those of others only by the address at which it does their services. */
+/** Quarantine changes only the view of the host itself; the views of others change only with the address at which it serves. */
 function affectedByHost(fleet: FleetReader, { before, after }: AppliedChange): readonly string[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   const id = (after ?? before)?.id ?? '';
@@ -204,7 +205,7 @@ function affectedBySubnet(fleet: FleetReader, { before, after }: AppliedChange):
   for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
     for (const host of hostsOfService(fleet, doc)) hosts.add(host);
   }
-  // Its gateway is the next hop of those whose way out it is.
+  // Its gateway is the next hop of the services whose way out it is.
   for (const router of fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, (is ?? was)?.network ?? '')) {
     for (const host of hostsOfRouter(fleet, router.id, router.doc.subnets)) hosts.add(host);
   }

@@ -1,5 +1,5 @@
-// What of a host's data plane a caller of one site may see: nothing that names or locates a host outside that site. It takes
-// things away and never changes what stays; what is compiled for a switch must never go through here.
+// What a caller of one site may see of a host's data plane: nothing that names or locates a host outside that site. It removes entries and
+// never changes the rest; what is compiled for a switch must never pass through here.
 import { filterInSteps, type Steps } from '../../fleet/index.ts';
 import type { DataplaneView, DomainView, ServiceView } from './dataplane-view.ts';
 
@@ -20,7 +20,7 @@ export function* limitToVisibleHosts(view: DataplaneView, isVisible: (host: stri
   };
 }
 
-/** A service that somebody outside provides would seem to be provided by nobody: it is left out as a whole. */
+/** A service whose designated host is outside would look as if it had none: it is left out as a whole. */
 function limitService(service: ServiceView, isVisible: (host: string) => boolean): ServiceView[] {
   const { standby, handOver, ...rest } = service;
   if (service.designated !== undefined && !isVisible(service.designated.host)) return [];

@@ -1,16 +1,16 @@
-// Actions that were written lately. Thousands of flows do the same for different packets; only the numbers of ports may have changed
-// since, so these are asked for again.
+// Cache of recently encoded actions. Thousands of flows have the same actions for different packets; only port numbers may have changed
+// since, so they are looked up again.
 import { putActions } from './actions-to-wire.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import type { PortNames } from './ports.ts';
 
 interface CachedActions {
   readonly bytes: Uint8Array;
-  /** The ports that the text names, with the numbers that were written for them. */
+  /** The ports that the text names, with the numbers that were encoded. */
   readonly ports: readonly (readonly [string, number])[];
 }
 
-/** More different texts than that in a row are not worth remembering. */
+/** Above this many different texts in a row, caching does not pay. */
 const TEXTS_MAX = 4096;
 
 export class ActionCache {
@@ -30,7 +30,7 @@ export class ActionCache {
   }
 }
 
-/** Answers as `names` does, and writes down what was asked. */
+/** Answers like `names`, and records the lookups. */
 function recordLookups(names: PortNames, ports: [string, number][]): PortNames {
   return {
     number: (name) => {

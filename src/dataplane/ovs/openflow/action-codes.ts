@@ -25,10 +25,10 @@ export const NICIRA_ACTION = {
   ctClear: 43,
 } as const;
 
-/** All of a packet. */
+/** The whole packet. */
 export const WHOLE_PACKET = 0xffff;
 export const NO_TABLE = 0xff;
 export const SHORT_IN_PORT = 0xfff8;
 export const REASONS = ['no_match', 'action', 'invalid_ttl', 'action_set', 'group', 'packet_out'] as const;
-/** The reason that is not written down. */
+/** The reason that is not printed (the default). */
 export const BY_ACTION = 1;

@@ -1,8 +1,8 @@
-// How every action begins on the wire, and how it is closed: its length is known only then.
+// How every action begins and ends on the wire: its length is only known at the end.
 import { ACTION, NICIRA } from './action-codes.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 
-/** Answers where it began. */
+/** Returns the offset where it began. */
 export function beginAction(writer: BytesWriter, type: number): number {
   const start = writer.length;
   writer.u16(type);

@@ -1,5 +1,5 @@
-// What a flow does, from wire to text. Flows of others may do anything: an action that is not known is `unknown(<hex>)` and the rest
-// of the flow is shown all the same.
+// Decodes actions from wire to text. Foreign flows may have any actions: an unknown one is shown as `unknown(<hex>)` and the rest of the
+// flow is still shown.
 import {
   ACTION,
   BY_ACTION,
@@ -21,7 +21,7 @@ import { hexText, maskedText, valueText } from './values.ts';
 
 type ActionReader = (reader: BytesReader, names: PortNames, depth: number) => string | undefined;
 
-/** Actions may be inside of actions, but nobody writes them deeper than this. */
+/** Actions may be nested, but nobody nests them deeper than this. */
 const DEPTH_MAX = 4;
 
 /** A list of actions; empty when there are none. */
@@ -50,7 +50,7 @@ interface Action {
   readonly depth: number;
 }
 
-/** What is inside an action may be of a kind that is not known; its own bounds hold all the same. */
+/** A nested action may be of an unknown kind; it still has to stay within its own bounds. */
 function actionText({ type, body, depth }: Action, names: PortNames): string | undefined {
   try {
     if (type !== ACTION.experimenter) return STANDARD.get(type)?.(body, names, depth);

@@ -1,5 +1,5 @@
-// What a flow does, from text to wire. These are the forms that a switch gives back as they were put; flows are written in them and
-// in no others, so that what is read compares with what is wanted.
+// Encodes actions from text to wire. These are the forms that a switch returns unchanged; flows are written in no other form, so that what
+// is read back can be compared with what is desired.
 //
 // | form                                                        | what does not come back as it was put                               |
 // | ----------------------------------------------------------- | ------------------------------------------------------------------- |
@@ -41,7 +41,7 @@ function putAction(writer: BytesWriter, piece: string, names: PortNames): void {
   else throw new BadFlowText(`"${piece}" is not an action that this client knows`);
 }
 
-/** An action's word ends at a colon or a parenthesis. */
+/** The keyword of an action ends at a colon or a parenthesis. */
 function headEnd(piece: string): number {
   for (let at = 0; at < piece.length; at += 1) {
     const code = piece.charCodeAt(at);

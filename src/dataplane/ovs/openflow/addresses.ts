@@ -1,4 +1,4 @@
-// Addresses between text and bytes. Texts are as the C library writes them, because that is how switches show them.
+// Addresses between text and bytes. Texts are in the form of the C library, as switches print them.
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { BadFlowText } from './errors.ts';

@@ -1,5 +1,5 @@
-// Many changes as one: the switch makes all of them, in their order, or none. They are written while the switch reads, in large
-// pieces; it is asked to commit only after it has taken every one of them.
+// Many changes as one transaction: the switch makes all of them, in their order, or none. They are sent in large chunks while the switch
+// reads; the commit is sent only after the switch has accepted every one of them.
 import { DaemonFailure } from '../transport/failures.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { BUNDLE, MESSAGE } from './message-codes.ts';
@@ -8,17 +8,17 @@ import type { OpenFlowConnection } from './connection-driver.ts';
 import { putBundleControl, putBundled, type BundleRef } from './requests.ts';
 import { ProtocolError, RefusedBySwitch } from './errors.ts';
 
-/** What goes into a bundle. */
+/** The contents of a bundle. */
 export interface BundleContents {
   readonly count: number;
-  /** Writes the message `nth`. Throws when it cannot be written. */
+  /** Writes the message at index `nth`. Throws when it cannot be encoded. */
   readonly put: (writer: BytesWriter, nth: number, xid: number) => void;
-  /** For whoever reads that it was refused. */
+  /** Describes it for the error when it is refused. */
   readonly text: (nth: number) => string;
   readonly timeoutMs: number;
 }
 
-/** Large enough that the socket is asked rarely, small enough that others get their turn. */
+/** Large enough for few writes to the socket, small enough that other work gets its turn. */
 const PIECE_BYTES = 128 * 1024;
 
 interface Refusal {
@@ -59,7 +59,7 @@ class Bundle {
     this.#unwatch();
   }
 
-  /** After this the switch has all of it. */
+  /** After this the switch has received all of it. */
   async fill(): Promise<void> {
     try {
       await this.#write();
@@ -77,13 +77,13 @@ class Bundle {
       await this.#connection.write(writer.bytes.subarray(0, writer.length));
       await committed;
     } catch (error) {
-      // The switch says first which of them failed, then that the bundle did.
+      // The switch first reports which of them failed, then that the bundle failed.
       this.#throwRefusal();
       throw error;
     }
   }
 
-  /** Opened, filled and closed without waiting in between: a short bundle is one piece and one answer. */
+  /** Opened, filled and closed without waiting in between: a short bundle is one write and one answer. */
   async #write(): Promise<void> {
     const { count, put } = this.#contents;
     const writer = new BytesWriter(Math.min(PIECE_BYTES, 256 * count) + 1024);
@@ -107,7 +107,7 @@ class Bundle {
     writer.length = 0;
   }
 
-  /** A switch that cannot even do this forgets the bundle by itself after a while. */
+  /** A switch that cannot even discard the bundle forgets it by itself after a while. */
   async #discard(): Promise<void> {
     const writer = new BytesWriter(64);
     const discarded = this.#answer(writer, BUNDLE.discard);
@@ -125,13 +125,13 @@ class Bundle {
     throw new RefusedBySwitch(error, this.#contents.text(nth));
   }
 
-  /** Writes the message, and waits for its answer from now on. */
+  /** Writes the message, and registers for its answer. */
   #answer(writer: BytesWriter, type: number): Promise<true> {
     putBundleControl(writer, this.#ref(type), type);
     return this.#expect(type);
   }
 
-  /** Who waits for something else first must not leave this one unheard. */
+  /** The caller may wait for something else first: this rejection must not be reported as unhandled. */
   #expect(type: number): Promise<true> {
     const { count, timeoutMs } = this.#contents;
     const answer = this.#connection.awaitReply({

@@ -1,4 +1,4 @@
-// Bytes in network order, read within their bounds. A length that the peer names is checked before it is believed.
+// Reads bytes in network order within bounds. A length that the peer sends is checked before it is used.
 import { ProtocolError } from './errors.ts';
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -36,7 +36,7 @@ export class BytesReader {
     this.#step(count);
   }
 
-  /** What comes next, in bounds of its own; this reader goes on behind it. */
+  /** A reader for the next `count` bytes; this reader continues behind them. */
   sub(count: number): BytesReader {
     const from = this.#step(count);
     return new BytesReader(this.bytes, from, from + count, this.#view);

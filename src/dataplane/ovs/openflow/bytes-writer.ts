@@ -1,4 +1,4 @@
-// Bytes in network order, in one buffer that grows and is used again.
+// Writes bytes in network order into one buffer that grows and is reused.
 
 export class BytesWriter {
   bytes: Uint8Array<ArrayBuffer>;
@@ -42,13 +42,13 @@ export class BytesWriter {
     this.length += bytes.length;
   }
 
-  /** Zeros, until what began at `start` has a length that 8 divides. */
+  /** Zeros, until the length since `start` is a multiple of 8. */
   align(start: number): void {
     const over = (this.length - start) % 8;
     if (over > 0) this.zeros(8 - over);
   }
 
-  /** Lengths are known only when all is written. */
+  /** Lengths are known only when everything is written. */
   patch16(at: number, value: number): void {
     this.#view.setUint16(at, value);
   }

@@ -1,5 +1,5 @@
-// A client of one bridge: what is on it, changes in bundles, packets in both directions. The connection comes back when it is lost;
-// what was on its way then fails, and whoever listens to `onUp` looks at the switch anew.
+// An OpenFlow client of one bridge: reads its contents, changes them in bundles, sends and receives packets. The connection is
+// re-established when it is lost; requests in flight then fail, and listeners of `onUp` have to read the switch again.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
 import { ReconnectingConnection } from '../transport/reconnecting-connection-driver.ts';
@@ -26,21 +26,21 @@ export interface OpenFlowOptions {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** Whoever knows the interfaces of the bridge. */
+  /** Looks up the interfaces of the bridge. */
   readonly names: PortNames;
   readonly limits?: Partial<OpenFlowLimits>;
-  /** Another way to reach it than a socket. */
+  /** Another transport than a socket. */
   readonly dial?: Dial;
 }
 
 export interface OpenFlowLimits {
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** For a list, and for each step of a bundle: the switch may have 10^5 flows to look at. */
+  /** For a list, and for each step of a bundle: the switch may have 10^5 flows to process. */
   readonly bulkTimeoutMs: number;
-  /** Twice as long without a word, and the switch is given up. */
+  /** After twice this time without a message, the connection is closed. */
   readonly probeAfterMs: number;
-  /** Packets beyond this are dropped and counted: a flood must not keep the agent from its work. */
+  /** Packets beyond this rate are dropped and counted: a flood must not block the agent. */
   readonly packetIns: Rate;
 }
 
@@ -60,7 +60,7 @@ export class OpenFlowClient {
   readonly #packetRate: TokenBucket;
   readonly #flows = new FlowCache();
   #packetsDropped = 0;
-  /** Bundles go one after the other: a later one may stand on what an earlier one made. */
+  /** Bundles are sent one after the other: a later one may depend on an earlier one. */
   #bundles: Promise<unknown> = Promise.resolve();
 
   constructor(options: OpenFlowOptions) {
@@ -80,22 +80,22 @@ export class OpenFlowClient {
     this.#connection.onUp((connection) => this.#enablePacketIns(connection));
   }
 
-  /** Whether the switch can be spoken to now. */
+  /** Whether the connection is up. */
   get isUp(): boolean {
     return this.#connection.current !== undefined;
   }
 
-  /** Packets that came faster than they may. */
+  /** Packets that exceeded the rate limit. */
   get packetsDropped(): number {
     return this.#packetsDropped;
   }
 
-  /** Told at once if it is up, and each time that it comes back. Call the answer to hear no more. */
+  /** Called at once if the connection is up, and each time it comes back. Returns how to unsubscribe. */
   onUp(listener: () => void): () => void {
     return this.#connection.onUp(() => listener());
   }
 
-  /** Told each time that the connection is lost or cannot be made. */
+  /** Called each time that the connection is lost or cannot be established. */
   onDown(listener: (why: Error) => void): () => void {
     return this.#connection.onState((state) => {
       if (state.kind === 'down') listener(state.because);
@@ -113,7 +113,7 @@ export class OpenFlowClient {
     await this.#connection.close();
   }
 
-  /** All of them in this order, or none: then it rejects and says which one was refused. */
+  /** All of them in this order, or none: then it rejects and names the refused one. */
   async bundle(mods: readonly Mod[]): Promise<void> {
     const { names } = this.#options;
     await this.#bundle({
@@ -144,7 +144,7 @@ export class OpenFlowClient {
     await this.sendPackets([packet]);
   }
 
-  /** Resolves when the switch has done all that it was sent before. */
+  /** Resolves when the switch has processed everything that it was sent before. */
   async barrier(): Promise<void> {
     await this.#barrier(await this.#connection.acquire('current-attempt'), () => {});
   }
@@ -173,11 +173,11 @@ export class OpenFlowClient {
       await (contents.count === 1 ? this.#single(connection, contents) : runBundle(connection, contents));
     };
     const done = run();
-    this.#bundles = done.catch(() => {}); // who waits for it hears of it
+    this.#bundles = done.catch(() => {}); // its caller gets the error
     await done;
   }
 
-  /** One change is made as a whole anyway: without a bundle it takes one answer and not two. */
+  /** A single change is atomic anyway: without a bundle it takes one answer instead of two. */
   async #single(connection: OpenFlowConnection, { put, text }: BundleContents): Promise<void> {
     const first = connection.xids();
     let refusal: string | undefined;

@@ -1,4 +1,4 @@
-// Connection tracking and address translation, from wire to text.
+// Decodes connection tracking and address translation from wire to text.
 import { NO_TABLE } from './action-codes.ts';
 import { readIpv4, readIpv6 } from './addresses.ts';
 import type { BytesReader } from './bytes-reader.ts';
@@ -7,7 +7,7 @@ import { fieldBitsText } from './field-bits.ts';
 import { fieldByCode } from './fields.ts';
 import { ProtocolError } from './errors.ts';
 
-/** Reads what follows the subtype. Of the actions inside, translation is written before the others. */
+/** Reads what follows the subtype. Of the nested actions, translation is written first. */
 export function ctText(reader: BytesReader, actionsOf: (reader: BytesReader) => string[]): string {
   const flags = reader.u16();
   const [zoneField, zone, table] = [reader.u32(), reader.u16(), reader.u8()];

@@ -1,4 +1,4 @@
-// Connection tracking and address translation, from text to wire.
+// Encodes connection tracking and address translation from text to wire.
 import { NICIRA_ACTION, NO_TABLE } from './action-codes.ts';
 import { beginNicira, endAction } from './action-frame.ts';
 import { putIpv4, putIpv6 } from './addresses.ts';

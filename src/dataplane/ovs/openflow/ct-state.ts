@@ -1,8 +1,8 @@
-// What connection tracking says of a packet, in a match: `+est+trk` asks for bits that are set, `-inv` for one that is not.
+// The connection tracking state of a packet in a match: `+est+trk` requires bits that are set, `-inv` one that is not.
 import type { BytesWriter } from './bytes-writer.ts';
 import { BadFlowText } from './errors.ts';
 
-/** In the order of their bits, which is the order in which they are written. */
+/** In the order of their bits, which is also the order in the text. */
 const FLAGS = ['new', 'est', 'rel', 'rpl', 'inv', 'trk', 'snat', 'dnat'] as const;
 
 export function putCtState(writer: BytesWriter, text: string): void {

@@ -1,7 +1,7 @@
-// Errors by name. A switch that refuses something says it in two numbers; a person looks for the name.
+// OpenFlow errors by name. A switch reports an error as two numbers; a person searches for the name.
 import type { BytesReader } from './bytes-reader.ts';
 
-/** For each type the prefix of its names and the names, in the order of their numbers. */
+/** For each type: the prefix of its names, and the names in the order of their numbers. */
 const STANDARD: readonly (readonly [string, string])[] = [
   ['OFPHFC', 'INCOMPATIBLE EPERM'],
   [
@@ -50,7 +50,7 @@ const STANDARD: readonly (readonly [string, string])[] = [
 const EXPERIMENTER = 0xffff;
 const NICIRA = 0x2320;
 
-/** Those of Open vSwitch that flows and groups can meet. */
+/** The Open vSwitch errors that flows and groups can cause. */
 const NICIRA_ERRORS = new Map([
   [2, 'NXBRC_NXM_INVALID'],
   [3, 'NXBRC_NXM_BAD_TYPE'],

@@ -1,12 +1,12 @@
-// What can be wrong with what we say to a switch, and with what it says to us. What is wrong with our own words is refused
-// before anything is sent; a peer that does not keep to the protocol loses its connection.
+// Errors of requests and of the peer. A malformed request is refused before anything is sent; a peer that violates the protocol loses its
+// connection.
 import { MalformedMessage } from '../transport/failures.ts';
 import { SwitchRefused } from '../../switch/switch.ts';
 
-/** The peer does not speak OpenFlow 1.4 as it is written. */
+/** The peer violates OpenFlow 1.4. */
 export class ProtocolError extends MalformedMessage {}
 
-/** A flow or a group in words that this client does not know. */
+/** A flow or a group in a syntax that this client does not support. */
 export class BadFlowText extends SwitchRefused {
   constructor(message: string) {
     super(message);
@@ -25,7 +25,7 @@ export class UnknownPort extends SwitchRefused {
   }
 }
 
-/** The switch said no. `error` is its word, such as `OFPBAC_BAD_OUT_GROUP`; `what` is what was refused. */
+/** The switch refused. `error` is the OpenFlow name, such as `OFPBAC_BAD_OUT_GROUP`; `what` is what was refused. */
 export class RefusedBySwitch extends SwitchRefused {
   readonly error: string;
   readonly what: string;

@@ -1,10 +1,10 @@
-// The fields of a packet that flows match, set and move: how they are called in texts, and how they are written on the wire. The
-// order of this table is the order in which a match is written. What is not here is shown as `unknown(...)` and cannot be written.
+// The packet fields that flows match, set and move: their names in texts and their encoding on the wire. The order of this table is the
+// order in which a match is written. A field that is not listed is shown as `unknown(...)` and cannot be written.
 
 export type Kind = 'hex' | 'decimal' | 'mac' | 'ipv4' | 'ipv6' | 'port' | 'ct-state';
 
 export interface Field {
-  /** In a match. Ports of all transports are called the same there. */
+  /** In a match. Ports of all transports have the same name there. */
   readonly word: string;
   /** In `set_field`. */
   readonly name: string;
@@ -14,9 +14,9 @@ export interface Field {
   readonly bytes: number;
   /** Class and number in the upper 23 bits, as in a header without mask and length. */
   readonly code: number;
-  /** The switch takes and shows this one where the other is newer than the protocol. */
+  /** The older field that the switch uses where the other is newer than the protocol. */
   readonly older: number | undefined;
-  /** Its place in a match. */
+  /** Its position in a match. */
   readonly place: number;
 }
 
@@ -48,7 +48,7 @@ const wideRegisters = Array.from({ length: 8 }, (_, nth): Row => [
 
 const ROWS: readonly Row[] = [
   ['in_port', 'in_port_oxm', 'OXM_OF_IN_PORT', 'port', 4, [OF, 0]],
-  // The one that can be set: a packet forgets by it where it came from.
+  // The one that can be set: this clears the input port of a packet.
   ['', 'in_port', 'NXM_OF_IN_PORT', 'port', 2, [NX0, 0]],
   ['tun_id', 'tun_id', 'NXM_NX_TUN_ID', 'hex', 8, [OF, 38], [NX1, 16]],
   ['tun_src', 'tun_src', 'NXM_NX_TUN_IPV4_SRC', 'ipv4', 4, [NX1, 31]],
@@ -117,14 +117,14 @@ const BY_CODE = new Map(
   FIELDS.flatMap((field) => [field.code, field.older].flatMap((code) => (code === undefined ? [] : [[code, field]]))),
 ) as ReadonlyMap<number, Field>;
 
-/** The transports whose ports a match may name, by their protocol number. */
+/** The transport protocols whose ports a match may name, by protocol number. */
 const TRANSPORTS = new Map([
   [6, 'tcp'],
   [17, 'udp'],
   [132, 'sctp'],
 ]);
 
-/** By its word in a match of packets of this protocol. */
+/** By its name in a match of packets of this protocol. */
 export function fieldByWord(word: string, protocol: number | undefined): Field | undefined {
   if (word !== 'tp_src' && word !== 'tp_dst') return BY_WORD.get(word);
   const transport = TRANSPORTS.get(protocol ?? 0);

@@ -1,6 +1,5 @@
-// Flows that were read lately. A switch is read before it is changed and after, and again and again to see that nothing has changed:
-// nearly all of its flows are the very bytes that they were the last time, but for what they counted. The names of ports may be
-// others since, so these are asked for again.
+// Cache of recently decoded flows. A switch is read before a change, after it, and in periodic checks: nearly all flows have the same bytes
+// as the last time, except for their counters. Port names may have changed since, so they are looked up again.
 import type { Flow } from '../../switch/switch.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import { readFlow } from './flow-codec.ts';
@@ -8,23 +7,23 @@ import type { PortNames } from './ports.ts';
 
 interface CachedFlow {
   readonly flow: Flow;
-  /** The numbers of ports in it, with the names that were shown for them. */
+  /** The port numbers in it, with the names that were used for them. */
   readonly ports: readonly (readonly [number, string | undefined])[];
 }
 
-/** Where the parts of an entry are: its table, its priority, its cookie, and all that comes behind what it counted. */
+/** The offsets in an entry: table, priority, cookie, and everything behind the counters. */
 const TABLE_AT = 2;
 const PRIORITY_AT = 12;
 const COOKIE_AT = 24;
 const COUNTED_AT = 32;
 const REST_AT = 48;
-/** More than that are not worth remembering. */
+/** Above this many, caching does not pay. */
 const FLOWS_MAX = 20_000;
 
 export class FlowCache {
   #before: ReadonlyMap<string, CachedFlow> = new Map();
 
-  /** Reads one list of flows. What is not in it is forgotten when it is over. */
+  /** Reads one list of flows. Entries that were not in it are dropped at the end. */
   list(names: PortNames): { readonly read: (reader: BytesReader) => Flow; readonly over: () => void } {
     const before = this.#before;
     const seen = new Map<string, CachedFlow>();
@@ -44,7 +43,7 @@ export class FlowCache {
   }
 }
 
-/** All of an entry but for how old it is and what it counted. One that does not end where it should is told by whoever reads it. */
+/** The bytes of an entry without its age and counters. A malformed length is reported by the decoder. */
 function keyOf(reader: BytesReader): string {
   const { bytes, at, left } = reader;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(left, lengthOf(reader)));

@@ -1,4 +1,4 @@
-// Flows between text and wire. Our own do nothing but apply actions; what others' flows do beyond that is shown, not written.
+// Flows between text and wire. Our own flows only apply actions; other instructions of foreign flows are shown, not written.
 import type { Flow } from '../../switch/switch.ts';
 import { ActionCache } from './action-cache.ts';
 import { actionsText, readActions } from './actions-from-wire.ts';
@@ -19,13 +19,13 @@ const COOKIE = /^[0-9a-f]{16}$/;
 const PRIORITY_MAX = 0xffff;
 /** 255 means all tables. */
 const TABLE_MAX = 254;
-/** What is remembered changes nothing but the time that it takes. */
+/** The cache changes nothing but the time it takes. */
 const ACTIONS = new ActionCache();
 
-/** The body of a message that puts this flow, in place of the one with the same table, priority and match. */
+/** The body of a message that adds this flow, replacing one with the same table, priority and match. */
 export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): void {
   putCookie(writer, flow.cookie);
-  writer.zeros(8); // no cookie is asked for
+  writer.zeros(8); // any cookie
   putRest(writer, flow, COMMAND.add);
   putMatch(writer, flow.match, names);
   if (flow.actions === 'drop') return;
@@ -37,12 +37,12 @@ export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): v
   writer.patch16(start + 2, writer.length - start);
 }
 
-/** The body of a message that removes the flow with this table, priority and match: one with this cookie, or whosever it is. */
+/** The body of a message that removes the flow with this table, priority and match: the one with this cookie, or any. */
 export function putFlowRemove(writer: BytesWriter, flow: FlowToRemove, names: PortNames): void {
   if (flow.cookie === undefined) writer.zeros(16);
   else {
     putCookie(writer, flow.cookie);
-    writer.u32(0xffffffff); // and no other
+    writer.u32(0xffffffff); // exactly this one
     writer.u32(0xffffffff);
   }
   putRest(writer, flow, COMMAND.deleteStrict);
@@ -73,7 +73,7 @@ function isWithin(value: number, most: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= most;
 }
 
-/** One entry of an answer that lists flows. */
+/** One entry of a flow list. */
 export function readFlow(reader: BytesReader, names: PortNames): Flow {
   const length = reader.u16();
   if (length < 2) throw new ProtocolError(`a flow of ${length} bytes`);
@@ -105,7 +105,7 @@ function readInstructions(reader: BytesReader, names: PortNames): string[] {
   return texts;
 }
 
-/** What only others' flows have. */
+/** What only foreign flows have. */
 function instruction(type: number, body: BytesReader, names: PortNames): string | undefined {
   switch (type) {
     case INSTRUCTION.goto:

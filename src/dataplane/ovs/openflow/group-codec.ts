@@ -1,5 +1,5 @@
-// Groups and their buckets between text and wire. A bucket is a text of actions; in a group that fails over it says first which port
-// it watches: `watch_port:"name",actions=...`.
+// Groups and their buckets between text and wire. A bucket is a text of actions; in a fast-failover group it begins with the port that it
+// watches: `watch_port:"name",actions=...`.
 import type { Group } from '../../switch/switch.ts';
 import { actionsText, readActions } from './actions-from-wire.ts';
 import { putActions } from './actions-to-wire.ts';
@@ -8,14 +8,14 @@ import type { BytesWriter } from './bytes-writer.ts';
 import { ANY, portNumber, portText, type PortNames } from './ports.ts';
 import { BadFlowText, ProtocolError } from './errors.ts';
 
-/** As read: others may have groups of kinds that ours never are. */
+/** As read: foreign groups may be of types that we never use. */
 export interface ListedGroup {
   readonly id: number;
   readonly type: Group['type'] | 'select' | 'unknown';
   readonly buckets: readonly string[];
 }
 
-/** Add or change is an extension of Open vSwitch. */
+/** Add-or-modify is an extension of Open vSwitch. */
 const COMMAND = { remove: 2, put: 0x8000 } as const;
 const TYPES = ['all', 'select', 'indirect', 'fast-failover'] as const;
 const ID_MAX = 0xffffff00;
@@ -53,7 +53,7 @@ function putBucket(writer: BytesWriter, text: string, names: PortNames): void {
   writer.patch16(start, writer.length - start);
 }
 
-/** One entry of an answer that lists groups. */
+/** One entry of a group list. */
 export function readGroup(reader: BytesReader, names: PortNames): ListedGroup {
   const length = reader.u16();
   if (length < 8) throw new ProtocolError(`a group of ${length} bytes`);

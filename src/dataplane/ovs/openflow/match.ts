@@ -1,5 +1,5 @@
-// What a flow matches, between text and wire. The text begins with the protocol, then come the fields in the order of their table;
-// what is read is written in that order whatever the switch does, so that texts compare.
+// The match of a flow between text and wire. The text begins with the protocol, followed by the fields in the order of their table; what is
+// read is written in that order, too, so that texts can be compared.
 import { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { fieldByCode, fieldByWord, type Field } from './fields.ts';
@@ -42,7 +42,7 @@ export function putMatch(writer: BytesWriter, text: string, names: PortNames): v
   writer.u16(0);
   let protocol: number | undefined;
   if (text !== '') {
-    // Only a name in quotes can have a comma of its own.
+    // Only a quoted name can contain a comma.
     for (const piece of text.includes('"') ? split(text, text) : text.split(',')) {
       const equals = piece.indexOf('=');
       if (equals === -1) protocol = putProtocol(writer, piece);
@@ -100,7 +100,7 @@ export function matchText(reader: BytesReader, names: PortNames): string {
   return words.join(',');
 }
 
-/** A protocol that has no word of its own. */
+/** A protocol without a keyword of its own. */
 function unnamedProtocol(ethernet: number | undefined, ip: number | undefined): string[] {
   if (ethernet === undefined) return ip === undefined ? [] : [`nw_proto=${ip}`];
   const word = WORDS.get(protocolKey(ethernet, undefined)) ?? `dl_type=0x${ethernet.toString(16).padStart(4, '0')}`;
@@ -134,7 +134,7 @@ export interface Entry {
   readonly code: number;
   readonly field: Field | undefined;
   readonly masked: boolean;
-  /** Of the length that its field has, and without a mask. */
+  /** With the length of its field, and without a mask. */
   readonly plain: boolean;
   readonly value: BytesReader;
 }

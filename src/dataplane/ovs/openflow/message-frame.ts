@@ -1,10 +1,10 @@
-// How every message begins and ends, and how a stream of bytes is cut into messages.
+// How every message begins and ends, and how a byte stream is split into messages.
 import { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { HEADER_BYTES, MESSAGE_BYTES_MAX, VERSION } from './message-codes.ts';
 import { BadFlowText, ProtocolError } from './errors.ts';
 
-/** Answers where it began. */
+/** Returns the offset where it began. */
 export function beginMessage(writer: BytesWriter, type: number, xid: number): number {
   const start = writer.length;
   writer.u8(VERSION);
@@ -27,13 +27,13 @@ export interface Message {
   readonly body: BytesReader;
 }
 
-/** Cuts what arrives into messages. Keeps at most one that is not whole yet. */
+/** Splits incoming bytes into messages. Keeps at most one incomplete message. */
 export class MessageFramer {
   #kept: Uint8Array = new Uint8Array();
 
-  /** The messages that are whole by now. Their bodies are views of `chunk`. */
+  /** The complete messages. Their bodies are views of `chunk`. */
   push(chunk: Uint8Array): Message[] {
-    // As plain bytes: a slice of a Buffer is no copy.
+    // As a plain Uint8Array: slicing a Buffer does not copy.
     const plain = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const bytes = this.#kept.length === 0 ? plain : concat(this.#kept, plain);
     const messages: Message[] = [];

@@ -1,4 +1,4 @@
-// What can be changed on a switch in one bundle, as messages.
+// The changes of a switch that can be made in one bundle, as messages.
 import type { SwitchChange } from '../../switch/switch.ts';
 import { putActions } from './actions-to-wire.ts';
 import type { BytesWriter } from './bytes-writer.ts';
@@ -15,9 +15,9 @@ export function isMod(change: SwitchChange): change is Mod {
   return change.kind.endsWith('-flow') || change.kind.endsWith('-group');
 }
 
-/** A packet that the switch treats as these actions say. */
+/** A packet to which the switch applies these actions. */
 export interface PacketOut {
-  /** Where it seems to come from: a name in quotes, or a reserved word; `CONTROLLER` unless it is said. */
+  /** Its input port: a quoted name or a reserved word; `CONTROLLER` by default. */
   readonly inPort?: string;
   readonly actions: string;
   readonly data: Uint8Array;
@@ -62,7 +62,7 @@ export function putPacketOut(
   endMessage(writer, start);
 }
 
-/** For whoever reads that it was refused. */
+/** Describes it for the error when it is refused. */
 export function modText(mod: Mod): string {
   switch (mod.kind) {
     case 'put-flow': {

@@ -1,8 +1,8 @@
-// Ports have numbers on the wire and names in texts. A name is in quotes, a reserved port is a word, and a number that nobody has a
-// name for is shown as it is.
+// Ports have numbers on the wire and names in texts. A name is quoted, a reserved port is a keyword, and a number without a known name is
+// shown as it is.
 import { BadFlowText, UnknownPort } from './errors.ts';
 
-/** Whoever knows the interfaces of the bridge. Asked each time: interfaces come and go. */
+/** Looks up the interfaces of the bridge. Asked each time: interfaces come and go. */
 export interface PortNames {
   number(name: string): number | undefined;
   name(number: number): string | undefined;
@@ -23,7 +23,7 @@ const WORDS = new Map([...RESERVED].map(([word, number]) => [number, word]));
 export const CONTROLLER = 0xfffffffd;
 export const ANY = 0xffffffff;
 
-/** In older actions, and in the database, numbers have 16 bits, and from here on they are reserved. */
+/** In older actions and in the database, numbers have 16 bits and are reserved from here on. */
 const SHORT_RESERVED = 0xff00;
 
 export function isReserved(word: string): boolean {
@@ -50,11 +50,11 @@ export function portText(number: number, names: PortNames): string {
   const word = WORDS.get(number);
   if (word !== undefined) return word;
   const name = names.name(number);
-  // A name with a quote or a backslash in it could not be read back.
+  // A name with a quote or a backslash could not be parsed again.
   return name === undefined || /["\\]/.test(name) ? `${number}` : `"${name}"`;
 }
 
-/** In 16 bits, as older actions have it. */
+/** In 16 bits, for older actions. */
 export function shortPort(number: number): number {
   return number >= 0xffff0000 + SHORT_RESERVED ? number - 0xffff0000 : number;
 }
@@ -63,7 +63,7 @@ export function longPort(short: number): number {
   return short >= SHORT_RESERVED ? short + 0xffff0000 : short;
 }
 
-/** From what a switch says of its own ports. */
+/** From the port list of a switch. */
 export function portNamesOf(ports: Iterable<{ readonly name: string; readonly number: number }>): PortNames {
   const all = [...ports];
   const numbers = new Map(all.map(({ name, number }) => [name, number]));

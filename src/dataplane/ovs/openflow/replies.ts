@@ -1,4 +1,4 @@
-// What a switch says, taken apart.
+// Decodes the replies and notifications of a switch.
 import { matchText } from './match.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import { VERSION } from './message-codes.ts';
@@ -9,7 +9,7 @@ export interface OpenFlowPort {
   readonly number: number;
   readonly name: string;
   readonly mac: string;
-  /** Somebody took it down, or its link is down. */
+  /** It is administratively down, or its link is down. */
   readonly down: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface PacketIn {
   readonly reason: number;
   /** Of the flow that sent it. */
   readonly cookie: string;
-  /** What the switch knows of the packet beside its bytes, such as `in_port="vm1",tun_id=0x5,metadata=0x7`. */
+  /** The metadata of the packet, such as `in_port="vm1",tun_id=0x5,metadata=0x7`. */
   readonly match: string;
   readonly data: Uint8Array;
 }
@@ -28,7 +28,7 @@ const PORT_DOWN = 1;
 const LINK_DOWN = 1;
 const MORE = 1;
 
-/** Whether the peer's greeting leaves room for 1.4. */
+/** Whether the peer's hello message allows version 1.4. */
 export function hasCommonVersion(version: number, body: BytesReader): boolean {
   while (body.left >= 4) {
     const [type, length] = [body.u16(), body.u16()];
@@ -45,7 +45,7 @@ export interface Part {
   readonly more: boolean;
 }
 
-/** Reads the head of one part of a long answer. */
+/** Reads the header of one part of a multipart reply. */
 export function readPart(body: BytesReader): Part {
   const [type, flags] = [body.u16(), body.u16()];
   body.skip(4);
@@ -70,7 +70,7 @@ function nameOf(reader: BytesReader): string {
   return new TextDecoder().decode(end === -1 ? bytes : bytes.subarray(0, end));
 }
 
-/** The bytes of the packet are a copy: it may be kept. */
+/** The bytes of the packet are copied: they may be kept. */
 export function readPacketIn(body: BytesReader, names: PortNames): PacketIn {
   body.skip(6);
   const [reason, table, cookie] = [body.u8(), body.u8(), body.hex(8)];

@@ -1,4 +1,4 @@
-// Messages that ask, greet and frame others.
+// Encodes requests, the hello message, and frames of other messages.
 import type { BytesWriter } from './bytes-writer.ts';
 import { MESSAGE, MULTIPART, VERSION } from './message-codes.ts';
 import { beginMessage, endMessage } from './message-frame.ts';
@@ -9,7 +9,7 @@ const ALL_TABLES = 0xff;
 const NO_BUFFER_LENGTH = 0xffff;
 const ATOMIC_AND_ORDERED = 3;
 
-/** Says that nothing but 1.4 is spoken here. */
+/** Offers version 1.4 only. */
 export function putHello(writer: BytesWriter, xid: number): void {
   const start = beginMessage(writer, MESSAGE.hello, xid);
   writer.u16(VERSION_BITMAP);
@@ -24,7 +24,7 @@ export function putEcho(writer: BytesWriter, xid: number, answered?: Uint8Array)
   endMessage(writer, start);
 }
 
-/** Until this is said a management connection gets no packets. */
+/** Until this is sent, a management connection gets no packets. */
 export function putEnablePacketIns(writer: BytesWriter, xid: number): void {
   const start = beginMessage(writer, MESSAGE.setConfig, xid);
   writer.u16(0);
@@ -69,7 +69,7 @@ export function putBundleControl(writer: BytesWriter, { xid, bundle }: BundleRef
   endMessage(writer, start);
 }
 
-/** Wraps the message that `put` writes; it has to have the same number. */
+/** Wraps the message that `put` writes; both need the same transaction id. */
 export function putBundled(writer: BytesWriter, { xid, bundle }: BundleRef, put: () => void): void {
   const start = beginMessage(writer, MESSAGE.bundleAdd, xid);
   writer.u32(bundle);

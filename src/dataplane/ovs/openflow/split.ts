@@ -1,9 +1,9 @@
-// Commas that separate: those outside of quotes and parentheses.
+// Splits at commas outside of quotes and parentheses.
 import { BadFlowText } from './errors.ts';
 
 const [QUOTE, OPEN, CLOSE, COMMA] = [34, 40, 41, 44];
 
-/** The pieces of a list; `whole` is what is shown to whoever wrote it. */
+/** The elements of a list; `whole` is shown in the error. */
 export function split(text: string, whole: string): string[] {
   if (!text.includes(',')) return [text];
   const pieces: string[] = [];

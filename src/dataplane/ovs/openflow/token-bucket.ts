@@ -1,4 +1,4 @@
-// How much is let through: so many at once, and then so many a second.
+// A token bucket: a burst, then so many per second.
 
 export interface Rate {
   readonly perSecond: number;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#sinceMs = nowMs;
   }
 
-  /** Whether one more may pass now. A clock that goes back gives nothing. */
+  /** Whether one more may pass now. A clock that goes back adds no tokens. */
   take(nowMs: number): boolean {
     const earned = (Math.max(0, nowMs - this.#sinceMs) * this.#rate.perSecond) / 1000;
     this.#tokens = Math.min(this.#rate.burst, this.#tokens + earned);

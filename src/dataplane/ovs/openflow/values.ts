@@ -1,5 +1,4 @@
-// Values of fields between text and bytes, with and without masks. A number that is shown in hexadecimal is `0` when it is zero: that
-// is how a switch shows it.
+// Field values between text and bytes, with and without masks. A hexadecimal number is written as `0` when it is zero, as switches do.
 import { readIpv4, readIpv6, readMac, putIpv4, putIpv6, putMac } from './addresses.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
@@ -26,7 +25,7 @@ function putValue(writer: BytesWriter, field: Field, text: string, names: PortNa
   }
 }
 
-/** Value and mask: `10.0.0.0/8`, `0x1/0xff`, `01:00:00:00:00:00/01:00:00:00:00:00`. Answers whether there is a mask. */
+/** Value and mask: `10.0.0.0/8`, `0x1/0xff`, `01:00:00:00:00:00/01:00:00:00:00:00`. Returns whether there is a mask. */
 export function putMasked(writer: BytesWriter, field: Field, text: string, names: PortNames): boolean {
   if (field.kind === 'ct-state') {
     putCtState(writer, text);
@@ -61,7 +60,7 @@ function putPrefix(writer: BytesWriter, { bytes, word }: Field, bits: number): v
   }
 }
 
-/** A switch drops what the mask does not cover, and the flow would not be read back as it was put. */
+/** A switch clears bits that the mask does not cover, and the flow would not be read back as it was added. */
 function isCovered(bytes: Uint8Array, start: number, length: number): boolean {
   for (let at = start; at < start + length; at += 1) {
     if (((bytes[at] ?? 0) & ~(bytes[at + length] ?? 0)) !== 0) return false;
@@ -129,7 +128,7 @@ export function hexText(reader: BytesReader, bytes: number): string {
   return digits === '' ? '0' : `0x${digits}`;
 }
 
-/** How many ones a mask begins with, if nothing but zeros follows. */
+/** How many ones a mask begins with, if only zeros follow. */
 function prefixOf(mask: BytesReader): number | undefined {
   let [bits, ended] = [0, false];
   for (let at = mask.at; at < mask.end; at += 1) {

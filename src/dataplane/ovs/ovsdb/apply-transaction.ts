@@ -1,5 +1,5 @@
-// Transactions that are more than written: the switch counts up `cur_cfg` when it has taken what is in the database, and says of each
-// interface what is wrong with it.
+// Transactions that wait for the switch, not only for the database: the switch increases `cur_cfg` when it has applied the database, and
+// sets an error on interfaces that it cannot open.
 import { DaemonFailure, RequestTimedOut } from '../transport/failures.ts';
 import type { Monitor, MonitoredTables } from './monitor.ts';
 import type { Operation, OperationResult } from './operation.ts';
@@ -8,7 +8,7 @@ import { numberColumn, textColumn } from './read-column.ts';
 const DATABASE = 'Open_vSwitch';
 const ROOT = 'Open_vSwitch';
 
-/** What a monitor must at least have for `applyTransaction`. */
+/** The columns that `applyTransaction` needs in a monitor. */
 export const TABLES_TO_APPLY = {
   Open_vSwitch: ['cur_cfg', 'next_cfg'],
   Interface: ['name', 'ofport', 'error'],
@@ -20,13 +20,13 @@ export interface InterfaceError {
 }
 
 export interface AppliedTransaction {
-  /** Of the operations that were given. */
+  /** The results of the given operations. */
   readonly results: readonly OperationResult[];
-  /** All interfaces that the switch could not open, whoever asked for them. */
+  /** All interfaces that the switch could not open, whoever added them. */
   readonly interfaceErrors: readonly InterfaceError[];
 }
 
-/** The database took it, the switch has not yet: it is not running, or very busy. It takes it when it can. */
+/** The database has committed it, the switch has not applied it: it is not running, or very busy. It will when it can. */
 export class NotApplied extends DaemonFailure {
   constructor(message: string, because?: { readonly cause?: unknown }) {
     super({ code: 'not-applied', retryable: true }, message, because);
@@ -37,7 +37,7 @@ interface Transactor {
   transact(database: string, operations: readonly Operation[]): Promise<readonly OperationResult[]>;
 }
 
-/** Resolves when the switch has applied the transaction. Rejects as `transact` does, or with `NotApplied`. */
+/** Resolves when the switch has applied the transaction. Rejects like `transact`, or with `NotApplied`. */
 export async function applyTransaction(
   client: Transactor,
   monitor: Monitor,
@@ -55,7 +55,7 @@ export async function applyTransaction(
   return { results: results.slice(0, operations.length), interfaceErrors: readInterfaceErrors(monitor) };
 }
 
-/** Waits until the switch has taken this configuration or a newer one. */
+/** Waits until the switch has applied this configuration or a newer one. */
 async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutMs: number): Promise<void> {
   const what = `the switch applies configuration ${nextCfg}`;
   try {

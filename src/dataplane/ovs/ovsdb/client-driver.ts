@@ -1,5 +1,5 @@
-// A client of an OVSDB server (RFC 7047): transactions, and copies of tables that stay up to date. The connection is kept and comes
-// back by itself; until it is back, requests wait for as long as they may.
+// A client of an OVSDB server (RFC 7047): transactions, and replicas of tables that stay up to date. The connection is kept and
+// re-established; until then requests wait up to their timeout.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
 import { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
@@ -21,11 +21,11 @@ export interface OvsdbClientOptions {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** How long a request may take, with the wait for a connection. */
+  /** The timeout of a request, including the wait for a connection. */
   readonly requestTimeoutMs?: number;
   readonly probeAfterMs?: number;
   readonly messageBytesMax?: number;
-  /** Told whenever the connection is there or lost, and why. */
+  /** Called whenever the connection is up or lost, and why. */
   readonly onState?: (state: ReconnectState) => void;
   /** Opens the connection instead of a socket to `address`. */
   readonly dial?: Dial;
@@ -38,7 +38,7 @@ export class OvsdbClient {
   readonly #monitors = new Map<string, Monitor>();
   #lastMonitor = 0;
 
-  /** Begins to connect. Throws `BadAddress`. */
+  /** Starts to connect. Throws `BadAddress`. */
   constructor(options: OvsdbClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -62,15 +62,15 @@ export class OvsdbClient {
   }
 
   /**
-   * All of it or nothing. Rejects with `TransactionRefused`, which names the operation and the column; with `ConnectionLost` or
-   * `RequestTimedOut` it may have been done all the same.
+   * Atomic. Rejects with `TransactionRefused`, which names the operation and the column; after `ConnectionLost` or `RequestTimedOut` the
+   * transaction may have been committed all the same.
    */
   async transact(database: string, operations: readonly Operation[]): Promise<readonly OperationResult[]> {
     const params = [database, ...operations.map(encodeOperation)];
     return readResults(operations, await this.#request('transact', params));
   }
 
-  /** Resolves with the first copy; from then on it is kept, over lost connections too, until it is closed. */
+  /** Resolves with the first copy; from then on it is kept up to date, over lost connections too, until it is closed. */
   async monitor(database: string, tables: MonitoredTables): Promise<Monitor> {
     const monitor = new Monitor(database, tables, this.#clock);
     this.#lastMonitor += 1;
@@ -88,13 +88,13 @@ export class OvsdbClient {
     return monitor;
   }
 
-  /** The database tells no more of it. */
+  /** Ends the subscription in the database. */
   async closeMonitor(monitor: Monitor): Promise<void> {
     const [id] = [...this.#monitors].find(([, known]) => known === monitor) ?? [];
     monitor.close();
     if (id === undefined) return;
     this.#monitors.delete(id);
-    // A new connection does not know of it any more.
+    // A new connection will not subscribe it again.
     await this.#connection.current
       ?.request('monitor_cancel', [id], { timeoutMs: this.#timeoutMs })
       .catch(ignoreDaemonFailure);
@@ -128,12 +128,12 @@ export class OvsdbClient {
     if (method !== 'update') return;
     const [id, updates] = params;
     if (typeof id !== 'string') throw new MalformedMessage('an update does not say of which monitor');
-    // One that was closed just now may still be told of.
+    // An update of a monitor that was closed just now may still arrive.
     this.#monitors.get(id)?.update(updates);
   }
 }
 
-/** Nothing is left to be told of, however it went. */
+/** No further updates arrive, whatever the answer was. */
 function ignoreDaemonFailure(error: unknown): void {
   if (!(error instanceof DaemonFailure)) throw error;
 }

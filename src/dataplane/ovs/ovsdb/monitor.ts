@@ -1,15 +1,15 @@
-// What a caller has of monitored tables: a copy that is always the newest that was heard, and word of every change to it. While the
-// connection is lost the copy stays as it was; afterwards listeners are told what became different in the meantime.
+// The monitored tables of a caller: a replica with the latest received state, and a notification of every change. While the connection is
+// lost the replica stays as it was; afterwards listeners are notified of the differences.
 import type { Clock } from '../../../journal/index.ts';
 import { withTimeout } from '../transport/deadline.ts';
 import { ClientClosed, RequestTimedOut } from '../transport/failures.ts';
 import { Replica, type RowChange } from './replica.ts';
 import type { Row } from './value.ts';
 
-/** The wanted columns of each table. */
+/** The requested columns of each table. */
 export type MonitoredTables = Readonly<Record<string, readonly string[]>>;
 
-/** Told after the copy has changed, of all that changed with it. Must not throw: the connection is made anew then. */
+/** Called after the replica has changed, with all changes of one update. Must not throw: that would reset the connection. */
 export type ChangeListener = (changes: readonly RowChange[]) => void;
 
 export class Monitor {
@@ -32,13 +32,13 @@ export class Monitor {
     return this.#replica.table(name);
   }
 
-  /** Answers how to stop listening. */
+  /** Returns how to unsubscribe. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Waits until `look` finds something in the copy. `what` is for the failure when it does not. */
+  /** Waits until `look` returns a value for the replica. `what` is for the error message when it does not. */
   async waitFor<T>(look: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const onClosed = (): void => reject(new ClientClosed());
@@ -60,7 +60,7 @@ export class Monitor {
     }
   }
 
-  /** The whole of it, at the beginning of every connection. */
+  /** The whole replica, at the beginning of every connection. */
   begin(contents: unknown): void {
     this.#tell(this.#replica.replace(contents));
   }

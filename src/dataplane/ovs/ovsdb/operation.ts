@@ -18,9 +18,9 @@ export type Operation =
   | { readonly op: 'update'; readonly table: string; readonly where: Where; readonly row: Row }
   | { readonly op: 'mutate'; readonly table: string; readonly where: Where; readonly mutations: readonly Mutation[] }
   | { readonly op: 'delete'; readonly table: string; readonly where: Where }
-  /** Refuses the transaction unless the rows are these. */
+  /** Refuses the transaction unless the rows are as given. */
   | { readonly op: 'wait'; readonly table: string; readonly where: Where; readonly rows: readonly Row[] }
-  /** Ends up in the log of the database. */
+  /** Is written to the log of the database. */
   | { readonly op: 'comment'; readonly comment: string };
 
 export type OperationResult =
@@ -54,7 +54,7 @@ export function encodeOperation(operation: Operation): object {
     case 'wait': {
       const { op, table, where, rows } = operation;
       const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-      // Never waits: whoever asks again decides anew on what is there then.
+      // Never waits: the caller retries with what the database has then.
       const wanted = { until: '==', rows: rows.map(encodeRow), timeout: 0 };
       return { op, table, where: encodeTriples(where), ...(columns.length > 0 && { columns }), ...wanted };
     }
@@ -67,7 +67,7 @@ function encodeTriples(triples: readonly (readonly [string, string, Value])[]): 
   return triples.map(([column, verb, value]) => [column, verb, encodeValue(value)]);
 }
 
-/** The results in the order of the operations. Throws `TransactionRefused` when the database took none of them. */
+/** The results in the order of the operations. Throws `TransactionRefused` when the transaction was not committed. */
 export function readResults(operations: readonly Operation[], wire: unknown): OperationResult[] {
   if (!Array.isArray(wire)) throw new MalformedMessage('the results of a transaction are not a list');
   const results = wire as readonly unknown[];

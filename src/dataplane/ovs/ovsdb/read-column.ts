@@ -1,7 +1,7 @@
-// Reading a column in the form that the schema gives it. A column that is not monitored reads as absent.
+// Reads a column as the type of the schema. A column that is not monitored reads as absent.
 import type { Atom, Row, Value } from './value.ts';
 
-/** Undefined when the column is absent, empty or no text. */
+/** Undefined when the column is absent, empty or not a string. */
 export function textColumn(row: Row | undefined, column: string): string | undefined {
   const [first] = atomsOf(row?.[column]);
   return typeof first === 'string' ? first : undefined;
@@ -17,12 +17,12 @@ export function booleanColumn(row: Row | undefined, column: string): boolean | u
   return typeof first === 'boolean' ? first : undefined;
 }
 
-/** The rows that a column points at. */
+/** The rows that a column refers to. */
 export function uuidsColumn(row: Row | undefined, column: string): readonly string[] {
   return atomsOf(row?.[column]).flatMap((atom) => (typeof atom === 'object' && 'uuid' in atom ? [atom.uuid] : []));
 }
 
-/** A map from text to text, such as external_ids; entries of other types are left out. */
+/** A map of strings, such as external_ids; entries of other types are left out. */
 export function textMapColumn(row: Row | undefined, column: string): Readonly<Record<string, string>> {
   const value = row?.[column];
   if (value === undefined || typeof value !== 'object' || !('map' in value)) return {};

@@ -1,5 +1,5 @@
-// A copy of monitored tables that is kept up to date by what the database tells. After a new connection the whole copy comes
-// again; only what differs from the old one is a change.
+// A replica of monitored tables, kept up to date by the updates of the database. A new connection sends the whole state again; only
+// differences count as changes.
 import { MalformedMessage } from '../transport/failures.ts';
 import { decodeRow, encodeValue, isRecord, type Row, type Value } from './value.ts';
 
@@ -19,7 +19,7 @@ type Rows = ReadonlyMap<string, Row>;
 interface RowUpdate {
   readonly table: string;
   readonly uuid: string;
-  /** Undefined: the row is gone. */
+  /** Undefined: the row was deleted. */
   readonly row: Row | undefined;
 }
 
@@ -36,7 +36,7 @@ export class Replica {
     return rows;
   }
 
-  /** The whole copy anew: rows that are not in it are gone. */
+  /** The whole state again: rows that are not in it were deleted. */
   replace(contents: unknown): RowChange[] {
     const updates = readUpdates(contents, this.#tables);
     const there = new Map([...this.#tables.keys()].map((table) => [table, new Set<string>()]));
@@ -47,7 +47,7 @@ export class Replica {
     return this.#take([...gone.map((one) => ({ ...one, row: undefined })), ...updates]);
   }
 
-  /** What has changed since. Nothing is taken over when a part of it is malformed. */
+  /** Applies an update and returns the changes. Nothing is applied when a part of it is malformed. */
   update(updates: unknown): RowChange[] {
     return this.#take(readUpdates(updates, this.#tables));
   }
@@ -79,10 +79,10 @@ function readUpdates(wire: unknown, tables: ReadonlyMap<string, unknown>): RowUp
   });
 }
 
-/** `new` has all monitored columns; without it the row is gone. */
+/** `new` has all monitored columns; without it the row was deleted. */
 function readUpdate(table: string, uuid: string, update: unknown): RowUpdate {
   if (!isRecord(update) || (update['new'] === undefined && update['old'] === undefined)) {
-    throw new MalformedMessage(`an update of row ${uuid} of table ${table} says neither what was nor what is`);
+    throw new MalformedMessage(`an update of row ${uuid} of table ${table} has neither an old nor a new value`);
   }
   return { table, uuid, row: update['new'] === undefined ? undefined : decodeRow(update['new']) };
 }

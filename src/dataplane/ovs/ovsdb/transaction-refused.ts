@@ -1,14 +1,14 @@
-// What the database has against a transaction: which operation, which table, which column.
+// Why the database refused a transaction: which operation, table and column.
 import { DaemonFailure } from '../transport/failures.ts';
 import type { Operation } from './operation.ts';
 import { encodeValue, type Value } from './value.ts';
 
-/** The database refuses a transaction as a whole: nothing of it was done. */
+/** The database refused the transaction as a whole: nothing was committed. */
 export class TransactionRefused extends DaemonFailure {
-  /** The word of the database, such as `constraint violation`. */
+  /** The error code of the database, such as `constraint violation`. */
   readonly error: string;
   readonly details: string;
-  /** Undefined when no single operation is at fault: what they do together is not allowed. */
+  /** Undefined when no single operation is at fault: a constraint on all of them together is violated. */
   readonly operation: number | undefined;
   readonly table: string | undefined;
   readonly column: string | undefined;
@@ -18,7 +18,7 @@ export class TransactionRefused extends DaemonFailure {
     const which = operation === undefined ? 'the transaction' : `operation ${operation + 1} (${refused.verb})`;
     const where = [table !== undefined && `table ${table}`, column !== undefined && `column ${column}`].filter(Boolean);
     const at = where.length === 0 ? '' : `, ${where.join(', ')}`;
-    // Somebody else was there before us, or the database is short of something: later it may go well.
+    // Another client was first, or the database is short of a resource: a retry may succeed.
     const retryable = RETRYABLE.has(error);
     super({ code: 'transaction-refused', retryable }, `${which}${at}: ${error}${details === '' ? '' : `: ${details}`}`);
     this.error = error;
@@ -43,7 +43,7 @@ interface RefusalDetails {
 export function readRefusal(operations: readonly Operation[], index: number, wire: unknown): TransactionRefused {
   const { error, details, syntax } = wire as Readonly<Record<string, unknown>>;
   const says = typeof details === 'string' ? details : '';
-  // What is found out when all of it is put together comes as one result more than there are operations.
+  // An error that is found at commit is one result more than there are operations.
   const operation = operations[index];
   const table = operation !== undefined && 'table' in operation ? operation.table : quotedAfter(says, 'table');
   return new TransactionRefused({
@@ -70,7 +70,7 @@ function quotedAfter(details: string, word: 'column' | 'table'): string | undefi
   return undefined;
 }
 
-/** The database often repeats the value that it does not like, and not the column: that is looked up here. */
+/** The database often quotes the refused value and not the column: the column is looked up here. */
 function columnAtFault(operation: Operation, details: string, syntax: unknown): string | undefined {
   const written = valuesOf(operation);
   const [only] = written;

@@ -1,15 +1,15 @@
-// The values of RFC 7047 in both directions. On the wire a set of one is written like the one itself; only whoever asks for a
-// column knows what it holds, so reading takes the wanted form and checks it.
+// The values of RFC 7047 in both directions. On the wire a set with one element looks like the element; only the reader of a column knows
+// its type, so reading takes the expected type and checks it.
 import { MalformedMessage } from '../transport/failures.ts';
 
-/** Integers beyond 2^53 lose their last digits; only counters of traffic get there. */
+/** Integers beyond 2^53 lose precision; only traffic counters reach that. */
 export type Atom = string | number | boolean | Uuid | NamedUuid;
 
 export interface Uuid {
   readonly uuid: string;
 }
 
-/** A row that the same transaction inserts, by the name it was given there. */
+/** A row that the same transaction inserts, by its name there. */
 export interface NamedUuid {
   readonly namedUuid: string;
 }
@@ -63,7 +63,7 @@ export function decodeValue(wire: unknown): Value {
   return decodeAtom(wire);
 }
 
-/** Always in the form that is on the wire for a set of one, so that two copies of a row compare. */
+/** Always in the wire form of a set with one element, so that two copies of a row can be compared. */
 function decodeSet(items: readonly unknown[]): Value {
   const set = items.map(decodeAtom);
   const [only] = set;

@@ -1,5 +1,5 @@
-// A client of the control socket of ovs-vswitchd: what `ovs-appctl` does, over one kept connection. The daemon answers commands one after
-// the other, so the next one is sent when the one before is answered.
+// A client of the control socket of ovs-vswitchd: what `ovs-appctl` does, over one kept connection. The daemon processes commands one after
+// the other, so the next one is sent when the previous one is answered.
 import type { Clock } from '../../../journal/index.ts';
 import { parseAddress } from '../transport/address.ts';
 import { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
@@ -16,20 +16,20 @@ import { type Dial, dialSocket } from '../transport/socket-driver.ts';
 import { type ConntrackDump, parseConntrack } from './conntrack.ts';
 import { type Neighbour, parseNeighbours } from './neighbour.ts';
 
-/** A dump of 100 000 connections takes a second; waiting for caches half of one. */
+/** A dump of 100 000 connections takes a second; waiting for a revalidation half of one. */
 const COMMAND_TIMEOUT_MS = 10_000;
-/** 150 bytes for each tracked connection: more than a million of them. A text of twice this is beyond what JavaScript holds. */
+/** 150 bytes for each tracked connection: more than a million of them. A text of twice this exceeds what JavaScript can hold. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024;
-/** Commands are answered one by one; whoever is behind so many waits in vain. */
+/** Commands are answered one by one; behind so many others a command would time out anyway. */
 const WAITING_MAX = 256;
 
 export interface UnixctlClientOptions {
-  /** `unix:/path` of the control socket. Asked for anew with each connection: a daemon that is started again may have another. */
+  /** `unix:/path` of the control socket. Looked up again for each connection: a restarted daemon may have another. */
   readonly address: string | (() => string);
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** How long one command may take once it is its turn, with the wait for a connection. */
+  /** The timeout of one command from when it is sent, including the wait for a connection. */
   readonly commandTimeoutMs?: number;
   readonly messageBytesMax?: number;
   readonly onState?: (state: ReconnectState) => void;
@@ -37,7 +37,7 @@ export interface UnixctlClientOptions {
   readonly dial?: Dial;
 }
 
-/** The daemon does not take a command. */
+/** The daemon refuses a command. */
 export class CommandRefused extends DaemonFailure {
   readonly command: string;
 
@@ -55,7 +55,7 @@ export class UnixctlClient {
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** Begins to connect. Throws `BadAddress`. */
+  /** Starts to connect. Throws `BadAddress`. */
   constructor(options: UnixctlClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
@@ -72,7 +72,7 @@ export class UnixctlClient {
     if (onState !== undefined) this.#connection.onState(onState);
   }
 
-  /** Any command, as `ovs-appctl` takes it; answers what it prints. Rejects with `CommandRefused`. */
+  /** Any command of `ovs-appctl`; returns its output. Rejects with `CommandRefused`. */
   async command(name: string, ...args: readonly string[]): Promise<string> {
     if (this.#waiting >= WAITING_MAX) throw new TooBusy(`${WAITING_MAX} commands wait for their turn`);
     this.#waiting += 1;
@@ -85,7 +85,7 @@ export class UnixctlClient {
     }
   }
 
-  /** Resolves when flows that were changed before are out of the caches too. */
+  /** Resolves when earlier flow changes have reached the caches, too. */
   async waitForRevalidators(): Promise<void> {
     await this.command('revalidator/wait');
   }
@@ -108,12 +108,12 @@ export class UnixctlClient {
     return parseNeighbours(await this.command('tnl/neigh/show'));
   }
 
-  /** Tells a bridge where a tunnel's other end is, so that the first packet to it is not lost. */
+  /** Adds the tunnel neighbour of a bridge, so that the first packet to it is not lost. */
   async setNeighbour({ bridge, address, mac }: Neighbour): Promise<void> {
     await this.command('tnl/neigh/set', bridge, address, mac);
   }
 
-  /** What would become of a packet; `flow` in the words of `ovs-ofctl`. */
+  /** The trace of a packet; `flow` in `ovs-ofctl` syntax. */
   async trace(bridge: string, flow: string): Promise<string> {
     return this.command('ofproto/trace', bridge, flow);
   }
@@ -123,7 +123,7 @@ export class UnixctlClient {
   }
 
   async #runQueued(name: string, args: readonly string[]): Promise<string> {
-    await this.#queue.catch(() => {}); // its own caller hears of it
+    await this.#queue.catch(() => {}); // its caller gets the error
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
     const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
     const answer = await this.#ask(connection, [name, ...args], Math.max(1, untilMs - this.#clock.nowMs()));
@@ -140,7 +140,7 @@ export class UnixctlClient {
       return await connection.request(name, args, { timeoutMs });
     } catch (error) {
       if (error instanceof RequestRefused) throw new CommandRefused(name, commandRefusalText(error.answer));
-      // What the daemon has not finished is in the way of the next command on this connection, not on a new one.
+      // An unfinished command blocks the next one on this connection, not on a new one.
       if (error instanceof RequestTimedOut) connection.end(new ConnectionLost(error.message, { cause: error }));
       throw error;
     }
@@ -152,7 +152,7 @@ function dialTo(address: string | (() => string)): Dial {
   return async (signal) => dialSocket(parseAddress(address()))(signal);
 }
 
-/** The daemon takes the last 16 bits of a larger number: that would be somebody else's zone. */
+/** The daemon uses the last 16 bits of a larger number: that would be another zone. */
 function zoneArgument(zone: number): string {
   if (!Number.isInteger(zone) || zone < 0 || zone > 65_535)
     throw new CommandRefused('conntrack', `${zone} is not a zone`);

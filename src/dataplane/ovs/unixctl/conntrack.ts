@@ -1,5 +1,5 @@
-// The connections that a switch tracks, as `dpctl/dump-conntrack -s` prints them. `reply` is what an answer looks like on the wire: with
-// source translation its destination is the outside address.
+// The tracked connections of a switch, as `dpctl/dump-conntrack -s` prints them. `reply` is what an answer looks like on the wire: with
+// source translation its destination is the external address.
 
 export interface PortTuple {
   readonly src: string;
@@ -34,7 +34,7 @@ export type ConntrackEntry = ConntrackMeta &
 
 export interface ConntrackDump {
   readonly entries: readonly ConntrackEntry[];
-  /** Lines that could not be read: what they say of is not among the entries. */
+  /** Lines that could not be parsed: their connections are not among the entries. */
   readonly unreadable: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function parseConntrack(text: string): ConntrackDump {
 
 type Fields = ReadonlyMap<string, string>;
 
-/** `udp,orig=(src=…,…),reply=(…),zone=7,timeout=58`: fields of which some are lists of fields. */
+/** `udp,orig=(src=…,…),reply=(…),zone=7,timeout=58`: fields, some of which are lists of fields. */
 const FIELD = /([^,=()]+)(?:=(?:\(([^()]*)\)|([^,()]*)))?(?:,|$)/y;
 
 function parseLine(line: string): ConntrackEntry | undefined {
@@ -66,7 +66,7 @@ function parseLine(line: string): ConntrackEntry | undefined {
   return withTuples(protocol, { original, reply, state: stateOf(read) }, readMeta(read, zone));
 }
 
-/** Undefined when the text is not made of fields. The first one of a line has no value. */
+/** Undefined when the text is not a list of fields. The first field of a line has no value. */
 function readFields(text: string): Fields | undefined {
   const fields = new Map<string, string>();
   FIELD.lastIndex = 0;
@@ -88,7 +88,7 @@ function readMeta(read: Fields, zone: number): ConntrackMeta {
   return { zone, ...(timeoutS !== undefined && { timeoutS }), ...(mark !== undefined && { mark }) };
 }
 
-/** With `-m` each direction has a state of its own; the original one is meant. */
+/** With `-m` each direction has a state of its own; this is the original one. */
 function stateOf(read: Fields): string | undefined {
   const info = readInner(read.get('protoinfo'));
   return info?.get('state') ?? info?.get('state_orig');

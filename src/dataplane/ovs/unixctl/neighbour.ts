@@ -1,4 +1,4 @@
-// The neighbours that a switch knows for its tunnels, as `tnl/neigh/show` prints them.
+// The tunnel neighbours of a switch, as `tnl/neigh/show` prints them.
 
 export interface Neighbour {
   readonly address: string;
@@ -8,7 +8,7 @@ export interface Neighbour {
 
 const LINE = /^([0-9a-fA-F:.]+)\s+((?:[0-9a-f]{2}:){5}[0-9a-f]{2})\s+(\S+)\s*$/;
 
-/** The heading and its underline are no neighbours, and neither is anything else of another form. */
+/** Skips the heading, its underline, and any other line that is no neighbour. */
 export function parseNeighbours(text: string): Neighbour[] {
   return text.split('\n').flatMap((line) => {
     const [, address, mac, bridge] = LINE.exec(line) ?? [];
