@@ -11,7 +11,7 @@ export interface Mutant {
   /** Where it is to be found; in the house as a whole when nothing is said. */
   readonly scenario?: Scenario;
   readonly plant: (parts: SimParts) => SimParts;
-  /** One of the fixed seeds that is known to find it, and tried first: the others take their time. */
+  /** One of the fixed seeds that is known to find it, and tried first: the others take their time. The test prints which one found it. */
   readonly likely?: number;
   /** The properties that may be the first to break. */
   readonly caughtBy: readonly string[];
