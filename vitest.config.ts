@@ -28,6 +28,10 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'lab/**/*.test.ts', ACCEPTANCE],
           exclude: [...configDefaults.exclude, LAB_WITH_SWITCHES],
           testTimeout: 10_000,
+          // Many small files of the same modules: a worker process loads and compiles each module once, not once per file. A test
+          // puts back what it changes of the process; spies are undone after each.
+          isolate: false,
+          restoreMocks: true,
         },
       },
       { extends: true, test: { name: 'sim', include: ['sim/**/*.test.ts'], testTimeout: 180_000 } },

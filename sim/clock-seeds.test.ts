@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findMutant } from './mutants/find-mutant.ts';
+import { findMutant, SEARCH_LIMIT_MS } from './mutants/find-mutant.ts';
 import { CLOCK_MUTANTS } from './mutants/mutants.ts';
 import { SeedSuite } from './seed-suite.ts';
 import { CLOCKS } from './scenarios.ts';
@@ -18,6 +18,7 @@ it('every guard of retention was hit by some seed', () => {
 
 it.each(CLOCK_MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
   'a planted bug is found: %s',
+  { timeout: SEARCH_LIMIT_MS },
   async (_name, mutant) => {
     const found = await findMutant(mutant);
     expect(found, `no seed finds it: ${mutant.bug}`).toBeDefined();

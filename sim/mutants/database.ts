@@ -30,6 +30,7 @@ export const noFenceCheck = databaseMutant(
   {
     name: 'no-fence-check',
     bug: 'the database takes a group whatever its lease epoch',
+    likely: 2,
     caughtBy: [singleDecider.name],
   },
   (inner) => ({
@@ -41,7 +42,7 @@ export const noHeadCheck = databaseMutant(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 57,
+    likely: 47,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({
@@ -53,7 +54,7 @@ export const noHeadCheck = databaseMutant(
 export const acknowledgedBeforeDurable: Mutant = {
   name: 'acknowledged-before-durable',
   bug: 'the database answers before it has flushed',
-  likely: 3,
+  likely: 14,
   caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name, oneWriterPerEpoch.name],
   plant: (parts) => ({
     ...parts,

@@ -3,10 +3,13 @@ import { CORE } from '../scenarios.ts';
 import { runSeed, type SeedResult } from '../seed.ts';
 import type { Mutant } from './mutant.ts';
 
+/** For all seeds on a slow and busy machine, once `likely` does not find it any more. */
+export const SEARCH_LIMIT_MS = 900_000;
+
 export async function findMutant({ plant, scenario = CORE, likely }: Mutant): Promise<SeedResult | undefined> {
   const { first, last } = scenario.seeds;
   const seeds = Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  for (const seed of likely === undefined ? seeds : [likely, ...seeds]) {
+  for (const seed of new Set(likely === undefined ? seeds : [likely, ...seeds])) {
     const result = await runSeed({ seed, scenario, plant });
     if (result.violation !== undefined) return result;
   }

@@ -52,6 +52,7 @@ export const claimKeptAfterFault: Mutant = {
 export const lateBuildKeepsAll: Mutant = {
   name: 'late-build-keeps-all',
   bug: 'a build past its deadline says so and gives nothing back',
+  likely: 4,
   scenario: INSTANCES,
   caughtBy: ['never: a build that was given up holds a claim or ports, and nobody gives them back', ONE_HOST],
   plant: (parts) =>
@@ -114,7 +115,7 @@ export const unbindSkipped = withNetworkDriver(
   {
     name: 'unbind-skipped',
     bug: 'what is to be unbound stays bound at the back end',
-    likely: 6,
+    likely: 18,
     scenario: INSTANCES,
     caughtBy: [AT_REST],
   },
@@ -124,7 +125,7 @@ export const unbindSkipped = withNetworkDriver(
 export const targetNotBoundFirst = withNetworkDriver(
   {
     name: 'target-not-bound-first',
-    likely: 8,
+    likely: 10,
     bug: 'a move takes its word for it that the target is bound, and the source hands over',
     scenario: INSTANCES,
     caughtBy: [boundBeforeMigration.name],
@@ -145,6 +146,7 @@ export const releaseSkipped = withNetworkDriver(
 export const serialNotGrown: Mutant = {
   name: 'serial-not-grown',
   bug: 'a port that moves is bound under the serial that it had where it was',
+  likely: 5,
   scenario: INSTANCES,
   caughtBy: ['never: the binding serial of a port falls, or two bindings share one', AT_REST],
   plant: (parts) =>
@@ -198,7 +200,7 @@ function hideDeletions(fleet: FleetReader): FleetReader {
 
 export const placedOutsideTheCommit: Mutant = {
   name: 'placed-outside-the-commit',
-  likely: 18,
+  likely: 20,
   bug: 'a place is found before the commit that takes it, on what there was then',
   scenario: INSTANCES,
   caughtBy: [

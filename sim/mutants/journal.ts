@@ -43,7 +43,7 @@ class EarlyAnswerJournal extends Journal {
 export const answersTheNextGroup: Mutant = {
   name: 'answers-the-group-behind',
   bug: 'when a group is durable, the one that was decided behind it is answered as well',
-  likely: 10,
+  likely: 2,
   caughtBy: [acknowledged.name],
   plant: (parts) => ({ ...parts, journal: (options) => new EarlyAnswerJournal(options) }),
 };
@@ -75,6 +75,7 @@ export const lostAnswerTakenForFailure = clientMutant(
   {
     name: 'lost-answer-taken-for-failure',
     bug: 'a write whose answer was lost is taken for one that was not done, and done again',
+    likely: 15,
     caughtBy: [acknowledged.name],
   },
   (inner) => ({

@@ -123,7 +123,6 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   unreachablePeersForgotten,
   endWithoutEvidence,
   budgetIgnored,
-  failuresNotBackedOff,
   quarantineForgotten,
   targetNotVerified,
   removedStillInViews,

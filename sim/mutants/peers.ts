@@ -29,6 +29,7 @@ function plantEndKind(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>):
 export const unreachablePeersForgotten: Mutant = {
   name: 'unreachable-peers-forgotten',
   bug: 'peers that cannot be told of a removal are not written down',
+  likely: 3,
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
   plant: plantEndKind({
@@ -41,7 +42,7 @@ export const formerZonesForgotten: Mutant = {
   name: 'former-zones-forgotten',
   bug: 'of a host that goes, only those are told who are in its zone now',
   scenario: SCALE_IN,
-  likely: 23,
+  likely: 8,
   caughtBy: [removedEverywhere.name],
   plant: plantEndKind({
     peersOf: (fleet, id) => {
@@ -54,6 +55,7 @@ export const formerZonesForgotten: Mutant = {
 export const oldAgentsCountedConverged: Mutant = {
   name: 'old-agents-believed',
   bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
+  likely: 6,
   scenario: SCALE_IN,
   // The `views` driver does not trust such an agent either: whoever waits for its convergence waits for ever.
   caughtBy: [removedEverywhere.name, AT_REST],
@@ -82,7 +84,7 @@ export const forceLeavesTenants: Mutant = {
   name: 'force-leaves-things',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
-  likely: 20,
+  likely: 4,
   caughtBy: [removedWithTenants.name, 'never: a removed host has a designation', AT_REST],
   plant: plantEndKind({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };

@@ -16,6 +16,7 @@ import { withKinds, withRunningPart } from './planting.ts';
 export const lostPark: Mutant = {
   name: 'lost-park',
   bug: 'an item that was parked is never looked at again',
+  likely: 6,
   caughtBy: [AT_REST],
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
@@ -93,7 +94,7 @@ class BlindLiveness extends LivenessController {
 export const ownPauseCountedAsSilence: Mutant = {
   name: 'blames-hosts-for-own-pause',
   bug: 'a holder that stood still counts that time as silence of the hosts',
-  likely: 5,
+  likely: 3,
   caughtBy: [downOnlyIfSilent.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new BlindLiveness(environment)),
 };
@@ -125,7 +126,7 @@ class TrustingLiveness extends LivenessController {
 export const oldHeartbeatsCountInNewTerm: Mutant = {
   name: 'takes-old-voices-for-new',
   bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
-  likely: 3,
+  likely: 5,
   caughtBy: [upOnlyIfHeartbeat.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
 };
@@ -156,7 +157,7 @@ function forgeStamps(link: AgentLink): AgentLink {
 export const agentTakesOlderViews: Mutant = {
   name: 'agent-takes-older-views',
   bug: 'an agent does not see that a view is older than what it follows',
-  likely: 37,
+  likely: 12,
   caughtBy: [agentsForward.name],
   plant: (parts) => ({
     ...parts,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findMutant } from './find-mutant.ts';
+import { findMutant, SEARCH_LIMIT_MS } from './find-mutant.ts';
 import { SCALE_IN_MUTANTS } from './mutants.ts';
 
-describe('a planted bug is found by the fixed seeds of hosts that come and go', () => {
+describe('a planted bug is found by the fixed seeds of hosts that come and go', { timeout: SEARCH_LIMIT_MS }, () => {
   it.each(SCALE_IN_MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s', async (_name, mutant) => {
     const found = await findMutant(mutant);
     expect(found, `no seed finds it: ${mutant.bug}`).toBeDefined();

@@ -51,6 +51,7 @@ function leavingHost(fleet: FleetReader, service: Service): string | undefined {
 export const electionIgnoresTombstones: Mutant = {
   name: 'election-ignores-tombstones',
   bug: 'elections choose a host that is leaving, if one has anything of the service',
+  likely: 2,
   scenario: SCALE_IN,
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING],
   plant: (parts) =>
@@ -115,6 +116,7 @@ export const switchedToUnready: Mutant = {
 export const peersNotAwaited: Mutant = {
   name: 'peers-not-awaited',
   bug: 'a host is removed before its peers have taken their tunnels to it away',
+  likely: 6,
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
   plant: skipViewWaits('views', (step) => step === 'finalize'),
@@ -150,6 +152,7 @@ export const endWithoutEvidence: Mutant = {
 export const budgetIgnored: Mutant = {
   name: 'budget-ignored',
   bug: 'drains begin as many moves as they like',
+  likely: 4,
   scenario: SCALE_IN,
   caughtBy: ['never: drains begin more moves than their budgets allow'],
   plant: (parts) =>
@@ -169,7 +172,7 @@ export const failuresNotBackedOff: Mutant = {
   name: 'failures-not-paused',
   bug: 'a drain tries again at once what has just failed',
   scenario: SCALE_IN,
-  likely: 30,
+  likely: 1,
   caughtBy: [failuresBackedOff.name, commitRateBounded.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
@@ -186,7 +189,7 @@ export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
   scenario: SCALE_IN,
-  likely: 38,
+  likely: 12,
   caughtBy: [operatorFencedDistrusted.name],
   plant: (parts) =>
     withRunningPart(parts, LIVENESS_CONTROLLER, (runtime, production) => {
@@ -249,6 +252,7 @@ export const targetNotVerified: Mutant = {
 export const switchDriftIgnored: Mutant = {
   name: 'switch-left-as-it-is',
   bug: 'an agent takes its switch to be as it left it, whatever others did there',
+  likely: 21,
   scenario: SCALE_IN,
   caughtBy: [AT_REST],
   plant: (parts) => ({

@@ -70,8 +70,9 @@ export const teardown = () => writeFileSync('torn-down', '');
 `;
 
 /** Limits of a second, so that a file that hangs is one after two. */
-const HASTY_CONFIG = `export default { test: { pool: 'forks', setupFiles: ['scripts/test/worker-file.ts'], projects: [
-  { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 1000, hookTimeout: 1000 } },
+const hastyConfig = (isolate: boolean): string =>
+  `export default { test: { pool: 'forks', maxWorkers: 2, setupFiles: ['scripts/test/worker-file.ts'], projects: [
+  { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 1000, hookTimeout: 1000, isolate: ${isolate} } },
 ] } };
 `;
 
@@ -168,10 +169,11 @@ describe('a run', () => {
   });
 
   test.each([
-    ['in-a-test', `test('b', () => { for (;;) continue; });`],
-    ['while-it-is-loaded', `await new Promise(() => {});`],
-  ])('a-file-that-hangs-%s-is-named-and-ended-and-the-others-go-on', async (_name, body) => {
-    await scratch.write('vitest.config.ts', HASTY_CONFIG);
+    ['in-a-test', `test('b', () => { for (;;) continue; });`, true],
+    ['in-a-test-in-a-process-of-many-files', `test('b', () => { for (;;) continue; });`, false],
+    ['while-it-is-loaded', `await new Promise(() => {});`, true],
+  ])('a-file-that-hangs-%s-is-named-and-ended-and-the-others-go-on', async (_name, body, isolate) => {
+    await scratch.write('vitest.config.ts', hastyConfig(isolate));
     await scratch.write('src/a.test.ts', suite(`test('a', () => expect(1).toBe(1));`));
     await scratch.write('src/hangs.test.ts', suite(body));
     await scratch.write('src/z.test.ts', suite(`test('z', () => expect(1).toBe(1));`));

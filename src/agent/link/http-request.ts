@@ -42,6 +42,8 @@ export interface HttpConnectionsOptions {
   readonly pins?: readonly Fingerprint[] | undefined;
   /** Plain HTTP goes to this machine only, whatever a name resolves to. */
   readonly loopbackOnly?: boolean;
+  /** Resolves host names; the system's resolver when nothing is said. */
+  readonly lookup?: LookupFunction;
 }
 
 /**
@@ -57,7 +59,11 @@ export class HttpConnections {
 
   constructor(options: HttpConnectionsOptions = {}) {
     this.#options = options;
-    this.#http = new HttpAgent({ ...KEEP_ALIVE, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
+    const resolve = options.lookup ?? lookup;
+    this.#http = new HttpAgent({
+      ...KEEP_ALIVE,
+      lookup: options.loopbackOnly === true ? onlyLoopback(resolve) : resolve,
+    });
     this.#https = this.#newHttps(undefined);
   }
 
@@ -130,14 +136,16 @@ export class HttpConnections {
 }
 
 /** `localhost` is a name as well: a resolver that leads it elsewhere gets no secret. */
-const lookUpLoopback: LookupFunction = (hostname, options, done) => {
-  lookup(hostname, options, (error, address, family) => {
-    const all = typeof address === 'string' ? [address] : (address ?? []).map((one) => one.address);
-    const away = all.find((one) => !isLoopback(one));
-    if (error !== null || away === undefined) done(error, address, family);
-    else done(new LinkDown(`${hostname} resolves to ${away}, which is another machine`), address, family);
-  });
-};
+function onlyLoopback(resolve: LookupFunction): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, options, (error, address, family) => {
+      const all = typeof address === 'string' ? [address] : (address ?? []).map((one) => one.address);
+      const away = all.find((one) => !isLoopback(one));
+      if (error !== null || away === undefined) done(error, address, family);
+      else done(new LinkDown(`${hostname} resolves to ${away}, which is another machine`), address, family);
+    });
+  };
+}
 
 class StaleConnection extends LinkDown {}
 
