@@ -70,8 +70,8 @@ export class ReportRecorder {
       return true;
     }
     const isTroubled =
-      this.#evaluateConditions(speaker, doc, reportedConditions(beat, report)) ||
-      this.#evaluateStrays(speaker, doc, report);
+      this.#evaluateConditions(identity, doc, reportedConditions(beat, report)) ||
+      this.#evaluateStrays(identity, doc, report);
     if (report?.switch === undefined) return isTroubled;
     // Each report is evaluated again: another host may have reported the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
