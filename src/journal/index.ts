@@ -1,4 +1,5 @@
 export { describeDamage, StoreDamaged } from './damage.ts';
+export { parseChange, parseDocument } from './document-text.ts';
 export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';
 export type { JournalOptions } from './journal.ts';
