@@ -7,7 +7,7 @@ import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './heal
 import { bfdPeers } from './bfd-peers.ts';
 
 /** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
-export type PeerBfdStatus = 'heard' | 'unheard' | undefined;
+export type PeerBfdStatus = 'up' | 'down' | undefined;
 
 export interface BfdStatusSource {
   bfdStatus(listener: string, host: string): PeerBfdStatus;
@@ -18,7 +18,7 @@ export interface BfdStatusSource {
 const AGAINST_MIN = 2;
 
 export function isDownByMajority(said: readonly PeerBfdStatus[]): boolean {
-  const against = said.filter((one) => one === 'unheard').length;
+  const against = said.filter((one) => one === 'down').length;
   const listening = said.filter((one) => one !== undefined).length;
   return against >= AGAINST_MIN && against * 2 > listening;
 }
@@ -45,13 +45,13 @@ export interface BfdDetector {
 
 export function bfdDetectorOf(fleet: FleetReader, reports: BfdStatusSource): BfdDetector {
   const hasBfdUp = (host: string): boolean =>
-    bfdObserversOf(fleet, host).some((peer) => reports.bfdStatus(peer, host) === 'heard');
+    bfdObserversOf(fleet, host).some((peer) => reports.bfdStatus(peer, host) === 'up');
   return {
     hasBfdUp,
     isBfdDownUnanimously: (host) => {
       if (reports.countBfdDown(host) === 0) return false;
       const heard = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
-      return heard.includes('unheard') && !heard.includes('heard');
+      return heard.includes('down') && !heard.includes('up');
     },
     isBfdDownByMajority: (host) =>
       reports.countBfdDown(host) >= AGAINST_MIN &&

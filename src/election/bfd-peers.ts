@@ -14,9 +14,9 @@ export const BFD_OBSERVERS_MAX = 64;
  * The hosts that are listened for: who does it, who would take it over, and both ends of a hand-over. Whoever still sends to the old
  * one must not come to think that it is lost.
  */
-export function bfdObservedHostsOf({ type, designated, standby, handOver }: Service): string[] {
+export function bfdObservedHostsOf({ type, designated, standby, handover }: Service): string[] {
   if (!hasStandby(type) || designated === undefined) return [];
-  const hosts = [designated.host, standby, handOver?.from, handOver?.to];
+  const hosts = [designated.host, standby, handover?.from, handover?.to];
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 

@@ -41,8 +41,8 @@ const notToALeavingHost: Invariant = {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
       // It has the connections until its hand-over ends: who was to have them is lost.
-      const { handOver } = was ?? {};
-      if (handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host) return [];
+      const { handover } = was ?? {};
+      if (handover !== undefined && !isBeforeSwitch(handover) && handover.from === host) return [];
       const others = new ElectionContext(fleet).candidatesOf({ doc: is }).eligible.listed;
       return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
     }),
@@ -61,10 +61,10 @@ const notOutOfControl: Invariant = {
 const oneHandover: Invariant = {
   name: 'never: a service is handed over twice at a time, or by somebody who does not have it',
   check: (fleet, changed) => [
-    ...serviceChanges(changed).flatMap(({ id, is: { designated, handOver } }) => {
-      if (handOver === undefined) return [];
-      const { from, to, phase } = handOver;
-      const has = isBeforeSwitch(handOver) ? from : to;
+    ...serviceChanges(changed).flatMap(({ id, is: { designated, handover } }) => {
+      if (handover === undefined) return [];
+      const { from, to, phase } = handover;
+      const has = isBeforeSwitch(handover) ? from : to;
       return from !== to && designated?.host === has
         ? []
         : [`${id}: ${from} to ${to}, ${phase}, at ${designated?.host}`];

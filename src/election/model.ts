@@ -33,7 +33,7 @@ export const REJECTIONS = [
   'no-transport-zone',
   'agent-too-old',
   'no-way-out',
-  'unheard',
+  'bfd-down',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
@@ -85,10 +85,10 @@ export type Why = Static<typeof WHY>;
 /**
  * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
  * old one still serves what reaches it. `retiring`: nothing new begins at the old one any more. `draining`, of `nat`: it does nothing
- * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `seeding` is like `preparing`, and
- * `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
+ * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `syncing` is like `preparing`, and
+ * `resyncing` like `retiring`: the old host's connections are copied to the new one meanwhile.
  */
-const HANDOVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
+const HANDOVER_PHASES = ['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'] as const;
 
 const HANDOVER = Type.Object(
   {
@@ -126,7 +126,7 @@ export const SERVICE_SCHEMA = Type.Object(
     ),
     /** Who takes it over when its host is lost: chosen beforehand, and another one only when this one cannot any more. */
     standby: Type.Optional(Type.String()),
-    handOver: Type.Optional(HANDOVER),
+    handover: Type.Optional(HANDOVER),
     /** Before its host left: where it goes back to if fail-back is asked for. */
     cameFrom: Type.Optional(
       Type.Object(
@@ -159,21 +159,21 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
 /**
  * The host whose weight a service is part of: one that is being handed to it counts, one that it hands over does not.
  */
-export function weightedHostOf({ designated, handOver }: Service): string | undefined {
-  return handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : designated?.host;
+export function weightedHostOf({ designated, handover }: Service): string | undefined {
+  return handover !== undefined && isBeforeSwitch(handover) ? handover.to : designated?.host;
 }
 
 /** The old host still has it. */
 export function isBeforeSwitch({ phase }: Pick<Handover, 'phase'>): boolean {
-  return phase === 'preparing' || phase === 'seeding';
+  return phase === 'preparing' || phase === 'syncing';
 }
 
 /** Every host that a service has something to do with: designated, getting it, or giving it away. */
 export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
   name: 'services-touching-host',
   kind: SERVICE,
-  keysOf: ({ designated, handOver }) => [
-    ...new Set([designated?.host, handOver?.from, handOver?.to].filter((host) => host !== undefined)),
+  keysOf: ({ designated, handover }) => [
+    ...new Set([designated?.host, handover?.from, handover?.to].filter((host) => host !== undefined)),
   ],
 };
 
@@ -199,7 +199,7 @@ export const SERVICES_BY_ORIGIN: Index<'service', Service> = {
 
 /** For the count of hand-overs under way. */
 export const SERVICES_IN_HANDOVER: Index<'service', Service> = {
-  name: 'services-in-hand-over',
+  name: 'services-in-handover',
   kind: SERVICE,
-  keysOf: ({ handOver }) => (handOver === undefined ? [] : ['under-way']),
+  keysOf: ({ handover }) => (handover === undefined ? [] : ['under-way']),
 };

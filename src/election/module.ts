@@ -28,7 +28,7 @@ const SERVICES_METRIC: DocumentMetric<Service> = {
   labelsOf: (doc) => [doc.type, servingState(doc)],
 };
 
-function servingState({ designated, handOver: handover }: Service): string {
+function servingState({ designated, handover }: Service): string {
   if (handover !== undefined) return 'handed-over';
   if (designated === undefined) return 'nobody';
   return designated.degraded === true ? 'degraded' : 'served';

@@ -244,7 +244,7 @@ export function clearForceDown(fleet: FleetReader, { id, by, nowMs }: Omit<Audit
     if (forcedDown === undefined) return host;
     // What it had was built elsewhere on that word. Taking it back does not make the host one to be trusted.
     const isRebuilt = host.leaving?.rebuilt === true && host.quarantined === undefined;
-    const quarantined = isRebuilt && { quarantined: { because: 'vouched-off' as const, atMs: nowMs } };
+    const quarantined = isRebuilt && { quarantined: { because: 'operator-fenced' as const, atMs: nowMs } };
     return { ...rest, ...quarantined, changedBy: by, changedAtMs: nowMs };
   });
 }

@@ -64,7 +64,7 @@ export const instanceSentences: ReasonSentences = {
     reason['message'] === undefined
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
       : FAULT_SENTENCE(reason, explain),
-  'host-not-heard': ({ host, instance }) =>
+  'host-not-connected': ({ host, instance }) =>
     `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
   'only-copy': ({ host, instance }) =>
     `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
@@ -86,11 +86,11 @@ export const instanceSentences: ReasonSentences = {
     `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'move-superseded': ({ instance }) =>
     `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
-  'source-not-heard': ({ instance, host }) =>
+  'source-not-connected': ({ instance, host }) =>
     `Host ${formatFact(host)}, which is to hand instance ${formatFact(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
-  'target-not-heard': ({ instance, host }) =>
+  'target-not-connected': ({ instance, host }) =>
     `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
-  'target-unasked': ({ instance, host, from }) =>
+  'migration-outcome-unknown': ({ instance, host, from }) =>
     `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,

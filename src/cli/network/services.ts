@@ -24,7 +24,7 @@ interface Service extends ChangeInfo {
   readonly epoch: number;
   readonly standby?: string;
   readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
-  readonly handOver?: {
+  readonly handover?: {
     readonly operation: string;
     readonly from: string;
     readonly to: string;
@@ -52,14 +52,14 @@ const SERVICES: ResourceSpec<Service> = {
   facts,
 };
 
-function noteOf({ designated, handOver }: Service): string | undefined {
-  if (handOver !== undefined) return `goes from ${handOver.from} to ${handOver.to}: ${handOver.phase}`;
+function noteOf({ designated, handover }: Service): string | undefined {
+  if (handover !== undefined) return `goes from ${handover.from} to ${handover.to}: ${handover.phase}`;
   if (designated === undefined) return 'nobody does it';
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }
 
 function facts(one: Service, nowMs: number): Facts {
-  const { designated, standby, handOver, cameFrom } = one;
+  const { designated, standby, handover, cameFrom } = one;
   return [
     ['Service', one.id],
     ['Type', one.type],
@@ -67,7 +67,7 @@ function facts(one: Service, nowMs: number): Facts {
     ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
     ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
-    ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
+    ['Hand-over', handover && `from ${handover.from} to ${handover.to}, ${handover.phase}, by ${handover.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
     ['Epoch', String(one.epoch)],
     ['Exclusion', one.exclusion],

@@ -152,8 +152,8 @@ export function compileDhcp(
   };
 }
 
-function isDhcpServer({ role, handOver }: ServiceView): boolean {
-  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
+function isDhcpServer({ role, handover }: ServiceView): boolean {
+  return role === 'designated' || (role === 'retiring' && handover?.phase === 'switched');
 }
 
 /** What peers ask for in a domain for which a service here answers, or may have to for a moment. */

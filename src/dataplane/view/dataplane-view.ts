@@ -63,8 +63,8 @@ export interface ServiceView {
   /** Who takes it over when that host is lost. */
   readonly standby?: string;
   /** While it is handed over, for both ends: how far, and who is at the other end. */
-  readonly handOver?: {
-    /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`; of all but `nat` `draining`, too. */
+  readonly handover?: {
+    /** Compiled as `preparing` is: `syncing`. As `retiring` is: `resyncing`; of all but `nat` `draining`, too. */
     readonly phase: Handover['phase'];
     /** The operation that does it; an older server does not say. */
     readonly operation?: string;
@@ -113,40 +113,6 @@ export interface DataplaneView {
   readonly services: readonly ServiceView[];
   readonly ports: readonly LocalPortView[];
   readonly bfd: BfdView;
-}
-
-/** As it is in the view. */
-export interface BfdPart {
-  readonly everyMs: number;
-  readonly peers: readonly string[];
-}
-
-interface Parts {
-  readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
-  readonly peers?: readonly PeerView[];
-  readonly networks?: NetworksView;
-  readonly services?: readonly ServiceView[];
-  readonly heartbeats?: BfdPart;
-  readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
-}
-
-const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
-const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
-
-/** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
-export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
-  if (peers === undefined || services === undefined) return undefined;
-  return {
-    host,
-    tombstoned: self.tombstoned === true,
-    excluded: self.quarantined === true || self.state === 'removed',
-    peers,
-    networks,
-    services,
-    ports: instances.flatMap(({ ports = [] }) => ports),
-    bfd: { intervalMs: heartbeats.everyMs, peers: heartbeats.peers },
-  };
 }
 
 /** The layer-2 domain that a port or a subnet lies in. */

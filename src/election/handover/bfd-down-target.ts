@@ -10,7 +10,7 @@ import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.t
 import { whyOf } from '../why.ts';
 
 /** What the driver `views` answers when the next host is unheard and one of the others is not. */
-const TARGET_BFD_DOWN = 'target-unheard';
+const TARGET_BFD_DOWN = 'target-bfd-down';
 
 /** What the driver is asked besides. */
 export interface TargetCheck {
@@ -20,8 +20,8 @@ export interface TargetCheck {
 }
 
 /** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
-export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver }: ActiveHandover): TargetCheck {
-  const { from, to, why } = handOver;
+export function targetCheckFor(fleet: FleetReader, { service: { doc }, handover }: ActiveHandover): TargetCheck {
+  const { from, to, why } = handover;
   // What somebody asked for goes there or nowhere.
   if (isVoluntary(why.cause)) return { target: to, others: [from] };
   const context = new ElectionContext(fleet);
@@ -34,19 +34,19 @@ export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver 
 export function handleBfdDownTarget(
   fleet: FleetReader,
   item: StoredItem,
-  { code, host: unheard, heard }: Reason,
+  { code, host: unheard, alternative }: Reason,
   nowMs: number,
 ): RecordStep | undefined {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   if (code !== TARGET_BFD_DOWN || active === undefined) return undefined;
-  const { service, handOver } = active;
-  const { from, to, why } = handOver;
-  if (unheard !== to || !isBeforeSwitch(handOver)) return undefined;
-  if (isVoluntary(why.cause)) return failHandover(item, active, 'unheard', nowMs);
-  const host = String(heard);
+  const { service, handover } = active;
+  const { from, to, why } = handover;
+  if (unheard !== to || !isBeforeSwitch(handover)) return undefined;
+  if (isVoluntary(why.cause)) return failHandover(item, active, 'bfd-down', nowMs);
+  const host = String(alternative);
   const context = new ElectionContext(fleet, (one) => one === to);
   if (host === from || context.rejectionOf(service.doc, host) !== undefined) return undefined;
-  mark('hand-over-target-unheard');
+  mark('handover-target-bfd-down');
   const choice = { host, why: whyOf(why.cause, context.candidatesOf(service, [from]), host, nowMs) };
   return restartWithTarget(item, active, choice, nowMs);
 }

@@ -51,8 +51,8 @@ const COPY_RETRY_MAX_MS = 1000;
 const NO_CANDIDATE = 'no-candidate';
 
 export const handoverKind: OperationKind = {
-  name: 'hand-over',
-  steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'turn', 'drain', 'clear'],
+  name: 'handover',
+  steps: ['prepare', 'sync', 'switch', 'retire', 'resync', 'redirect', 'drain', 'clear'],
   cancel: {
     kind: 'does',
     what: 'What is still being prepared stays with its old host. What was switched stays with its new one.',
@@ -98,9 +98,9 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
   if (item.doc.step === 'clear') return [planClear(fleet, item, service, nowMs)].flat();
   const active = findActiveHandover(service, item);
   if (active === undefined) return [endSuperseded(item, service)];
-  switch (active.handOver.phase) {
+  switch (active.handover.phase) {
     case 'preparing':
-    case 'seeding':
+    case 'syncing':
       return planBeforeSwitch(fleet, item, active, nowMs);
     case 'switched':
       return awaitHostsConverged(item, {
@@ -109,12 +109,12 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
         nowMs,
       });
     case 'retiring':
-    case 'reseeding':
+    case 'resyncing':
     case 'draining':
       if (item.doc.step === 'drain') return planDrain(item, nowMs);
-      if (item.doc.step === 'reseed') return planConntrackSync(fleet, item, active, nowMs);
+      if (item.doc.step === 'resync') return planConntrackSync(fleet, item, active, nowMs);
       return awaitHostsConverged(item, {
-        hosts: connectedOldHost(fleet, active.handOver),
+        hosts: connectedOldHost(fleet, active.handover),
         revision: active.service.revision,
         nowMs,
       });
@@ -123,7 +123,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
 
 /** The service went, or was elected anew because its host was lost: nothing is left to do. */
 function endSuperseded(item: StoredItem, service: StoredService | undefined): RecordStep {
-  mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
+  mark(service === undefined ? 'handover-service-gone' : 'handover-superseded');
   return record(item, {
     state: 'done',
     step: item.doc.step,
@@ -140,7 +140,7 @@ function supersededReason(id: string, service: Service | undefined): Reason {
 function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHandover, nowMs: number): PlannedStep[] {
   const {
     service,
-    handOver: { from, to, sinceMs, phase },
+    handover: { from, to, sinceMs, phase },
   } = active;
   const isTimedOut = nowMs - sinceMs > TARGET_TIMEOUT_MS && isWaitingForHosts(item);
   const target = assessTarget(fleet, active, { nowMs, isTimedOut });
@@ -148,7 +148,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
   if (held !== undefined) return [wait(item, { code: held, service: service.id, host: from })];
   switch (target.kind) {
     case 'fit':
-      if (phase === 'seeding') return planConntrackSync(fleet, item, active, nowMs);
+      if (phase === 'syncing') return planConntrackSync(fleet, item, active, nowMs);
       return awaitHostsConverged(item, {
         hosts: [to],
         revision: service.revision,
@@ -176,7 +176,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
 /** Why nothing is switched now. A host that could not be told to stop would go on beside the next one. */
 function holdReason(
   fleet: FleetReader,
-  { handOver: { from } }: ActiveHandover,
+  { handover: { from } }: ActiveHandover,
 ): 'elections-held' | 'held-out-of-control' | undefined {
   if (valueOf(fleet, ELECTION).held) return 'elections-held';
   return isOutOfControl(findHost(fleet, from)?.doc ?? {}) ? 'held-out-of-control' : undefined;
@@ -186,19 +186,19 @@ function holdReason(
 function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveHandover, nowMs: number): PlannedStep[] {
   const {
     service,
-    handOver: { from, to, sinceMs },
+    handover: { from, to, sinceMs },
   } = active;
   const isOver = nowMs - sinceMs > CONNTRACK_SYNC_TIMEOUT_MS && isWaitingForHosts(item);
   if (isOver || !canSyncConntrack(fleet, active)) {
-    mark('hand-over-without-connections');
+    mark('handover-without-connections');
     return [decideLater(item, (newest, atMs) => [advanceHandover(newest, item, atMs, collectUnsyncedHosts(item))])];
   }
-  const ask = isBeforeSwitch(active.handOver) ? targetCheckFor(fleet, active) : {};
+  const ask = isBeforeSwitch(active.handover) ? targetCheckFor(fleet, active) : {};
   return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
 }
 
 /** All that are connected and point to it, but for the old host: that one comes last. */
-function hostsToRepoint(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): string[] {
+function hostsToRepoint(fleet: FleetReader, { service, handover: { from, to } }: ActiveHandover): string[] {
   const hosts = new Set([...hostsWithPresence(fleet, service.doc), to]);
   hosts.delete(from);
   return [...hosts].filter((host) => canTakePartInHandover(fleet, host)).sort();
@@ -250,7 +250,7 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   const instead = handleBfdDownTarget(fleet, item, outcome.reason, nowMs);
   if (instead !== undefined) return instead;
   const { step, attempt } = item.doc;
-  const longestMs = step === 'seed' || step === 'reseed' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
+  const longestMs = step === 'sync' || step === 'resync' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
   const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
   return record(item, {
     state: 'waiting',
@@ -278,17 +278,17 @@ function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, gi
   const onwards = { fleet, item, active, nowMs, uncopied };
   switch (step) {
     case 'prepare':
-    case 'seed':
+    case 'sync':
       return advanceTowardsSwitch(onwards);
     case 'switch':
       return advancePhase(onwards, { step: 'retire', phase: 'retiring' });
     case 'retire':
       return canSyncConntrack(fleet, active)
-        ? advancePhase(onwards, { step: 'reseed', phase: 'reseeding' })
+        ? advancePhase(onwards, { step: 'resync', phase: 'resyncing' })
         : redirectOldHost(onwards);
-    case 'reseed':
+    case 'resync':
       return redirectOldHost(onwards);
-    case 'turn':
+    case 'redirect':
       return startDrain(onwards);
     default: {
       const doc = clearHandover(active.service.doc, { by: HANDOVER_AUTHOR, nowMs });
@@ -314,8 +314,8 @@ interface PhaseTarget {
 }
 
 function advancePhase({ item, active, nowMs, uncopied }: HandoverStep, { step, phase, doc }: PhaseTarget): RecordStep {
-  const { service, handOver: now } = active;
-  const became: Service = { ...(doc ?? service.doc), handOver: { ...now, phase, sinceMs: nowMs } };
+  const { service, handover: now } = active;
+  const became: Service = { ...(doc ?? service.doc), handover: { ...now, phase, sinceMs: nowMs } };
   const progress = { state: 'running', step, ...unsyncedReason(item, uncopied) } as const;
   return record(item, progress, { changes: [put(SERVICE, service.id, became)] });
 }
@@ -327,8 +327,8 @@ function advanceTowardsSwitch(onwards: HandoverStep): RecordStep {
   const fit = !isHeld && assessTarget(fleet, active, { nowMs, isTimedOut: false }).kind === 'fit';
   if (!fit) return record(item, { state: 'running', step, attempt: attempt + 1 });
   if (step === 'prepare' && canSyncConntrack(fleet, active))
-    return advancePhase(onwards, { step: 'seed', phase: 'seeding' });
-  const { service, handOver: now } = active;
+    return advancePhase(onwards, { step: 'sync', phase: 'syncing' });
+  const { service, handover: now } = active;
   const doc = designate(fleet, service.doc, { host: now.to, why: now.why }, { by: HANDOVER_AUTHOR, nowMs });
   return advancePhase(onwards, { step: 'switch', phase: 'switched', doc });
 }
@@ -336,13 +336,13 @@ function advanceTowardsSwitch(onwards: HandoverStep): RecordStep {
 /** The old host translated what it knew until now. What is copied, or was given up, is asked of nobody any more. */
 function redirectOldHost(onwards: HandoverStep): RecordStep {
   const { type } = onwards.active.service.doc;
-  return type === 'nat' ? advancePhase(onwards, { step: 'turn', phase: 'draining' }) : startDrain(onwards);
+  return type === 'nat' ? advancePhase(onwards, { step: 'redirect', phase: 'draining' }) : startDrain(onwards);
 }
 
 function startDrain({ fleet, item, active, nowMs, uncopied }: HandoverStep): RecordStep {
-  const { service, handOver: now } = active;
-  const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
-  const reason = { code: 'hand-over-drains', host: now.from, service: service.id, ...uncopied };
+  const { service, handover: now } = active;
+  const retryAtMs = nowMs + valueOf(fleet, ELECTION).handoverDrainMs;
+  const reason = { code: 'handover-drains', host: now.from, service: service.id, ...uncopied };
   return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
 }
 

@@ -115,7 +115,7 @@ function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly P
 
 function agentMissing(host: StoredHost): { readonly code: string; readonly host: string } | undefined {
   if (host.doc.credential === undefined) return { code: 'agent-not-joined', host: host.id };
-  if (host.doc.connection.state !== 'up') return { code: 'agent-not-heard', host: host.id };
+  if (host.doc.connection.state !== 'up') return { code: 'agent-not-connected', host: host.id };
   return undefined;
 }
 
@@ -144,7 +144,7 @@ function hostGoneReason(item: StoredItem): { readonly code: string; readonly hos
 export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
     `Host ${formatFact(host)} has no agent yet. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
-  'agent-not-heard': ({ host }) =>
+  'agent-not-connected': ({ host }) =>
     `The agent of host ${formatFact(host)} is not heard. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
     `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It looks again by itself.`,
