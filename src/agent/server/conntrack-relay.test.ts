@@ -96,6 +96,17 @@ describe('nobody else', () => {
   });
 });
 
+test.each([
+  ['seeding', 'syncing'],
+  ['syncing', 'seeding'],
+  ['seeding', 'seeding'],
+] as const)('agents-of-two-versions-copy-to-each-other: one says %s, the other %s', async (left, fetched) => {
+  const { desk, as } = await startSeeding();
+  expect(desk.deposit(as('c1'), deposit({ phase: left }))).toEqual({ kind: 'answer', answer: { kept: 1 } });
+  const answer = await desk.collect(as('c2'), { ...COPY, phase: fetched, waitMs: 0 });
+  expect(answer).toMatchObject({ answer: { kind: 'connections', connections: [LINE] } });
+});
+
 describe('nothing is kept for long', () => {
   test('a-phase-that-is-over-ends-the-wait-and-what-lies-there', async () => {
     const { world, desk, as } = await startSeeding();

@@ -67,7 +67,7 @@ function facts(one: Service, nowMs: number): Facts {
     ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
     ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
-    ['Hand-over', handover && `from ${handover.from} to ${handover.to}, ${handover.phase}, by ${handover.operation}`],
+    ['Handover', handover && `from ${handover.from} to ${handover.to}, ${handover.phase}, by ${handover.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
     ['Epoch', String(one.epoch)],
     ['Exclusion', one.exclusion],
@@ -88,7 +88,7 @@ export function servicesCommand(cli: Cli): Command {
         ['--host <name>', 'only what this host does'],
         ['--designated <boolean>', 'only those that a host does (true), or nobody does (false)'],
         ['--degraded <boolean>', 'only those that stay on a leaving host because no other can take them'],
-        ['--hand-over <boolean>', 'only those that are being handed over'],
+        ['--handover <boolean>', 'only those that are being handed over'],
       ],
       empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
       examples: [
