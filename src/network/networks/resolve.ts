@@ -41,7 +41,7 @@ export interface NicsRequest {
   readonly project: string;
   readonly admin: boolean;
   /** Whoever asks sees its own project alone: what others have is not there for it. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
   readonly count: number;
   readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
@@ -221,11 +221,11 @@ function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field
 /** Whether somebody may put ports on a network. */
 export function networkAccessProblem(
   { id, doc }: StoredNetwork,
-  user: { readonly project: string; readonly admin: boolean; readonly isBound?: boolean },
+  user: { readonly project: string; readonly admin: boolean; readonly isProjectScoped?: boolean },
   field: string,
 ): Refusal | undefined {
   if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
-  if (user.isBound === true && doc.project !== user.project) return unknownResource('network', id, field);
+  if (user.isProjectScoped === true && doc.project !== user.project) return unknownResource('network', id, field);
   const why = doc.external
     ? 'leads outside and is not shared'
     : `belongs to project "${doc.project}" and is not shared`;
@@ -253,7 +253,7 @@ function resolveExistingPort(fleet: FleetReader, id: string, { ask, field: at }:
 function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): Refusal | undefined {
   const facts = { port: id };
   if (doc.project !== ask.project) {
-    if (ask.isBound === true) return unknownResource('port', id, field);
+    if (ask.isProjectScoped === true) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts });
   }

@@ -27,17 +27,17 @@ export interface CreatePort {
   readonly dnsName?: string;
   readonly admin: boolean;
   /** Whoever asks sees its own project alone: what others have is not there for it. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function createPort(fleet: FleetReader, command: CreatePort): Decision<{ readonly id: string }> {
-  const { project = DEFAULT_PROJECT, admin, isBound = false } = command;
+  const { project = DEFAULT_PROJECT, admin, isProjectScoped = false } = command;
   const network = findNetwork(fleet, command.network);
   if (network === undefined) return refuse(unknownResource('network', command.network, '/network'));
   const problem =
-    networkAccessProblem(network, { project, admin, isBound }, '/network') ??
+    networkAccessProblem(network, { project, admin, isProjectScoped }, '/network') ??
     securityProblem(network, command) ??
     macProblem(fleet, command) ??
     portQuotaProblem(fleet, project, 1);

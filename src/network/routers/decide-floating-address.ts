@@ -25,7 +25,7 @@ export interface CreateFloatingAddress extends Requester {
   readonly portIp?: string;
   readonly admin: boolean;
   /** Whoever asks sees its own project alone: what others have is not there for it. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
 }
 
 const FIELDS = { network: '/network', ip: '/ip' };
@@ -57,7 +57,7 @@ export interface AssociateFloatingAddress extends Requester {
   /** Which address of the port; needed when more than one would do. */
   readonly portIp?: string;
   /** As for `CreateFloatingAddress`. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
 }
 
 /** One that leads somewhere else leads here from then on: there is no moment without. */
@@ -74,15 +74,15 @@ export function associateFloatingAddress(
 interface AssociationRequest extends Requester {
   readonly port: string;
   readonly portIp?: string;
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
 }
 
 function composeAssociation(
   fleet: FleetReader,
   { id, doc }: Pick<StoredFloatingAddress, 'id' | 'doc'>,
-  { port, portIp, isBound = false, by, nowMs }: AssociationRequest,
+  { port, portIp, isProjectScoped = false, by, nowMs }: AssociationRequest,
 ): Change[] | Refusal {
-  const found = findFloatingTarget(fleet, { id, floating: doc, port, ip: portIp, isBound });
+  const found = findFloatingTarget(fleet, { id, floating: doc, port, ip: portIp, isProjectScoped });
   if (isRefusal(found)) return found;
   const { inside, target } = found;
   const same = doc.inside?.port === inside.port && doc.inside.ip === inside.ip && doc.inside.router === inside.router;

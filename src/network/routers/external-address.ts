@@ -24,7 +24,7 @@ export interface ExternalAddressRequest {
   readonly project: string;
   readonly admin: boolean;
   /** What other projects have is not there for whoever asks. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;
   /** Where the network and the address stand in the request. */
@@ -55,11 +55,11 @@ export function allocateExternalAddress(
 
 function networkProblem(
   { id, doc }: StoredNetwork,
-  { project, admin, isBound = false, fields }: ExternalAddressRequest,
+  { project, admin, isProjectScoped = false, fields }: ExternalAddressRequest,
 ): Refusal | undefined {
   const field = fields.network;
   const facts = { network: id };
-  if (isBound && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
+  if (isProjectScoped && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
   if (!doc.external) {
     const message = `Network "${id}" does not lead outside. Name an external network; "muster networks list --external true" lists them.`;
     return invalid('network-not-external', message, { field, facts });
