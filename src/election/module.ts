@@ -29,8 +29,8 @@ const SERVICES_METRIC: DocumentMetric<Service> = {
 };
 
 function servingState({ designated, handover }: Service): string {
-  if (handover !== undefined) return 'handed-over';
-  if (designated === undefined) return 'nobody';
+  if (handover !== undefined) return 'handover';
+  if (designated === undefined) return 'not-served';
   return designated.degraded === true ? 'degraded' : 'served';
 }
 

@@ -71,7 +71,7 @@ export const instanceSentences: ReasonSentences = {
   'host-silent': ({ host, instance }) =>
     `Host ${formatFact(host)} is not heard, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'host-forced-down': ({ host, instance }) =>
-    `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts force-up ${formatFact(host)}".`,
+    `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts clear-force-down ${formatFact(host)}".`,
   'not-destroyed': ({ instance, host, problems }) =>
     host === undefined
       ? `What a host has of instance ${formatFact(instance)} could not be destroyed: ${formatProblems(problems)}. It is tried again.`

@@ -61,7 +61,7 @@ export const scaleInSentences: ReasonSentences = {
   'agent-has-left': ({ host }) =>
     `The agent of host ${formatFact(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
-    `Somebody vouches for host ${formatFact(host)} being off. Take that back with "muster hosts force-up ${formatFact(host)}".`,
+    `Somebody vouches for host ${formatFact(host)} being off. Take that back with "muster hosts clear-force-down ${formatFact(host)}".`,
   'peer-not-connected': ({ peer, host }) =>
     peer === host
       ? `Host ${formatFact(host)} was removed before and has joined again, and is not heard. Its switch may still have flows and tunnels of hosts that are gone. They go as soon as it is back.`
