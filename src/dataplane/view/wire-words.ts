@@ -23,7 +23,9 @@ export function phaseToWire<P extends Phase>(phase: P): Exclude<P, 'syncing' | '
   return phase as Exclude<P, 'syncing' | 'resyncing'>;
 }
 
-export function phaseFromWire<P extends WirePhase>(phase: P): Exclude<P, 'seeding' | 'reseeding'> | 'syncing' | 'resyncing' {
+export function phaseFromWire<P extends WirePhase>(
+  phase: P,
+): Exclude<P, 'seeding' | 'reseeding'> | 'syncing' | 'resyncing' {
   if (phase === 'seeding') return 'syncing';
   if (phase === 'reseeding') return 'resyncing';
   return phase as Exclude<P, 'seeding' | 'reseeding'>;

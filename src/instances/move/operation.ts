@@ -150,7 +150,8 @@ function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { from } = instance.doc.move;
   if (isFencedOrRemoved(fleet, from))
     return [decideStep(item, (at) => advanceMove(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
-  if (isUnavailable(fleet, from)) return [wait(item, { code: 'source-not-connected', instance: instance.id, host: from })];
+  if (isUnavailable(fleet, from))
+    return [wait(item, { code: 'source-not-connected', instance: instance.id, host: from })];
   return requestTask(look);
 }
 

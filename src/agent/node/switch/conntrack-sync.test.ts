@@ -139,27 +139,6 @@ describe('a planned hand-over', () => {
   });
 });
 
-test('a-server-of-the-version-before-is-told-in-its-words-which-copy-it-is', async () => {
-  const world = await startPrepared();
-  const sent: string[] = [];
-  for (const name of ['c1', 'c2']) {
-    const { link } = world.host(name).testHost;
-    const [deposit, collect] = [link.deposit.bind(link), link.collect.bind(link)];
-    link.deposit = (to, left) => (sent.push(`${name} leaves ${left.phase}`), deposit(to, left));
-    link.collect = (to, ask, signal) => (sent.push(`${name} fetches ${ask.phase}`), collect(to, ask, signal));
-  }
-  for (const phase of ['syncing', 'switched', 'retiring', 'resyncing'] as const) {
-    await world.setHandoverPhase('c1', 'c2', phase);
-    await world.untilConverged('c1', 'c2');
-  }
-  expect([...new Set(sent)].toSorted()).toEqual([
-    'c1 leaves reseeding',
-    'c1 leaves seeding',
-    'c2 fetches reseeding',
-    'c2 fetches seeding',
-  ]);
-});
-
 describe('nobody is in line before it is done', () => {
   test('the-new-end-waits-for-the-old-one', async () => {
     const world = await startPrepared();
