@@ -39,7 +39,7 @@ const PATIENCE_MS = 60_000;
 /** Nothing is paced: what is measured is how fast it can go. */
 const UNPACED = [
   [SCALE_IN.name, { ...SCALE_IN.defaultValue, movesAtOnce: 10_000, movesPerHostAtOnce: 1000 }],
-  [ELECTION.name, { ...ELECTION.defaultValue, handOverDrainMs: 0, handOversAtOnce: 10_000 }],
+  [ELECTION.name, { ...ELECTION.defaultValue, handoverDrainMs: 0, handoversAtOnce: 10_000 }],
 ] as const;
 
 const convergedDriver: Driver = { carryOut: () => Promise.resolve({ kind: 'applied' }) };

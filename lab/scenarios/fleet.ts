@@ -52,7 +52,7 @@ interface ServiceRepresentation {
   readonly epoch: number;
   readonly designated?: { readonly host: string; readonly sinceMs: number };
   readonly standby?: string;
-  readonly handOver?: { readonly phase: string };
+  readonly handover?: { readonly phase: string };
 }
 
 export class Fleet {
@@ -148,8 +148,8 @@ export class Fleet {
   /** The host that does a service. */
   async designated(service: string): Promise<number> {
     return this.until(`nobody does ${service}`, async () => {
-      const { designated, handOver } = await this.service(service);
-      return handOver === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
+      const { designated, handover } = await this.service(service);
+      return handover === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
     });
   }
 
@@ -202,7 +202,7 @@ export class Fleet {
     if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
     const turnsLate = this.muster.pauseAgentDuring(late, async () => {
       await this.until(`${service} is not switched`, async () =>
-        (await this.service(service)).handOver?.phase === 'switched' ? true : undefined,
+        (await this.service(service)).handover?.phase === 'switched' ? true : undefined,
       );
       await setTimeout(LATE_MS);
     });

@@ -56,7 +56,7 @@ async function checkSwitches(fleet: Fleet, outcome: Extract<Outcome, { kind: 'pa
 }
 
 export const handover: Scenario = {
-  name: 'hand-over',
+  name: 'handover',
   about: 'the translation of a router is handed from one host to another by plan',
   run: (how) => runHandover(how),
 };

@@ -23,7 +23,7 @@ export const oneOfFifty: Scenario = {
     const fleet = await Fleet.start(HOSTS, say, signal);
     try {
       // This is about what is cleared away. Ten heartbeats a second of fifty switches would take three quarters of two cores.
-      await fleet.setElection({ heartbeatMs: 1000 });
+      await fleet.setElection({ bfdIntervalMs: 1000 });
       // Everybody has a tunnel with everybody: all the others have something to clear away.
       await fleet.muster.muster('transport-zones', 'edit', 'default', '--mesh', 'full');
       const leaving = await fleet.designated('nat:edge');

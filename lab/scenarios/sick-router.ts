@@ -31,7 +31,7 @@ const LOAD = { ...USUAL, beginning: false };
 interface ListedService {
   readonly id: string;
   readonly designated?: { readonly host: string; readonly sinceMs: number };
-  readonly handOver?: { readonly operation: string; readonly to: string };
+  readonly handover?: { readonly operation: string; readonly to: string };
 }
 
 interface Listed<T> {
@@ -117,7 +117,7 @@ class SickFleet {
     const durationMs = performance.now() - startedMs;
     const after = await this.#sick();
     // Its instances are elsewhere by now. That it goes where they are is another hand-over, of a host that does not leave.
-    const hasEnded = before?.handOver === undefined || after?.handOver?.operation !== before.handOver.operation;
+    const hasEnded = before?.handover === undefined || after?.handover?.operation !== before.handover.operation;
     return { stateAfter: state, durationMs, sickAt: after?.designated?.host, hasEnded };
   }
 
@@ -147,7 +147,7 @@ class SickFleet {
       readonly sentence?: string;
     }>;
     const { muster } = this.fleet;
-    const to = (await this.#sick())?.handOver?.to ?? 'nobody';
+    const to = (await this.#sick())?.handover?.to ?? 'nobody';
     return {
       'the alarm': alarm,
       'the operation': items.items.find(({ state }) => state === 'waiting')?.sentence ?? 'no operation waits',
@@ -176,7 +176,7 @@ class SickFleet {
   /** Those of them that are still at the host, or on their way. */
   async #servicesLeft(ids: readonly string[]): Promise<string[]> {
     const left = (await this.#services()).filter(
-      ({ id, designated, handOver }) => ids.includes(id) && (designated?.host === LEAVING || handOver !== undefined),
+      ({ id, designated, handover }) => ids.includes(id) && (designated?.host === LEAVING || handover !== undefined),
     );
     return left.map(({ id }) => id);
   }

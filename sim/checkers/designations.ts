@@ -95,11 +95,11 @@ export const makeBeforeBreak: Checker = {
               return isHeard && isBehind(machineOf(world, host), id, was);
             });
             if (behind.length > 0)
-              violated(`${id} leaves ${was.handOver?.phase} at ${revision} without ${behind.join(', ')}`);
+              violated(`${id} leaves ${was.handover?.phase} at ${revision} without ${behind.join(', ')}`);
           }
           if (phaseOf(was) === phaseOf(is)) continue;
           phaseSince.set(id, revision);
-          if (is?.handOver?.phase === 'switched') presentSince.set(id, presenceOf(truth, is));
+          if (is?.handover?.phase === 'switched') presentSince.set(id, presenceOf(truth, is));
           else presentSince.delete(id);
         }
       },
@@ -108,8 +108,8 @@ export const makeBeforeBreak: Checker = {
 };
 
 function phaseOf(service: Service | undefined): string {
-  const { handOver, epoch } = service ?? {};
-  return handOver === undefined ? '' : `${handOver.phase} ${handOver.to} ${epoch}`;
+  const { handover, epoch } = service ?? {};
+  return handover === undefined ? '' : `${handover.phase} ${handover.to} ${epoch}`;
 }
 
 function isReachable(host: Host | undefined): boolean {
@@ -124,16 +124,16 @@ function canFollow(host: Host | undefined): boolean {
 
 /** The hosts that must have applied the phase that ends; none when it ends by being cancelled. */
 function hostsToFollow(was: Service, is: Service, present: ReadonlySet<string> = new Set()): string[] {
-  const { handOver } = was;
-  if (handOver === undefined) return [];
-  const goesOn = is.handOver?.operation === handOver.operation;
-  if (isBeforeSwitch(handOver)) {
+  const { handover } = was;
+  if (handover === undefined) return [];
+  const goesOn = is.handover?.operation === handover.operation;
+  if (isBeforeSwitch(handover)) {
     const isNext =
-      is.handOver?.phase === 'switched' || (handOver.phase === 'preparing' && is.handOver?.phase === 'seeding');
-    return goesOn && isNext && is.handOver?.to === handOver.to ? [handOver.to] : [];
+      is.handover?.phase === 'switched' || (handover.phase === 'preparing' && is.handover?.phase === 'syncing');
+    return goesOn && isNext && is.handover?.to === handover.to ? [handover.to] : [];
   }
-  if (handOver.phase === 'switched' && goesOn && is.handOver?.phase === 'retiring')
-    return [...present, handOver.to].filter((host) => host !== handOver.from);
+  if (handover.phase === 'switched' && goesOn && is.handover?.phase === 'retiring')
+    return [...present, handover.to].filter((host) => host !== handover.from);
   return [];
 }
 
@@ -141,12 +141,12 @@ function machineOf({ machines }: World, host: string): Machine | undefined {
   return machines.find(({ name }) => name === host);
 }
 
-/** It applies an older state of the service. A host that has none has only just become involved. */
-function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }: Service): boolean {
+/** It follows an older state of the service. One that does not know of it at all has just got something of it. */
+function isBehind(machine: Machine | undefined, id: string, { epoch, handover }: Service): boolean {
   const shown = readDataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find(
     (one) => one.id === id,
   );
-  if (handOver !== undefined && isBeforeSwitch(handOver))
+  if (handover !== undefined && isBeforeSwitch(handover))
     return shown?.role !== 'preparing' && (shown?.epoch ?? 0) <= epoch;
   return shown !== undefined && shown.epoch < epoch;
 }
@@ -162,9 +162,9 @@ export const designatedToEligible: Checker = {
         const able = [...presenceOf(truth, is)].filter((one) => isEligible(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
-        // Until the handover ends the old host has the connections: it keeps serving if the new one is lost.
-        const { handOver } = was ?? {};
-        const hasConnections = handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host;
+        // Until its hand-over ends the old host has the connections: it goes on if the next one is lost.
+        const { handover } = was ?? {};
+        const hasConnections = handover !== undefined && !isBeforeSwitch(handover) && handover.from === host;
         if (leaves && able.length > 0 && !hasConnections)
           violated(`${id} goes to ${host}, and ${able[0]} could have it`);
       }

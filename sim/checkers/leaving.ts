@@ -44,7 +44,7 @@ export function occupantsOf(truth: Fleet, host: string): string[] {
   return [
     ...tenantsOn(truth, host).map(({ what }) => what),
     ...[...truth.all(SERVICE)].flatMap(({ id, doc }) => {
-      const touches = [doc.designated?.host, doc.handOver?.from, doc.handOver?.to].includes(host);
+      const touches = [doc.designated?.host, doc.handover?.from, doc.handover?.to].includes(host);
       const elsewhere = [...presenceOf(truth, doc)].some((other) => other !== host);
       return touches && elsewhere ? [`service ${id}`] : [];
     }),

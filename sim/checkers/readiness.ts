@@ -59,8 +59,8 @@ function newWaits(truth: Fleet, applied: readonly AppliedChange[]): HandoverWait
     const { target, step, state, reason } = after.doc as Item;
     if (target.kind !== SERVICE.name || step !== 'prepare' || state !== 'waiting') return [];
     const doc: Service | undefined = truth.get(SERVICE, idOf(SERVICE, target.id))?.doc;
-    if (doc?.handOver === undefined) return [];
-    const { to, sinceMs } = doc.handOver;
+    if (doc?.handover === undefined) return [];
+    const { to, sinceMs } = doc.handover;
     const isSaid = reason?.code === 'service-not-ready';
     if (!isSaid && reason?.code !== 'hosts-behind') return [];
     return [{ service: { id: target.id, sinceMs }, host: to, isSaid }];

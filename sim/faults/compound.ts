@@ -117,7 +117,7 @@ function pairIn({ truth, rng }: World): Pair | undefined {
   const poll = new ElectionContext(truth);
   const byTarget = new Map<string, StoredService[]>();
   for (const service of truth.all(SERVICE)) {
-    if (service.doc.designated === undefined || service.doc.handOver !== undefined) continue;
+    if (service.doc.designated === undefined || service.doc.handover !== undefined) continue;
     const { eligible } = poll.candidatesOf(service, [service.doc.designated.host]);
     for (const { host } of eligible.listed) byTarget.set(host, [...(byTarget.get(host) ?? []), service]);
   }

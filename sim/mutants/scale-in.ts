@@ -81,7 +81,7 @@ export const epochNotGrown: Mutant = {
   scenario: SCALE_IN,
   caughtBy: ['never: the epoch of a designation shrinks, or stays when the host becomes another', epochsGrow.name],
   plant: (parts) =>
-    withKinds(parts, ['hand-over'], (kind) =>
+    withKinds(parts, ['handover'], (kind) =>
       alterSteps(kind, (step, fleet) => ({
         ...step,
         changes: step.changes.map((change) => withService(change, fleet, (was, is) => ({ ...is, epoch: was.epoch }))),
@@ -196,7 +196,7 @@ export const quarantineForgotten: Mutant = {
       const trusting = alterWrites(runtime.environment.journal, (change) => {
         if (change.kind !== HOST.name || change.doc === null) return change;
         const { quarantined, ...host } = change.doc as Host;
-        return quarantined?.because === 'vouched-off' ? put(HOST, idOf(HOST, change.id), host) : change;
+        return quarantined?.because === 'operator-fenced' ? put(HOST, idOf(HOST, change.id), host) : change;
       });
       return production(runtime.withEnvironment({ journal: trusting }));
     }),
@@ -205,8 +205,8 @@ export const quarantineForgotten: Mutant = {
 /** The service, while this operation has its new host prepared. */
 function preparingService(fleet: FleetReader, id: string, operation: string): Service | undefined {
   const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
-  const { handOver } = service ?? {};
-  return handOver?.phase === 'preparing' && handOver.operation === operation ? service : undefined;
+  const { handover } = service ?? {};
+  return handover?.phase === 'preparing' && handover.operation === operation ? service : undefined;
 }
 
 export const targetNotVerified: Mutant = {
@@ -216,12 +216,12 @@ export const targetNotVerified: Mutant = {
   // A removed target is waited for without end where no other one is chosen.
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
   plant: (parts) =>
-    withKinds(parts, ['hand-over'], (kind) => {
+    withKinds(parts, ['handover'], (kind) => {
       return {
         ...kind,
         plan: (fleet, operation, items, nowMs) =>
           items.flatMap((item) => {
-            const to = preparingService(fleet, item.doc.target.id, operation.id)?.handOver?.to;
+            const to = preparingService(fleet, item.doc.target.id, operation.id)?.handover?.to;
             if (to === undefined || fleet.get(ITEM, item.id)?.doc.step !== 'prepare')
               return kind.plan(fleet, operation, [item], nowMs);
             if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
@@ -234,13 +234,13 @@ export const targetNotVerified: Mutant = {
           const service = preparingService(fleet, item.doc.target.id, item.doc.operation);
           const step = kind.observe?.(fleet, item, outcome, nowMs);
           if (step === undefined) throw new Error('hand-overs observe');
-          if (service?.handOver === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
-          const { handOver, epoch } = service;
+          if (service?.handover === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
+          const { handover, epoch } = service;
           const doc: Service = {
             ...service,
             epoch: epoch + 1,
-            designated: { host: handOver.to, sinceMs: nowMs },
-            handOver: { ...handOver, phase: 'switched', sinceMs: nowMs },
+            designated: { host: handover.to, sinceMs: nowMs },
+            handover: { ...handover, phase: 'switched', sinceMs: nowMs },
           };
           const changes = [put(SERVICE, idOf(SERVICE, item.doc.target.id), doc)];
           return { ...step, progress: { state: 'running', step: 'switch' }, changes };

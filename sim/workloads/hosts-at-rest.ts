@@ -55,7 +55,7 @@ function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boo
   switch (reason?.code) {
     case 'agent-not-joined':
       return host.credential === undefined && (machine?.incarnation === undefined || machine.joinToken === undefined);
-    case 'agent-not-heard':
+    case 'agent-not-connected':
       return host.connection.state !== 'up' && machine?.incarnation === undefined;
     case 'preflight-failed':
       return machine?.passesPreflight === false;

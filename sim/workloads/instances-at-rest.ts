@@ -74,11 +74,11 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
 function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefined) => boolean): boolean {
   const { reason, host, target } = item.doc;
   switch (reason?.code) {
-    case 'host-not-heard':
+    case 'host-not-connected':
     case 'host-silent':
-    case 'source-not-heard':
-    case 'target-not-heard':
-    case 'target-unasked':
+    case 'source-not-connected':
+    case 'target-not-connected':
+    case 'migration-outcome-unknown':
       return silent(String(reason['host']));
     case 'host-forced-down':
       return isForcedDown(truth, String(reason['host']));

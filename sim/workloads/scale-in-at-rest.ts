@@ -43,7 +43,7 @@ const SCALE_IN_KINDS: readonly string[] = [
   'scale-in-end',
   'scale-in-recover',
   'peer-clean-up',
-  'hand-over',
+  'handover',
   'scale-out',
 ];
 
@@ -90,14 +90,14 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case undefined:
     case 'hosts-behind':
     case 'connections-not-copied':
-    case 'hand-over-drains':
+    case 'handover-drains':
     case 'has-left':
       return false;
     case 'service-not-ready':
       return of(reason['host']).machine?.unpreparable.has(String(reason['service'])) === true;
     case 'host-down':
       return of(reason['host']).machine?.incarnation === undefined;
-    case 'peer-not-heard':
+    case 'peer-not-connected':
       return !isHeard(of(reason['peer']));
     case 'peer-too-old':
       return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
@@ -106,7 +106,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
       return isOutOfControl(of(reason['peer']).host ?? {});
     case 'held-out-of-control':
       return isOutOfControl(of(reason['host']).host ?? {});
-    case 'agent-not-heard':
+    case 'agent-not-connected':
       return !isHeard(of(target.id));
     case 'agent-not-joined':
     case 'agent-has-left':
@@ -177,9 +177,9 @@ function isCutOff({ truth }: World, host: string | undefined): boolean {
 
 /** A service without any port has no designated host; unless its host cannot be reached. */
 function checkOrphanServices({ truth }: World): string[] {
-  return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handOver, ...of } }) => {
+  return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handover, ...of } }) => {
     const host = truth.get(HOST, idOf(HOST, designated?.host ?? ''))?.doc;
-    if (host?.connection.state !== 'up' || handOver !== undefined || presenceOf(truth, of).size > 0) return [];
+    if (host?.connection.state !== 'up' || handover !== undefined || presenceOf(truth, of).size > 0) return [];
     return [`${id} is at ${designated?.host}, and nobody has anything of it`];
   });
 }

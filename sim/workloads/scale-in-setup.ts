@@ -44,7 +44,7 @@ export class ScaleInSetup extends InstanceSetup {
   override async create(): Promise<void> {
     const mesh = this.#rng.pick(['full', 'needed'] as const);
     const drain = { movesAtOnce: this.#rng.between(1, 4), movesPerHostAtOnce: this.#rng.between(1, 3) };
-    const hand = { handOverDrainMs: this.#rng.pick([0, 1000]), handOversAtOnce: this.#rng.pick([1, 2, 256]) };
+    const hand = { handoverDrainMs: this.#rng.pick([0, 1000]), handoversAtOnce: this.#rng.pick([1, 2, 256]) };
     const laid = super.create();
     const tag = this.admin.tag('zone');
     await this.admin.insist(

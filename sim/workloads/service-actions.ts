@@ -139,8 +139,8 @@ export class ServiceActions {
 
   /** As for an upgrade; releasing them may be forgotten. */
   #hold(by: string): MaybeCommand {
-    const handOversAtOnce = this.#rng.pick([1, 2, 256]);
-    const value = { ...ELECTION.defaultValue, handOversAtOnce, held: this.#rng.chance(0.25) };
+    const handoversAtOnce = this.#rng.pick([1, 2, 256]);
+    const value = { ...ELECTION.defaultValue, handoversAtOnce, held: this.#rng.chance(0.25) };
     return plain(by, changeSettingTo(ELECTION, value, by));
   }
 

@@ -13,7 +13,7 @@ export function denyOtherProject(caller: Caller, project: string | undefined): R
 export function requestedProject(
   caller: Caller,
   project: string | undefined,
-): { readonly project?: string; readonly isBound: boolean } {
+): { readonly project?: string; readonly isProjectScoped: boolean } {
   const of = project ?? caller.project;
-  return { ...(of !== undefined && { project: of }), isBound: caller.project !== undefined };
+  return { ...(of !== undefined && { project: of }), isProjectScoped: caller.project !== undefined };
 }

@@ -10,8 +10,8 @@ import {
   type RedactorFor,
   type Representation,
 } from '../access/index.ts';
-import type { AnyDoc, FleetReader } from '../fleet/index.ts';
-import type { StoredCommit, Store, TextChange } from '../journal/index.ts';
+import type { Fleet } from '../fleet/index.ts';
+import { parseDocument, type StoredCommit, type Store, type TextChange } from '../journal/index.ts';
 
 /** `path` is that of the request. */
 export type AnswerReplay = (
@@ -20,7 +20,7 @@ export type AnswerReplay = (
 ) => Promise<Answer>;
 
 interface Sources {
-  readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: FleetReader };
+  readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: Fleet };
   readonly redactorFor: RedactorFor;
   readonly representations: readonly Representation<string, never>[];
 }
@@ -39,7 +39,8 @@ export function createAnswerReplay({ journal, redactorFor, representations }: So
     const view = byKind.get(kind);
     if (view === undefined || body === null) return undefined;
     const redactor = redactorFor(caller, journal.fleet);
-    return { id, etag: revision, text: view.toJsonText({ id, revision, doc: JSON.parse(body) as AnyDoc }, redactor) };
+    const doc = parseDocument(journal.fleet.registry, { kind, id, body });
+    return { id, etag: revision, text: view.toJsonText({ id, revision, doc }, redactor) };
   };
 
   const find = async (

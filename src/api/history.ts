@@ -15,8 +15,8 @@ import {
   type Route,
   type Redactor,
 } from '../access/index.ts';
-import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
-import type { CommitNote, StoredCommit } from '../journal/index.ts';
+import type { Change, Fleet, Refusal } from '../fleet/index.ts';
+import { parseChange, type CommitNote, type StoredCommit } from '../journal/index.ts';
 import { commitMetadata, type Audience, type ChangeRepresentations } from './change-representation.ts';
 import { unknownKind } from './watch.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
@@ -193,14 +193,10 @@ function splitPage(seen: readonly VisibleCommit[]): Page {
 function visibleCommit(
   commit: StoredCommit,
   views: ChangeRepresentations,
-  audience: Audience,
+  audience: Audience & { readonly fleet: Fleet },
 ): VisibleCommit | undefined {
   const texts = commit.changes.filter(({ kind }) => views.isKindVisible(kind, audience));
-  const changes = texts.map(({ kind, id, body }) => ({
-    kind,
-    id,
-    doc: body === null ? null : (JSON.parse(body) as AnyDoc),
-  }));
+  const changes = texts.map((text) => parseChange(audience.fleet.registry, text));
   const visible = views.visibleChanges({ ...commit, changes }, audience);
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };

@@ -27,7 +27,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'disable',
     'enable',
     'force-down',
-    'force-up',
+    'clear-force-down',
     're-admit',
   ],
   'scale-in': ['preview', 'start', 'status', 'end', 'recover'],
@@ -210,7 +210,7 @@ describe('completion', () => {
 
   test.each([
     ['muster ho', 'hosts'],
-    ['muster hosts fo', 'force-down force-up'],
+    ['muster hosts fo', 'force-down'],
     ['muster --server http://x hosts sh', 'show'],
     ['muster hosts list --si', '--site'],
     ['muster hosts list --output ', 'json table yaml'],

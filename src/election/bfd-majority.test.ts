@@ -8,7 +8,7 @@ import { bfdPeers, BFD_OBSERVERS_MAX } from './bfd-peers.ts';
 const NAT = 'nat:r1';
 
 const said = (text: string): PeerBfdStatus[] =>
-  text.split('').map((letter) => (letter === '.' ? undefined : letter === 'x' ? 'unheard' : 'heard'));
+  text.split('').map((letter) => (letter === '.' ? undefined : letter === 'x' ? 'down' : 'up'));
 
 test.each([
   ['nobody-listens', '', false],
@@ -100,7 +100,7 @@ describe('a host whose BFD most of its peers report down', () => {
     for (const name of ['b', 'c']) world.views.behind.add(name);
     await world.edit('a', LEAVING);
     await world.reconcile();
-    const to = service(world.fleet, NAT)?.handOver?.to;
+    const to = service(world.fleet, NAT)?.handover?.to;
     await world.loseBfd('a');
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: to } });
     world.views.behind.clear();
@@ -136,7 +136,7 @@ describe('which hosts have BFD sessions', () => {
 
   test('nobody-when-it-is-switched-off', async () => {
     const world = await servedBy('a', 'b', 'c');
-    await world.setting({ heartbeats: false });
+    await world.setting({ bfd: false });
     expect(bfdPeers(world.fleet, 'a')).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe('which hosts have BFD sessions', () => {
       countBfdDown: (host) => unheard.get(host) ?? 0,
       bfdStatus: (listener, host) => {
         asked.push(`${listener} ${host}`);
-        return 'unheard';
+        return 'down';
       },
     });
     expect(['a', 'b', 'x'].map(detector.isBfdDownByMajority)).toEqual([true, false, false]);
@@ -161,8 +161,8 @@ describe('which hosts have BFD sessions', () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     const detector = bfdDetectorOf(world.fleet, {
       countBfdDown: () => 2,
-      // As agents report it: a host that is not in the list of peers with BFD down is up.
-      bfdStatus: (listener) => (listener === 'b' || listener === 'c' ? 'unheard' : 'heard'),
+      // As agents say it: who is not among those that they do not hear is heard.
+      bfdStatus: (listener) => (listener === 'b' || listener === 'c' ? 'down' : 'up'),
     });
     expect([detector.hasBfdUp('a'), detector.isBfdDownUnanimously('a')]).toEqual([true, false]);
     for (const facts of [{ transportZone: 'far' }, { transportZone: undefined, tunnelAddress: undefined }]) {

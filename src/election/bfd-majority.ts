@@ -6,8 +6,8 @@ import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
 import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './health.ts';
 import { bfdPeers } from './bfd-peers.ts';
 
-/** The BFD state that a peer reports for a host; undefined when the peer is silent itself or has no session. */
-export type PeerBfdStatus = 'heard' | 'unheard' | undefined;
+/** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
+export type PeerBfdStatus = 'up' | 'down' | undefined;
 
 export interface BfdStatusSource {
   bfdStatus(listener: string, host: string): PeerBfdStatus;
@@ -18,7 +18,7 @@ export interface BfdStatusSource {
 const AGAINST_MIN = 2;
 
 export function isDownByMajority(said: readonly PeerBfdStatus[]): boolean {
-  const against = said.filter((one) => one === 'unheard').length;
+  const against = said.filter((one) => one === 'down').length;
   const listening = said.filter((one) => one !== undefined).length;
   return against >= AGAINST_MIN && against * 2 > listening;
 }
@@ -45,13 +45,13 @@ export interface BfdDetector {
 
 export function bfdDetectorOf(fleet: FleetReader, reports: BfdStatusSource): BfdDetector {
   const hasBfdUp = (host: string): boolean =>
-    bfdObserversOf(fleet, host).some((peer) => reports.bfdStatus(peer, host) === 'heard');
+    bfdObserversOf(fleet, host).some((peer) => reports.bfdStatus(peer, host) === 'up');
   return {
     hasBfdUp,
     isBfdDownUnanimously: (host) => {
       if (reports.countBfdDown(host) === 0) return false;
-      const statuses = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
-      return statuses.includes('unheard') && !statuses.includes('heard');
+      const heard = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
+      return heard.includes('down') && !heard.includes('up');
     },
     isBfdDownByMajority: (host) =>
       reports.countBfdDown(host) >= AGAINST_MIN &&

@@ -14,9 +14,9 @@ export const BFD_OBSERVERS_MAX = 64;
  * The hosts that are monitored: the designated host, the standby, and both ends of a handover. A sender that still uses the old host must not
  * consider it lost.
  */
-export function bfdObservedHostsOf({ type, designated, standby, handOver }: Service): string[] {
+export function bfdObservedHostsOf({ type, designated, standby, handover }: Service): string[] {
   if (!hasStandby(type) || designated === undefined) return [];
-  const hosts = [designated.host, standby, handOver?.from, handOver?.to];
+  const hosts = [designated.host, standby, handover?.from, handover?.to];
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 

@@ -39,7 +39,7 @@ const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] =
   ['a-suspect-one-is-not', { connection: { state: 'suspect', sinceMs: 0 } }, 'not-connected'],
   ['a-silent-one-is-not', { connection: { state: 'down', sinceMs: 0 } }, 'not-connected'],
   ['one-never-heard-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
-  ['one-that-is-vouched-off-is-not', { forcedDown: DECREE }, 'not-connected'],
+  ['one-that-is-operator-fenced-is-not', { forcedDown: DECREE }, 'not-connected'],
   ['one-without-a-datapath-id-is-pending', { switch: { systemId: 'x' } }, 'no-datapath-id'],
   ['one-in-an-undefined-zone-is-parked', { transportZone: 'later' }, 'no-transport-zone'],
   ['one-with-an-old-agent-is-not', { serviceVersion: 3 }, 'agent-too-old'],

@@ -97,8 +97,8 @@ export class ElectionContext {
       const because = this.#rejectionFor(standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#canFallBackTo(standing, reaches);
-      if (because !== undefined && because !== 'unheard' && !isFallback) continue;
-      const list = because === 'unheard' ? bfdDown : isFallback ? leaving : eligible;
+      if (because !== undefined && because !== 'bfd-down' && !isFallback) continue;
+      const list = because === 'bfd-down' ? bfdDown : isFallback ? leaving : eligible;
       list.add({ host, score: this.#score(standing) - (host === own ? 1 : 0) });
     }
     return { eligible, leaving, bfdDown, rejected };
@@ -140,7 +140,7 @@ export class ElectionContext {
 
   /** Whether a standby's only rejection is that most of its peers report BFD down. */
   isRejectedOnlyByBfd(doc: Service, host: string): boolean {
-    const isUnheard = this.rejectionOf(doc, host) === 'unheard';
+    const isUnheard = this.rejectionOf(doc, host) === 'bfd-down';
     return isUnheard && this.#standings.get(host).canStandBy && hasPresence(this.fleet, doc, host);
   }
 
@@ -189,7 +189,7 @@ export class ElectionContext {
     if (!this.#standings.hasZone(standing)) return 'no-transport-zone';
     if (rejection !== undefined) return rejection;
     if (!reaches(host)) return 'no-way-out';
-    return this.#isBfdDownByMajority(id) ? 'unheard' : undefined;
+    return this.#isBfdDownByMajority(id) ? 'bfd-down' : undefined;
   }
 
   #canFallBackTo(standing: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {

@@ -76,7 +76,7 @@ test('a-batch-of-leavers-spreads-over-the-rest', () => {
   const loads = new Map<string, number>();
   for (const id of allServices(fleet)) {
     const doc = service(fleet, id) as Service;
-    const host = doc.handOver?.to ?? doc.designated?.host ?? '';
+    const host = doc.handover?.to ?? doc.designated?.host ?? '';
     loads.set(host, (loads.get(host) ?? 0) + 1);
   }
   expect([...loads.values()].sort((one, other) => one - other)).toEqual([6, 7, 7]);
@@ -107,7 +107,7 @@ test('the-result-does-not-depend-on-the-order-of-lists-maps-or-arrivals', () => 
         ]);
         look(fleet, order(allServices(fleet)));
         return allServices(fleet)
-          .map((id) => `${id} ${hostOf(fleet, id)} ${service(fleet, id)?.handOver?.to}`)
+          .map((id) => `${id} ${hostOf(fleet, id)} ${service(fleet, id)?.handover?.to}`)
           .join();
       };
       expect(run(shuffled)).toBe(run((list) => [...list]));

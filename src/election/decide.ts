@@ -168,8 +168,8 @@ function reconcileService(
   const verdict: ElectionVerdict = valueOf(fleet, ELECTION).held
     ? { kind: 'keep' }
     : assessService(context, clean, command);
-  if (verdict.kind === 'hand-over') beginOrPostpone(fleet, clean, verdict, doing);
-  const doc = verdict.kind === 'hand-over' ? clean.doc : applyVerdict(context, clean, verdict, command);
+  if (verdict.kind === 'handover') beginOrPostpone(fleet, clean, verdict, doing);
+  const doc = verdict.kind === 'handover' ? clean.doc : applyVerdict(context, clean, verdict, command);
   if (verdict.kind === 'elect') doing.elected.push(id);
   if (verdict.kind === 'withdraw') doing.withdrawn.push(id);
   const begins = doing.handovers.at(-1)?.service === clean;
@@ -191,9 +191,9 @@ function newService(fleet: FleetReader, subject: Pick<Service, 'type' | 'subject
 /** A handover without an operation: its operation ended in a way that could not be recorded. */
 function dropOrphanedHandover(context: ElectionContext, service: StoredService, by: Authorship): StoredService {
   const { id, doc } = service;
-  if (doc.handOver === undefined) return service;
+  if (doc.handover === undefined) return service;
   if (context.fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0) return service;
-  mark('hand-over-orphan');
+  mark('handover-orphan');
   context.recordChoice(doc, doc.designated?.host);
   return { ...service, doc: clearHandover(doc, by) };
 }
@@ -201,7 +201,7 @@ function dropOrphanedHandover(context: ElectionContext, service: StoredService, 
 function applyVerdict(
   context: ElectionContext,
   { doc }: StoredService,
-  verdict: Exclude<ElectionVerdict, { kind: 'hand-over' }>,
+  verdict: Exclude<ElectionVerdict, { kind: 'handover' }>,
   by: Authorship,
 ): Service {
   switch (verdict.kind) {
@@ -223,7 +223,7 @@ function applyVerdict(
 function beginOrPostpone(
   fleet: FleetReader,
   service: StoredService,
-  { choice }: Extract<ElectionVerdict, { kind: 'hand-over' }>,
+  { choice }: Extract<ElectionVerdict, { kind: 'handover' }>,
   { handovers, postponed }: ReconcileProgress,
 ): void {
   if (handovers.length >= handoverBudget(fleet) || isHandoverActive(fleet, service)) postponed.push(service.id);

@@ -18,7 +18,7 @@ const authorFields = ({ by, nowMs }: Authorship): Pick<Service, 'changedBy' | 'c
 
 /** Designates this host. */
 export function designate(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Authorship): Service {
-  const { handOver: _, cameFrom: __, standby, ...rest } = doc;
+  const { handover: _, cameFrom: __, standby, ...rest } = doc;
   const from = doc.designated?.host;
   const before = from === undefined ? undefined : findHost(fleet, from)?.doc;
   const leaving = before !== undefined && isTombstoned(before) ? before.leaving : undefined;
@@ -40,7 +40,7 @@ function degradedFlag(fleet: FleetReader, host: string): { readonly degraded?: t
 
 /** No host is designated. The epoch stays: the next designation grows from it. */
 export function withdrawDesignation(doc: Service, by: Authorship): Service {
-  const { designated: _, handOver: __, standby: ___, ...rest } = doc;
+  const { designated: _, handover: __, standby: ___, ...rest } = doc;
   return { ...rest, ...authorFields(by) };
 }
 
@@ -60,7 +60,7 @@ export function setFailBackPending(doc: Service, back: boolean, by: Authorship):
 
 /** Ends the handover with the designated host: before the switch the old one, after it the new one. */
 export function clearHandover(doc: Service, by: Authorship): Service {
-  const { handOver: _, ...rest } = doc;
+  const { handover: _, ...rest } = doc;
   return { ...rest, ...authorFields(by) };
 }
 
@@ -79,7 +79,7 @@ export interface BeginHandovers extends Authorship {
 
 /** A service has at most one handover at a time, and none while the former host is still being cleared. */
 export function isHandoverActive(fleet: FleetReader, { id, doc }: Pick<StoredService, 'id' | 'doc'>): boolean {
-  return doc.handOver !== undefined || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0;
+  return doc.handover !== undefined || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0;
 }
 
 /** The services with their handover, and the one operation that does it. None for an empty list. */
@@ -90,13 +90,13 @@ export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHa
   return [
     ...passing.map(({ service: { id, doc }, to, why: chosen }) => {
       const from = doc.designated?.host ?? '';
-      const handOver = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
-      // Requested once: a cancelled or failed one is not started again.
-      return put(SERVICE, id, { ...setFailBackPending(doc, false, how), handOver, ...authorFields(how) });
+      const handover = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
+      // Asked for once: one that is given up or cancelled is not begun again.
+      return put(SERVICE, id, { ...setFailBackPending(doc, false, how), handover, ...authorFields(how) });
     }),
     ...newOperation({
       id: operation,
-      kind: 'hand-over',
+      kind: 'handover',
       title:
         passing.length === 1 ? `hand ${only?.service.id} over to ${only?.to}` : `hand over ${passing.length} services`,
       by,

@@ -94,8 +94,8 @@ const RULES = [
 
 async function look(a: string, b: string, { others, behind, rules }: Variant): Promise<string[]> {
   const world = await served(others, rules);
-  // A budget of one: the others get their turn for as long as this one waits.
-  await world.setting({ handOversAtOnce: 1 });
+  // Only one at a time: the others have their turn for as long as it waits.
+  await world.setting({ handoversAtOnce: 1 });
   for (const name of behind) world.views.behind.add(name);
   await STATES[b]?.(world, 'b');
   await STATES[a]?.(world, 'a');

@@ -137,8 +137,8 @@ export class FakeViewsDriver implements Driver {
       ? others.find((one) => !this.bfdDownByMajority.has(one))
       : undefined;
     if (heard !== undefined) {
-      const reason = { code: 'target-unheard', service: wanted, host: target, heard };
-      return Promise.resolve({ kind: 'failed', reason });
+      const reason = { code: 'target-bfd-down', service: wanted, host: target, alternative: heard };
+      return Promise.resolve({ kind: 'failed', retryable: true, reason });
     }
     for (const name of step === 'prepare' ? hosts : []) {
       const because = this.unready.get(`${name} ${wanted}`);
@@ -250,7 +250,7 @@ export class World extends TestWorld {
   /** Until a service is in a phase of its handover. */
   async until(id: string, phase: string): Promise<void> {
     for (let tick = 0; tick < TICKS_MAX; tick += 1) {
-      if (service(this.fleet, id)?.handOver?.phase === phase) return;
+      if (service(this.fleet, id)?.handover?.phase === phase) return;
       await this.pass();
     }
     throw new Error(`${id} is never ${phase}: ${this.shown()}`);
@@ -259,7 +259,7 @@ export class World extends TestWorld {
   /** Every service and its designated host: `nat:r1 A, dhcp:s1 -`. */
   shown(): string {
     return [...this.fleet.all(SERVICE)]
-      .map(({ id, doc: { designated, handOver: passing } }) => {
+      .map(({ id, doc: { designated, handover: passing } }) => {
         const flag = designated?.degraded === true ? '!' : '';
         const to = passing === undefined ? '' : ` (${passing.from} to ${passing.to}, ${passing.phase})`;
         return `${id} ${designated?.host ?? '-'}${flag}${to}`;

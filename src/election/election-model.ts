@@ -11,8 +11,10 @@ import {
   SERVICES_TOUCHING_HOST,
 } from './model.ts';
 import { STANDINGS } from './standings.ts';
+import { ELECTION_MIGRATIONS } from './migrations.ts';
 
 export const electionModel: Model = {
+  migrations: ELECTION_MIGRATIONS,
   kinds: [SERVICE],
   indexes: [
     SERVICES_TOUCHING_HOST,

@@ -239,7 +239,7 @@ test('hosts-that-leave-together-pass-nothing-to-each-other', async () => {
     'subnet-route:s1 from b',
   ]);
   expect(world.operations().map(({ kind, title, state }) => `${kind}: ${title}, ${state}`)).toEqual([
-    'hand-over: hand over 2 services, succeeded',
+    'handover: hand over 2 services, succeeded',
   ]);
   expect(service(world.fleet, 'nat:r1')?.cameFrom).toEqual({ host: 'a', operation: 'op-scale-in' });
   expect(world.wrong()).toEqual([]);
@@ -371,7 +371,7 @@ test('no-more-services-are-handed-over-at-once-than-the-setting-says', async () 
   );
   await world.settle();
   await world.put(...subnets.map((one) => portOn('x', one)));
-  await world.setting({ handOversAtOnce: 2 });
+  await world.setting({ handoversAtOnce: 2 });
   await world.put(fitHost('a', LEAVING));
   let most = 0;
   world.journal.onCommit(() => {

@@ -98,7 +98,7 @@ test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
   await world.reconcile();
   expect(await world.commit(begin(world, 'a'))).toEqual([]);
   expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toEqual(
-    ['nat:r1', 'subnet-route:s1', 'subnet-route:s2', 'subnet-route:s3'].map((id) => `${id} hand-over-under-way`),
+    ['nat:r1', 'subnet-route:s1', 'subnet-route:s2', 'subnet-route:s3'].map((id) => `${id} handover-under-way`),
   );
 });
 
@@ -106,7 +106,7 @@ test('a-standby-is-chosen-by-elections-alone: drains have no BFD reports', async
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('b'), portOn('b', 's1'));
-  await world.setting({ handOversAtOnce: 1 });
+  await world.setting({ handoversAtOnce: 1 });
   world.views.behind.add('b');
   await world.loseBfd('b');
   await world.put(fitHost('a', LEAVING));
@@ -152,7 +152,7 @@ test('a-silent-leaver-s-services-are-elected-at-once-and-those-held-on-to-wait',
   world.bfdUp.add('a');
   await world.put(fitHost('a', { ...LEAVING, connection: { state: 'down', sinceMs: 0 } }));
   const planned = evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0);
-  expect(shown(planned).slice(0, 2)).toEqual(['nat:r1 held-while-heard', 'subnet-route:s1 move x']);
+  expect(shown(planned).slice(0, 2)).toEqual(['nat:r1 held-while-bfd-up', 'subnet-route:s1 move x']);
   await world.commit(begin(world, 'a'));
   expect(world.operations()).toEqual([]);
   expect(service(world.fleet, 'subnet-route:s1')?.designated?.host).toBe('x');
@@ -204,7 +204,7 @@ test('never: a drain that can begin nothing yet chooses a standby that the elect
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('x'), portOn('x', 's1'));
-  await world.setting({ handOversAtOnce: 1 });
+  await world.setting({ handoversAtOnce: 1 });
   await world.settle();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));

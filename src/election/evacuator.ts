@@ -45,7 +45,7 @@ export const designationEvacuator: Evacuator = {
   name: 'designations',
   promisesTargets: true,
   leavesFirst: true,
-  moveKinds: ['hand-over'],
+  moveKinds: ['handover'],
   typicalMoveMs: ABOUT_MS,
 
   canEndWithHost: true,
@@ -129,8 +129,8 @@ function serviceOf({ id }: Tenant): ServiceId {
 
 function hostsOf(before: AppliedChange['before'], after: AppliedChange['after']): string[] {
   const hosts = [before, after].flatMap((stored) => {
-    const { designated, handOver } = (stored?.doc ?? {}) as Partial<Service>;
-    return [designated?.host, handOver?.from, handOver?.to];
+    const { designated, handover } = (stored?.doc ?? {}) as Partial<Service>;
+    return [designated?.host, handover?.from, handover?.to];
   });
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
@@ -144,7 +144,7 @@ function evacuationOf(
   if (service === undefined) return { kind: 'ends' };
   const { doc, id } = service;
   if (isHandoverActive(context.fleet, service)) {
-    return wait({ code: 'hand-over-under-way', service: id, to: doc.handOver?.to ?? doc.designated?.host ?? '' });
+    return wait({ code: 'handover-under-way', service: id, to: doc.handover?.to ?? doc.designated?.host ?? '' });
   }
   if (valueOf(context.fleet, ELECTION).held) return wait({ code: 'elections-held', service: id });
   return evacuationFromVerdict(
@@ -160,8 +160,8 @@ function evacuationFromVerdict(
   verdict: ElectionVerdict,
 ): Evacuation {
   switch (verdict.kind) {
-    case 'hand-over':
-      return { kind: 'move', how: 'hand-over', to: verdict.choice.host };
+    case 'handover':
+      return { kind: 'move', how: 'handover', to: verdict.choice.host };
     case 'elect':
       return { kind: 'move', how: 'election', to: verdict.choice.host };
     case 'withdraw':
@@ -177,7 +177,7 @@ function evacuationFromVerdict(
 function whyKept(fleet: FleetReader, service: StoredService, host: string): Reason {
   const { id, doc } = service;
   if (isOutOfControl(findHost(fleet, host)?.doc ?? {})) return { code: 'held-out-of-control', service: id, host };
-  if (isHeldWhileBfdUp(fleet, service)) return { code: 'held-while-heard', service: id, host };
+  if (isHeldWhileBfdUp(fleet, service)) return { code: 'held-while-bfd-up', service: id, host };
   const isSilent = findHost(fleet, doc.designated?.host ?? '')?.doc.connection.state === 'suspect';
   return isSilent ? { code: 'host-just-silent', service: id, host } : { code: 'no-candidate', service: id };
 }

@@ -54,7 +54,7 @@ export type Health =
   /** It is silent as its whole site is: that says nothing about the host. */
   | 'cut-off'
   /** Most of those that send to it do not hear it any more, whatever it says itself. */
-  | 'unheard'
+  | 'bfd-down'
   /** Its switch is out of control, and forwards on as far as anybody knows. */
   | 'uncontrolled'
   /** Its switch is out of control, and its data path is gone. */
@@ -72,7 +72,7 @@ export function healthOf(context: ElectionContext, doc: Service, senses: Failure
   const { host: id } = doc.designated;
   const host = findHost(context.fleet, id)?.doc;
   if (host === undefined || isConfirmedLost(host)) return 'gone';
-  if (isBfdDownByMajority?.(id) === true) return 'unheard';
+  if (isBfdDownByMajority?.(id) === true) return 'bfd-down';
   if (host.connection.state !== 'up') {
     // Kept there: other causes to move it are unknown to the host while it is cut off.
     if (doc.onControlLoss === 'hold' && hasBfdUp(id)) return 'fine';

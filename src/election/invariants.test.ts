@@ -28,8 +28,8 @@ function nat(facts: Partial<Service> = {}): Change {
 
 const at = (host: string): Partial<Service> => ({ designated: { host, sinceMs: 0 } });
 
-const passing = (facts: Partial<NonNullable<Service['handOver']>> = {}): Partial<Service> => ({
-  handOver: { operation: 'op', from: 'a', to: 'b', phase: 'preparing', why: anyWhy(), sinceMs: 0, ...facts },
+const passing = (facts: Partial<NonNullable<Service['handover']>> = {}): Partial<Service> => ({
+  handover: { operation: 'op', from: 'a', to: 'b', phase: 'preparing', why: anyWhy(), sinceMs: 0, ...facts },
 });
 
 function item(id: string): Change {
@@ -89,14 +89,14 @@ test.each<readonly [string, readonly Change[], readonly Change[], string | undef
   ['a-hand-over-by-somebody-else', [], [nat(passing({ from: 'c' }))], TWICE],
   ['a-hand-over-to-itself', [], [nat(passing({ to: 'a' }))], TWICE],
   ['switched-while-the-old-host-has-it', [], [nat(passing({ phase: 'switched' }))], TWICE],
-  ['connections-copied-while-the-old-host-has-it-is-fine', [], [nat(passing({ phase: 'seeding' }))], undefined],
+  ['connections-copied-while-the-old-host-has-it-is-fine', [], [nat(passing({ phase: 'syncing' }))], undefined],
   [
     'copied-before-the-switch-while-the-new-host-has-it',
     [],
-    [nat({ epoch: 6, ...at('b'), ...passing({ phase: 'seeding' }) })],
+    [nat({ epoch: 6, ...at('b'), ...passing({ phase: 'syncing' }) })],
     TWICE,
   ],
-  ['copied-again-while-the-old-host-has-it', [], [nat(passing({ phase: 'reseeding' }))], TWICE],
+  ['copied-again-while-the-old-host-has-it', [], [nat(passing({ phase: 'resyncing' }))], TWICE],
   ['two-hand-overs-at-a-time', [item('op-1')], [item('op-2')], TWICE],
   ['the-standby-is-the-host-itself', [], [nat({ standby: 'a' })], STANDBY],
   ['a-removed-host-that-has-it', [], [fitHost('a', { state: 'removed' })], REMOVED],

@@ -40,9 +40,9 @@ const notToALeavingHost: Invariant = {
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
-      // It has the connections until its handover ends: the target was lost.
-      const { handOver } = was ?? {};
-      if (handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host) return [];
+      // It has the connections until its hand-over ends: who was to have them is lost.
+      const { handover } = was ?? {};
+      if (handover !== undefined && !isBeforeSwitch(handover) && handover.from === host) return [];
       const others = new ElectionContext(fleet).candidatesOf({ doc: is }).eligible.listed;
       return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} is a candidate`];
     }),
@@ -61,10 +61,10 @@ const notOutOfControl: Invariant = {
 const oneHandover: Invariant = {
   name: 'never: a service has two handovers at a time, or one that does not start at its host',
   check: (fleet, changed) => [
-    ...serviceChanges(changed).flatMap(({ id, is: { designated, handOver } }) => {
-      if (handOver === undefined) return [];
-      const { from, to, phase } = handOver;
-      const has = isBeforeSwitch(handOver) ? from : to;
+    ...serviceChanges(changed).flatMap(({ id, is: { designated, handover } }) => {
+      if (handover === undefined) return [];
+      const { from, to, phase } = handover;
+      const has = isBeforeSwitch(handover) ? from : to;
       return from !== to && designated?.host === has
         ? []
         : [`${id}: ${from} to ${to}, ${phase}, at ${designated?.host}`];

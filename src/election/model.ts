@@ -33,7 +33,7 @@ export const REJECTIONS = [
   'no-transport-zone',
   'agent-too-old',
   'no-way-out',
-  'unheard',
+  'bfd-down',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
@@ -84,12 +84,12 @@ const WHY = Type.Object(
 export type Why = Static<typeof WHY>;
 
 /**
- * `preparing`: the old host serves, the target is prepared. `switched`: the target is designated, the other hosts redirect to it, the old one
- * still serves what reaches it. `retiring`: the old host accepts nothing new. `draining`, of `nat`: the old host does nothing by itself and
- * forwards late packets, as it does from `retiring` on for other services. `seeding` is like `preparing`, and `reseeding` like `retiring`,
- * with conntrack sync from the old host to the new one meanwhile.
+ * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
+ * old one still serves what reaches it. `retiring`: nothing new begins at the old one any more. `draining`, of `nat`: it does nothing
+ * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `syncing` is like `preparing`, and
+ * `resyncing` like `retiring`: the old host's connections are copied to the new one meanwhile.
  */
-const HANDOVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
+const HANDOVER_PHASES = ['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'] as const;
 
 const HANDOVER = Type.Object(
   {
@@ -127,8 +127,8 @@ export const SERVICE_SCHEMA = Type.Object(
     ),
     /** The standby: takes over when the designated host is lost; chosen beforehand, and replaced only when it is no longer fit. */
     standby: Type.Optional(Type.String()),
-    handOver: Type.Optional(HANDOVER),
-    /** The host before its scale-in: the service returns there on fail-back. */
+    handover: Type.Optional(HANDOVER),
+    /** Before its host left: where it goes back to if fail-back is asked for. */
     cameFrom: Type.Optional(
       Type.Object(
         {
@@ -160,21 +160,21 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
 /**
  * The host whose weight counts a service: the target of a handover counts it, the old host does not.
  */
-export function weightedHostOf({ designated, handOver }: Service): string | undefined {
-  return handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : designated?.host;
+export function weightedHostOf({ designated, handover }: Service): string | undefined {
+  return handover !== undefined && isBeforeSwitch(handover) ? handover.to : designated?.host;
 }
 
 /** The old host still has it. */
 export function isBeforeSwitch({ phase }: Pick<Handover, 'phase'>): boolean {
-  return phase === 'preparing' || phase === 'seeding';
+  return phase === 'preparing' || phase === 'syncing';
 }
 
 /** Every host involved in a service: designated, target, or old host. */
 export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
   name: 'services-touching-host',
   kind: SERVICE,
-  keysOf: ({ designated, handOver }) => [
-    ...new Set([designated?.host, handOver?.from, handOver?.to].filter((host) => host !== undefined)),
+  keysOf: ({ designated, handover }) => [
+    ...new Set([designated?.host, handover?.from, handover?.to].filter((host) => host !== undefined)),
   ],
 };
 
@@ -200,7 +200,7 @@ export const SERVICES_BY_ORIGIN: Index<'service', Service> = {
 
 /** For the count of open handovers. */
 export const SERVICES_IN_HANDOVER: Index<'service', Service> = {
-  name: 'services-in-hand-over',
+  name: 'services-in-handover',
   kind: SERVICE,
-  keysOf: ({ handOver }) => (handOver === undefined ? [] : ['under-way']),
+  keysOf: ({ handover }) => (handover === undefined ? [] : ['under-way']),
 };

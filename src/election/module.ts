@@ -28,9 +28,9 @@ const SERVICES_METRIC: DocumentMetric<Service> = {
   labelsOf: (doc) => [doc.type, servingState(doc)],
 };
 
-function servingState({ designated, handOver: handover }: Service): string {
-  if (handover !== undefined) return 'handed-over';
-  if (designated === undefined) return 'nobody';
+function servingState({ designated, handover }: Service): string {
+  if (handover !== undefined) return 'handover';
+  if (designated === undefined) return 'not-served';
   return designated.degraded === true ? 'degraded' : 'served';
 }
 

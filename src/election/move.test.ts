@@ -108,16 +108,16 @@ describe('a move', () => {
       'of-what-is-being-handed-over',
       async (world) => world.commit(move(world)),
       {},
-      { kind: 'conflict', code: 'hand-over-under-way' },
+      { kind: 'conflict', code: 'handover-under-way' },
     ],
     [
       'of-what-has-its-connections-copied',
       async (world) => {
         await world.commit(move(world));
-        await world.until('nat:r1', 'seeding');
+        await world.until('nat:r1', 'syncing');
       },
       {},
-      { kind: 'conflict', code: 'hand-over-under-way' },
+      { kind: 'conflict', code: 'handover-under-way' },
     ],
   ];
 
@@ -193,7 +193,7 @@ describe('rebalancing', () => {
 
   test('goes-on-later-when-only-so-many-go-at-once', async () => {
     const world = await crowded();
-    await world.setting({ handOversAtOnce: 3 });
+    await world.setting({ handoversAtOnce: 3 });
     const first = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
     expect([first.moves.length, first.more]).toEqual([3, true]);
     const none = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
@@ -283,7 +283,7 @@ describe('fail-back', () => {
       expect(world.shown()).toBe(back);
       await world.put(fitHost('a', { baseWeight: 9, ...LEAVING }));
       await world.settle();
-      await world.setting({ handOversAtOnce: 2 });
+      await world.setting({ handoversAtOnce: 2 });
       await world.edit('a', { state: 'recovering' });
       await world.commit(failBack(world));
       return world;

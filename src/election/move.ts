@@ -126,11 +126,11 @@ function notDesignated(id: string): Refusal {
   return { kind: 'conflict', code: 'not-designated', message, facts: { service: id } };
 }
 
-function handoverUnderWay({ id, doc: { handOver } }: StoredService): Refusal {
-  const to = handOver === undefined ? '' : ` to ${handOver.to}`;
+function handoverUnderWay({ id, doc: { handover } }: StoredService): Refusal {
+  const to = handover === undefined ? '' : ` to ${handover.to}`;
   const message = `${id} is being handed over${to} already. Wait until that is done.`;
-  const facts = { service: id, ...(handOver !== undefined && { operation: handOver.operation }) };
-  return { kind: 'conflict', code: 'hand-over-under-way', message, facts };
+  const facts = { service: id, ...(handover !== undefined && { operation: handover.operation }) };
+  return { kind: 'conflict', code: 'handover-under-way', message, facts };
 }
 
 function noCandidate({ id, doc }: StoredService): Refusal {

@@ -55,7 +55,7 @@ describe('a reconciliation that was decided before its commit', () => {
     expect([...targets]).toEqual([[ID, 'x']]);
     expect(isStillValid(fleet)).toBe(true);
     fleet.apply(3, changes);
-    expect(service(fleet, ID)?.handOver?.to).toBe('x');
+    expect(service(fleet, ID)?.handover?.to).toBe('x');
   });
 
   const election = (facts: object): Change =>
@@ -70,7 +70,7 @@ describe('a reconciliation that was decided before its commit', () => {
     ['its-target-begins-to-leave', (fleet) => hostWith(fleet, 'x', 'draining'), false],
     ['elections-are-held-still', () => election({ held: true }), false],
     ['another-host-leaves', (fleet) => hostWith(fleet, 'y', 'draining'), true],
-    ['a-setting-that-does-not-matter', () => election({ handOverDrainMs: 7 }), true],
+    ['a-setting-that-does-not-matter', () => election({ handoverDrainMs: 7 }), true],
   ])('%s', (_, change, expected) => {
     const fleet = leavingFleet();
     const { isStillValid } = look(fleet);

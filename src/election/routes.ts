@@ -48,7 +48,7 @@ const LISTING: Listing<'service', Service> = {
     host: { schema: HOST_REF, valuesOf: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
     designated: { schema: Type.Boolean(), valuesOf: (doc) => [doc.designated !== undefined] },
     degraded: { schema: Type.Boolean(), valuesOf: (doc) => [doc.designated?.degraded === true] },
-    handOver: { schema: Type.Boolean(), valuesOf: (doc) => [doc.handOver !== undefined] },
+    handover: { schema: Type.Boolean(), valuesOf: (doc) => [doc.handover !== undefined] },
   },
   sorts: {
     type: (doc) => doc.type,

@@ -29,14 +29,14 @@ export const electionSentences: ReasonSentences = {
     `${formatFact(service)} goes to ${formatFact(host)} as soon as ${formatFact(host)} is in service again.`,
   'target-unfit': ({ service, host, because }) =>
     `${formatFact(service)} stays where it is: ${formatFact(host)} ${rejection(because)}.`,
-  'target-unheard': ({ service, host }) =>
-    `${formatFact(service)} is not handed over to ${formatFact(host)}: most of its peers see its BFD down. Its old host serves meanwhile.`,
-  'hand-over-drains': ({ service, host }) =>
-    `${formatFact(host)} forwards late packets of ${formatFact(service)} to its new host.`,
+  'target-bfd-down': ({ service, host }) =>
+    `${formatFact(service)} is not given to ${formatFact(host)}, which most of its peers do not hear. Its old host serves meanwhile.`,
+  'handover-drains': ({ service, host }) =>
+    `${formatFact(host)} passes on what still comes to it for ${formatFact(service)}.`,
   'connections-not-copied': ({ service, uncopied }) =>
-    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Connections that were open then may be cut.`,
-  'hand-over-under-way': ({ service, to }) => `${formatFact(service)} is being handed over to ${formatFact(to)}.`,
-  'held-while-heard': ({ service, host }) =>
+    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,
+  'handover-under-way': ({ service, to }) => `${formatFact(service)} is being handed over to ${formatFact(to)}.`,
+  'held-while-bfd-up': ({ service, host }) =>
     `${formatFact(host)} is not connected, and ${formatFact(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
   'host-just-silent': ({ service, host }) =>
     `${formatFact(host)} is silent. ${formatFact(service)} moves if that host is lost, and stays while its whole site is silent.`,

@@ -12,23 +12,23 @@ export const ELECTION = setting('election', {
     {
       /** While it is set, no service is elected, withdrawn or handed over. */
       held: Type.Boolean(),
-      /** How long the old host forwards packets that are still on their way to it. */
-      handOverDrainMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
-      handOversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
-      /** Whether BFD sessions run between the hosts of services. Absent: they do. */
-      heartbeats: Type.Optional(Type.Boolean()),
-      /** How often each host sends; after three missing packets BFD is down. */
-      heartbeatMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 10_000 })),
+      /** How long the old host goes on for what is still on its way to it. */
+      handoverDrainMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
+      handoversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
+      /** Whether hosts listen for each other on the data path where services hang on it. Absent: they do. */
+      bfd: Type.Optional(Type.Boolean()),
+      /** How often each of them sends; three that are missing are a host that is not heard. */
+      bfdIntervalMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 10_000 })),
     },
     { additionalProperties: false },
   ),
   // Each handover makes every host with presence compile its view again, three times: more at once would only queue there.
   defaultValue: {
     held: false,
-    handOverDrainMs: 1000,
-    handOversAtOnce: 256,
-    heartbeats: true,
-    heartbeatMs: BFD_INTERVAL_MS,
+    handoverDrainMs: 1000,
+    handoversAtOnce: 256,
+    bfd: true,
+    bfdIntervalMs: BFD_INTERVAL_MS,
   },
 });
 
@@ -39,6 +39,6 @@ export interface BfdSettings {
 
 /** Settings stored before BFD existed get its defaults. */
 export function bfdSettingsOf(fleet: FleetReader): BfdSettings {
-  const { heartbeats = true, heartbeatMs = BFD_INTERVAL_MS } = valueOf(fleet, ELECTION);
-  return { on: heartbeats, everyMs: heartbeatMs };
+  const { bfd = true, bfdIntervalMs = BFD_INTERVAL_MS } = valueOf(fleet, ELECTION);
+  return { on: bfd, everyMs: bfdIntervalMs };
 }

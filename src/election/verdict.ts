@@ -14,7 +14,7 @@ export type ElectionVerdict =
   /** At once: nobody does it, or whoever did is lost. */
   | { readonly kind: 'elect'; readonly choice: Choice }
   /** Make before break: the old host serves until the new one is built. */
-  | { readonly kind: 'hand-over'; readonly choice: Choice }
+  | { readonly kind: 'handover'; readonly choice: Choice }
   | { readonly kind: 'withdraw' }
   /** It was to go back to where it came from, and that host cannot take it any more. */
   | { readonly kind: 'stay' }
@@ -23,7 +23,7 @@ export type ElectionVerdict =
 
 export type ElectionInput = FailureDetector;
 
-const LOST: readonly Health[] = ['silent', 'gone', 'unheard', 'data-path-lost'];
+const LOST: readonly Health[] = ['silent', 'gone', 'bfd-down', 'data-path-lost'];
 
 const KEEP: ElectionVerdict = { kind: 'keep' };
 const WITHDRAW: ElectionVerdict = { kind: 'withdraw' };
@@ -33,8 +33,8 @@ type ServiceSnapshot = Pick<StoredService, 'id' | 'doc'>;
 /** The choice is counted in the context. */
 export function assessService(context: ElectionContext, service: ServiceSnapshot, now: ElectionInput): ElectionVerdict {
   const health = healthOf(context, service.doc, now);
-  // A handover ends by itself, unless the designated host is lost meanwhile.
-  if (service.doc.handOver !== undefined && !LOST.includes(health)) return KEEP;
+  // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
+  if (service.doc.handover !== undefined && !LOST.includes(health)) return KEEP;
   switch (health) {
     case 'fine':
       return decideOnHealthyHost(context, service, now);
@@ -49,7 +49,7 @@ export function assessService(context: ElectionContext, service: ServiceSnapshot
       return elect(context, service, LOST_TO_SILENCE, now) ?? decideWithoutCandidate(context, service.doc);
     case 'data-path-lost':
       return elect(context, service, { cause: 'data-path-lost' }, now) ?? decideWithoutCandidate(context, service.doc);
-    case 'unheard':
+    case 'bfd-down':
       return decideOnBfdDown(context, service, now);
     case 'gone':
       return elect(context, service, { cause: 'host-lost', lost: lossOf(context.fleet, service.doc) }, now) ?? WITHDRAW;
@@ -88,7 +88,7 @@ function elect(
   occasion: ElectionOccasion,
   { nowMs }: ElectionInput,
 ): ElectionVerdict | undefined {
-  const { exclusion, designated, standby, handOver } = service.doc;
+  const { exclusion, designated, standby, handover } = service.doc;
   const choice = chooseHost(
     context,
     {
@@ -96,8 +96,8 @@ function elect(
       ...occasion,
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { excluded: [designated.host] }),
-      // It is prepared there in part, or wholly; or the other hosts send there already.
-      prefer: handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : standby,
+      // It has been built there in part, or wholly; or the others send there already.
+      prefer: handover !== undefined && isBeforeSwitch(handover) ? handover.to : standby,
       conntrackHolder: conntrackHolderOf(service.doc),
     },
     nowMs,
@@ -105,10 +105,10 @@ function elect(
   return choice && { kind: 'elect', choice };
 }
 
-/** The host that still has the connections of a service: until the handover ends, its old host. */
-function conntrackHolderOf({ type, exclusion, handOver }: Service): string | undefined {
-  if (type !== 'nat' || exclusion === 'hard' || handOver === undefined) return undefined;
-  return isBeforeSwitch(handOver) ? undefined : handOver.from;
+/** Who still has the connections of a service: until the hand-over ends, the host that it is handed over from. */
+function conntrackHolderOf({ type, exclusion, handover }: Service): string | undefined {
+  if (type !== 'nat' || exclusion === 'hard' || handover === undefined) return undefined;
+  return isBeforeSwitch(handover) ? undefined : handover.from;
 }
 
 /**
@@ -134,7 +134,7 @@ function proposeHandover(
 ): ElectionVerdict | undefined {
   const excluded = [service.doc.designated?.host ?? ''];
   const choice = chooseHost(context, { service, excluded, ...how }, nowMs);
-  return choice && { kind: 'hand-over', choice };
+  return choice && { kind: 'handover', choice };
 }
 
 function decideOnLeavingHost(context: ElectionContext, service: ServiceSnapshot, now: ElectionInput): ElectionVerdict {
@@ -195,5 +195,5 @@ function decideOnFailBack(
   if (because !== undefined) return { kind: 'stay' };
   const why = whyOf('fail-back', context.candidatesOf(service, [doc.designated?.host ?? '']), host, nowMs);
   context.recordChoice(doc, host);
-  return { kind: 'hand-over', choice: { host, why } };
+  return { kind: 'handover', choice: { host, why } };
 }

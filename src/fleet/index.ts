@@ -6,6 +6,8 @@ export { IdGroups } from './id-groups.ts';
 export type { FleetReader } from './reader.ts';
 export { changesSince, newestCommit } from './recent-commits.ts';
 export type { AppliedCommit } from './recent-commits.ts';
+export { migrateField, migrateReasons, renameFields, renameReasons, renameValue } from './migration.ts';
+export type { Migration, Renames } from './migration.ts';
 export { Registry } from './registry.ts';
 export type { AppliedChange, Forkable, Index, Invariant, Model, ProjectionState, Projection } from './registry.ts';
 export { LongTrial } from './long-trial.ts';

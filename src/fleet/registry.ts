@@ -1,6 +1,7 @@
 // What modules register with the fleet: kinds, indexes, projections, invariants. A registry is made once, in
 // `main/` or `sim/`, from the modules' models.
 import type { AnyDoc, Kind, Stored } from './document.ts';
+import type { Migration } from './migration.ts';
 import type { FleetReader } from './reader.ts';
 
 /** Finds documents of one kind by a key derived from them. A document may have several keys or none. */
@@ -53,6 +54,8 @@ export interface Model {
   readonly indexes?: readonly Index<string, never>[];
   readonly projections?: readonly Projection[];
   readonly invariants?: readonly Invariant[];
+  /** What brings documents of earlier versions to their present form; those of one kind follow each other. */
+  readonly migrations?: readonly Migration[];
 }
 
 export class Registry {
@@ -60,6 +63,7 @@ export class Registry {
   readonly indexes: readonly Index[];
   readonly projections: readonly Projection[];
   readonly invariants: readonly Invariant[];
+  readonly #migrations: ReadonlyMap<string, readonly Migration[]>;
 
   constructor(models: readonly Model[]) {
     // The models speak of their own document types; from here on every document is checked by its kind first.
@@ -67,6 +71,14 @@ export class Registry {
     this.indexes = [...uniqueByName(models.flatMap((model) => model.indexes ?? []) as unknown as Index[]).values()];
     this.projections = [...uniqueByName(models.flatMap((model) => model.projections ?? [])).values()];
     this.invariants = [...uniqueByName(models.flatMap((model) => model.invariants ?? [])).values()];
+    const migrations = models.flatMap((model) => model.migrations ?? []);
+    this.#migrations = Map.groupBy(migrations, ({ kind }) => kind);
+  }
+
+  /** A document as this version has it, of one that any version wrote; the same object when it is one of this version. */
+  migrate(kind: string, id: string, doc: AnyDoc): AnyDoc {
+    const migrations = this.#migrations.get(kind);
+    return migrations === undefined ? doc : migrations.reduce((migrated, { migrate }) => migrate(migrated, id), doc);
   }
 }
 

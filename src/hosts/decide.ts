@@ -245,7 +245,7 @@ export function clearForceDown(fleet: FleetReader, { id, by, nowMs }: Omit<Audit
     if (forcedDown === undefined) return host;
     // Its tenants were rebuilt elsewhere because of that statement. Clearing it does not make the host trusted again.
     const isRebuilt = host.leaving?.rebuilt === true && host.quarantined === undefined;
-    const quarantined = isRebuilt && { quarantined: { because: 'vouched-off' as const, atMs: nowMs } };
+    const quarantined = isRebuilt && { quarantined: { because: 'operator-fenced' as const, atMs: nowMs } };
     return { ...rest, ...quarantined, changedBy: by, changedAtMs: nowMs };
   });
 }

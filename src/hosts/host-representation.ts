@@ -75,7 +75,7 @@ export const HOST_REPRESENTATION = defineRepresentation<'host', Host>({
     ),
     quarantined: Type.Optional(
       Type.Object({
-        because: Type.Enum(['removed', 'vouched-off', 'identity']),
+        because: Type.Enum(['removed', 'operator-fenced', 'identity']),
         as: Type.Optional(Type.String()),
         atMs: Type.Integer(),
       }),

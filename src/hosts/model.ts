@@ -9,6 +9,7 @@ import { SERVICE_VERSIONS } from './service-version.ts';
 import { STRAYS_SCHEMA } from './strays-schema.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
 import { addressKey, TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
+import { HOST_MIGRATIONS } from './migrations.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -108,10 +109,10 @@ const LEAVING = Type.Object(
 
 const QUARANTINED = Type.Object(
   {
-    /** `removed`: it was removed and reports again. `vouched-off`: an operator forced it down, and its tenants were rebuilt elsewhere.
-     * `identity`: its switch has the identity of another host. */
-    because: Type.Enum(['removed', 'vouched-off', 'identity']),
-    /** The host whose identity its switch has. */
+    /** `removed`: it was removed and reports again. `operator-fenced`: somebody vouched for it being off, and what it had was
+     * built elsewhere. `identity`: its switch shows the identity of another host. */
+    because: Type.Enum(['removed', 'operator-fenced', 'identity']),
+    /** The host whose identity it shows. */
     as: Type.Optional(Type.String()),
     atMs: Type.Integer(),
   },
@@ -266,6 +267,7 @@ const oneTunnelAddress: Invariant = {
 };
 
 export const hostsModel: Model = {
+  migrations: HOST_MIGRATIONS,
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
   projections: [SERVICE_VERSIONS, MOVE_TIMES, TUNNEL_ADDRESSES],

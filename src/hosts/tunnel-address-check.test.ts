@@ -39,7 +39,7 @@ function refusalOf(decision: Decision<unknown>): string {
 }
 
 const C1 = { name: 'c1', tunnelAddress: '10.0.0.1' };
-const QUARANTINE = { because: 'vouched-off', atMs: 3 } as const;
+const QUARANTINE = { because: 'operator-fenced', atMs: 3 } as const;
 const removed = (facts: Partial<Host> & { name: string }): Change => {
   const { doc, id } = hostChange(facts);
   return put(HOST, idOf(HOST, id), remainsOf(doc as Host, NOW));

@@ -15,8 +15,10 @@ import {
   RELOCATING_INSTANCES_BY_GROUP,
   INSTANCES_BY_VACATED_HOST,
 } from './model.ts';
+import { INSTANCE_MIGRATIONS } from './migrations.ts';
 
 export const instancesModel: Model = {
+  migrations: INSTANCE_MIGRATIONS,
   kinds: [FLAVOR, GROUP, INSTANCE],
   indexes: [
     CLEAN_ITEMS_BY_INSTANCE,

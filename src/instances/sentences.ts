@@ -64,14 +64,14 @@ export const instanceSentences: ReasonSentences = {
     reason['message'] === undefined
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
       : FAULT_SENTENCE(reason, explain),
-  'host-not-heard': ({ host, instance }) =>
-    `Host ${formatFact(host)} is silent. ${instance === undefined ? 'The copy there' : `The copy of instance ${formatFact(instance)} there`} is destroyed as soon as the host is connected again.`,
+  'host-not-connected': ({ host, instance }) =>
+    `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
   'only-copy': ({ host, instance }) =>
     `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
     `Host ${formatFact(host)} is silent, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
   'host-forced-down': ({ host, instance }) =>
-    `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts force-up ${formatFact(host)}".`,
+    `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts clear-force-down ${formatFact(host)}".`,
   'not-destroyed': ({ instance, host, problems }) =>
     host === undefined
       ? `What a host has of instance ${formatFact(instance)} could not be destroyed: ${formatProblems(problems)}. It is tried again.`
@@ -85,13 +85,13 @@ export const instanceSentences: ReasonSentences = {
   'ports-not-unbound': ({ instance, ports }) =>
     `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
   'move-superseded': ({ instance }) =>
-    `Instance ${formatFact(instance)} was moved or rebuilt since. Request a new move if it is still needed.`,
-  'source-not-heard': ({ instance, host }) =>
-    `Host ${formatFact(host)}, the source of the migration of instance ${formatFact(instance)}, is silent. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
-  'target-not-heard': ({ instance, host }) =>
-    `Host ${formatFact(host)}, to which instance ${formatFact(instance)} was migrated, is silent. It is asked as soon as it is connected.`,
-  'target-unasked': ({ instance, host, from }) =>
-    `Host ${formatFact(from)} was forced down during the migration of instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is silent; it is asked as soon as it is connected. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
+  'source-not-connected': ({ instance, host }) =>
+    `Host ${formatFact(host)}, which is to hand instance ${formatFact(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
+  'target-not-connected': ({ instance, host }) =>
+    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+  'migration-outcome-unknown': ({ instance, host, from }) =>
+    `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,
   'instance-lost': FAULT_SENTENCE,

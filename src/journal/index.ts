@@ -1,6 +1,7 @@
 export { backoffMs } from './backoff.ts';
 export type { BackoffPolicy } from './backoff.ts';
 export { describeDamage, StoreDamaged } from './damage.ts';
+export { parseChange, parseDocument } from './document-text.ts';
 export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';
 export type { JournalOptions } from './journal.ts';

@@ -112,7 +112,8 @@ export class Journal {
   /** The current fleet stays in use until the whole snapshot is loaded and valid. */
   async #load(): Promise<Position> {
     const loading = new Fleet(this.fleet.registry);
-    const position = await loadSnapshot(this.store, (kind, stored) => loading.load(kind, stored));
+    const source = { store: this.store, registry: loading.registry };
+    const position = await loadSnapshot(source, (kind, stored) => loading.load(kind, stored));
     loading.finishLoad(position.revision);
     this.fleet.replaceWith(loading);
     return position;
@@ -302,7 +303,7 @@ export class Journal {
   }
 
   #applyRead(read: StoredCommit): void {
-    const commit = toCommit(read);
+    const commit = toCommit(this.fleet.registry, read);
     this.#position = positionOf(read);
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
     this.#waiting.resolve(commit.id);

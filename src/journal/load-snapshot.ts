@@ -1,19 +1,28 @@
 // Every document of a store, parsed. It must never hand on a fleet of which the store says, or the text shows, that it is
-// damaged: decisions on it would write the damage into new commits.
-import type { Stored } from '../fleet/index.ts';
+// damaged: whoever works with it would write the damage on.
+import type { Registry, Stored } from '../fleet/index.ts';
 import { StoreDamaged, type Damage } from './damage.ts';
-import type { Position, StoredResource, Store } from './store.ts';
-import { toStored } from './document-text.ts';
+import type { Position, Store } from './store.ts';
+import { parseIntact, toStored } from './document-text.ts';
 
-export async function loadSnapshot(store: Store, take: (kind: string, stored: Stored) => void): Promise<Position> {
+interface SnapshotSource {
+  readonly store: Store;
+  readonly registry: Registry;
+}
+
+export async function loadSnapshot(
+  { store, registry }: SnapshotSource,
+  take: (kind: string, stored: Stored) => void,
+): Promise<Position> {
   const unreadable: Damage[] = [];
-  // Such as an unknown kind: the damage that the store reports explains it better.
+  // Such as a kind that nobody knows, or a migration that throws: what the store says of damage explains it better.
   let failed: { readonly error: unknown } | undefined;
   const { damage, ...position } = await store.snapshot((page) => {
     for (const resource of page) {
-      const stored = parseResource(resource);
-      if (stored !== undefined) failed ??= catchFailure(() => take(resource.kind, stored));
-      else unreadable.push({ kind: 'document', resource: [resource.kind, resource.id], revision: resource.revision });
+      const { kind, id, revision, body } = resource;
+      const parsed = parseIntact(body);
+      if (parsed === undefined) unreadable.push({ kind: 'document', resource: [kind, id], revision });
+      else failed ??= catchFailure(() => take(kind, toStored(registry, resource, parsed)));
     }
   });
   // What has a digest is named by the store already.
@@ -29,14 +38,5 @@ function catchFailure(work: () => void): { readonly error: unknown } | undefined
     return undefined;
   } catch (error) {
     return { error };
-  }
-}
-
-function parseResource(resource: StoredResource): Stored | undefined {
-  try {
-    return toStored(resource);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }

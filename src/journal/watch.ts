@@ -68,6 +68,6 @@ async function commitsAfter(
   if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
   // The store may be ahead of the fleet: a watcher is never sent more than a reader would see.
   const durable = answer.commits.filter((read) => read.revision <= fleet.revision);
-  const commits = await scheduling.slice(() => durable.map(toCommit));
+  const commits = await scheduling.slice(() => durable.map((read) => toCommit(fleet.registry, read)));
   return { kind: 'commits', commits };
 }

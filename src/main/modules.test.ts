@@ -64,7 +64,7 @@ describe('the modules together', () => {
       'scale-in-recover',
       'peer-clean-up',
       'port-delete',
-      'hand-over',
+      'handover',
       'instance-build',
       'instance-delete',
       'instance-clean',

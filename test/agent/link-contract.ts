@@ -22,7 +22,7 @@ export interface LinkFixture {
 
 const SECRET = `agents-own-${'s'.repeat(40)}`;
 
-const COPY = { service: 'nat:edge', operation: 'op', phase: 'seeding' } as const;
+const COPY = { service: 'nat:edge', operation: 'op', phase: 'syncing' } as const;
 /** The longest there are. */
 const line = (nth: number): string =>
   `udp fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:${(0x1000 + nth).toString(16).slice(-4)} ${nth} fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:ffff 65535 fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:fffe 65535`;
@@ -40,8 +40,8 @@ const NAT: Service = {
 /** A service whose connections are copied. */
 function seeding(from: string, to: string): Change {
   const why = anyWhy();
-  const handOver = { operation: 'op', from, to, phase: 'seeding' as const, why, sinceMs: 0 };
-  return put(SERVICE, idOf(SERVICE, 'nat:edge'), { ...NAT, designated: { host: from, sinceMs: 0 }, handOver });
+  const handover = { operation: 'op', from, to, phase: 'syncing' as const, why, sinceMs: 0 };
+  return put(SERVICE, idOf(SERVICE, 'nat:edge'), { ...NAT, designated: { host: from, sinceMs: 0 }, handover });
 }
 
 interface Joined extends LinkFixture {

@@ -228,11 +228,11 @@ export const TABLE: Readonly<Record<string, Row>> = {
   },
   'POST /api/v1/agent/connections/deposit': {
     who: AGENT,
-    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', connections: [], inAll: 0 },
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', connections: [], inAll: 0 },
   },
   'POST /api/v1/agent/connections/collect': {
     who: AGENT,
-    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', waitMs: 0 },
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', waitMs: 0 },
   },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };

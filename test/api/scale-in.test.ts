@@ -298,7 +298,7 @@ describe('the status', () => {
     expect(await status()).toMatchObject({
       count: 2,
       hosts: [
-        { host: 'central-0', state: 'draining', drain: true, why: 'rack 4', left: { instances: 1 }, step: 'hand-over' },
+        { host: 'central-0', state: 'draining', drain: true, why: 'rack 4', left: { instances: 1 }, step: 'handover' },
         { host: 'north-0', left: { instances: 0 } },
       ],
     });
@@ -343,7 +343,7 @@ describe('hosts that were removed', () => {
 });
 
 test('a-quarantine-ends-by-somebody-s-word', async () => {
-  await world.commit(hostChange('central-1', { quarantined: { because: 'vouched-off', atMs: 1 } }));
+  await world.commit(hostChange('central-1', { quarantined: { because: 'operator-fenced', atMs: 1 } }));
   expect((await world.call(operator, { url: '/api/v1/hosts?quarantined=true' })).json()).toMatchObject({
     items: [{ name: 'central-1' }],
   });

@@ -164,9 +164,9 @@ describe('a server that requires certificates', () => {
     [
       'POST',
       '/api/v1/agent/connections/deposit',
-      { service: 'nat:x', operation: 'op', phase: 'seeding', connections: [], inAll: 0 },
+      { service: 'nat:x', operation: 'op', phase: 'syncing', connections: [], inAll: 0 },
     ],
-    ['POST', '/api/v1/agent/connections/collect', { service: 'nat:x', operation: 'op', phase: 'seeding', waitMs: 0 }],
+    ['POST', '/api/v1/agent/connections/collect', { service: 'nat:x', operation: 'op', phase: 'syncing', waitMs: 0 }],
   ];
 
   test('refuses-agents-without-on-every-route-of-theirs', async () => {

@@ -58,7 +58,7 @@ export async function plantMarkers(world: ApiTestServer): Promise<void> {
     put(SERVICE, nat.id, {
       ...nat.doc,
       standby: FAR,
-      why: { ...nat.doc.why, rejected: [{ host: FAR, because: 'unheard' }], rejectedInAll: 1 },
+      why: { ...nat.doc.why, rejected: [{ host: FAR, because: 'bfd-down' }], rejectedInAll: 1 },
     }),
     ...farInstances(vm),
     ...nearInstances(vm),

@@ -132,7 +132,7 @@ test('of an agent: others are served, their polls are answered when their view c
 
 test('of an agent on every route that waits', async () => {
   const [greedy, other] = [await agentOf('central-0'), await agentOf('central-1')];
-  const body = JSON.stringify({ service: 'nat:x', operation: 'op', phase: 'seeding', waitMs: 20_000 });
+  const body = JSON.stringify({ service: 'nat:x', operation: 'op', phase: 'syncing', waitMs: 20_000 });
   const headers = { authorization: `Bearer ${greedy}`, 'content-type': 'application/json' };
   const over = new AbortController();
   const collect = () =>

@@ -87,7 +87,7 @@ describe('hosts', () => {
       'c1 is forced down: unplugged\n',
     );
     expect((await muster('hosts', 'list')).out).toMatch(/c1 .* forced down: unplugged; disabled: fan\n/);
-    expect((await muster('hosts', 'force-up', 'c1')).out).toBe('c1 is no longer forced down.\n');
+    expect((await muster('hosts', 'clear-force-down', 'c1')).out).toBe('c1 is no longer forced down.\n');
     expect((await muster('hosts', 'enable', 'c1', 'c2')).out).toBe('c1 is enabled.\nc2 is enabled.\n');
     expect((await muster('hosts', 'list')).out).not.toContain('fan');
     const some = await muster('hosts', 'disable', 'nobody', 'c2', '--reason', 'fan');

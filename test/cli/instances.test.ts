@@ -270,7 +270,7 @@ describe('instances', () => {
     const after = await whereIs('web-2');
     expect(after).toEqual({ ...before, host: after.host });
     expect(after.host).not.toBe(host);
-    expect(await muster('hosts', 'force-up', host)).toMatchObject(done);
+    expect(await muster('hosts', 'clear-force-down', host)).toMatchObject(done);
   });
 
   test('several go at once; one that is not there does not keep the others', async () => {

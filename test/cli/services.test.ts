@@ -142,7 +142,7 @@ describe('services', () => {
   });
 
   test('stay-where-they-are-while-elections-are-held', async () => {
-    const held = JSON.stringify({ held: true, handOverDrainMs: 1000, handOversAtOnce: 256 });
+    const held = JSON.stringify({ held: true, handoverDrainMs: 1000, handoversAtOnce: 256 });
     expect(await muster('settings', 'set', 'election', held)).toMatchObject(done);
     const refused = await muster('services', 'move', 'dhcp:floor');
     expect(refused).toMatchObject({ code: 1 });

@@ -49,9 +49,9 @@ const FLOATING = [{ outside: '198.51.100.20', inside: '10.0.0.11', via: '198.51.
 const ROLES: readonly Partial<ServiceView>[] = [
   {},
   { role: 'designated', designated: { host: 'c1' }, floating: FLOATING },
-  { role: 'preparing', handOver: { ...HANDOVER, phase: 'preparing' } },
-  { role: 'retiring', handOver: HANDOVER },
-  { role: 'retiring', handOver: { ...HANDOVER, phase: 'retiring' } },
+  { role: 'preparing', handover: { ...HANDOVER, phase: 'preparing' } },
+  { role: 'retiring', handover: HANDOVER },
+  { role: 'retiring', handover: { ...HANDOVER, phase: 'retiring' } },
   { standby: 'c3' },
   { role: 'standby', standby: 'c1' },
   { role: 'designated', designated: { host: 'c1' }, standby: 'c3' },

@@ -60,7 +60,7 @@ describe('joining', () => {
     expect(plane.item('c1')?.reason).toEqual({ code: 'agent-not-joined', host: 'c1' });
     rack.link.tap = (name, pass) => (name === 'heartbeat' ? Promise.reject(new LinkDown('lost')) : pass());
     rack.start();
-    await clock.until('it has joined', () => plane.item('c1')?.reason?.code === 'agent-not-heard');
+    await clock.until('it has joined', () => plane.item('c1')?.reason?.code === 'agent-not-connected');
     rack.link.tap = (_name, pass) => pass();
     await untilConverged({ clock, plane, rack });
     expect(plane.host('c1')).toMatchObject({ serviceVersion: 6, connection: { state: 'up' } });

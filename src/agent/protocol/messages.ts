@@ -218,7 +218,8 @@ export const NOT_COPIED_NOW = 'not-copied-now';
 const CONNTRACK_COPY_FIELDS = {
   service: Type.String({ minLength: 1, maxLength: 300 }),
   operation: Type.String({ minLength: 1, maxLength: 300 }),
-  phase: Type.Enum(['seeding', 'reseeding']),
+  /** By the words of the wire, or by those of the program. */
+  phase: Type.Enum(['seeding', 'reseeding', 'syncing', 'resyncing']),
 };
 const CONNTRACK_COPY = strictObject(CONNTRACK_COPY_FIELDS);
 export type ConntrackCopy = Static<typeof CONNTRACK_COPY>;

@@ -96,7 +96,7 @@ export class AgentGateway {
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#agentReports.get(listener)?.report?.unheardPeers;
     if (!isUp || unheard === undefined) return undefined;
-    return unheard.includes(host) ? 'unheard' : 'heard';
+    return unheard.includes(host) ? 'down' : 'up';
   }
 
   countBfdDown(host: string): number {

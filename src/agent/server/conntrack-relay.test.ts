@@ -7,7 +7,7 @@ import type { AgentIdentity } from './admission.ts';
 import type { AgentGateway } from './agent-gateway.ts';
 
 const LINE = 'udp 10.0.0.5 4000 203.0.113.9 53 198.51.100.7 1024';
-const COPY = { service: NAT, operation: 'op', phase: 'seeding' } as const;
+const COPY = { service: NAT, operation: 'op', phase: 'syncing' } as const;
 
 interface Ends {
   readonly world: ConntrackSyncWorld;
@@ -20,7 +20,7 @@ async function startSeeding(): Promise<Ends> {
   const world = await ConntrackSyncWorld.start(['c1', 'c2', 'c3']);
   for (const { testHost } of world.hosts.values()) await testHost.stop();
   await world.designate('c1');
-  await world.setHandoverPhase('c1', 'c2', 'seeding');
+  await world.setHandoverPhase('c1', 'c2', 'syncing');
   const as = (host: string): AgentIdentity => ({ host, token: world.plane.host(host)?.credential ?? '' });
   return { world, gateway: world.plane.leader.gateway, as };
 }
@@ -75,7 +75,7 @@ describe('nobody else', () => {
     ['c2', {}],
     ['c3', {}],
     ['c1', { operation: 'another' }],
-    ['c1', { phase: 'reseeding' }],
+    ['c1', { phase: 'resyncing' }],
     ['c1', { service: 'nat:another' }],
   ])('leaves anything: %s %j', async (host, facts) => {
     const { gateway, as } = await startSeeding();
@@ -87,7 +87,7 @@ describe('nobody else', () => {
     ['c1', {}],
     ['c3', {}],
     ['c2', { operation: 'another' }],
-    ['c2', { phase: 'reseeding' }],
+    ['c2', { phase: 'resyncing' }],
   ])('fetches anything: %s %j', async (host, { service: _, ...facts }) => {
     const { gateway, as } = await startSeeding();
     gateway.deposit(as('c1'), deposit());
@@ -96,18 +96,29 @@ describe('nobody else', () => {
   });
 });
 
+test.each([
+  ['seeding', 'syncing'],
+  ['syncing', 'seeding'],
+  ['seeding', 'seeding'],
+] as const)('agents-of-two-versions-copy-to-each-other: one says %s, the other %s', async (left, fetched) => {
+  const { desk, as } = await startSeeding();
+  expect(desk.deposit(as('c1'), deposit({ phase: left }))).toEqual({ kind: 'answer', answer: { kept: 1 } });
+  const answer = await desk.collect(as('c2'), { ...COPY, phase: fetched, waitMs: 0 });
+  expect(answer).toMatchObject({ answer: { kind: 'connections', connections: [LINE] } });
+});
+
 describe('nothing is kept for long', () => {
   test('a-phase-that-is-over-ends-the-wait-and-what-lies-there', async () => {
     const { world, gateway, as } = await startSeeding();
     const waiting = gateway.collect(as('c2'), COPY);
     await world.setHandoverPhase('c1', 'c2', 'switched');
     expect(await waiting).toMatchObject(REFUSED);
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
-    gateway.deposit(as('c1'), deposit());
-    await world.setHandoverPhase('c1', 'c3', 'seeding');
-    expect(await gateway.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
-    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
+    desk.deposit(as('c1'), deposit());
+    await world.setHandoverPhase('c1', 'c3', 'syncing');
+    expect(await desk.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
+    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
   test('after-a-minute-it-is-gone', async () => {
@@ -133,8 +144,8 @@ describe('nothing is kept for long', () => {
     const kept: unknown[] = [];
     for (let nth = 0; nth < 11; nth += 1) {
       const service = `nat:r${nth}`;
-      await world.setHandoverPhase('c1', 'c2', 'seeding', service);
-      kept.push(gateway.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
+      await world.setHandoverPhase('c1', 'c2', 'syncing', service);
+      kept.push(desk.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
     }
     expect(kept.at(9)).toEqual({ kind: 'answer', answer: { kept: DEPOSIT_MAX } });
     expect(kept.at(10)).toEqual({ kind: 'answer', answer: { kept: 0 } });

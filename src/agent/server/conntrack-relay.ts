@@ -1,5 +1,6 @@
-// Where the two ends of a handover meet at the lease holder: the old host deposits its connections, the new one fetches them. In memory
-// only, and only while the fleet says that the handover is in this phase: the next holder has none and gets them again.
+// Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
+// memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
+import { phaseFromWire } from '../../dataplane/index.ts';
 import { SERVICE, type Handover } from '../../election/index.ts';
 import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
@@ -27,7 +28,8 @@ const RETENTION_MS = 60_000;
 /** About 60 MB of text. Beyond it handovers go on, and connections that find no space may be cut. */
 const CONNECTIONS_MAX = 500_000;
 
-interface StoredDeposit extends ConntrackCopy {
+interface StoredDeposit extends Omit<ConntrackCopy, 'phase'> {
+  readonly phase: Handover['phase'];
   readonly from: string;
   readonly to: string;
   readonly connections: readonly string[];
@@ -66,7 +68,7 @@ export class ConntrackRelay {
     this.#deposits.set(service, {
       service,
       operation,
-      phase,
+      phase: passed.phase,
       from: host,
       to,
       connections: kept,
@@ -103,7 +105,7 @@ export class ConntrackRelay {
   #findActiveHandover({ service, operation, phase }: ConntrackCopy): Handover | undefined {
     const { fleet } = this.#options.journal;
     const now = handoverOf(fleet, service);
-    return now?.operation === operation && now.phase === phase ? now : undefined;
+    return now?.operation === operation && now.phase === phaseFromWire(phase) ? now : undefined;
   }
 
   /** Services were changed: deposits of those that are past the phase are dropped, and their waits end. */
@@ -143,7 +145,7 @@ export class ConntrackRelay {
 }
 
 function handoverOf(fleet: FleetReader, service: string): Handover | undefined {
-  return fleet.get(SERVICE, idOf(SERVICE, service))?.doc.handOver;
+  return fleet.get(SERVICE, idOf(SERVICE, service))?.doc.handover;
 }
 
 function isForHandover({ operation, phase, from, to }: StoredDeposit, now: Handover): boolean {

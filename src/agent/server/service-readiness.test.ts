@@ -47,7 +47,7 @@ test('what-a-host-said-of-an-earlier-view-is-no-reason: it has not converged', a
   const world = await startUnpreparable();
   expect(await waitFor(world, NAT)).toMatchObject({ reason: { code: 'service-not-ready' } });
   world.host('c2').testHost.link.tap = () => Promise.reject(new LinkDown('cut'));
-  await world.setHandoverPhase('c1', 'c2', 'seeding');
+  await world.setHandoverPhase('c1', 'c2', 'syncing');
   expect(await waitFor(world, NAT)).toEqual({
     kind: 'failed',
     reason: { code: 'hosts-behind', hosts: ['c2'], inAll: 1 },

@@ -115,7 +115,7 @@ describe('what an agent reports its switch', () => {
   });
 
   test('of-one-who-was-vouched-for-being-off-says-nothing-against-others', () => {
-    const off = { because: 'vouched-off' as const, atMs: 1 };
+    const off = { because: 'operator-fenced' as const, atMs: 1 };
     const fleet = fleetOf(host('z1'), host('b1', { switch: ONE, quarantined: off }));
     reportSwitch(fleet, 'z1', ONE);
     expect(findHost(fleet, 'z1')?.doc.quarantined).toBeUndefined();

@@ -137,8 +137,8 @@ describe('the driver views', () => {
     const asked = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
     world.plane.bfdDownByMajority.add('c1').add('c2');
-    const reason = { code: 'target-unheard', service: 'nat:r1', host: 'c1', heard: 'c3' };
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', reason });
+    const reason = { code: 'target-bfd-down', service: 'nat:r1', host: 'c1', alternative: 'c3' };
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
     world.plane.bfdDownByMajority.add('c3');
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
   });
@@ -148,7 +148,7 @@ describe('the driver views', () => {
     await world.plane.edit('c1', { zone: 'b' });
     const asked = waitForViews(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
     world.plane.bfdDownByMajority.add('c1');
-    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'target-unheard', heard: 'c2' } });
+    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'target-bfd-down', alternative: 'c2' } });
   });
 
   test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-is-heard', async () => {

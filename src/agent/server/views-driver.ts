@@ -75,7 +75,7 @@ export class ViewsDriver implements Driver {
     const { isBfdDownByMajority } = this.#options;
     if (target === undefined || others.length === 0 || !isBfdDownByMajority(target)) return undefined;
     const heard = others.find((host) => !isBfdDownByMajority(host));
-    return heard === undefined ? undefined : { code: 'target-unheard', service, host: target, heard };
+    return heard === undefined ? undefined : { code: 'target-bfd-down', service, host: target, alternative: heard };
   }
 
   /**

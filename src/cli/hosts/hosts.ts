@@ -207,10 +207,10 @@ function forceDown(cli: Cli): Command {
 }
 
 function clearForceDown(cli: Cli): Command {
-  const command = new Command('force-up')
-    .description('Clear force-down: heartbeats and BFD of the hosts count again')
+  const command = new Command('clear-force-down')
+    .description('Stop vouching for hosts being off: what is heard of them counts again')
     .argument('<names...>');
-  addExamples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
+  addExamples(command, ['it is switched on again', 'muster hosts clear-force-down compute-1']);
   return withAction(cli, command, (session, { args }) =>
     postToEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
   );

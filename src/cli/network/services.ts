@@ -8,7 +8,24 @@ import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts
 import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
 import type { Column } from '../output/table.ts';
-import type { MovedService, RebalancedServices, Service, ServiceReasons } from '../client/representations.ts';
+
+interface Service extends ChangeInfo {
+  readonly type: string;
+  readonly subject: string;
+  readonly exclusion: string;
+  readonly onControlLoss: string;
+  readonly epoch: number;
+  readonly standby?: string;
+  readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
+  readonly handover?: {
+    readonly operation: string;
+    readonly from: string;
+    readonly to: string;
+    readonly phase: string;
+  };
+  readonly cameFrom?: { readonly host: string; readonly operation: string };
+  readonly whySentences: readonly string[];
+}
 
 const SERVICES: ResourceSpec<Service> = {
   command: 'services',
@@ -28,14 +45,14 @@ const SERVICES: ResourceSpec<Service> = {
   facts,
 };
 
-function noteOf({ designated, handOver }: Service): string | undefined {
-  if (handOver !== undefined) return `goes from ${handOver.from} to ${handOver.to}: ${handOver.phase}`;
-  if (designated === undefined) return 'not served';
+function noteOf({ designated, handover }: Service): string | undefined {
+  if (handover !== undefined) return `goes from ${handover.from} to ${handover.to}: ${handover.phase}`;
+  if (designated === undefined) return 'nobody does it';
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }
 
 function facts(one: Service, nowMs: number): Facts {
-  const { designated, standby, handOver, cameFrom } = one;
+  const { designated, standby, handover, cameFrom } = one;
   return [
     ['Service', one.id],
     ['Type', one.type],
@@ -43,7 +60,7 @@ function facts(one: Service, nowMs: number): Facts {
     ['Since', designated === undefined ? undefined : relativeTime(designated.sinceMs, nowMs)],
     ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
-    ['Handover', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
+    ['Handover', handover && `from ${handover.from} to ${handover.to}, ${handover.phase}, by ${handover.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
     ['Epoch', String(one.epoch)],
     ['Exclusion', one.exclusion],
@@ -64,7 +81,7 @@ export function servicesCommand(cli: Cli): Command {
         ['--host <name>', 'only what this host does'],
         ['--designated <boolean>', 'only those with a designated host (true), or without one (false)'],
         ['--degraded <boolean>', 'only those that stay on a leaving host because no other can take them'],
-        ['--hand-over <boolean>', 'only those that are being handed over'],
+        ['--handover <boolean>', 'only those that are being handed over'],
       ],
       empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
       examples: [

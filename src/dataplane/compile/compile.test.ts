@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { compile } from './compile.ts';
 import { C2, C3, EDGE, flowsOf, nat, subnetService, view } from './dataplane-view-fixture.ts';
-import { readDataplaneView, type ServiceView } from '../view/dataplane-view.ts';
+import type { ServiceView } from '../view/dataplane-view.ts';
+import { readDataplaneView } from '../view/read-view.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
-const passing = (phase: 'preparing' | 'switched' | 'retiring' | 'draining'): NonNullable<ServiceView['handOver']> => ({
+const passing = (phase: 'preparing' | 'switched' | 'retiring' | 'draining'): NonNullable<ServiceView['handover']> => ({
   phase,
   other: 'c2',
   tunnelAddress: C2.tunnelAddress,
@@ -185,7 +186,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('preparing: what peers send is translated if it is known, what starts here still goes to the old host', () => {
-    expect(natFlows({ role: 'preparing', handOver: passing('preparing') })).toMatchInlineSnapshot(`
+    expect(natFlows({ role: 'preparing', handover: passing('preparing') })).toMatchInlineSnapshot(`
       [
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
         "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
@@ -204,7 +205,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('retiring, not yet repointed: it goes on by itself, answers ARP, and asks the new host for replies that it does not know', () => {
-    expect(natFlows({ role: 'retiring', handOver: passing('switched') })).toMatchInlineSnapshot(`
+    expect(natFlows({ role: 'retiring', handover: passing('switched') })).toMatchInlineSnapshot(`
       [
         "0 70 arp,in_port="muster-ext",arp_tpa=198.51.100.7,arp_op=1 -> move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:02:97:fe:e2:42:c2->eth_src,set_field:2->arp_op,move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],set_field:02:97:fe:e2:42:c2->arp_sha,set_field:198.51.100.7->arp_spa,IN_PORT",
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
@@ -219,7 +220,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('retiring: what is known goes on, what begins goes to the new host', () => {
-    expect(natFlows({ role: 'retiring', handOver: passing('retiring') })).toMatchInlineSnapshot(`
+    expect(natFlows({ role: 'retiring', handover: passing('retiring') })).toMatchInlineSnapshot(`
       [
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
         "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
@@ -236,7 +237,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('draining: everything goes to the new host, replies to the old connections are still translated back', () => {
-    expect(natFlows({ role: 'retiring', handOver: passing('draining') })).toMatchInlineSnapshot(`
+    expect(natFlows({ role: 'retiring', handover: passing('draining') })).toMatchInlineSnapshot(`
       [
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
         "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
@@ -255,8 +256,8 @@ describe('compile: source NAT by role', () => {
       const oldEnd = phase === 'preparing' ? AT_C1 : { role: 'retiring' as const };
       const newEnd = phase === 'preparing' ? { role: 'preparing' as const } : AT_C1;
       // Each may be in line with the phase before as well.
-      const old = answers(natFlows({ ...oldEnd, handOver: passing(phase) }));
-      const next = answers(natFlows({ ...newEnd, handOver: passing(phase) }));
+      const old = answers(natFlows({ ...oldEnd, handover: passing(phase) }));
+      const next = answers(natFlows({ ...newEnd, handover: passing(phase) }));
       expect([phase, old, next]).toEqual([phase, phase === 'preparing' || phase === 'switched', phase !== 'preparing']);
     }
   });

@@ -71,7 +71,7 @@ describe('where packets go when the designated host is lost', () => {
   });
 
   test('a-host-that-prepares-to-take-it-over-by-plan-watches-only-whom-it-asks', () => {
-    const preparing = compiled({ ...WATCHED, role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } });
+    const preparing = compiled({ ...WATCHED, role: 'preparing', handover: { phase: 'preparing', other: 'c2' } });
     expect(groupsOf(preparing)).toEqual([
       ['indirect', [to('172.16.0.2')]],
       [

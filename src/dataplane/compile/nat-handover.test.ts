@@ -5,29 +5,29 @@ import { C2, nat, subnetService, view } from './dataplane-view-fixture.ts';
 import type { DataplaneView, ServiceView } from '../view/dataplane-view.ts';
 import { TABLE } from '../switch/tables.ts';
 
-type Phase = NonNullable<ServiceView['handOver']>['phase'];
+type Phase = NonNullable<ServiceView['handover']>['phase'];
 
 function during(phase: Phase, role: ServiceView['role']): DataplaneView {
-  const facts = { role, handOver: { phase, operation: 'op', other: 'c2', tunnelAddress: C2.tunnelAddress } };
+  const facts = { role, handover: { phase, operation: 'op', other: 'c2', tunnelAddress: C2.tunnelAddress } };
   return view({ services: [nat(facts), subnetService('subnet-route', facts), subnetService('dhcp', facts)] });
 }
 
 test.each<readonly [Phase, Phase, ServiceView['role']]>([
-  ['seeding', 'preparing', 'designated'],
-  ['seeding', 'preparing', 'preparing'],
-  ['reseeding', 'retiring', 'designated'],
-  ['reseeding', 'retiring', 'retiring'],
+  ['syncing', 'preparing', 'designated'],
+  ['syncing', 'preparing', 'preparing'],
+  ['resyncing', 'retiring', 'designated'],
+  ['resyncing', 'retiring', 'retiring'],
 ])('%s is compiled as %s: %s', (phase, like, role) => {
   expect(compile(during(phase, role))).toEqual(compile(during(like, role)));
 });
 
-const PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
-const isBeforeSwitch = (phase: Phase): boolean => phase === 'preparing' || phase === 'seeding';
-const passed = (phase: Phase): NonNullable<ServiceView['handOver']> => ({ phase, operation: 'op', other: 'c2' });
+const PHASES = ['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'] as const;
+const isBeforeSwitch = (phase: Phase): boolean => phase === 'preparing' || phase === 'syncing';
+const passed = (phase: Phase): NonNullable<ServiceView['handover']> => ({ phase, operation: 'op', other: 'c2' });
 const atOld = (phase: Phase): ServiceView =>
-  nat({ role: isBeforeSwitch(phase) ? 'designated' : 'retiring', handOver: passed(phase) });
+  nat({ role: isBeforeSwitch(phase) ? 'designated' : 'retiring', handover: passed(phase) });
 const atNew = (phase: Phase): ServiceView =>
-  nat({ role: isBeforeSwitch(phase) ? 'preparing' : 'designated', handOver: passed(phase) });
+  nat({ role: isBeforeSwitch(phase) ? 'preparing' : 'designated', handover: passed(phase) });
 
 test('never: both ends of a hand-over give out ports, or neither; each may be a phase behind', () => {
   const givers = PHASES.flatMap((phase, nth) => {

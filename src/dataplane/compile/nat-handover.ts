@@ -40,18 +40,18 @@ export interface NatContext {
  */
 export type NewConnectionPolicy = 'begins' | 'asks' | 'passes' | 'none';
 
-export function newConnectionPolicyOf({ role, handOver }: ServiceView): NewConnectionPolicy {
+export function newConnectionPolicyOf({ role, handover }: ServiceView): NewConnectionPolicy {
   if (role === 'other') return 'none';
-  switch (handOver?.phase) {
+  switch (handover?.phase) {
     case undefined:
       return role === 'retiring' ? 'none' : 'begins';
     case 'preparing':
-    case 'seeding':
+    case 'syncing':
       return role === 'preparing' ? 'asks' : 'begins';
     case 'switched':
       return role === 'designated' ? 'asks' : 'begins';
     case 'retiring':
-    case 'reseeding':
+    case 'resyncing':
       return role === 'designated' ? 'asks' : role === 'retiring' ? 'passes' : 'begins';
     case 'draining':
       return role === 'retiring' ? 'none' : 'begins';

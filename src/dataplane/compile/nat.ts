@@ -96,22 +96,19 @@ function compileTranslation(nat: NatContext, context: CompileContext): FlowFragm
   };
 }
 
-/** Traffic that starts here is translated on another host. The old host keeps translating until the others send to the new one. */
-export function isRedirecting({ role, handOver }: ServiceView): boolean {
+/** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
+export function isRedirecting({ role, handover }: ServiceView): boolean {
   return (
     role === 'other' ||
     role === 'standby' ||
     role === 'preparing' ||
-    (role === 'retiring' && handOver?.phase !== 'switched')
+    (role === 'retiring' && handover?.phase !== 'switched')
   );
 }
 
-/**
- * The hosts that may know a connection that this host does not: the other end of a handover, or of a failover that not all hosts have
- * noticed.
- */
-function counterpartOf({ role, handOver, designated, standby }: ServiceView): string | undefined {
-  if (handOver !== undefined) return handOver.other;
+/** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
+function counterpartOf({ role, handover, designated, standby }: ServiceView): string | undefined {
+  if (handover !== undefined) return handover.other;
   return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;
 }
 
@@ -120,9 +117,9 @@ function canTranslate({ role }: ServiceView): boolean {
   return role !== 'other';
 }
 
-/** The old host answers for the address until the new one certainly does: for a moment both may answer, but there is never none. */
-export function isAddressResponder({ role, handOver }: ServiceView): boolean {
-  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
+/** The old host answers until the new one does for certain: there may be two answers for a moment, never none. */
+export function isAddressResponder({ role, handover }: ServiceView): boolean {
+  return role === 'designated' || (role === 'retiring' && handover?.phase === 'switched');
 }
 
 function redirectFlow({ key, ip }: NatContext, group: number): FlowDraft {
@@ -233,7 +230,7 @@ interface LocalTranslation {
 const NO_LOCAL_TRANSLATION: LocalTranslation = { flows: [], groups: [] };
 
 function otherEndOf({ service, key }: NatContext, { address }: Hop): OtherEnd | undefined {
-  const host = service.handOver?.other;
+  const host = service.handover?.other;
   return host === undefined || address === undefined ? undefined : { host, address, steps: tunnelBucket(address, key) };
 }
 

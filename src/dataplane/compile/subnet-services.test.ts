@@ -8,7 +8,7 @@ import type { ServiceView } from '../view/dataplane-view.ts';
 import { SwitchState } from '../switch/state.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
-const passing = (phase: 'preparing' | 'switched' | 'retiring'): NonNullable<ServiceView['handOver']> => ({
+const passing = (phase: 'preparing' | 'switched' | 'retiring'): NonNullable<ServiceView['handover']> => ({
   phase,
   other: 'c2',
   tunnelAddress: C2.tunnelAddress,
@@ -35,7 +35,7 @@ describe('compile: services of a subnet', () => {
         "30 30 ipv6,reg0=0x2000,ipv6_src=2001:db8:1::/64 -> set_field:02:fc:32:8e:79:5f->eth_src,set_field:02:ba:53:fc:b1:6c->eth_dst,output:"muster-ext"",
       ]
     `);
-    const late = of('subnet-route', { role: 'retiring', handOver: passing('retiring') });
+    const late = of('subnet-route', { role: 'retiring', handover: passing('retiring') });
     expect(late.filter((flow) => flow.startsWith('0 55'))).toHaveLength(1);
   });
 
@@ -60,7 +60,7 @@ describe('compile: services of a subnet', () => {
         "5 60 udp,tun_id=0x1000,tp_src=68,tp_dst=67 -> set_field:0x1000->metadata,CONTROLLER:65535",
       ]
     `);
-    expect(arrivals({ role: 'preparing', handOver: passing('preparing') })).toEqual(arrivals(AT_C1));
+    expect(arrivals({ role: 'preparing', handover: passing('preparing') })).toEqual(arrivals(AT_C1));
   });
 
   test('a-service-of-a-type-that-this-agent-does-not-know-is-left-out', () => {
@@ -81,7 +81,7 @@ const someService: fc.Arbitrary<ServiceView> = fc
   .map(({ type, nth, role: mine, at, phase }) => ({
     ...nat({ id: `${type}:s${nth}`, role: mine, designated: { host: mine === 'designated' ? 'c1' : at } }),
     type,
-    ...(mine !== 'other' && { handOver: { phase, other: at } }),
+    ...(mine !== 'other' && { handover: { phase, other: at } }),
     subnets: [{ ...BLUE, network: `n${nth}`, cidr: `10.0.${nth}.0/24` }],
     nat: { router: 'edge', ip: `198.51.100.${nth + 1}` },
   }));

@@ -152,8 +152,8 @@ export function compileDhcp(
   };
 }
 
-function isDhcpServer({ role, handOver }: ServiceView): boolean {
-  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
+function isDhcpServer({ role, handover }: ServiceView): boolean {
+  return role === 'designated' || (role === 'retiring' && handover?.phase === 'switched');
 }
 
 /** Requests that peers send here, for a domain whose service this host provides, or may have to for a moment. */

@@ -15,12 +15,12 @@ interface Situation {
   readonly facts: Partial<ServiceView>;
 }
 
-type Phase = NonNullable<ServiceView['handOver']>['phase'];
+type Phase = NonNullable<ServiceView['handover']>['phase'];
 
 const HERE = { host: 'c1' };
 
-function handOver(phase: Phase): Partial<ServiceView> {
-  return { handOver: { phase, other: C2.host, tunnelAddress: C2.tunnelAddress } };
+function handover(phase: Phase): Partial<ServiceView> {
+  return { handover: { phase, other: C2.host, tunnelAddress: C2.tunnelAddress } };
 }
 
 /** A hand-over in the order in which it goes. */
@@ -39,42 +39,42 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'old: preparing',
     about: 'does the services while another host is built to take them',
-    facts: { role: 'designated', designated: HERE, ...handOver('preparing') },
+    facts: { role: 'designated', designated: HERE, ...handover('preparing') },
   },
   {
     name: 'new: preparing',
     about: 'is built to take them, and takes what is sent to it',
-    facts: { role: 'preparing', ...handOver('preparing') },
+    facts: { role: 'preparing', ...handover('preparing') },
   },
   {
     name: 'old: switched',
     about: 'did them until now, and does what still reaches it while the others turn away',
-    facts: { role: 'retiring', ...handOver('switched') },
+    facts: { role: 'retiring', ...handover('switched') },
   },
   {
     name: 'new: switched',
     about: 'does what it knows, and leaves to the old host what begins',
-    facts: { role: 'designated', designated: HERE, ...handOver('switched') },
+    facts: { role: 'designated', designated: HERE, ...handover('switched') },
   },
   {
     name: 'old: retiring',
     about: 'does what it knows, and leaves to the new host what begins; untranslated, sends everything to it',
-    facts: { role: 'retiring', ...handOver('retiring') },
+    facts: { role: 'retiring', ...handover('retiring') },
   },
   {
     name: 'new: retiring',
     about: 'does them, and begins only what the old host does not know either',
-    facts: { role: 'designated', designated: HERE, ...handOver('retiring') },
+    facts: { role: 'designated', designated: HERE, ...handover('retiring') },
   },
   {
     name: 'old: draining',
     about: 'sends everything to the new host, and translates replies of old connections back',
-    facts: { role: 'retiring', ...handOver('draining') },
+    facts: { role: 'retiring', ...handover('draining') },
   },
   {
     name: 'new: draining',
     about: 'does them, and asks the old host for replies that it does not know',
-    facts: { role: 'designated', designated: HERE, ...handOver('draining') },
+    facts: { role: 'designated', designated: HERE, ...handover('draining') },
   },
 ];
 

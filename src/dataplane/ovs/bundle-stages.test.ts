@@ -10,7 +10,7 @@ import { groupsIn } from '../switch/flow-syntax.ts';
 import { stageBundles } from './bundle-stages.ts';
 
 type Role = ServiceView['role'];
-type Phase = NonNullable<ServiceView['handOver']>['phase'];
+type Phase = NonNullable<ServiceView['handover']>['phase'];
 
 const OF_OLD: readonly (readonly [Role, Phase?])[] = [
   ['designated'],
@@ -33,7 +33,7 @@ function compiled([role, phase]: readonly [Role, Phase?]): SwitchContents {
   const service = nat({
     role,
     designated: { host: role === 'other' ? 'c2' : 'c1' },
-    ...(phase !== undefined && { handOver: { phase, operation: 'op', other: 'c2' } }),
+    ...(phase !== undefined && { handover: { phase, operation: 'op', other: 'c2' } }),
   });
   return compile(view({ services: [service], bfd: { intervalMs: 100, peers: ['c2'] } })).contents;
 }

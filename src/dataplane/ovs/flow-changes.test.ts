@@ -11,9 +11,9 @@ import { applyFlowChanges } from './flow-changes-driver.ts';
 
 const EMPTY: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
-function at(role: ServiceView['role'], phase?: NonNullable<ServiceView['handOver']>['phase']): SwitchContents {
-  const handOver = phase === undefined ? {} : { handOver: { phase, operation: 'op', other: 'c2' } };
-  return compile(view({ services: [nat({ role, designated: { host: 'c1' }, ...handOver })] })).contents;
+function at(role: ServiceView['role'], phase?: NonNullable<ServiceView['handover']>['phase']): SwitchContents {
+  const handover = phase === undefined ? {} : { handover: { phase, operation: 'op', other: 'c2' } };
+  return compile(view({ services: [nat({ role, designated: { host: 'c1' }, ...handover })] })).contents;
 }
 
 interface Made {
@@ -40,7 +40,7 @@ const changesTo = (wanted: SwitchContents, found: SwitchContents): readonly Swit
   diff(wanted, found).changes;
 
 test('the-old-end-turns: what-was-known-goes-when-nothing-leads-to-it-any-more', async () => {
-  const found = at('retiring', 'reseeding');
+  const found = at('retiring', 'resyncing');
   const changes = changesTo(at('retiring', 'draining'), found);
   const { log, bundles } = await made(found, changes);
   const goes = (mods: readonly Mod[] | string): boolean =>

@@ -23,16 +23,16 @@ describe('what an agent does by packets of its own', () => {
   });
 
   test('one-that-prepares-knows-its-next-hop-and-says-nothing-yet', () => {
-    const handOver = { phase: 'preparing', other: 'c2' } as const;
+    const handover = { phase: 'preparing', other: 'c2' } as const;
     const { nextHops, announcedAddresses } = responderConfigOf(
-      view({ services: [nat({ role: 'preparing', handOver })] }),
+      view({ services: [nat({ role: 'preparing', handover })] }),
     );
     expect([nextHops, announcedAddresses]).toEqual([['198.51.100.1'], []]);
   });
 
   test('one-that-retires-says-nothing-any-more', () => {
-    const handOver = { phase: 'switched', other: 'c2' } as const;
-    expect(responderConfigOf(view({ services: [nat({ role: 'retiring', handOver })] })).announcedAddresses).toEqual([]);
+    const handover = { phase: 'switched', other: 'c2' } as const;
+    expect(responderConfigOf(view({ services: [nat({ role: 'retiring', handover })] })).announcedAddresses).toEqual([]);
   });
 
   test('floating-addresses-are-announced-where-their-instance-is', () => {

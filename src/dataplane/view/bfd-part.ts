@@ -16,7 +16,7 @@ import { findHost, HOST, type ViewPart } from '../../hosts/index.ts';
 import { ROUTER, type Router } from '../../network/index.ts';
 import { presenceChanges } from './port-presence.ts';
 import { hostsOfRouter, servicesOfSubnets } from './related-hosts.ts';
-import type { BfdPart } from './dataplane-view.ts';
+import type { BfdPart } from './read-view.ts';
 
 export const bfdPart: ViewPart = {
   name: 'heartbeats',

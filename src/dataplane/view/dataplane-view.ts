@@ -62,9 +62,9 @@ export interface ServiceView {
   readonly designated?: { readonly host: string; readonly tunnelAddress?: string };
   /** The host that takes over when the designated one fails. */
   readonly standby?: string;
-  /** During a handover, for both ends: its phase, and the host at the other end. */
-  readonly handOver?: {
-    /** `seeding` is compiled as `preparing`, `reseeding` as `retiring`; for all but `nat`, `draining` as `retiring`, too. */
+  /** While it is handed over, for both ends: how far, and who is at the other end. */
+  readonly handover?: {
+    /** Compiled as `preparing` is: `syncing`. As `retiring` is: `resyncing`; of all but `nat` `draining`, too. */
     readonly phase: Handover['phase'];
     /** The operation of the handover; an older server does not send it. */
     readonly operation?: string;
@@ -115,41 +115,7 @@ export interface DataplaneView {
   readonly bfd: BfdView;
 }
 
-/** As the view has it. */
-export interface BfdPart {
-  readonly everyMs: number;
-  readonly peers: readonly string[];
-}
-
-interface Parts {
-  readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
-  readonly peers?: readonly PeerView[];
-  readonly networks?: NetworksView;
-  readonly services?: readonly ServiceView[];
-  readonly heartbeats?: BfdPart;
-  readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
-}
-
-const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
-const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
-
-/** Undefined when the server sends nothing about the data plane: then the switch is left unchanged. */
-export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
-  if (peers === undefined || services === undefined) return undefined;
-  return {
-    host,
-    tombstoned: self.tombstoned === true,
-    excluded: self.quarantined === true || self.state === 'removed',
-    peers,
-    networks,
-    services,
-    ports: instances.flatMap(({ ports = [] }) => ports),
-    bfd: { intervalMs: heartbeats.everyMs, peers: heartbeats.peers },
-  };
-}
-
-/** The layer-2 domain that a port or a subnet is in. */
+/** The layer-2 domain that a port or a subnet lies in. */
 export function domainOf({
   network,
   segment,

@@ -19,8 +19,8 @@ export function subnetsOfService(
   return type === 'nat' ? (fleet.get(ROUTER, subject as Id<'router'>)?.doc.subnets ?? []) : [subject];
 }
 
-export function participantsOf({ designated, standby, handOver }: Service): string[] {
-  return [designated?.host, standby, handOver?.from, handOver?.to].filter((host) => host !== undefined);
+export function participantsOf({ designated, standby, handover }: Service): string[] {
+  return [designated?.host, standby, handover?.from, handover?.to].filter((host) => host !== undefined);
 }
 
 /** The services that concern a host; one may appear twice. */

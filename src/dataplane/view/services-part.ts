@@ -36,14 +36,15 @@ import {
   subnetsOfService,
 } from './related-hosts.ts';
 import { domainOf, type ServiceRole, type ServiceView, type SubnetView } from './dataplane-view.ts';
+import { serviceToWire, type WireServiceView } from './wire-words.ts';
 
 export const servicesPart: ViewPart = {
   name: 'services',
-  build: (fleet, id): readonly ServiceView[] | undefined => {
+  build: (fleet, id): readonly WireServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    if (!isTrusted(host)) return [];
-    return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
+    if (host.quarantined !== undefined || host.state === 'removed') return [];
+    return servicesOfHost(fleet, id).map((service) => serviceToWire(buildService(fleet, id, service)));
   },
   affects: (fleet, change) => {
     switch (change.kind) {
@@ -66,9 +67,9 @@ export const servicesPart: ViewPart = {
 };
 
 function buildService(fleet: FleetReader, host: string, { id, doc }: StoredService): ServiceView {
-  const { type, epoch, designated, standby, handOver } = doc;
+  const { type, epoch, designated, standby, handover } = doc;
   const subnets = subnetsOfService(fleet, doc).flatMap((subnet) => buildSubnet(fleet, subnet));
-  const other = handOver === undefined ? undefined : otherHostOf(handOver, host);
+  const other = handover === undefined ? undefined : otherHostOf(handover, host);
   return {
     id,
     type,
@@ -76,9 +77,9 @@ function buildService(fleet: FleetReader, host: string, { id, doc }: StoredServi
     role: roleOf(doc, host),
     ...(designated !== undefined && { designated: { host: designated.host, ...addressOf(fleet, designated.host) } }),
     ...(standby !== undefined && { standby }),
-    ...(handOver !== undefined &&
+    ...(handover !== undefined &&
       other !== undefined && {
-        handOver: { phase: handOver.phase, operation: handOver.operation, other, ...addressOf(fleet, other) },
+        handover: { phase: handover.phase, operation: handover.operation, other, ...addressOf(fleet, other) },
       }),
     subnets,
     ...(type === 'nat' && { router: doc.subject, ...natFacts(fleet, host, doc.subject) }),
@@ -103,18 +104,18 @@ function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { read
   return via === undefined ? {} : { via };
 }
 
-/** The old host keeps serving until its view says that it retires. */
-export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): ServiceRole {
-  const { designated, standby, handOver } = service;
+/** The old host goes on doing what it did until it is told that it retires. */
+export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handover'>, host: string): ServiceRole {
+  const { designated, standby, handover } = service;
   if (designated?.host === host) return 'designated';
-  if (handOver !== undefined) {
-    if (isBeforeSwitch(handOver) && handOver.to === host) return 'preparing';
-    if (!isBeforeSwitch(handOver) && handOver.from === host) return 'retiring';
+  if (handover !== undefined) {
+    if (isBeforeSwitch(handover) && handover.to === host) return 'preparing';
+    if (!isBeforeSwitch(handover) && handover.from === host) return 'retiring';
   }
   return standby === host ? 'standby' : 'other';
 }
 
-function otherHostOf({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
+function otherHostOf({ from, to }: NonNullable<Service['handover']>, host: string): string | undefined {
   if (host === from) return to;
   return host === to ? from : undefined;
 }
@@ -161,9 +162,9 @@ function hostOf(port: Port | undefined): string | undefined {
   return port?.binding?.host;
 }
 
-/** The parts that hosts see: the reason for its placement concerns no switch. */
-function serviceFingerprint({ epoch, designated, standby, handOver }: Service): string {
-  const { operation, from, to, phase } = handOver ?? {};
+/** What others see of it: why it is where it is concerns nobody's switch. */
+function serviceFingerprint({ epoch, designated, standby, handover }: Service): string {
+  const { operation, from, to, phase } = handover ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');
 }
 

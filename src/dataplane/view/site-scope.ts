@@ -22,13 +22,13 @@ export function* limitToVisibleHosts(view: DataplaneView, isVisible: (host: stri
 
 /** A service whose designated host is outside would look as if it had none: it is left out as a whole. */
 function limitService(service: ServiceView, isVisible: (host: string) => boolean): ServiceView[] {
-  const { standby, handOver, ...rest } = service;
+  const { standby, handover, ...rest } = service;
   if (service.designated !== undefined && !isVisible(service.designated.host)) return [];
   return [
     {
       ...rest,
       ...(standby !== undefined && isVisible(standby) && { standby }),
-      ...(handOver !== undefined && isVisible(handOver.other) && { handOver }),
+      ...(handover !== undefined && isVisible(handover.other) && { handover }),
     },
   ];
 }

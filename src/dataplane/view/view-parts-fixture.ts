@@ -67,9 +67,9 @@ export const designatedAt = (name: string): Pick<Service, 'designated'> => ({ de
 export const handoverState = (
   from: string,
   to: string,
-  phase: NonNullable<Service['handOver']>['phase'],
-): Pick<Service, 'handOver'> => ({
-  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: anyWhy('host-leaving') },
+  phase: NonNullable<Service['handover']>['phase'],
+): Pick<Service, 'handover'> => ({
+  handover: { operation: 'op', from, to, phase, sinceMs: 0, why: anyWhy('host-leaving') },
 });
 
 export const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];

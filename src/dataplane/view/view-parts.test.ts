@@ -221,8 +221,8 @@ describe('services', () => {
       ['designated', 'preparing', 'other'],
     ],
     [
-      'seeding',
-      { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'seeding') },
+      'syncing',
+      { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'syncing') },
       ['designated', 'preparing', 'other'],
     ],
     [
@@ -236,8 +236,8 @@ describe('services', () => {
       ['retiring', 'designated', 'other'],
     ],
     [
-      'reseeding',
-      { ...designatedAt('c2'), ...handoverState('c1', 'c2', 'reseeding') },
+      'resyncing',
+      { ...designatedAt('c2'), ...handoverState('c1', 'c2', 'resyncing') },
       ['retiring', 'designated', 'other'],
     ],
   ])('roles: %s', (_name, doc, roles) => {
@@ -296,7 +296,7 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       fc.constantFrom('nat:edge', 'dhcp:blue-v4'),
       name,
       name,
-      fc.constantFrom('preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining', undefined),
+      fc.constantFrom('preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining', undefined),
       fc.option(name, { nil: undefined }),
     )
     .map(([id, one, other, phase, standby]) => {

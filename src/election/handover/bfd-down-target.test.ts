@@ -34,12 +34,12 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
     const world = await served('b');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};
     await drain(world);
-    expect(service(world.fleet, NAT)?.handOver?.to).toBe('b');
+    expect(service(world.fleet, NAT)?.handover?.to).toBe('b');
     await world.settle();
     expect(world.shown()).toBe('nat:r1 c, subnet-route:s1 c');
     expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
     expect(service(world.fleet, NAT)?.why).toMatchObject({ cause: 'host-leaving', chosen: 'c' });
-    expect(service(world.fleet, NAT)?.why?.rejected).toContainEqual({ host: 'b', because: 'unheard' });
+    expect(service(world.fleet, NAT)?.why?.rejected).toContainEqual({ host: 'b', because: 'bfd-down' });
     expect(world.violations).toEqual([]);
   });
 
@@ -54,8 +54,8 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
   test('turns-away-also-when-it-is-lost-while-connections-are-copied', async () => {
     const world = await served();
     await drain(world);
-    await world.until(NAT, 'seeding');
-    const to = service(world.fleet, NAT)?.handOver?.to ?? '';
+    await world.until(NAT, 'syncing');
+    const to = service(world.fleet, NAT)?.handover?.to ?? '';
     await world.loseBfd(to);
     await world.settle();
     expect(hostOf(world)).toBe(NAMES.find((name) => name !== to));
@@ -69,7 +69,7 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
     expect(hostOf(world)).toBe('a');
     expect(world.items().at(-1)).toMatchObject({
       state: 'failed',
-      reason: { code: 'target-unfit', host: 'b', because: 'unheard' },
+      reason: { code: 'target-unfit', host: 'b', because: 'bfd-down' },
     });
     expect(world.wrong()).toEqual([]);
   });

@@ -9,8 +9,8 @@ import { failHandover, restartWithTarget } from './retarget.ts';
 import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.ts';
 import { whyOf } from '../why.ts';
 
-/** The answer of the driver `views` when BFD of the target is down and that of an alternative is not. */
-const TARGET_BFD_DOWN = 'target-unheard';
+/** What the driver `views` answers when the next host is unheard and one of the others is not. */
+const TARGET_BFD_DOWN = 'target-bfd-down';
 
 /** The extra argument of the driver. */
 export interface TargetCheck {
@@ -19,10 +19,10 @@ export interface TargetCheck {
   readonly others: readonly string[];
 }
 
-/** The standby, chosen with the BFD reports, and the recorded candidates; not all candidates: that would cost O(presence). */
-export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver }: ActiveHandover): TargetCheck {
-  const { from, to, why } = handOver;
-  // A move with a requested target goes there or nowhere.
+/** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
+export function targetCheckFor(fleet: FleetReader, { service: { doc }, handover }: ActiveHandover): TargetCheck {
+  const { from, to, why } = handover;
+  // What somebody asked for goes there or nowhere.
   if (isVoluntary(why.cause)) return { target: to, others: [from] };
   const context = new ElectionContext(fleet);
   const known = [doc.standby, ...why.candidates.map(({ host }) => host)].filter((host) => host !== undefined);
@@ -34,19 +34,19 @@ export function targetCheckFor(fleet: FleetReader, { service: { doc }, handOver 
 export function handleBfdDownTarget(
   fleet: FleetReader,
   item: StoredItem,
-  { code, host: unheard, heard }: Reason,
+  { code, host: unheard, alternative }: Reason,
   nowMs: number,
 ): RecordStep | undefined {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   if (code !== TARGET_BFD_DOWN || active === undefined) return undefined;
-  const { service, handOver } = active;
-  const { from, to, why } = handOver;
-  if (unheard !== to || !isBeforeSwitch(handOver)) return undefined;
-  if (isVoluntary(why.cause)) return failHandover(item, active, 'unheard', nowMs);
-  const host = String(heard);
+  const { service, handover } = active;
+  const { from, to, why } = handover;
+  if (unheard !== to || !isBeforeSwitch(handover)) return undefined;
+  if (isVoluntary(why.cause)) return failHandover(item, active, 'bfd-down', nowMs);
+  const host = String(alternative);
   const context = new ElectionContext(fleet, (one) => one === to);
   if (host === from || context.rejectionOf(service.doc, host) !== undefined) return undefined;
-  mark('hand-over-target-unheard');
+  mark('handover-target-bfd-down');
   const choice = { host, why: whyOf(why.cause, context.candidatesOf(service, [from]), host, nowMs) };
   return restartWithTarget(item, active, choice, nowMs);
 }

@@ -10,7 +10,7 @@ const BLOCKED = 'blocked';
 
 /** Handovers that wait for a service that cannot be prepared. Those in conntrack sync are at work. */
 export const HANDOVERS_BLOCKED: Index<'item', Item> = {
-  name: 'hand-overs-blocked',
+  name: 'handovers-blocked',
   kind: ITEM,
   keysOf: ({ target, step, state, reason }) => {
     const isBlocked = step === 'prepare' && state === 'waiting' && reason?.code === SERVICE_NOT_READY;
@@ -20,5 +20,5 @@ export const HANDOVERS_BLOCKED: Index<'item', Item> = {
 
 export function handoverBudget(fleet: FleetReader): number {
   const underWay = fleet.countOf(SERVICES_IN_HANDOVER, 'under-way') - fleet.countOf(HANDOVERS_BLOCKED, BLOCKED);
-  return Math.max(0, valueOf(fleet, ELECTION).handOversAtOnce - underWay);
+  return Math.max(0, valueOf(fleet, ELECTION).handoversAtOnce - underWay);
 }

@@ -9,7 +9,7 @@ import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
 import { whySentences } from '../why.ts';
 
-const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handOver?.phase;
+const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handover?.phase;
 
 async function passes(world: World, count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await world.pass();
@@ -31,7 +31,7 @@ describe('who does it', () => {
     const world = await served();
     await world.put(fitHost('x', facts), fitHost('a', LEAVING));
     await world.settle();
-    expect(world.views.log.some((line) => line.includes('seed'))).toBe(facts?.serviceVersion === undefined);
+    expect(world.views.log.some((line) => line.includes('sync'))).toBe(facts?.serviceVersion === undefined);
     expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
     expect(stateOf(world)).toBe('clear done');
     expect(world.wrong()).toEqual([]);
@@ -62,9 +62,9 @@ describe('who does it', () => {
 
 describe('the wait for it is short', () => {
   test.each(['a', 'x'])('before-the-switch: %s', async (late) => {
-    const world = await during('seeding', late);
+    const world = await during('syncing', late);
     await passes(world, 9);
-    expect(stateOf(world)).toBe('seed waiting hosts-behind');
+    expect(stateOf(world)).toBe('sync waiting hosts-behind');
     expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
     await passes(world, 4);
     expect(service(world.fleet, NAT)?.designated?.host).toBe('x');
@@ -77,13 +77,13 @@ describe('the wait for it is short', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('after-the-switch, and a host that has not finished is not asked again', async () => {
-    const world = await during('reseeding', 'x');
-    await world.setting({ handOverDrainMs: 3000 });
+  test('after-the-switch, and whoever has not done it is not asked any more', async () => {
+    const world = await during('resyncing', 'x');
+    await world.setting({ handoverDrainMs: 3000 });
     await passes(world, 9);
-    expect(stateOf(world)).toBe('reseed waiting hosts-behind');
+    expect(stateOf(world)).toBe('resync waiting hosts-behind');
     await passes(world, 3);
-    expect(stateOf(world)).toBe('drain waiting hand-over-drains');
+    expect(stateOf(world)).toBe('drain waiting handover-drains');
     expect(phaseOf(world)).toBe('draining');
     // Later waits do not replace this reason.
     world.views.behind.add('a');
@@ -98,7 +98,7 @@ describe('the wait for it is short', () => {
   });
 
   test('whoever-gets-on-in-time-is-waited-for', async () => {
-    const world = await during('seeding', 'a');
+    const world = await during('syncing', 'a');
     await passes(world, 7);
     world.views.behind.clear();
     await world.settle();
@@ -109,7 +109,7 @@ describe('the wait for it is short', () => {
 
 describe('while connections are copied before the switch', () => {
   test('a-target-that-dies-is-replaced-and-the-next-one-gets-them-too', async () => {
-    const world = await during('seeding', 'x');
+    const world = await during('syncing', 'x');
     await world.pass();
     await world.silent('x');
     await world.pass();
@@ -118,11 +118,11 @@ describe('while connections are copied before the switch', () => {
     expect(world.views.log).toEqual([
       'prepare x',
       'prepare y',
-      'seed a y',
+      'sync a y',
       'switch b y',
       'retire a',
-      'reseed a y',
-      'turn a',
+      'resync a y',
+      'redirect a',
       'clear a',
     ]);
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
@@ -131,20 +131,20 @@ describe('while connections are copied before the switch', () => {
   });
 
   test('the-old-host-dies-and-the-one-that-is-built-is-elected', async () => {
-    const world = await during('seeding', 'x');
+    const world = await during('syncing', 'x');
     await world.silent('a', 'down');
     await world.reconcile();
     expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
     await world.settle();
-    expect(stateOf(world)).toBe('seed done elected-anew');
+    expect(stateOf(world)).toBe('sync done elected-anew');
     expect(world.wrong()).toEqual([]);
   });
 
   test('held-elections-hold-it', async () => {
-    const world = await during('seeding');
+    const world = await during('syncing');
     await world.setting({ held: true });
     await passes(world, 30);
-    expect(stateOf(world)).toBe('seed waiting elections-held');
+    expect(stateOf(world)).toBe('sync waiting elections-held');
     await world.setting({ held: false });
     await world.settle();
     expect(stateOf(world)).toBe('clear done');
@@ -154,7 +154,7 @@ describe('while connections are copied before the switch', () => {
   test('a-cancel-leaves-it-with-the-old-host', async () => {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
-    await world.until(NAT, 'seeding');
+    await world.until(NAT, 'syncing');
     world.views.behind.add('y');
     await cancel(world);
     await world.settle();
@@ -165,12 +165,12 @@ describe('while connections are copied before the switch', () => {
   test('one-that-was-asked-for-and-cannot-be-any-more-is-given-up', async () => {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
-    await world.until(NAT, 'seeding');
+    await world.until(NAT, 'syncing');
     world.views.behind.add('y');
     await world.pass();
     await world.put(fitHost('y', LEAVING));
     await world.settle();
-    expect(stateOf(world)).toBe('seed failed target-unfit');
+    expect(stateOf(world)).toBe('sync failed target-unfit');
     expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
     expect(world.wrong()).toEqual([]);
   });
@@ -178,17 +178,17 @@ describe('while connections are copied before the switch', () => {
   test('at-the-deadline-the-old-host-keeps-it', async () => {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking(), deadlineMs: 8000 }));
-    await world.until(NAT, 'seeding');
+    await world.until(NAT, 'syncing');
     world.views.behind.add('x');
     await passes(world, 12);
-    expect(stateOf(world)).toBe('seed failed deadline-passed');
+    expect(stateOf(world)).toBe('sync failed deadline-passed');
     expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
   });
 });
 
 describe('while they are copied again', () => {
   test('the-new-host-dies-and-the-old-one-goes-on-and-hands-over-to-another', async () => {
-    const world = await during('reseeding', 'a');
+    const world = await during('resyncing', 'a');
     await world.pass();
     await world.silent('x');
     await world.reconcile();
@@ -197,14 +197,14 @@ describe('while they are copied again', () => {
     );
     world.views.behind.clear();
     await world.settle();
-    // The old host has the connections: it goes on serving, and hands over again.
-    expect(stateOf(world)).toBe('clear done; reseed done elected-anew');
+    // The old host has the connections: it goes on, and hands them over anew.
+    expect(stateOf(world)).toBe('clear done; resync done elected-anew');
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
     expect(world.wrong()).toEqual([]);
   });
 
   test('the-old-host-dies-and-is-not-waited-for', async () => {
-    const world = await during('reseeding', 'a');
+    const world = await during('resyncing', 'a');
     await world.pass();
     await world.silent('a');
     await world.settle();
@@ -214,7 +214,7 @@ describe('while they are copied again', () => {
   });
 
   test('a-cancel-leaves-it-with-the-new-host', async () => {
-    const world = await during('reseeding', 'a');
+    const world = await during('resyncing', 'a');
     await cancel(world);
     world.views.behind.clear();
     await world.settle();
@@ -232,7 +232,7 @@ test('a-server-that-takes-over-while-they-are-copied-goes-on', async () => {
   await world.settle();
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();
-  for (const phase of ['seeding', 'reseeding']) {
+  for (const phase of ['syncing', 'resyncing']) {
     await world.until(NAT, phase);
     await world.restart();
   }

@@ -12,8 +12,8 @@ export const SERVICE_NOT_READY = 'service-not-ready';
 /** A service that does not move is worse than cut connections: after this time the handover goes on without them. */
 export const CONNTRACK_SYNC_TIMEOUT_MS = 10_000;
 
-/** Both ends take part, so both must be connected and support it. */
-export function canSyncConntrack(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): boolean {
+/** Both ends take part, so both must be there and know how. */
+export function canSyncConntrack(fleet: FleetReader, { service, handover: { from, to } }: ActiveHandover): boolean {
   return (
     service.doc.type === 'nat' &&
     [from, to].every((host) => canTakePartInHandover(fleet, host) && supportsConntrackSync(fleet, host))

@@ -6,8 +6,8 @@ import { handoverKind } from './operation.ts';
 
 export const NAT = 'nat:r1';
 
-/** The hosts that each step waits for when `a` leaves and nothing goes wrong. */
-export const WHOLE_WAY = ['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'turn a', 'clear a'];
+/** Whom each step of it waits for when `a` leaves and nothing goes wrong. */
+export const WHOLE_WAY = ['prepare x', 'sync a x', 'switch b x y', 'retire a', 'resync a x', 'redirect a', 'clear a'];
 const KINDS = new Map([[handoverKind.name, handoverKind]]);
 
 /** `nat:r1` is at a; b has the subnet's route; x and y are candidates for both. */

@@ -50,18 +50,18 @@ test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () 
   await world.settle();
   expect(world.views.log).toEqual([
     'prepare x',
-    'seed a x',
+    'sync a x',
     'switch b x',
     'retire a',
-    'reseed a x',
-    'turn a',
+    'resync a x',
+    'redirect a',
     'clear a',
   ]);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
 describe('the target after the switch', () => {
-  test.each(['switched', 'retiring', 'reseeding', 'draining'])(
+  test.each(['switched', 'retiring', 'resyncing', 'draining'])(
     'one-that-dies-costs-no-connection-that-the-old-host-still-has: %s',
     async (phase) => {
       const world = await leaving();
@@ -72,7 +72,7 @@ describe('the target after the switch', () => {
       // And goes on from there, with its connections.
       world.views.log.length = 0;
       await world.settle();
-      expect(world.views.log).toContain('seed a y');
+      expect(world.views.log).toContain('sync a y');
       expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
       expect(world.wrong()).toEqual([]);
       expect(world.violations).toEqual([]);
@@ -164,8 +164,8 @@ describe('the target before the switch', () => {
     await world.unplug(...without('b', 'y'));
     await world.put(fitHost('x', LEAVING));
     await world.settle();
-    // No other candidate: it stays where it is, and no longer depends on x.
-    expect(service(world.fleet, NAT)).not.toHaveProperty('handOver');
+    // Nobody else is left: it stays where it is, and nothing ties it to x any more.
+    expect(service(world.fleet, NAT)).not.toHaveProperty('handover');
     expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
     expect(world.wrong()).toEqual([]);
   });
@@ -204,7 +204,7 @@ describe('the old host', () => {
     await world.silent('a');
     await world.settle();
     expect(stateOf(world)).toBe('clear done');
-    expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y']);
+    expect(world.views.log).toEqual(['prepare x', 'sync a x', 'switch b x y']);
     expect(world.wrong()).toEqual([]);
   });
 });
@@ -224,14 +224,14 @@ test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
-test.each(['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'])(
+test.each(['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'])(
   'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
   async (phase) => {
     const world = await leaving();
     await world.until(NAT, phase);
     for (const name of ['a', 'b', 'x', 'y']) world.views.behind.add(name);
     await world.pass();
-    expect(service(world.fleet, NAT)?.handOver?.phase).toBe(phase);
+    expect(service(world.fleet, NAT)?.handover?.phase).toBe(phase);
     await world.put(remove(ROUTER, idOf(ROUTER, 'r1')));
     await world.settle();
     expect(world.shown()).toBe('');
@@ -244,16 +244,16 @@ test.each(['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'drainin
 test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   const world = await leaving();
   const again = (): Promise<unknown> => world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.asking() }));
-  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
+  expect(await again()).toMatchObject({ code: 'handover-under-way' });
   await world.until(NAT, 'draining');
-  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
-  // Released, but not cleared yet: the old host must not be asked to prepare what it is removing.
+  expect(await again()).toMatchObject({ code: 'handover-under-way' });
+  // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
   await world.pass();
   world.views.behind.add('a');
   for (let pass = 0; pass < 5; pass += 1) await world.pass();
-  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  expect(service(world.fleet, NAT)?.handover).toBeUndefined();
   expect(stateOf(world)).toBe('clear waiting hosts-behind');
-  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
+  expect(await again()).toMatchObject({ code: 'handover-under-way' });
 });
 
 describe('cancel', () => {
@@ -297,7 +297,7 @@ test.each([
   for (let pass = 0; pass < 40; pass += 1) await world.pass();
   expect(stateOf(world)).toContain('failed deadline-passed');
   expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: keeps } });
-  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  expect(service(world.fleet, NAT)?.handover).toBeUndefined();
   await world.reconcile();
   expect(world.wrong()).toEqual([]);
 });
@@ -307,7 +307,7 @@ test('after-the-deadline-a-leaving-host-is-tried-to-be-relieved-again', async ()
   for (const name of ['b', 'x', 'y']) world.views.behind.add(name);
   world.clock.now += 3_600_001;
   await world.pass();
-  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  expect(service(world.fleet, NAT)?.handover).toBeUndefined();
   world.views.behind.clear();
   await world.settle();
   expect(service(world.fleet, NAT)?.designated?.host).toBe('x');
@@ -344,11 +344,11 @@ test('a-hand-over-that-nothing-carries-on-is-taken-back', async () => {
 
 test('the-drain-time-is-waited-out', async () => {
   const world = await leaving();
-  await world.setting({ handOverDrainMs: 30_000 });
+  await world.setting({ handoverDrainMs: 30_000 });
   await world.until(NAT, 'retiring');
   for (let pass = 0; pass < 10; pass += 1) await world.pass();
-  expect(stateOf(world)).toBe('drain waiting hand-over-drains');
-  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('draining');
+  expect(stateOf(world)).toBe('drain waiting handover-drains');
+  expect(service(world.fleet, NAT)?.handover?.phase).toBe('draining');
   for (let pass = 0; pass < 30; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('clear done');
 });

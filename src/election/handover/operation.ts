@@ -51,8 +51,8 @@ const COPY_BACKOFF = { firstMs: 500, longestMs: 1000 };
 const NO_CANDIDATE = 'no-candidate';
 
 export const handoverKind: OperationKind = {
-  name: 'hand-over',
-  steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'turn', 'drain', 'clear'],
+  name: 'handover',
+  steps: ['prepare', 'sync', 'switch', 'retire', 'resync', 'redirect', 'drain', 'clear'],
   cancel: {
     kind: 'does',
     what: 'Services that are still being prepared stay with their old host. Services that were switched stay with the new one.',
@@ -97,9 +97,9 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
   if (item.doc.step === 'clear') return [planClear(fleet, item, service, nowMs)].flat();
   const active = findActiveHandover(service, item);
   if (active === undefined) return [endSuperseded(item, service)];
-  switch (active.handOver.phase) {
+  switch (active.handover.phase) {
     case 'preparing':
-    case 'seeding':
+    case 'syncing':
       return planBeforeSwitch(fleet, item, active, nowMs);
     case 'switched':
       return awaitHostsConverged(item, {
@@ -108,12 +108,12 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
         nowMs,
       });
     case 'retiring':
-    case 'reseeding':
+    case 'resyncing':
     case 'draining':
       if (item.doc.step === 'drain') return planDrain(item, nowMs);
-      if (item.doc.step === 'reseed') return planConntrackSync(fleet, item, active, nowMs);
+      if (item.doc.step === 'resync') return planConntrackSync(fleet, item, active, nowMs);
       return awaitHostsConverged(item, {
-        hosts: connectedOldHost(fleet, active.handOver),
+        hosts: connectedOldHost(fleet, active.handover),
         revision: active.service.revision,
         nowMs,
       });
@@ -122,7 +122,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedSte
 
 /** The service was removed, or elected again because its host was lost: nothing is left to do. */
 function endSuperseded(item: StoredItem, service: StoredService | undefined): RecordStep {
-  mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
+  mark(service === undefined ? 'handover-service-gone' : 'handover-superseded');
   return record(item, {
     state: 'done',
     step: item.doc.step,
@@ -139,7 +139,7 @@ function supersededReason(id: string, service: Service | undefined): Reason {
 function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHandover, nowMs: number): PlannedStep[] {
   const {
     service,
-    handOver: { from, to, sinceMs, phase },
+    handover: { from, to, sinceMs, phase },
   } = active;
   const isTimedOut = nowMs - sinceMs > TARGET_TIMEOUT_MS && isWaitingForHosts(item);
   const target = assessTarget(fleet, active, { nowMs, isTimedOut });
@@ -147,7 +147,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
   if (held !== undefined) return [wait(item, { code: held, service: service.id, host: from })];
   switch (target.kind) {
     case 'fit':
-      if (phase === 'seeding') return planConntrackSync(fleet, item, active, nowMs);
+      if (phase === 'syncing') return planConntrackSync(fleet, item, active, nowMs);
       return awaitHostsConverged(item, {
         hosts: [to],
         revision: service.revision,
@@ -175,7 +175,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
 /** Why nothing is switched now. A host that cannot be told to stop would go on serving beside the target. */
 function holdReason(
   fleet: FleetReader,
-  { handOver: { from } }: ActiveHandover,
+  { handover: { from } }: ActiveHandover,
 ): 'elections-held' | 'held-out-of-control' | undefined {
   if (valueOf(fleet, ELECTION).held) return 'elections-held';
   return isOutOfControl(findHost(fleet, from)?.doc ?? {}) ? 'held-out-of-control' : undefined;
@@ -185,19 +185,19 @@ function holdReason(
 function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveHandover, nowMs: number): PlannedStep[] {
   const {
     service,
-    handOver: { from, to, sinceMs },
+    handover: { from, to, sinceMs },
   } = active;
   const isOver = nowMs - sinceMs > CONNTRACK_SYNC_TIMEOUT_MS && isWaitingForHosts(item);
   if (isOver || !canSyncConntrack(fleet, active)) {
-    mark('hand-over-without-connections');
+    mark('handover-without-connections');
     return [decideLater(item, (newest, atMs) => [advanceHandover(newest, item, atMs, collectUnsyncedHosts(item))])];
   }
-  const ask = isBeforeSwitch(active.handOver) ? targetCheckFor(fleet, active) : {};
+  const ask = isBeforeSwitch(active.handover) ? targetCheckFor(fleet, active) : {};
   return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
 }
 
-/** All connected hosts that send to it, except the old host: that one comes last. */
-function hostsToRepoint(fleet: FleetReader, { service, handOver: { from, to } }: ActiveHandover): string[] {
+/** All that are connected and point to it, but for the old host: that one comes last. */
+function hostsToRepoint(fleet: FleetReader, { service, handover: { from, to } }: ActiveHandover): string[] {
   const hosts = new Set([...hostsWithPresence(fleet, service.doc), to]);
   hosts.delete(from);
   return [...hosts].filter((host) => canTakePartInHandover(fleet, host)).sort();
@@ -248,10 +248,16 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   if (outcome.kind !== 'failed') return advanceHandover(fleet, item, nowMs);
   const instead = handleBfdDownTarget(fleet, item, outcome.reason, nowMs);
   if (instead !== undefined) return instead;
-  const { step } = item.doc;
-  const reason = { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) };
-  const policy = step === 'seed' || step === 'reseed' ? COPY_BACKOFF : HANDOVER_BACKOFF;
-  return retryWithBackoff(item, reason, { nowMs, policy });
+  const { step, attempt } = item.doc;
+  const longestMs = step === 'sync' || step === 'resync' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
+  const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
+  return record(item, {
+    state: 'waiting',
+    step,
+    reason: { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) },
+    retryAtMs: nowMs + pauseMs,
+    attempt: attempt + 1,
+  });
 }
 
 /** The serving host while hosts are not ready: after the switch that is the new host. */
@@ -271,17 +277,17 @@ function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, gi
   const onwards = { fleet, item, active, nowMs, uncopied };
   switch (step) {
     case 'prepare':
-    case 'seed':
+    case 'sync':
       return advanceTowardsSwitch(onwards);
     case 'switch':
       return advancePhase(onwards, { step: 'retire', phase: 'retiring' });
     case 'retire':
       return canSyncConntrack(fleet, active)
-        ? advancePhase(onwards, { step: 'reseed', phase: 'reseeding' })
+        ? advancePhase(onwards, { step: 'resync', phase: 'resyncing' })
         : redirectOldHost(onwards);
-    case 'reseed':
+    case 'resync':
       return redirectOldHost(onwards);
-    case 'turn':
+    case 'redirect':
       return startDrain(onwards);
     default: {
       const doc = clearHandover(active.service.doc, { by: HANDOVER_AUTHOR, nowMs });
@@ -307,8 +313,8 @@ interface PhaseTarget {
 }
 
 function advancePhase({ item, active, nowMs, uncopied }: HandoverStep, { step, phase, doc }: PhaseTarget): RecordStep {
-  const { service, handOver: now } = active;
-  const became: Service = { ...(doc ?? service.doc), handOver: { ...now, phase, sinceMs: nowMs } };
+  const { service, handover: now } = active;
+  const became: Service = { ...(doc ?? service.doc), handover: { ...now, phase, sinceMs: nowMs } };
   const progress = { state: 'running', step, ...unsyncedReason(item, uncopied) } as const;
   return record(item, progress, { changes: [put(SERVICE, service.id, became)] });
 }
@@ -320,8 +326,8 @@ function advanceTowardsSwitch(onwards: HandoverStep): RecordStep {
   const fit = !isHeld && assessTarget(fleet, active, { nowMs, isTimedOut: false }).kind === 'fit';
   if (!fit) return record(item, { state: 'running', step, attempt: attempt + 1 });
   if (step === 'prepare' && canSyncConntrack(fleet, active))
-    return advancePhase(onwards, { step: 'seed', phase: 'seeding' });
-  const { service, handOver: now } = active;
+    return advancePhase(onwards, { step: 'sync', phase: 'syncing' });
+  const { service, handover: now } = active;
   const doc = designate(fleet, service.doc, { host: now.to, why: now.why }, { by: HANDOVER_AUTHOR, nowMs });
   return advancePhase(onwards, { step: 'switch', phase: 'switched', doc });
 }
@@ -329,13 +335,13 @@ function advanceTowardsSwitch(onwards: HandoverStep): RecordStep {
 /** The old host's NAT ends here. Copied or missing connections are requested from no host any more. */
 function redirectOldHost(onwards: HandoverStep): RecordStep {
   const { type } = onwards.active.service.doc;
-  return type === 'nat' ? advancePhase(onwards, { step: 'turn', phase: 'draining' }) : startDrain(onwards);
+  return type === 'nat' ? advancePhase(onwards, { step: 'redirect', phase: 'draining' }) : startDrain(onwards);
 }
 
 function startDrain({ fleet, item, active, nowMs, uncopied }: HandoverStep): RecordStep {
-  const { service, handOver: now } = active;
-  const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
-  const reason = { code: 'hand-over-drains', host: now.from, service: service.id, ...uncopied };
+  const { service, handover: now } = active;
+  const retryAtMs = nowMs + valueOf(fleet, ELECTION).handoverDrainMs;
+  const reason = { code: 'handover-drains', host: now.from, service: service.id, ...uncopied };
   return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
 }
 

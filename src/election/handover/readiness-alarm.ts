@@ -17,7 +17,7 @@ function alarmChanges(fleet: FleetReader, item: StoredItem, { progress }: Record
   const { reason } = progress;
   // It stands while another target is tried: the service has not moved.
   if (reason?.code !== SERVICE_NOT_READY) return [];
-  const sinceMs = fleet.get(SERVICE, idOf(SERVICE, id))?.doc.handOver?.sinceMs ?? nowMs;
+  const sinceMs = fleet.get(SERVICE, idOf(SERVICE, id))?.doc.handover?.sinceMs ?? nowMs;
   if (nowMs - sinceMs < RAISED_AFTER_MS) return [];
   return raiseOrUpdateAlarm(fleet, alarmId(SERVICE_NOT_READY, id), { severity: 'warning', reason, sinceMs });
 }

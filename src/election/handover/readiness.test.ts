@@ -48,7 +48,7 @@ test('never: a sick service uses the budget of a healthy one', async () => {
     portOn('a', 's1'),
     portOn('x', 's1'),
   );
-  await world.setting({ handOversAtOnce: 1 });
+  await world.setting({ handoversAtOnce: 1 });
   await world.settle();
   world.views.unready.set(`x ${SICK}`, SILENT);
   await world.put(fitHost('a', LEAVING));
@@ -101,8 +101,8 @@ test('never: a host that comes back is left for another target', async () => {
   const world = await leavingWithSickService();
   await world.put(fitHost('y'), portOn('y', 's1'));
   const targets = new Set<string | undefined>();
-  world.journal.onCommit(() => targets.add(service(world.fleet, SICK)?.handOver?.to));
-  // Late enough that the next pass would try another target.
+  world.journal.onCommit(() => targets.add(service(world.fleet, SICK)?.handover?.to));
+  // Late enough that another host would be tried with the next look.
   await passes(world, 58);
   await world.edit('a', { state: 'recovering' });
   targets.clear();
@@ -119,7 +119,7 @@ test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-nobody-else-i
   await passes(world, 2);
   expect(world.open()).toEqual([]);
   expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'a' } });
-  expect(service(world.fleet, SICK)?.handOver).toBeUndefined();
+  expect(service(world.fleet, SICK)?.handover).toBeUndefined();
   const ended = world.items().find(({ target }) => target.id === SICK)!;
   expect([ended.state, ended.reason?.code]).toEqual(['done', 'host-stays']);
   expect(alarms(world)).toEqual([]);

@@ -12,7 +12,7 @@ export const HANDOVER_AUTHOR = 'operation:hand-over';
 /** What happens to a handover that cannot continue as it is; decided on the newest state. */
 export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: TargetQuery): RecordStep[] {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
-  if (active === undefined || !isBeforeSwitch(active.handOver)) return [];
+  if (active === undefined || !isBeforeSwitch(active.handover)) return [];
   const target = assessTarget(fleet, active, ask);
   if (target.kind === 'another') return [restartWithTarget(item, active, target.choice, ask.nowMs)];
   if (target.kind === 'host-stays') return [endAtReturnedHost(item, active, ask.nowMs)];
@@ -23,11 +23,11 @@ export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: Targ
 /** The designated host keeps it. */
 export function failHandover(
   item: StoredItem,
-  { service, handOver: { to } }: ActiveHandover,
+  { service, handover: { to } }: ActiveHandover,
   because: Rejection | 'no-presence',
   nowMs: number,
 ): RecordStep {
-  mark('hand-over-given-up');
+  mark('handover-given-up');
   const reason = { code: 'target-unfit', service: service.id, host: to, because };
   const changes = [put(SERVICE, service.id, clearHandover(service.doc, { by: HANDOVER_AUTHOR, nowMs }))];
   return record(item, { state: 'failed', step: item.doc.step, reason }, { changes });
@@ -36,10 +36,10 @@ export function failHandover(
 /** The old host is active again: services that were not switched stay, and no other target is tried. */
 function endAtReturnedHost(
   item: StoredItem,
-  { service, handOver: { from } }: ActiveHandover,
+  { service, handover: { from } }: ActiveHandover,
   nowMs: number,
 ): RecordStep {
-  mark('hand-over-host-stays');
+  mark('handover-host-stays');
   const reason = { code: 'host-stays', service: service.id, host: from };
   const changes = [put(SERVICE, service.id, clearHandover(service.doc, { by: HANDOVER_AUTHOR, nowMs }))];
   return record(item, { state: 'done', step: item.doc.step, reason }, { changes });
@@ -48,13 +48,13 @@ function endAtReturnedHost(
 /** From the first phase: nothing is prepared at the new target yet. */
 export function restartWithTarget(
   item: StoredItem,
-  { service, handOver: before }: ActiveHandover,
+  { service, handover: before }: ActiveHandover,
   { host, why }: Choice,
   nowMs: number,
 ): RecordStep {
-  mark('hand-over-another-target');
+  mark('handover-another-target');
   const next: Handover = { ...before, to: host, why, phase: 'preparing', sinceMs: nowMs };
-  const doc: Service = { ...service.doc, handOver: next };
+  const doc: Service = { ...service.doc, handover: next };
   const progress = { state: 'running', step: 'prepare', attempt: item.doc.attempt + 1 } as const;
   return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
 }

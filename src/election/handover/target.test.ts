@@ -47,7 +47,7 @@ test('one-that-comes-back-within-that-time-is-gone-on-with-at-once', async () =>
   await world.back('x');
   await world.pass();
   await world.pass();
-  expect(service(world.fleet, 'nat:r1')?.handOver?.phase).not.toBe('preparing');
+  expect(service(world.fleet, 'nat:r1')?.handover?.phase).not.toBe('preparing');
 });
 
 test.each(['away', 'behind'])('one-that-is-%s-does-not-keep-a-host-from-coming-back', async (how) => {

@@ -36,14 +36,14 @@ export const TARGET_TIMEOUT_MS = 60_000;
 
 export interface ActiveHandover {
   readonly service: StoredService;
-  readonly handOver: Handover;
+  readonly handover: Handover;
 }
 
 /** The service, while this item is its handover. */
 export function findActiveHandover(service: StoredService | undefined, item: StoredItem): ActiveHandover | undefined {
-  const by = service?.doc.handOver;
+  const by = service?.doc.handover;
   return service !== undefined && by !== undefined && by.operation === item.doc.operation
-    ? { service, handOver: by }
+    ? { service, handover: by }
     : undefined;
 }
 
@@ -55,25 +55,25 @@ export interface TargetQuery {
 
 export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs, isTimedOut }: TargetQuery): Target {
   const context = new ElectionContext(fleet);
-  const { service, handOver } = active;
-  const { cause } = handOver.why;
-  if (cause === 'host-leaving' && !isTombstonedHost(fleet, handOver.from)) return { kind: 'host-stays' };
-  const because = context.rejectionOf(service.doc, handOver.to);
+  const { service, handover } = active;
+  const { cause } = handover.why;
+  if (cause === 'host-leaving' && !isTombstonedHost(fleet, handover.from)) return { kind: 'host-stays' };
+  const because = context.rejectionOf(service.doc, handover.to);
   if (because === undefined && !isTimedOut) return { kind: 'fit' };
   if (isVoluntary(cause)) {
     if (because === undefined) return { kind: 'fit' };
-    if (because === 'not-in-service' && isRecovering(fleet, handOver.to)) return { kind: 'recovering' };
+    if (because === 'not-in-service' && isRecovering(fleet, handover.to)) return { kind: 'recovering' };
     return { kind: 'give-up', because };
   }
-  const excluded = because === undefined ? [handOver.from, handOver.to] : [handOver.from];
+  const excluded = because === undefined ? [handover.from, handover.to] : [handover.from];
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
   const choice = chooseHost(context, { service, cause, excluded, fallback }, nowMs);
-  if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
-  // A leaving host was the best candidate, and still is; or there is no better one than the late host.
+  if (choice !== undefined && choice.host !== handover.to) return { kind: 'another', choice };
+  // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
   if (choice !== undefined) return { kind: 'fit' };
   if (because === undefined) return { kind: 'fit' };
-  const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
-  const isOver = nowMs - handOver.sinceMs > TARGET_TIMEOUT_MS;
+  const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handover.to);
+  const isOver = nowMs - handover.sinceMs > TARGET_TIMEOUT_MS;
   if (isHopeless || isOver) return { kind: 'give-up', because };
   return { kind: 'nobody', because };
 }

@@ -92,18 +92,18 @@ function wrong(fleet: FleetReader, id: string, hosts: readonly string[]): string
   const grown = host === 'a' ? doc?.epoch === EPOCH : (doc?.epoch ?? 0) > EPOCH;
   return [
     ...(hosts.includes(host) ? [] : [`${id} is at ${host}`]),
-    ...(doc?.handOver === undefined ? [] : [`${id} is ${doc.handOver.phase}`]),
+    ...(doc?.handover === undefined ? [] : [`${id} is ${doc.handover.phase}`]),
     ...(grown ? [] : [`${id} has epoch ${doc?.epoch} at ${host}`]),
   ];
 }
 
-onRack({ name: 'hand-over', hosts: ['b', 'x', 'y'] });
+onRack({ name: 'handover', hosts: ['b', 'x', 'y'] });
 
 onRack({
   name: 'handover, with hosts that are late and a target that is lost',
   hosts: ['x', 'y'],
   world: async (journal, views) => {
-    const isBegun = service(journal.fleet, 'nat:r1')?.handOver !== undefined;
+    const isBegun = service(journal.fleet, 'nat:r1')?.handover !== undefined;
     const b = journal.fleet.get(HOST, idOf(HOST, 'b'));
     if (isBegun && b?.doc.connection.state === 'up') {
       views.behind.add('x');

@@ -114,7 +114,7 @@ function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly P
 
 function agentMissing(host: StoredHost): { readonly code: string; readonly host: string } | undefined {
   if (host.doc.credential === undefined) return { code: 'agent-not-joined', host: host.id };
-  if (host.doc.connection.state !== 'up') return { code: 'agent-not-heard', host: host.id };
+  if (host.doc.connection.state !== 'up') return { code: 'agent-not-connected', host: host.id };
   return undefined;
 }
 
@@ -143,8 +143,8 @@ function hostGoneReason(item: StoredItem): { readonly code: string; readonly hos
 export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
     `Host ${formatFact(host)} has no agent yet. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
-  'agent-not-heard': ({ host }) =>
-    `The agent of host ${formatFact(host)} sends no heartbeats. Check that it runs and reaches this server.`,
+  'agent-not-connected': ({ host }) =>
+    `The agent of host ${formatFact(host)} is not heard. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
     `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It checks again by itself.`,
   'host-gone': ({ host }) => `Host ${formatFact(host)} is not in the fleet any more.`,

@@ -31,11 +31,11 @@ const token = (id: string, revoked = false): Change =>
     ...(revoked && { revoked: { by: 'test', atMs: 1 } }),
   });
 
-const quarantined = (because: 'vouched-off' | 'identity' | 'removed') => ({ because, atMs: 3 }) as const;
+const quarantined = (because: 'operator-fenced' | 'identity' | 'removed') => ({ because, atMs: 3 }) as const;
 const decree = (id: string) => ({ id, reason: 'reinstalled', by: 'ann', nowMs: 9 });
 
 describe('re-admitting a host', () => {
-  test.each(['vouched-off', 'identity'] as const)('ends-the-quarantine-%s', (because) => {
+  test.each(['operator-fenced', 'identity'] as const)('ends-the-quarantine-%s', (because) => {
     const fleet = fleetOf(
       hostChange({ name: 'c1', quarantined: quarantined(because), forcedDown: FORCED, switch: IDENTITY }),
     );
@@ -49,7 +49,7 @@ describe('re-admitting a host', () => {
   test('what-was-built-elsewhere-before-does-not-count-against-it-any-more', () => {
     const leaving = { operation: 'op-1', drain: true, by: 'ann', atMs: 2, rebuilt: true };
     const fleet = fleetOf(
-      hostChange({ name: 'c1', state: 'draining', quarantined: quarantined('vouched-off'), leaving }),
+      hostChange({ name: 'c1', state: 'draining', quarantined: quarantined('operator-fenced'), leaving }),
     );
     const decision = reAdmitHost(fleet, decree('c1'));
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);

@@ -164,8 +164,8 @@ export function recordTransitions(
 function quarantineIfFenced(host: Host, nowMs: number): Host {
   const { forcedDown, leaving, quarantined } = host;
   if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
-  mark('vouched-off-host-heard');
-  return { ...host, quarantined: { because: 'vouched-off', atMs: nowMs } };
+  mark('operator-fenced-host-connected');
+  return { ...host, quarantined: { because: 'operator-fenced', atMs: nowMs } };
 }
 
 /** Raises and clears the alarms of silent sites. */

@@ -18,7 +18,7 @@ const MACHINES: Tenancy = {
 const SERVICES: Tenancy = {
   name: 'designations',
   kind: 'service',
-  how: 'hand-over',
+  how: 'handover',
   promisesTargets: true,
   aboutMs: 3000,
   on: { c1: ['nat:edge'], c2: ['dhcp:lan'] },
@@ -123,7 +123,7 @@ describe('what would become of what lives there', () => {
       ['instance', 'move', 'live', 2, 'brief'],
       ['instance', 'rebuild', undefined, 1, 'restart'],
       ['service', 'ends', undefined, 1, 'ends'],
-      ['service', 'move', 'hand-over', 1, 'none'],
+      ['service', 'move', 'handover', 1, 'none'],
     ]);
   });
 

@@ -15,7 +15,7 @@ const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true
 
 const EVACUATION = Type.Object({
   kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
-  how: Type.Optional(Type.String({ description: 'of a move: live, cold or hand-over' })),
+  how: Type.Optional(Type.String({ description: 'of a move: live, cold or handover' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
   reason: Type.Optional(Reason),
   sentence: Type.Optional(Type.String({ description: 'the reason, for a person' })),

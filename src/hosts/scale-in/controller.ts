@@ -100,7 +100,7 @@ function drainAgain(fleet: FleetReader, again: DrainCheck): Decision<boolean> {
     site: doc.site,
     nowMs,
     deadlineMs: valueOf(fleet, SCALE_IN).drainDeadlineMs,
-    items: [{ key: id, target: { kind: HOST.name, id }, step: 'hand-over' }],
+    items: [{ key: id, target: { kind: HOST.name, id }, step: 'handover' }],
   });
   return accept([put(HOST, id, draining), ...began], true);
 }

@@ -287,7 +287,7 @@ describe('recover', () => {
   });
 
   test('not-from-quarantine', async () => {
-    const quarantined = { because: 'vouched-off' as const, atMs: 0 };
+    const quarantined = { because: 'operator-fenced' as const, atMs: 0 };
     const world = await World.of(...activeHosts('c9'), hostIn('c1', 'draining', { quarantined }));
     const { facts } = await world.refusal(world.recovering(['c1']));
     expect(facts?.['hosts']).toMatchObject([{ result: 'wrong-state', reason: { code: 'quarantined' } }]);
@@ -317,5 +317,5 @@ test('never: a host is trusted again because it was recovered and drained once m
   await world.commit(world.recovering(['c1']));
   await world.commit(world.starting(['c1']));
   await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
-  expect(world.host('c1')).toMatchObject({ leaving: { rebuilt: true }, quarantined: { because: 'vouched-off' } });
+  expect(world.host('c1')).toMatchObject({ leaving: { rebuilt: true }, quarantined: { because: 'operator-fenced' } });
 });

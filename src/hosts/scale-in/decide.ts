@@ -216,7 +216,7 @@ function judgeUnlessBlocked(
 export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: StartScaleIn): HostVerdict {
   const { id, doc } = host;
   const { operation, drain, site, by, why, nowMs } = command;
-  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };
+  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'handover' };
   if (SCALE_IN_TABLE[doc.state].start.act === 'unchanged' && doc.leaving !== undefined) {
     const { leaving } = doc;
     const [underWay] = openWork(fleet, id, DRAIN_KIND);

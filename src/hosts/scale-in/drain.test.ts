@@ -63,7 +63,7 @@ describe('a drain', () => {
     holding.reason = { code: 'elections-held' };
     const operation = await started(world, 'c1');
     await world.settle();
-    expect(world.open()).toEqual([`${operation}.c1 hand-over waiting (elections-held)`]);
+    expect(world.open()).toEqual([`${operation}.c1 handover waiting (elections-held)`]);
     expect(world.driver.moved).toEqual([]);
     delete holding.reason;
     await world.settle();
@@ -80,13 +80,13 @@ describe('a drain', () => {
       ...posts.evacuator,
       inventory: () => [tenant],
       countLeaving: () => 0,
-      plan: () => [{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'hand-over', to: 'c2' } }],
+      plan: () => [{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'handover', to: 'c2' } }],
       begin: () => ({ changes: [], operations: [] }),
     };
     const host = findHost(world.fleet, 'c1') as StoredHost;
     const look = { fleet: world.fleet, item, host, by: 'ann', within: undefined, nowMs: world.nowMs };
     const [step] = drainStep({ ...look, evacuators: [full] });
-    expect(step?.progress.reason).toEqual({ code: 'hand-over-budget', host: 'c1' });
+    expect(step?.progress.reason).toEqual({ code: 'handover-budget', host: 'c1' });
   });
 
   test('a-host-that-is-down-with-nothing-but-what-nobody-moves-says-what-that-is', async () => {
@@ -249,14 +249,14 @@ describe('a host that is down', () => {
   test('is-quarantined-when-it-is-heard-again', async () => {
     const world = await vouchedOff();
     await heard(world, 'c1');
-    expect(world.host('c1')?.quarantined).toEqual({ because: 'vouched-off', atMs: world.nowMs });
+    expect(world.host('c1')?.quarantined).toEqual({ because: 'operator-fenced', atMs: world.nowMs });
     expect(world.host('c1')?.connection.state).toBe('up');
   });
 
   test('is-quarantined-when-the-word-is-taken-back-before-it-is-heard', async () => {
     const world = await vouchedOff();
     await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
-    expect(world.host('c1')?.quarantined?.because).toBe('vouched-off');
+    expect(world.host('c1')?.quarantined?.because).toBe('operator-fenced');
   });
 
   test('is-quarantined-at-once-when-it-was-heard-all-the-time', async () => {
@@ -264,7 +264,7 @@ describe('a host that is down', () => {
     await vouch(world, 'c1');
     await started(world, 'c1');
     await world.settle();
-    expect(world.host('c1')?.quarantined?.because).toBe('vouched-off');
+    expect(world.host('c1')?.quarantined?.because).toBe('operator-fenced');
   });
 
   test('is-not-quarantined-when-nothing-was-built-elsewhere', async () => {
@@ -357,7 +357,7 @@ test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
   world.driver.held = true;
   const operation = await started(world, 'c1');
   for (let tick = 0; tick < 4; tick += 1) await world.tick();
-  expect(world.item(operation, 'c1')).toMatchObject({ step: 'hand-over', reason: { code: 'not-yet' } });
+  expect(world.item(operation, 'c1')).toMatchObject({ step: 'handover', reason: { code: 'not-yet' } });
 });
 
 test('a-service-that-its-target-cannot-prepare-keeps-neither-other-services-nor-guests, and is the reason in the end', async () => {

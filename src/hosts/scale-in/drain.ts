@@ -45,9 +45,9 @@ const DRAINER = 'operation:scale-in';
 export function drainStep(context: DrainContext): readonly RecordStep[] {
   const { item } = context;
   const handed = attemptHandovers(context);
-  if (handed.kind === 'begun') return [recordBegun(context, 'hand-over', handed, 'hand-overs-under-way')];
-  // Until then no instance leaves: services that another host can take move first. One without another candidate waits for instances.
-  if (handed.kind === 'busy' && item.doc.step === 'hand-over') return waitIfNew(item, 'hand-over', handed.reason);
+  if (handed.kind === 'begun') return [recordBegun(context, 'handover', handed, 'handovers-under-way')];
+  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  if (handed.kind === 'busy' && item.doc.step === 'handover') return waitIfNew(item, 'handover', handed.reason);
   if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
   return beginMoves(context);
 }
@@ -84,7 +84,7 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
   const holding = waits.find(({ code }) => HOLDING.includes(code));
   if (holding !== undefined) return { kind: 'busy', reason: holding };
   if (postponed || underWay) {
-    const code = underWay ? 'hand-overs-under-way' : 'hand-over-budget';
+    const code = underWay ? 'handovers-under-way' : 'handover-budget';
     return { kind: 'busy', reason: handoverWaitReason(context) ?? refused ?? { code, host: host.id } };
   }
   const reason = handoverWaitReason(context) ?? waits[0];
@@ -212,7 +212,7 @@ function recordBegun(
   { item, host }: DrainContext,
   step: string,
   { changes }: BegunEvacuations,
-  code: 'hand-overs-under-way' | 'moves-under-way',
+  code: 'handovers-under-way' | 'moves-under-way',
 ): RecordStep {
   const reason = { code, host: host.id };
   return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });

@@ -237,7 +237,7 @@ describe('a host that is brought back', () => {
   });
 
   test.each([
-    ['agent-not-heard', DOWN],
+    ['agent-not-connected', DOWN],
     ['forced-down', { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } }],
   ])('waits-with-a-reason: %s', async (code, facts) => {
     const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', facts));
@@ -254,7 +254,7 @@ describe('a host that is brought back', () => {
     await world.tick();
     const { operation = '' } = await world.commit(world.recovering(['c1']));
     await world.tick();
-    expect(world.item(operation, 'c1')?.reason).toMatchObject({ code: 'hand-overs-under-way' });
+    expect(world.item(operation, 'c1')?.reason).toMatchObject({ code: 'handovers-under-way' });
     world.driver.held = false;
     await world.settle();
     expect(world.states('c1')).toBe('c1 active');

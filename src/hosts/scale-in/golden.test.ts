@@ -38,7 +38,7 @@ test('drain-two-of-four-in-a-fixed-order', async () => {
   }
   expect(lines).toMatchInlineSnapshot(`
     [
-      "c1 draining 5 (hand-overs-under-way) | c2 draining 2 (hand-overs-under-way)",
+      "c1 draining 5 (handovers-under-way) | c2 draining 2 (handovers-under-way)",
       "c1 draining 5 (moves-under-way) | c2 draining 2 (moves-under-way)",
       "c1 draining 3 (moves-under-way) | c2 draining 1 (moves-under-way)",
       "c1 draining 1 (moves-under-way) | c2 draining 0 (moves-under-way)",

@@ -54,7 +54,7 @@ test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', a
 
 test('never: a host that sends heartbeats is removed because it is forced down', async () => {
   const forcedDown = { reason: 'off', by: 'ann', atMs: 1 };
-  const quarantined = { because: 'vouched-off' as const, atMs: 1 };
+  const quarantined = { because: 'operator-fenced' as const, atMs: 1 };
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([{ result: 'blocked', reason: { code: 'still-connected' } }]);

@@ -26,7 +26,7 @@ const WOKEN_PER_MOVE = 2;
 export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
   return {
     name: DRAIN_KIND,
-    steps: ['hand-over', 'move', 'empty'],
+    steps: ['handover', 'move', 'empty'],
     cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
     retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
 

@@ -18,7 +18,7 @@ describe('peers of a host that goes', () => {
     await world.settle();
     expect(world.states('c1')).toBe('c1 removed');
     expect(world.pending()).toEqual(['c3@c1']);
-    expect(world.open()).toEqual(['clean-up-op-4.c1.1.c3 await-peer waiting (peer-not-heard)']);
+    expect(world.open()).toEqual(['clean-up-op-4.c1.1.c3 await-peer waiting (peer-not-connected)']);
     world.views.behind.add('c3');
     await world.connect('c3', 'up');
     for (let tick = 0; tick < 3; tick += 1) await world.tick();

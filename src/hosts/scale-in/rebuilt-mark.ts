@@ -11,11 +11,11 @@ export function markUntrustedAfterRebuild(fleet: FleetReader, host: string, { by
   const { doc } = stored;
   const isHeard = doc.connection.state === 'up' && doc.quarantined === undefined;
   if (stored.doc.leaving.rebuilt === true && !isHeard) return [];
-  if (isHeard) mark('vouched-off-while-heard');
+  if (isHeard) mark('operator-fenced-while-connected');
   const marked: Host = {
     ...doc,
     leaving: { ...stored.doc.leaving, rebuilt: true },
-    ...(isHeard && { quarantined: { because: 'vouched-off', atMs: nowMs } }),
+    ...(isHeard && { quarantined: { because: 'operator-fenced', atMs: nowMs } }),
     changedBy: by,
     changedAtMs: nowMs,
   };

@@ -72,11 +72,11 @@ function recoverBlocker(
   if (doc.quarantined !== undefined) return { code: 'quarantined', host: id, because: doc.quarantined.because };
   if (doc.forcedDown !== undefined) return { code: 'forced-down', host: id };
   if (doc.credential === undefined) return { code: 'agent-has-left', host: id };
-  if (doc.connection.state !== 'up') return { code: 'agent-not-heard', host: id };
+  if (doc.connection.state !== 'up') return { code: 'agent-not-connected', host: id };
   const handing = evacuators.some((one) => one.leavesFirst === true && one.countLeaving(fleet, id) > 0);
   if (!handing) return undefined;
-  mark('recover-waits-for-hand-overs');
-  return { code: 'hand-overs-under-way', host: id };
+  mark('recover-waits-for-handovers');
+  return { code: 'handovers-under-way', host: id };
 }
 
 function activateRecovered(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, host: StoredHost): RecordStep {

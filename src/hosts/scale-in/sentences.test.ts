@@ -41,8 +41,8 @@ test('all-of-them', () => {
       "host-down: Host c1 is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down c1": then it is rebuilt elsewhere.",
       "budget: Host c1 waits for its turn: as many moves are under way as the setting "scale-in" allows at once.",
       "moves-under-way: Moves off host c1 are under way.",
-      "hand-overs-under-way: Services of host c1 are being handed over.",
-      "hand-over-budget: Services of host c1 wait for their turn: as many are being handed over as "handOversAtOnce" of the setting "election" allows.",
+      "handovers-under-way: Services of host c1 are being handed over.",
+      "handover-budget: Services of host c1 wait for their turn: as many are being handed over as "handoversAtOnce" of the setting "election" allows.",
       "host-works: The agent of host c1 has work of operation op-1 for instance web-1 that is not done yet. "muster operations show op-1" says what.",
       "not-begun: Nothing could be started for host c1: No.",
       "not-left: Host c1 could not leave: the switch does not answer. It is told to leave again.",
@@ -52,10 +52,10 @@ test('all-of-them', () => {
       "has-left: Host c1 has left and is about to be removed.",
       "brought-back: Host c1 was brought back meanwhile.",
       "agent-has-left: The agent of host c1 left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token c1" and start "muster agent" there again.",
-      "forced-down: Host c1 is forced down. Clear that with "muster hosts force-up c1".",
-      "peer-not-heard: Host c2 is silent, and may still have flows and tunnels to host c1. They are removed as soon as it is back.",
-      "peer-too-old: The agent of host c2 is too old to reconcile its switch, which may still have flows and tunnels to host c1. They are removed as soon as it is upgraded.",
-      "peer-out-of-control: The switch of host c2 is out of control, and may still have flows and tunnels to host c1. They are removed as soon as it is reconciled.",
+      "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts clear-force-down c1".",
+      "peer-not-connected: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
+      "peer-too-old: The agent of host c2 is too old to look after its switch, which may still have flows and tunnels to host c1. They go as soon as it is upgraded.",
+      "peer-out-of-control: The switch of host c2 is out of control, and may still have flows and tunnels to host c1. They go as soon as it obeys.",
     ]
   `);
 });

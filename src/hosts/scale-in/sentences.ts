@@ -36,9 +36,9 @@ export const scaleInSentences: ReasonSentences = {
   budget: ({ host }) =>
     `Host ${formatFact(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${formatFact(host)} are under way.`,
-  'hand-overs-under-way': ({ host }) => `Services of host ${formatFact(host)} are being handed over.`,
-  'hand-over-budget': ({ host }) =>
-    `Services of host ${formatFact(host)} wait for their turn: as many are being handed over as "handOversAtOnce" of the setting "election" allows.`,
+  'handovers-under-way': ({ host }) => `Services of host ${formatFact(host)} are being handed over.`,
+  'handover-budget': ({ host }) =>
+    `Services of host ${formatFact(host)} wait for their turn: as many are being handed over as "handoversAtOnce" of the setting "election" allows.`,
   'host-works': ({ host, kind, target, operation }) =>
     operation === undefined
       ? `The agent of host ${formatFact(host)} has work that is not done yet.`
@@ -61,8 +61,8 @@ export const scaleInSentences: ReasonSentences = {
   'agent-has-left': ({ host }) =>
     `The agent of host ${formatFact(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
-    `Host ${formatFact(host)} is forced down. Clear that with "muster hosts force-up ${formatFact(host)}".`,
-  'peer-not-heard': ({ peer, host }) =>
+    `Somebody vouches for host ${formatFact(host)} being off. Take that back with "muster hosts clear-force-down ${formatFact(host)}".`,
+  'peer-not-connected': ({ peer, host }) =>
     peer === host
       ? `Host ${formatFact(host)} was removed before and has joined again, and is silent. Its switch may still have flows and tunnels of removed hosts. They are removed as soon as it is back.`
       : `Host ${formatFact(peer)} is silent, and may still have flows and tunnels to host ${formatFact(host)}. They are removed as soon as it is back.`,

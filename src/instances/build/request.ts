@@ -79,7 +79,7 @@ export function validateRequest(fleet: FleetReader, command: CreateInstances): V
     networks,
     project,
     admin,
-    isBound: command.isProjectScoped === true,
+    isProjectScoped: command.isProjectScoped === true,
     count,
     instance: name,
     by,

@@ -111,7 +111,7 @@ export const instanceClean: OperationKind = {
       if (stored === undefined || stored.doc.state === 'removed') return [record(item, { state: 'done', step })];
       if (step === HOLD) return [planHold(fleet, item)];
       if (stored.doc.connection.state !== 'up')
-        return [wait(item, { code: 'host-not-heard', host, instance: item.doc.target.id })];
+        return [wait(item, { code: 'host-not-connected', host, instance: item.doc.target.id })];
       if (state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
       return [record(item, { state: 'running', step, attempt: attempt + (state === 'waiting' ? 1 : 0) })];
     }),

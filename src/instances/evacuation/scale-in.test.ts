@@ -157,7 +157,7 @@ describe('instances of a leaving host', () => {
     },
   );
 
-  test('a-rebuild-does-not-wait-because-a-move-failed-before-the-host-was-vouched-off', async () => {
+  test('a-rebuild-does-not-wait-because-a-move-failed-before-the-host-was-operator-fenced', async () => {
     const world = await startSome(1);
     world.machines.fail({ task: 'prepare', instance: 'web', times: 1000 });
     const operation = await start(world, 'h2');
@@ -201,7 +201,7 @@ describe('instances of a leaving host', () => {
     expect(world.instance('web-1')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.addresses('web-1')).toEqual(before);
     expect(hostOf(world, 'h2')).toMatchObject({ state: 'drained', leaving: { rebuilt: true } });
-    await world.edit('h2', { quarantined: { because: 'vouched-off', atMs: 0 } });
+    await world.edit('h2', { quarantined: { because: 'operator-fenced', atMs: 0 } });
     await world.reconnectHost('h2');
     await world.settle();
     // Its copies are swept, and nothing new is placed there.
@@ -228,5 +228,5 @@ test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it
   await world.commit((fleet) => rebuildInstances(fleet, { ids, deadlineMs: HOUR_MS, ...commandBase(world) }));
   expect(hostOf(world, 'h2').leaving).toMatchObject({ rebuilt: true });
   await world.commit((fleet) => clearForceDown(fleet, { id: 'h2', by: 'ann', nowMs: world.nowMs }));
-  expect(hostOf(world, 'h2').quarantined).toMatchObject({ because: 'vouched-off' });
+  expect(hostOf(world, 'h2').quarantined).toMatchObject({ because: 'operator-fenced' });
 });

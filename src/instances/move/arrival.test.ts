@@ -71,7 +71,7 @@ describe('after the source has migrated the instance', () => {
     await world.runUntilStep(operation, 'web', 'activate');
     await world.disconnectHost('h4');
     await world.settle();
-    expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'target-not-heard' } });
+    expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'target-not-connected' } });
     await world.reconnectHost('h4');
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
@@ -85,7 +85,7 @@ describe('after the source has migrated the instance', () => {
     await world.settle();
     expect(world.item(operation, 'web')?.state).toBe('done');
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.open()).toEqual([expect.stringContaining('host-not-heard')]);
+    expect(world.open()).toEqual([expect.stringContaining('host-not-connected')]);
     await world.reconnectHost('h2');
     await world.settle();
     expect(world.machines.log.at(-1)).toBe('destroy web on h2');

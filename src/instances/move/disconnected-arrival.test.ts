@@ -255,7 +255,7 @@ describe('a source that dies during the migration', () => {
     expect(world.item(operation, 'web')).toMatchObject({
       state: 'waiting',
       step: 'ask-target',
-      reason: { code: 'target-unasked', host: 'h4' },
+      reason: { code: 'migration-outcome-unknown', host: 'h4' },
     });
     for (const host of ['h2', 'h4']) await world.reconnectHost(host);
     await world.settle();

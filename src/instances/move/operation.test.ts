@@ -139,7 +139,7 @@ describe('before the source migrates the instance', () => {
     expect(world.item(operation, 'web')).toMatchObject({
       state: 'waiting',
       step: 'migrate',
-      reason: { code: 'source-not-heard', host: 'h2' },
+      reason: { code: 'source-not-connected', host: 'h2' },
     });
     await world.reconnectHost('h2');
     await world.settle();

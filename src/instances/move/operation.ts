@@ -149,7 +149,8 @@ function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { from } = instance.doc.move;
   if (isFencedOrRemoved(fleet, from))
     return [decideStep(item, (at) => advanceMove(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
-  if (isUnavailable(fleet, from)) return [wait(item, { code: 'source-not-heard', instance: instance.id, host: from })];
+  if (isUnavailable(fleet, from))
+    return [wait(item, { code: 'source-not-connected', instance: instance.id, host: from })];
   return requestTask(look);
 }
 
@@ -160,7 +161,7 @@ function planAskTarget(look: MoveContext): readonly PlannedStep[] {
   if (isFencedOrRemoved(fleet, host)) return [decideStep(item, (at) => failSourceLost(at, holdEnd))];
   const { from } = instance.doc.move;
   return isUnavailable(fleet, host)
-    ? [wait(item, { code: 'target-unasked', instance: instance.id, host, from })]
+    ? [wait(item, { code: 'migration-outcome-unknown', instance: instance.id, host, from })]
     : requestTask(look);
 }
 
@@ -177,7 +178,7 @@ function planActivate(look: MoveContext): readonly PlannedStep[] {
   const host = instance.doc.host ?? '';
   if (isFencedOrRemoved(fleet, host)) return [decideStep(item, failTargetLost)];
   return isUnavailable(fleet, host)
-    ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })]
+    ? [wait(item, { code: 'target-not-connected', instance: instance.id, host })]
     : requestTask(look);
 }
 

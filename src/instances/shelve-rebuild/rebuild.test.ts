@@ -89,7 +89,7 @@ test.each(['embedded', 'simulated', 'host-local'] as const)(
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     // The old copy waits for its host, and is destroyed before anything else happens there.
     expect(world.machines.hostsWith('web')).toEqual(['h2', 'h4']);
-    expect(world.open()).toEqual([expect.stringContaining('host-not-heard')]);
+    expect(world.open()).toEqual([expect.stringContaining('host-not-connected')]);
     await world.reconnectHost('h2');
     await world.settle();
     expect(world.machines.hostsWith('web')).toEqual(['h4']);

@@ -40,8 +40,8 @@ export interface NicsRequest {
   readonly networks: RequestedNetworks;
   readonly project: string;
   readonly admin: boolean;
-  /** The caller sees only its own project: others' resources do not exist for it. */
-  readonly isBound?: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isProjectScoped?: boolean;
   readonly count: number;
   readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
@@ -221,12 +221,14 @@ function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field
 /** Whether a caller may put ports on a network. */
 export function networkAccessProblem(
   { id, doc }: StoredNetwork,
-  user: { readonly project: string; readonly admin: boolean; readonly isBound?: boolean },
+  user: { readonly project: string; readonly admin: boolean; readonly isProjectScoped?: boolean },
   field: string,
 ): Refusal | undefined {
   if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
-  if (user.isBound === true && doc.project !== user.project) return unknownResource('network', id, field);
-  const why = doc.external ? 'is external and not shared' : `belongs to project "${doc.project}" and is not shared`;
+  if (user.isProjectScoped === true && doc.project !== user.project) return unknownResource('network', id, field);
+  const why = doc.external
+    ? 'leads outside and is not shared'
+    : `belongs to project "${doc.project}" and is not shared`;
   const message = `Network "${id}" ${why}. Use another network, or ask an administrator.`;
   return forbidden('network-not-allowed', message, { field, facts: { network: id } });
 }
@@ -251,7 +253,7 @@ function resolveExistingPort(fleet: FleetReader, id: string, { ask, field: at }:
 function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): Refusal | undefined {
   const facts = { port: id };
   if (doc.project !== ask.project) {
-    if (ask.isBound === true) return unknownResource('port', id, field);
+    if (ask.isProjectScoped === true) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts });
   }

@@ -26,18 +26,18 @@ export interface CreatePort {
   readonly pciRequest?: string;
   readonly dnsName?: string;
   readonly admin: boolean;
-  /** The caller sees only its own project: others' resources do not exist for it. */
-  readonly isBound?: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function createPort(fleet: FleetReader, command: CreatePort): Decision<{ readonly id: string }> {
-  const { project = DEFAULT_PROJECT, admin, isBound = false } = command;
+  const { project = DEFAULT_PROJECT, admin, isProjectScoped = false } = command;
   const network = findNetwork(fleet, command.network);
   if (network === undefined) return refuse(unknownResource('network', command.network, '/network'));
   const problem =
-    networkAccessProblem(network, { project, admin, isBound }, '/network') ??
+    networkAccessProblem(network, { project, admin, isProjectScoped }, '/network') ??
     securityProblem(network, command) ??
     macProblem(fleet, command) ??
     portQuotaProblem(fleet, project, 1);

@@ -24,8 +24,8 @@ export interface CreateFloatingAddress extends Requester {
   readonly port?: string;
   readonly portIp?: string;
   readonly admin: boolean;
-  /** The caller sees only its own project: others' resources do not exist for it. */
-  readonly isBound?: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isProjectScoped?: boolean;
 }
 
 const FIELDS = { network: '/network', ip: '/ip' };
@@ -57,7 +57,7 @@ export interface AssociateFloatingAddress extends Requester {
   /** Which address of the port; required when several are possible. */
   readonly portIp?: string;
   /** As for `CreateFloatingAddress`. */
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
 }
 
 /** An existing association is replaced in one step: there is no moment without. */
@@ -74,15 +74,15 @@ export function associateFloatingAddress(
 interface AssociationRequest extends Requester {
   readonly port: string;
   readonly portIp?: string;
-  readonly isBound?: boolean;
+  readonly isProjectScoped?: boolean;
 }
 
 function composeAssociation(
   fleet: FleetReader,
   { id, doc }: Pick<StoredFloatingAddress, 'id' | 'doc'>,
-  { port, portIp, isBound = false, by, nowMs }: AssociationRequest,
+  { port, portIp, isProjectScoped = false, by, nowMs }: AssociationRequest,
 ): Change[] | Refusal {
-  const found = findFloatingTarget(fleet, { id, floating: doc, port, ip: portIp, isBound });
+  const found = findFloatingTarget(fleet, { id, floating: doc, port, ip: portIp, isProjectScoped });
   if (isRefusal(found)) return found;
   const { inside, target } = found;
   const same = doc.inside?.port === inside.port && doc.inside.ip === inside.ip && doc.inside.router === inside.router;

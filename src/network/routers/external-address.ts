@@ -23,8 +23,8 @@ export interface ExternalAddressRequest {
   readonly replaces?: boolean;
   readonly project: string;
   readonly admin: boolean;
-  /** Resources of other projects do not exist for the caller. */
-  readonly isBound?: boolean;
+  /** What other projects have is not there for whoever asks. */
+  readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;
   /** Where the network and the address are in the request. */
@@ -55,11 +55,11 @@ export function allocateExternalAddress(
 
 function networkProblem(
   { id, doc }: StoredNetwork,
-  { project, admin, isBound = false, fields }: ExternalAddressRequest,
+  { project, admin, isProjectScoped = false, fields }: ExternalAddressRequest,
 ): Refusal | undefined {
   const field = fields.network;
   const facts = { network: id };
-  if (isBound && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
+  if (isProjectScoped && !doc.shared && doc.project !== project) return unknownResource('network', id, field);
   if (!doc.external) {
     const message = `Network "${id}" is not external. Name an external network; "muster networks list --external true" lists them.`;
     return invalid('network-not-external', message, { field, facts });

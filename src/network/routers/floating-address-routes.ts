@@ -114,8 +114,8 @@ const associate = write({
   body: strictObject({ port: ID, portIp: Type.Optional(PORT_IP) }),
   answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_REPRESENTATION.schema } },
   handle: ({ params, body, caller }, { clock }) => {
-    const isBound = caller.project !== undefined;
-    const command = { id: params.id, ...body, isBound, by: caller.name, nowMs: clock.nowMs() };
+    const isProjectScoped = caller.project !== undefined;
+    const command = { id: params.id, ...body, isProjectScoped, by: caller.name, nowMs: clock.nowMs() };
     return changeWrite(params.id, `associate with port ${body.port}`, (fleet) =>
       associateFloatingAddress(fleet, command),
     );

@@ -23,8 +23,8 @@ interface FloatingTargetRequest {
   readonly floating: FloatingAddress;
   readonly port: string;
   readonly ip?: string | undefined;
-  /** Resources of other projects do not exist for the caller. */
-  readonly isBound: boolean;
+  /** What other projects have is not there for whoever asks. */
+  readonly isProjectScoped: boolean;
 }
 
 export interface FloatingTarget {
@@ -52,12 +52,12 @@ export function findFloatingTarget(fleet: FleetReader, ask: FloatingTargetReques
 function portProblem(
   fleet: FleetReader,
   target: StoredPort,
-  { floating, isBound }: FloatingTargetRequest,
+  { floating, isProjectScoped }: FloatingTargetRequest,
 ): Refusal | undefined {
   const { id, doc } = target;
   const field = '/port';
   if (doc.project !== floating.project) {
-    if (isBound) return unknownResource('port', id, field);
+    if (isProjectScoped) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", the floating address to "${floating.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts: { port: id } });
   }

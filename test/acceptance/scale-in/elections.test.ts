@@ -79,7 +79,7 @@ describe('a leaving host is not chosen', () => {
     const opened = [connection(1), connection(2)];
     leaver.track(zone, opened);
     await world.start(['a']);
-    await world.until('it is switched', () => world.service(NAT).handOver?.phase === 'switched');
+    await world.until('it is switched', () => world.service(NAT).handover?.phase === 'switched');
     expect(stayer.trackedConnections(zone)).toEqual(opened);
     const late = connection(3);
     leaver.track(zone, [late]);
@@ -88,7 +88,7 @@ describe('a leaving host is not chosen', () => {
     expect(world.designatedHostOf(NAT)).toBe('d');
     expect(stayer.trackedConnections(zone)).toEqual([...opened, late]);
     expect(leaver.trackedConnections(zone)).toEqual([]);
-    expect(world.operations('hand-over').map(({ doc }) => doc.state)).toEqual(['succeeded']);
+    expect(world.operations('handover').map(({ doc }) => doc.state)).toEqual(['succeeded']);
     expectSound(world);
   });
 
@@ -255,15 +255,15 @@ describe('after a move', () => {
     world.switchOf('d').faults.down = true;
     const watch = watchSwitches(world, NAT, ROUTE);
     await world.start(['a'], { drain: false });
-    await world.until('d is being built', () => world.service(NAT).handOver?.to === 'd');
+    await world.until('d is being built', () => world.service(NAT).handover?.to === 'd');
     await world.clock.pass(5000);
     expect(world.designatedHostOf(NAT)).toBe('a');
     expect(servers(world, NAT)).toEqual(['a']);
     await world.agents.stop('d');
     const stoppedMs = world.nowMs;
     await world.restart();
-    await world.until('another is tried', () => world.service(NAT).handOver?.to === 'e');
-    // As soon as it is suspect, not when the handover has reached its limit.
+    await world.until('another is tried', () => world.service(NAT).handover?.to === 'e');
+    // As soon as it is missed, not when the hand-over has had its time.
     expect(world.nowMs - stoppedMs).toBeLessThanOrEqual(60_000);
     expect(servers(world, NAT)).toContain('a');
     await world.settle();

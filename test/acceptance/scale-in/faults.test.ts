@@ -51,7 +51,7 @@ describe('a host that is down while it leaves', () => {
     expect(isWiped(world, 'a')).toBe(false);
     await world.restart();
     world.agents.start('a');
-    await world.until('it is distrusted', () => world.host('a').quarantined?.because === 'vouched-off');
+    await world.until('it is distrusted', () => world.host('a').quarantined?.because === 'operator-fenced');
     await world.until('it is wiped', () => isWiped(world, 'a'));
     await world.settle();
     for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).not.toContain('a');

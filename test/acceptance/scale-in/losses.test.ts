@@ -202,7 +202,7 @@ describe('nothing is left to do', () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
     await world.start(['a'], { drain: false });
-    await world.until('it is handed over', () => world.service(NAT).handOver !== undefined);
+    await world.until('it is handed over', () => world.service(NAT).handover !== undefined);
     await world.removeRouter('edge');
     await world.restart();
     await world.settle();

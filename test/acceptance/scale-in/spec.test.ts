@@ -165,7 +165,7 @@ describe('new resources during a scale-in', () => {
     const create = (nth: number): Promise<void> => world.router(`late${nth}`, [`sub-m${nth}`]);
     await ask(of, 'start', ...LEAVERS);
     await create(1);
-    await world.until('services are handed over', () => world.service(NAT).handOver !== undefined);
+    await world.until('services are handed over', () => world.service(NAT).handover !== undefined);
     await create(2);
     await world.restart();
     await world.until('instances move', () =>

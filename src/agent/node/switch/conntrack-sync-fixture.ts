@@ -21,12 +21,12 @@ export interface ConntrackSyncHost {
   readonly simulatedSwitch: SimulatedSwitch;
 }
 
-type Facts = Pick<Service, 'designated' | 'standby' | 'handOver'>;
+type Facts = Pick<Service, 'designated' | 'standby' | 'handover'>;
 
 function handoverFacts(from: string, to: string, phase: Handover['phase']): Facts {
-  const host = phase === 'preparing' || phase === 'seeding' ? from : to;
+  const host = phase === 'preparing' || phase === 'syncing' ? from : to;
   const why = anyWhy();
-  return { designated: { host, sinceMs: 0 }, handOver: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
+  return { designated: { host, sinceMs: 0 }, handover: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
 }
 
 export class ConntrackSyncWorld {
@@ -102,8 +102,8 @@ export class ConntrackSyncWorld {
   /** Two hosts hand over to each other, and are told so at once. */
   async startCrossHandover(one: string, other: string, back: string): Promise<void> {
     const changes = [
-      this.#change(NAT, handoverFacts(one, other, 'seeding')),
-      this.#change(back, handoverFacts(other, one, 'seeding')),
+      this.#change(NAT, handoverFacts(one, other, 'syncing')),
+      this.#change(back, handoverFacts(other, one, 'syncing')),
     ];
     await this.plane.commit(() => accept(changes, null));
   }

@@ -70,7 +70,7 @@ describe('a planned hand-over', () => {
   test('copies-before-the-switch-and-again-after-it-and-forgets-where-it-was', async () => {
     const world = await startPrepared();
     expect(await world.listTracked('c2')).toEqual([]);
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
     world.track('c1', [TWO]);
@@ -78,7 +78,7 @@ describe('a planned hand-over', () => {
     await world.setHandoverPhase('c1', 'c2', 'retiring');
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
-    await world.setHandoverPhase('c1', 'c2', 'reseeding');
+    await world.setHandoverPhase('c1', 'c2', 'resyncing');
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE, TWO));
     expect(await world.listTracked('c1')).toEqual(texts(ONE, TWO));
@@ -90,7 +90,7 @@ describe('a planned hand-over', () => {
 
   test('each-end-does-it-once-for-each-time-that-it-is-asked-for', async () => {
     const world = await startPrepared();
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
     // Something else in the view is another: it is applied anew, and nothing is copied for it.
     await world.plane.edit('c1', { zone: 'other' });
@@ -104,21 +104,21 @@ describe('a planned hand-over', () => {
 
   test('another-target-gets-them-too-and-the-one-before-forgets-them', async () => {
     const world = await startPrepared();
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
     await world.setHandoverPhase('c1', 'c3', 'preparing');
     await world.untilConverged('c1', 'c2', 'c3');
     expect(await world.listTracked('c2')).toEqual([]);
-    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.setHandoverPhase('c1', 'c3', 'syncing');
     await world.untilConverged('c1', 'c3');
     expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
 
   test('also-when-nobody-saw-that-there-was-another-in-between', async () => {
     const world = await startPrepared();
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
-    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.setHandoverPhase('c1', 'c3', 'syncing');
     await world.untilConverged('c1', 'c2', 'c3');
     expect(await world.listTracked('c3')).toEqual(texts(ONE));
     expect(await world.listTracked('c2')).toEqual([]);
@@ -131,7 +131,7 @@ describe('a planned hand-over', () => {
       Array.from({ length: DEPOSIT_MAX }, (_, nth) => connection(nth + 1)),
     );
     world.track('c1', [EXTRA]);
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
     const taken = await world.listTracked('c2');
     expect(taken).toHaveLength(DEPOSIT_MAX);
@@ -143,7 +143,7 @@ describe('nobody is in line before it is done', () => {
   test('the-new-end-waits-for-the-old-one', async () => {
     const world = await startPrepared();
     world.host('c1').testHost.link.tap = loseReplies('deposit');
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.clock.pass(12_000);
     expect([world.hasConverged('c1'), world.hasConverged('c2')]).toEqual([false, false]);
     expect(world.host('c2').testHost.agent?.status().problems).toEqual([`${NAT}: its connections have not come yet`]);
@@ -160,7 +160,7 @@ describe('nobody is in line before it is done', () => {
   test.each(['c1', 'c2'])('a-switch-that-does-not-answer: %s', async (name) => {
     const world = await startPrepared();
     world.host(name).simulatedSwitch.faults.down = true;
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.clock.pass(8000);
     expect(world.hasConverged(name)).toBe(false);
     world.host(name).simulatedSwitch.faults.down = false;
@@ -186,7 +186,7 @@ describe('nobody is in line before it is done', () => {
   test('a-hand-over-that-is-called-off-keeps-nobody-waiting', async () => {
     const world = await startPrepared();
     world.host('c1').testHost.link.tap = loseReplies('deposit');
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.clock.pass(2000);
     await world.designate('c1');
     const begunMs = world.clock.nowMs();
@@ -201,7 +201,7 @@ describe('nobody is in line before it is done', () => {
       await world.restart(name, { driver: plainDriver(world.host(name).testHost.driver) });
     }
     const begunMs = world.clock.nowMs();
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
     expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
     expect(await world.listTracked('c2')).toEqual([]);
@@ -212,7 +212,7 @@ describe('another holder', () => {
   test('the-old-end-brings-them-again-and-the-new-end-gets-them', async () => {
     const world = await startPrepared(['s1', 's2']);
     world.host('c2').testHost.link.tap = loseReplies('collect');
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1');
     const before = world.plane.leader;
     await before.stop();
@@ -271,7 +271,7 @@ describe('connections are forgotten', () => {
     await world.setHandoverPhase('c1', 'c3', 'preparing');
     await world.untilConverged('c1', 'c3');
     expect(await world.listTracked('c3')).toEqual([]);
-    await world.setHandoverPhase('c1', 'c3', 'seeding');
+    await world.setHandoverPhase('c1', 'c3', 'syncing');
     await world.untilConverged('c1', 'c3');
     expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
@@ -358,7 +358,7 @@ describe('an agent that crashes at any of its calls', () => {
     const ports = new CrashingPorts(crash);
     const { link, disk, driver } = testHost;
     await world.restart(name, ports.wrap({ link, disk, driver, clock: world.clock }));
-    await world.setHandoverPhase('c1', 'c2', 'seeding');
+    await world.setHandoverPhase('c1', 'c2', 'syncing');
     let restarted = false;
     await world.clock.until('both are in line', () => {
       if (ports.hasCrashed && !restarted) testHost.start();

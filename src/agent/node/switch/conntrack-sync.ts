@@ -8,6 +8,7 @@ import {
   SwitchDown,
   SwitchRefused,
   type ServiceView,
+  phaseToWire,
 } from '../../../dataplane/index.ts';
 import { mark } from '../../../fleet/index.ts';
 import type { LeaderClient, CallResult } from '../../link/leader-client.ts';
@@ -193,11 +194,11 @@ function isTranslated({ type, role }: ServiceView): boolean {
 
 function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {
   const services = readDataplaneView(host, parts)?.services ?? [];
-  return services.flatMap(({ id: service, type, role, handOver }) => {
-    const { phase, operation, other } = handOver ?? {};
-    if (type !== 'nat' || operation === undefined || (phase !== 'seeding' && phase !== 'reseeding')) return [];
-    const end = role === (phase === 'seeding' ? 'designated' : 'retiring') ? 'old' : 'new';
+  return services.flatMap(({ id: service, type, role, handover }) => {
+    const { phase, operation, other } = handover ?? {};
+    if (type !== 'nat' || operation === undefined || (phase !== 'syncing' && phase !== 'resyncing')) return [];
+    const end = role === (phase === 'syncing' ? 'designated' : 'retiring') ? 'old' : 'new';
     const key = [service, operation, phase, other, end === 'old' ? stamp.leaseEpoch : ''].join('|');
-    return [{ copy: { service, operation, phase }, end, key }];
+    return [{ copy: { service, operation, phase: phaseToWire(phase) }, end, key }];
   });
 }

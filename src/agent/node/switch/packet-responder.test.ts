@@ -137,8 +137,8 @@ describe('packets of an agent', () => {
 
   test('what-the-old-host-sent-from-too-is-announced-anew-when-it-does-no-more', async () => {
     const { desk, clock, sent, hear, stop } = startResponder();
-    const during = (phase: 'switched' | 'reseeding' | 'draining'): ReturnType<typeof view> =>
-      view({ services: [nat({ ...AT_C1, handOver: { phase, other: 'c2' } })] });
+    const during = (phase: 'switched' | 'resyncing' | 'draining'): ReturnType<typeof view> =>
+      view({ services: [nat({ ...AT_C1, handover: { phase, other: 'c2' } })] });
     desk.applyView(during('switched'));
     hear(answer);
     const mac = macOf('service', 'nat:edge').replaceAll(':', '');
@@ -147,7 +147,7 @@ describe('packets of an agent', () => {
       return sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac).length;
     };
     expect(await told()).toBe(8);
-    desk.applyView(during('reseeding'));
+    desk.applyView(during('resyncing'));
     expect(await told()).toBe(8);
     desk.applyView(during('draining'));
     expect(await told()).toBe(16);
@@ -158,7 +158,7 @@ describe('packets of an agent', () => {
 
   test('never: the shared address is used by a host that only prepares', async () => {
     const { desk, clock, sent, stop } = startResponder();
-    desk.applyView(view({ services: [nat({ role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } })] }));
+    desk.applyView(view({ services: [nat({ role: 'preparing', handover: { phase: 'preparing', other: 'c2' } })] }));
     await clock.pass(5000);
     const shared = macOf('service', 'nat:edge').replaceAll(':', '');
     expect(sent.some(({ data }) => Buffer.from(data).toString('hex').includes(shared))).toBe(false);

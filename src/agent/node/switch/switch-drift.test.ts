@@ -134,7 +134,7 @@ describe('a switch whose view stays the same', () => {
 
   test('is-kept-empty-of-ours-and-of-nothing-else-when-its-host-is-not-trusted', async () => {
     const { clock, plane, c1 } = await startDriftWorld();
-    await plane.edit('c1', { quarantined: { because: 'vouched-off', atMs: 1 } });
+    await plane.edit('c1', { quarantined: { because: 'operator-fenced', atMs: 1 } });
     await clock.until('it is wiped', () => c1.simulatedSwitch.contents.flows.length === 0);
     c1.simulatedSwitch.applyForeign([{ kind: 'put-flow', flow: THEIRS }]);
     await clock.pass(SOON_MS);

@@ -123,7 +123,7 @@ describe('the switch of a host', () => {
     const world = await worldOf('c1', 'c2');
     const [c1, c2] = world.hosts as [Host, Host];
     await world.clock.until('both have a tunnel', () => peersOn(c1).length + peersOn(c2).length === 2);
-    await world.plane.edit('c1', { quarantined: { because: 'vouched-off', atMs: 1 } });
+    await world.plane.edit('c1', { quarantined: { because: 'operator-fenced', atMs: 1 } });
     await world.clock.until('it is wiped', () => c1.simulatedSwitch.contents.flows.length === 0);
     expect(c1.simulatedSwitch.contents).toEqual(EMPTY_CONTENTS);
     await world.clock.until('nobody sends to it', () => peersOn(c2).length === 0);

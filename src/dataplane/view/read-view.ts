@@ -1,0 +1,37 @@
+// A host's view of the data plane, out of the parts that its agent was sent.
+import type { DataplaneView, LocalPortView, NetworksView, PeerView } from './dataplane-view.ts';
+import { serviceFromWire, type AnyServiceView } from './wire-words.ts';
+
+/** As it is in the view. */
+export interface BfdPart {
+  readonly everyMs: number;
+  readonly peers: readonly string[];
+}
+
+interface Parts {
+  readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
+  readonly peers?: readonly PeerView[];
+  readonly networks?: NetworksView;
+  readonly services?: readonly AnyServiceView[];
+  readonly heartbeats?: BfdPart;
+  readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
+}
+
+const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
+const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
+
+/** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
+export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
+  const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
+  if (peers === undefined || services === undefined) return undefined;
+  return {
+    host,
+    tombstoned: self.tombstoned === true,
+    excluded: self.quarantined === true || self.state === 'removed',
+    peers,
+    networks,
+    services: services.map((service) => serviceFromWire(service)),
+    ports: instances.flatMap(({ ports = [] }) => ports),
+    bfd: { intervalMs: heartbeats.everyMs, peers: heartbeats.peers },
+  };
+}
