@@ -58,22 +58,22 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
   'no-transport-zone': 'is in a transport zone that is not defined',
   'agent-too-old': 'has an agent that is too old',
   'no-way-out': 'does not reach the external network',
-  'bfd-down': 'is not heard by most of its peers',
+  'bfd-down': 'has BFD down to most of its peers',
   'no-presence': 'has no port of it',
 };
 
-/** Sentences for a person: why this host, who else, and who not. */
+/** Sentences for a person: why this host, the other candidates, and the rejections. */
 export function whySentences({ designated, why, handover }: Service): string[] {
-  const told = why === undefined ? ['It was never elected.'] : sentencesOf(why);
-  // Why nobody does is told by how things stand now: no host can, or elections are held still.
-  if (designated === undefined) told.push('Nobody does it now.');
-  // While it is handed over there is one that can take it.
+  const sentences = why === undefined ? ['It was never elected.'] : sentencesOf(why);
+  // The reason why it is not served follows from the present state: no candidate, or elections are held.
+  if (designated === undefined) sentences.push('It is not served now.');
+  // During a handover there is a candidate: the target.
   else if (designated.degraded === true && handover === undefined) {
-    told.push(`${designated.host} is leaving and has it only because no other host could take it.`);
+    sentences.push(`${designated.host} is leaving and has it only because no other host could take it.`);
   }
   if (handover !== undefined) {
-    told.push(`It is being handed over from ${handover.from} to ${handover.to} (${handover.phase}).`);
-    if (isBeforeSwitch(handover)) told.push(...sentencesOf(handover.why));
+    sentences.push(`It is being handed over from ${handover.from} to ${handover.to} (${handover.phase}).`);
+    if (isBeforeSwitch(handover)) sentences.push(...sentencesOf(handover.why));
   }
   return sentences;
 }

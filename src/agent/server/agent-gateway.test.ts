@@ -153,8 +153,8 @@ describe('the gateway', () => {
     const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
     gateway.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([desk.bfdStatus('c1', 'c2'), desk.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
-    expect([desk.countBfdDown('c2'), desk.countBfdDown('c3')]).toEqual([0, 1]);
+    expect([gateway.bfdStatus('c1', 'c2'), gateway.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
+    expect([gateway.countBfdDown('c2'), gateway.countBfdDown('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
     expect(gateway.bfdStatus('c1', 'c2')).toBeUndefined();
   });

@@ -101,9 +101,9 @@ test.each([
   ['syncing', 'seeding'],
   ['seeding', 'seeding'],
 ] as const)('agents-of-two-versions-copy-to-each-other: one says %s, the other %s', async (left, fetched) => {
-  const { desk, as } = await startSeeding();
-  expect(desk.deposit(as('c1'), deposit({ phase: left }))).toEqual({ kind: 'answer', answer: { kept: 1 } });
-  const answer = await desk.collect(as('c2'), { ...COPY, phase: fetched, waitMs: 0 });
+  const { gateway, as } = await startSeeding();
+  expect(gateway.deposit(as('c1'), deposit({ phase: left }))).toEqual({ kind: 'answer', answer: { kept: 1 } });
+  const answer = await gateway.collect(as('c2'), { ...COPY, phase: fetched, waitMs: 0 });
   expect(answer).toMatchObject({ answer: { kind: 'connections', connections: [LINE] } });
 });
 
@@ -114,11 +114,11 @@ describe('nothing is kept for long', () => {
     await world.setHandoverPhase('c1', 'c2', 'switched');
     expect(await waiting).toMatchObject(REFUSED);
     await world.setHandoverPhase('c1', 'c2', 'syncing');
-    desk.deposit(as('c1'), deposit());
+    gateway.deposit(as('c1'), deposit());
     await world.setHandoverPhase('c1', 'c3', 'syncing');
-    expect(await desk.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    expect(await gateway.collect(as('c3'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
     await world.setHandoverPhase('c1', 'c2', 'syncing');
-    expect(await desk.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
+    expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
   test('after-a-minute-it-is-gone', async () => {
@@ -145,7 +145,7 @@ describe('nothing is kept for long', () => {
     for (let nth = 0; nth < 11; nth += 1) {
       const service = `nat:r${nth}`;
       await world.setHandoverPhase('c1', 'c2', 'syncing', service);
-      kept.push(desk.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
+      kept.push(gateway.deposit(as('c1'), { ...COPY, service, connections: many, inAll: many.length }));
     }
     expect(kept.at(9)).toEqual({ kind: 'answer', answer: { kept: DEPOSIT_MAX } });
     expect(kept.at(10)).toEqual({ kind: 'answer', answer: { kept: 0 } });

@@ -90,8 +90,8 @@ export class ReportRecorder {
   }
 
   /** Whether what the host reports to be wrong differs from what is recorded. An agent that says nothing of it counts as well. */
-  #evaluateConditions(speaker: AgentIdentity, { degraded }: Host, conditions: readonly Condition[]): boolean {
-    const { host } = speaker;
+  #evaluateConditions(identity: AgentIdentity, { degraded }: Host, conditions: readonly Condition[]): boolean {
+    const { host } = identity;
     const memory = this.#conditions.get(host);
     if (memory === undefined && degraded === undefined && conditions.length === 0) return false;
     const { clock, journal } = this.#options;

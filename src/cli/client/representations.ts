@@ -66,7 +66,7 @@ export interface Dataplane {
     readonly actions: string;
     readonly cookie: string;
     readonly owner: { readonly kind: 'host' | 'peer' | 'port' | 'domain' | 'router' | 'service'; readonly id: string };
-    readonly why: string;
+    readonly reason: string;
     readonly sentence: string;
   }[];
   readonly groups: readonly {
@@ -79,7 +79,7 @@ export interface Dataplane {
   readonly externalIds: Readonly<Record<string, string>>;
   readonly gaps: readonly {
     readonly owner: { readonly kind: 'host' | 'peer' | 'port' | 'domain' | 'router' | 'service'; readonly id: string };
-    readonly because: string;
+    readonly reason: string;
     readonly what: string;
     readonly sentence: string;
   }[];
@@ -166,12 +166,12 @@ export interface Host {
     readonly forced?: { readonly reason: string; readonly by: string; readonly atMs: number };
   };
   readonly quarantined?: {
-    readonly because: 'removed' | 'vouched-off' | 'identity';
+    readonly because: 'removed' | 'operator-fenced' | 'identity';
     readonly as?: string;
     readonly atMs: number;
   };
   readonly degraded?: readonly {
-    readonly type: 'switch' | 'instance-runtime';
+    readonly type: 'switch' | 'instance-runtime' | 'agent';
     readonly code: string;
     readonly message: string;
     readonly cannotServe?: boolean;
@@ -702,11 +702,11 @@ export interface Service {
   readonly epoch: number;
   readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
   readonly standby?: string;
-  readonly handOver?: {
+  readonly handover?: {
     readonly operation: string;
     readonly from: string;
     readonly to: string;
-    readonly phase: 'preparing' | 'seeding' | 'switched' | 'retiring' | 'reseeding' | 'draining';
+    readonly phase: 'preparing' | 'syncing' | 'switched' | 'retiring' | 'resyncing' | 'draining';
     readonly why: {
       readonly cause:
         | 'first-election'
@@ -739,7 +739,7 @@ export interface Service {
           | 'no-transport-zone'
           | 'agent-too-old'
           | 'no-way-out'
-          | 'unheard';
+          | 'bfd-down';
       }[];
       readonly rejectedInAll: number;
       readonly atMs: number;
@@ -779,7 +779,7 @@ export interface Service {
         | 'no-transport-zone'
         | 'agent-too-old'
         | 'no-way-out'
-        | 'unheard';
+        | 'bfd-down';
     }[];
     readonly rejectedInAll: number;
     readonly atMs: number;
@@ -826,7 +826,7 @@ export interface ServiceReasons {
         | 'no-transport-zone'
         | 'agent-too-old'
         | 'no-way-out'
-        | 'unheard';
+        | 'bfd-down';
     }[];
     readonly rejectedInAll: number;
     readonly atMs: number;
@@ -849,7 +849,7 @@ export interface ServiceReasons {
         | 'no-transport-zone'
         | 'agent-too-old'
         | 'no-way-out'
-        | 'unheard';
+        | 'bfd-down';
     }[];
     readonly rejectedInAll: number;
   };

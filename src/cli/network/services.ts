@@ -8,24 +8,7 @@ import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts
 import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
 import type { Column } from '../output/table.ts';
-
-interface Service extends ChangeInfo {
-  readonly type: string;
-  readonly subject: string;
-  readonly exclusion: string;
-  readonly onControlLoss: string;
-  readonly epoch: number;
-  readonly standby?: string;
-  readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
-  readonly handover?: {
-    readonly operation: string;
-    readonly from: string;
-    readonly to: string;
-    readonly phase: string;
-  };
-  readonly cameFrom?: { readonly host: string; readonly operation: string };
-  readonly whySentences: readonly string[];
-}
+import type { MovedService, RebalancedServices, Service, ServiceReasons } from '../client/representations.ts';
 
 const SERVICES: ResourceSpec<Service> = {
   command: 'services',
@@ -47,7 +30,7 @@ const SERVICES: ResourceSpec<Service> = {
 
 function noteOf({ designated, handover }: Service): string | undefined {
   if (handover !== undefined) return `goes from ${handover.from} to ${handover.to}: ${handover.phase}`;
-  if (designated === undefined) return 'nobody does it';
+  if (designated === undefined) return 'not served';
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }
 

@@ -1,6 +1,5 @@
 // The view part for services: those that a host has presence for or a role in, its own role in each, and what is needed to compile it.
 // Where a change concerns several hosts, their views change in the same commit.
-import { isTrusted } from './host-trust.ts';
 import type { AppliedChange, FleetReader, Id, Stored } from '../../fleet/index.ts';
 import {
   isBeforeSwitch,

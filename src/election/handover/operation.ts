@@ -196,7 +196,7 @@ function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveH
   return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
 }
 
-/** All that are connected and point to it, but for the old host: that one comes last. */
+/** All connected hosts that send to it, except the old host: that one comes last. */
 function hostsToRepoint(fleet: FleetReader, { service, handover: { from, to } }: ActiveHandover): string[] {
   const hosts = new Set([...hostsWithPresence(fleet, service.doc), to]);
   hosts.delete(from);
@@ -248,16 +248,10 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   if (outcome.kind !== 'failed') return advanceHandover(fleet, item, nowMs);
   const instead = handleBfdDownTarget(fleet, item, outcome.reason, nowMs);
   if (instead !== undefined) return instead;
-  const { step, attempt } = item.doc;
-  const longestMs = step === 'sync' || step === 'resync' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
-  const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
-  return record(item, {
-    state: 'waiting',
-    step,
-    reason: { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) },
-    retryAtMs: nowMs + pauseMs,
-    attempt: attempt + 1,
-  });
+  const { step } = item.doc;
+  const reason = { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) };
+  const policy = step === 'sync' || step === 'resync' ? COPY_BACKOFF : HANDOVER_BACKOFF;
+  return retryWithBackoff(item, reason, { nowMs, policy });
 }
 
 /** The serving host while hosts are not ready: after the switch that is the new host. */
