@@ -34,7 +34,7 @@ export const electionSentences: ReasonSentences = {
   'handover-drains': ({ service, host }) =>
     `${formatFact(host)} passes on what still comes to it for ${formatFact(service)}.`,
   'connections-not-copied': ({ service, uncopied }) =>
-    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,
+    `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Connections that were open then may be cut.`,
   'handover-under-way': ({ service, to }) => `${formatFact(service)} is being handed over to ${formatFact(to)}.`,
   'held-while-bfd-up': ({ service, host }) =>
     `${formatFact(host)} is not connected, and ${formatFact(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,

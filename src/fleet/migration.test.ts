@@ -17,8 +17,8 @@ describe('a document of an earlier version', () => {
   });
 
   test('has-its-lists-looked-through', () => {
-    const rename = (inner: object): object => renameValue(inner, 'because', { unheard: 'bfd-down' });
-    const doc = { rejected: [{ because: 'unheard' }, 'text', null, { because: 'removed' }] };
+    const rename = (inner: object): object => renameValue(inner, 'because', { silent: 'bfd-down' });
+    const doc = { rejected: [{ because: 'silent' }, 'text', null, { because: 'removed' }] };
     expect(migrateField(doc, 'rejected', rename)).toEqual({
       rejected: [{ because: 'bfd-down' }, 'text', null, { because: 'removed' }],
     });
@@ -27,7 +27,7 @@ describe('a document of an earlier version', () => {
   test.each<object>([{ rejected: [{ because: 'removed' }] }, { rejected: null }, { rejected: 'unheard' }, {}])(
     'is-the-same-object-when-nothing-is-to-be-done: %j',
     (doc) => {
-      const rename = (inner: object): object => renameValue(inner, 'because', { unheard: 'bfd-down' });
+      const rename = (inner: object): object => renameValue(inner, 'because', { silent: 'bfd-down' });
       expect(migrateField(renameFields(doc, { old: 'new' }), 'rejected', rename)).toBe(doc);
     },
   );

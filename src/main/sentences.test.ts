@@ -232,8 +232,8 @@ test.each(Object.entries(CASES).flatMap(([code, all]) => all.map((facts) => ({ c
 describe('each-case-in-its-own-words', () => {
   test.each<[string, Facts, string]>([
     ['quarantined', { ...HOST, because: 'identity' }, 'its switch has the identity of another host'],
-    ['quarantined', { ...HOST, because: 'operator-fenced' }, 'what it had was built elsewhere'],
-    ['leave-unanswered', { ...HOST, forced: true }, 'It goes by force'],
+    ['quarantined', { ...HOST, because: 'operator-fenced' }, 'what ran there was rebuilt elsewhere'],
+    ['leave-unanswered', { ...HOST, forced: true }, 'It is removed by force'],
     ['leave-unanswered', HOST, '--force --reason'],
     ['host-degraded', CASES['host-degraded']?.[0] as Facts, 'services that it has stay while its peers see its BFD up'],
     ['host-degraded', CASES['host-degraded']?.[1] as Facts, 'services that it has move to other hosts'],

@@ -138,7 +138,7 @@ describe('the driver views', () => {
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
     world.plane.bfdDownByMajority.add('c1').add('c2');
     const reason = { code: 'target-bfd-down', service: 'nat:r1', host: 'c1', alternative: 'c3' };
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
+    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', reason });
     world.plane.bfdDownByMajority.add('c3');
     expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
   });

@@ -53,9 +53,9 @@ test('all-of-them', () => {
       "brought-back: Host c1 was brought back meanwhile.",
       "agent-has-left: The agent of host c1 left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token c1" and start "muster agent" there again.",
       "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts clear-force-down c1".",
-      "peer-not-connected: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
-      "peer-too-old: The agent of host c2 is too old to look after its switch, which may still have flows and tunnels to host c1. They go as soon as it is upgraded.",
-      "peer-out-of-control: The switch of host c2 is out of control, and may still have flows and tunnels to host c1. They go as soon as it obeys.",
+      "peer-not-connected: Host c2 is silent, and may still have flows and tunnels to host c1. They are removed as soon as it is back.",
+      "peer-too-old: The agent of host c2 is too old to reconcile its switch, which may still have flows and tunnels to host c1. They are removed as soon as it is upgraded.",
+      "peer-out-of-control: The switch of host c2 is out of control, and may still have flows and tunnels to host c1. They are removed as soon as it is reconciled.",
     ]
   `);
 });
