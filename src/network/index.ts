@@ -44,7 +44,7 @@ export type { BackEndName, Network, Port, PortId, Segment, Subnet } from './mode
 export { bandwidthClass, pciClass } from './ports/nic-requirements.ts';
 export type { NicRequirements, PoolChoice, PoolKey } from './ports/nic-requirements.ts';
 export { networkModel } from './fleet-model.ts';
-export { canonicalIp, contains, parseCidr, parseIp } from './addresses/ip.ts';
+export { contains, parseCidr, parseIp } from './addresses/ip.ts';
 export { composeOrderPools } from './back-ends/order-pools.ts';
 export { externalReachPredicate } from './routers/external-address.ts';
 export { portEvacuator } from './ports/evacuator.ts';
