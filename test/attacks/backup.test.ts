@@ -89,8 +89,8 @@ describe('a backup of the embedded store', () => {
     const whole = readFileSync(file);
     const into = await embedded();
     const refused = async (): Promise<void> => {
-      await expect(tools.verify({ data: '.', file })).rejects.toThrow(/damaged|not whole|not a backup|format/i);
-      await expect(tools.restore({ data: into.data, file })).rejects.toThrow(/damaged|not whole|not a backup|format/i);
+      await expect(tools.verify({ data: '.', file })).rejects.toThrow(/damaged|incomplete|not a backup|format/i);
+      await expect(tools.restore({ data: into.data, file })).rejects.toThrow(/damaged|incomplete|not a backup|format/i);
     };
     for (const part of [0, 0.3, 0.7, 0.999]) {
       copyFileSync(file, `${file}.whole`);
