@@ -191,7 +191,7 @@ describe('instances', () => {
     expect(preview.out).toMatch(/with a member of group apart already/);
     const refused = await muster('instances', 'create', 'etcd', ...four, '--wait');
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toContain('Only 3 of 4 instances find a place');
+    expect(refused.err).toContain('Only 3 of 4 instances can be placed');
     expect(await muster('instances', 'preview', ...four, '--min-count', '3')).toMatchObject({ code: 0 });
 
     const lonely = await muster(

@@ -99,11 +99,11 @@ ovsSuite('muster dataplane on a compute node', () => {
     const { code, out } = await dataplane('trace', flow);
     expect(code).toBe(0);
     expect(out.split('\n').filter((line) => line.startsWith('      # '))).toEqual([
-      '      # classify: port port-1: What this port sends is in its network; from another hardware address it is not taken.',
-      '      # ingress: router edge: What is sent to the gateway is routed.',
-      '      # route: router edge: What is behind no subnet of the router leaves by its way out.',
-      '      # outbound: service nat:edge: What leaves is translated here.',
-      '      # snat: service nat:edge: What was translated leaves.',
+      '      # classify: port port-1: Assigns what this port sends to its network, only from its own hardware address.',
+      '      # ingress: router edge: Routes packets that are sent to the gateway.',
+      '      # route: router edge: Sends packets for addresses outside the subnets of the router to its way out.',
+      '      # outbound: service nat:edge: Translates outgoing packets.',
+      '      # snat: service nat:edge: Sends out translated packets.',
     ]);
     expect(out).toContain(`set_field:${NEXT_HOP}->eth_dst`);
   });
@@ -111,8 +111,8 @@ ovsSuite('muster dataplane on a compute node', () => {
   test('the-way-out-is-called-as-flows-call-it', async () => {
     const { code, out } = await dataplane('trace', 'in_port="muster-ext",tcp,nw_dst=198.51.100.7');
     expect(code).toBe(0);
-    expect(out).toContain('# classify: service nat:edge: A reply from outside is translated back here.');
-    expect(out).toContain('# unsnat: host c1: What nothing else is for is dropped.');
+    expect(out).toContain('# classify: service nat:edge: Translates replies from outside back.');
+    expect(out).toContain('# unsnat: host c1: Drops packets that no other flow matches.');
   });
 
   test('what-is-no-flow-is-refused-with-the-words-of-the-switch', async () => {
@@ -147,7 +147,7 @@ ovsSuite('muster dataplane on a compute node', () => {
       '  flow table=0,priority=3,ip #',
       '  tunnel c9 at 172.16.0.9',
       'In the way, and not owned by Muster: only its owner can remove it',
-      '  flow table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 # peer c2: Packets by tunnel are taken from this peer.',
+      '  flow table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 # peer c2: Accepts tunnel packets from this peer.',
       expect.stringMatching(/^The switch of c1 is not as it should be: 6 differences, \d+ flows wanted\.$/),
     ]);
     const { equal, findings } = JSON.parse((await dataplane('diff', '--output', 'json')).out) as {
