@@ -50,7 +50,7 @@ const REMAINING: readonly (readonly [name: string, ...paths: string[]])[] = [
   ['GIVE_UP_MS', 'bench/'],
   ['GIVEN_UP_MESSAGE', 'src/instances/'],
   ['givenUp', 'src/election/'],
-  ['giveUp', 'sim/', 'src/agent/', 'src/dataplane/', 'src/journal/', 'src/network/', 'test/'],
+  ['giveUp', 'sim/', 'src/dataplane/', 'src/journal/', 'src/network/', 'test/'],
   ['giveUpAt', 'test/'],
   ['giveUpMs', 'bench/', 'lab/'],
   ['HAND_OVER_DEADLINES_MS', 'sim/'],
@@ -97,7 +97,6 @@ const REMAINING: readonly (readonly [name: string, ...paths: string[]])[] = [
   ['vouch', 'src/hosts/'],
   ['vouched', 'test/'],
   ['vouchedOff', 'src/hosts/'],
-  ['vouches', 'src/agent/'],
   ['vouching', 'bench/'],
   ['withFailedHandOver', 'src/instances/'],
 ];

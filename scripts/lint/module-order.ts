@@ -5,6 +5,7 @@ export const MODULE_ORDER: readonly string[] = [
   'journal',
   'access',
   'operations',
+  'link',
   'composition',
   'alarms',
   'sites',

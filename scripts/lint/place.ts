@@ -23,7 +23,7 @@ type Role =
   | 'outside'; // not under src/
 
 /** Modules whose whole point is I/O. */
-const EDGE_MODULES = new Set(['agent', 'api', 'cli', 'main']);
+const EDGE_MODULES = new Set(['agent', 'api', 'cli', 'link', 'main']);
 const EFFECT_WORDS = new Set(['controller', 'driver', 'store', 'routes']);
 const TESTING_WORDS = new Set(['test', 'contract', 'torture', 'fixture', 'fixtures']);
 

@@ -15,13 +15,8 @@ import type {
   ViewResponse,
   ViewRequest,
 } from '../../src/agent/protocol/messages.ts';
-import {
-  InProcessLink,
-  LinkDown,
-  type AgentLink as AgentLinkPort,
-  type Reply,
-  type Session,
-} from '../../src/agent/runtime.ts';
+import { InProcessLink, type AgentLink as AgentLinkPort } from '../../src/agent/runtime.ts';
+import { LinkDown, type Reply, type Session } from '../../src/link/index.ts';
 import type { Program } from '../kernel/program.ts';
 import type { Incarnation, Server } from './server.ts';
 import type { Link } from './link.ts';

@@ -1,5 +1,5 @@
 // Where the server may listen. Tokens in clear text do not leave the machine unless the operator allows it explicitly.
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../link/index.ts';
 
 export interface ListenAddress {
   readonly host: string;

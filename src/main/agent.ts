@@ -3,16 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import {
-  DEMO_TASK_DURATIONS,
-  FileDisk,
-  parseFingerprint,
-  SimulatedNode,
-  startAgent,
-  transportTo,
-  type Fingerprint,
-  type NodeDriver,
-} from '../agent/runtime.ts';
+import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNode, startAgent, type NodeDriver } from '../agent/runtime.ts';
+import { parseFingerprint, transportTo, type Fingerprint } from '../link/index.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';

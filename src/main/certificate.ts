@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { fingerprintsOf, type ServerFingerprints } from '../agent/runtime.ts';
+import { fingerprintsOf, type ServerFingerprints } from '../link/index.ts';
 
 export interface CertificatePaths {
   readonly cert: string;

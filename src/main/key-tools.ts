@@ -1,7 +1,7 @@
 // Key commands for a server on this machine. They never output a private key.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { fingerprintsOf } from '../agent/runtime.ts';
+import { fingerprintsOf } from '../link/index.ts';
 import { EXIT, Failure, type KeysSummary } from '../cli/index.ts';
 import {
   keysInForce,

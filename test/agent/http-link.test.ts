@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
-import { LinkDown } from '../../src/agent/node/ports.ts';
+import { LinkDown } from '../../src/link/call.ts';
 import { selfSigned } from '../self-signed.ts';
 
 test('a-server-is-trusted-by-the-given-certificates-only', async () => {

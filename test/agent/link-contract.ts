@@ -8,7 +8,8 @@ import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { DEPOSIT_MAX } from '../../src/agent/protocol/messages.ts';
 import type { TestControlPlane } from '../../src/agent/server/control-plane-fixture.ts';
-import { LinkDown, type AgentLink, type Reply } from '../../src/agent/node/ports.ts';
+import type { AgentLink } from '../../src/agent/node/ports.ts';
+import { LinkDown, type Reply } from '../../src/link/call.ts';
 
 export interface LinkFixture {
   readonly plane: TestControlPlane;

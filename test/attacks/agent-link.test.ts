@@ -10,7 +10,7 @@ import type { Agent } from '../../src/agent/node/agent.ts';
 import { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { signStatement, type Statement } from '../../src/agent/protocol/statement.ts';
-import { LinkDown } from '../../src/agent/node/ports.ts';
+import { LinkDown } from '../../src/link/call.ts';
 import { findHost, HOST } from '../../src/hosts/index.ts';
 import { put } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';

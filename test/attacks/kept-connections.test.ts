@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { KeyPair } from '../../src/agent/node/ports.ts';
+import type { KeyPair } from '../../src/link/call.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
 import { forgeCertificate, TlsPlane } from './tls-plane.ts';
 

@@ -1,7 +1,7 @@
 // Keys as a server uses them, without its files and its clock.
 import { createPrivateKey } from 'node:crypto';
 import { publicKeyOf, signText } from '../../src/agent/protocol/ed25519.ts';
-import type { Signer } from '../../src/agent/protocol/statement.ts';
+import type { Signer } from '../../src/link/signed-text.ts';
 import { keysInForce, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 
 export function signerOf({ serial, signing }: ControlPlaneKeys, nowMs: number): Signer {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
-import { fingerprintsOf, parseFingerprint, PinMismatch, type Fingerprint } from '../../src/agent/link/server-pin.ts';
+import { fingerprintsOf, parseFingerprint, PinMismatch, type Fingerprint } from '../../src/link/server-pin.ts';
 import { newFolder, run, start } from '../cli/muster.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
 import { TlsPlane } from './tls-plane.ts';

@@ -17,7 +17,7 @@ import {
   type CertificateAuthority,
 } from '../../src/agent/protocol/agent-certificate.ts';
 import type { IssuedCertificate, JoinResponse } from '../../src/agent/protocol/messages.ts';
-import type { KeyPair } from '../../src/agent/node/ports.ts';
+import type { KeyPair } from '../../src/link/call.ts';
 import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
 import type { SelfSigned } from '../self-signed.ts';

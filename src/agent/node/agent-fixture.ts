@@ -19,7 +19,8 @@ import type {
 } from '../protocol/messages.ts';
 import { SILENT, type TestControlPlane } from '../server/control-plane-fixture.ts';
 import { verifyFake } from '../protocol/signer-fixture.ts';
-import type { AgentPorts, TaskFence, AgentLink, TaskResult, Reply, Session } from './ports.ts';
+import type { AgentPorts, TaskFence, AgentLink, TaskResult } from './ports.ts';
+import type { Reply, Session } from '../../link/index.ts';
 import { SimulatedNode, type SimulatedNodeOptions } from '../simulation/simulated-node.ts';
 
 export type CallName = Exclude<keyof AgentLink, 'isAuthenticated' | 'certificates'>;

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestHost, type TestHostOptions, type Tap } from './agent-fixture.ts';
 import type { View } from '../protocol/messages.ts';
 import { TestControlPlane } from '../server/control-plane-fixture.ts';
-import { LinkDown } from './ports.ts';
+import { LinkDown } from '../../link/index.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 interface World {

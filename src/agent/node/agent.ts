@@ -7,18 +7,16 @@ import {
   STANDBY_VERSION,
 } from '../../hosts/index.ts';
 import { isHolderSigned, isNamedServer } from './trust.ts';
-import { abortWith } from '../link/abort-with.ts';
+import { abortWith, LeaderClient, type SignedText } from '../../link/index.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
-import { LeaderClient } from '../link/leader-client.ts';
 import { Membership, type MembershipOptions, type MembershipRefusal } from './membership.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
 import type { HostReport, Stamp, View } from '../protocol/messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
 import { ConntrackSync } from './switch/conntrack-sync.ts';
-import type { SignedText } from '../protocol/statement.ts';
 import { TaskRunner } from './task-runner.ts';
 import { ViewSubscriber } from './view-subscriber.ts';
 

@@ -9,11 +9,11 @@ import {
 } from '../protocol/agent-certificate.ts';
 import { CertificateIssuer, type IssuingKeys } from '../server/certificate-issuer.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { LeaderClient } from '../link/leader-client.ts';
+import { LeaderClient, LinkDown, type KeyPair, type Reply } from '../../link/index.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
 import type { IssuedCertificate } from '../protocol/messages.ts';
-import { DiskFailed, LinkDown, type AgentPorts, type FileName, type KeyPair, type Reply } from './ports.ts';
+import { DiskFailed, type AgentPorts, type FileName } from './ports.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 const DAY_MS = 24 * 3600 * 1000;

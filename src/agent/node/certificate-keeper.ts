@@ -9,12 +9,10 @@ import {
   type CertificateKey,
   type Validity,
 } from '../protocol/agent-certificate.ts';
-import { WakeSignal } from '../link/wake-signal.ts';
+import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import { renewalAtMs, type RenewalState } from './certificate-renewal.ts';
-import type { LeaderClient } from '../link/leader-client.ts';
 import type { StoredCertificate, AgentStateStore } from './state/agent-state-store.ts';
 import type { IssuedCertificate } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
 
 export interface CertificateKeeperParts {

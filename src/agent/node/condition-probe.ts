@@ -1,7 +1,7 @@
 // Asks the machine now and then whether what the agent drives still obeys: its switch, its instance runtime. Beside everything else,
 // so that a switch that hangs holds up neither heartbeats nor views. What does not answer in time counts as failing.
 import { CONDITION_MESSAGE_MAX, type Condition } from '../../hosts/index.ts';
-import { abortWith } from '../link/abort-with.ts';
+import { abortWith } from '../../link/index.ts';
 import type { AgentPorts } from './ports.ts';
 
 export interface ConditionProbeParts {

@@ -1,9 +1,8 @@
 // Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
 // whatever else fails on this machine.
 import { CONDITIONS_MAX, type Condition, type SwitchIdentity } from '../../hosts/index.ts';
-import { WakeSignal } from '../link/wake-signal.ts';
+import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import { canonical } from '../protocol/digest.ts';
-import type { LeaderClient } from '../link/leader-client.ts';
 import type { Membership } from './membership.ts';
 import {
   CONDITIONS_FEATURE,
@@ -18,7 +17,6 @@ import {
   type HostReport,
   type UnreadyService,
 } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import type { AgentPorts } from './ports.ts';
 
 export interface HeartbeatLoopParts {

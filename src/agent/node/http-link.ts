@@ -1,8 +1,6 @@
 // The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
-import { HttpConnections, type HttpResponse, type HttpRequest, type Origin } from '../link/http-request.ts';
-import { tryParseJson } from '../link/json-text.ts';
 import {
   COLLECT_WAIT_MAX_MS,
   COLLECT_RESPONSE,
@@ -28,10 +26,9 @@ import {
   type ViewResponse,
   type ViewRequest,
 } from '../protocol/messages.ts';
-import { LinkDown, type CertificateLink, type AgentLink, type Reply, type Session } from './ports.ts';
-import { transportTo } from '../link/server-address.ts';
-import type { Fingerprint } from '../link/server-pin.ts';
-import { isSigned, type SignedText } from '../protocol/statement.ts';
+import { transportTo, type Fingerprint, type Reply, type Session } from '../../link/index.ts';
+import { ReplyClient } from '../../link/runtime.ts';
+import type { AgentLink, CertificateLink } from './ports.ts';
 
 export interface HttpLinkOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
@@ -53,8 +50,6 @@ const VIEW_REPLY = Type.Union([
   Type.Object({ ...VIEW_RESPONSE.properties, kind: Type.Literal('view'), view: VIEW }),
 ]);
 
-type Check = ReturnType<typeof compileChecker>;
-
 const CHECKS = {
   joined: compileChecker(JOIN_RESPONSE),
   issued: compileChecker(ISSUED_CERTIFICATE),
@@ -65,30 +60,18 @@ const CHECKS = {
   collected: compileChecker(COLLECT_RESPONSE),
 };
 
-interface PostRequest {
-  readonly body: object;
-  readonly check: Check;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
-
 export class HttpLink implements AgentLink {
-  readonly #connections: HttpConnections;
+  readonly #client: ReplyClient;
   readonly #timeoutMs: number;
-  readonly #insecure: boolean;
-  /** By the server's address: an agent has few, and asks them all the time. */
-  readonly #origins = new Map<string, Origin>();
   readonly certificates: CertificateLink = {
     renew: async (to, renewal) =>
-      this.#post<IssuedCertificate>(to, '/api/v1/agent/certificate', { body: renewal, check: CHECKS.issued }),
-    present: (pair) => this.#connections.present(pair),
+      this.#client.post<IssuedCertificate>(to, '/api/v1/agent/certificate', { body: renewal, check: CHECKS.issued }),
+    present: (pair) => this.#client.present(pair),
   };
 
   constructor(options: HttpLinkOptions = {}) {
-    this.#insecure = options.insecure === true;
-    const { ca, pins } = options;
-    this.#connections = new HttpConnections({ ca, pins, loopbackOnly: !this.#insecure });
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#client = new ReplyClient({ ...options, timeoutMs: this.#timeoutMs });
   }
 
   isAuthenticated(server: string): boolean {
@@ -98,19 +81,19 @@ export class HttpLink implements AgentLink {
 
   /** Lets go of the kept connections. */
   close(): void {
-    this.#connections.close();
+    this.#client.close();
   }
 
   async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
-    return this.#post<JoinResponse>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
+    return this.#client.post<JoinResponse>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
   }
 
   async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
-    return this.#post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
+    return this.#client.post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
   }
 
   async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
-    return this.#post<ObservationsResponse>(to, '/api/v1/agent/observations', {
+    return this.#client.post<ObservationsResponse>(to, '/api/v1/agent/observations', {
       body: observations,
       check: CHECKS.observed,
     });
@@ -120,95 +103,17 @@ export class HttpLink implements AgentLink {
     const words = Object.entries(ask).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const path = `/api/v1/agent/view?${words.join('&')}`;
     const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
-    const origin = this.#origin(to.server);
-    return this.#send<ViewResponse>({ origin, path, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
+    return this.#client.get<ViewResponse>(to, path, { check: CHECKS.view, timeoutMs, signal });
   }
 
   async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     const sent = { body: deposit, check: CHECKS.deposited, timeoutMs: this.#timeoutMs + GRACE_MS };
-    return this.#post<DepositResponse>(to, '/api/v1/agent/connections/deposit', sent);
+    return this.#client.post<DepositResponse>(to, '/api/v1/agent/connections/deposit', sent);
   }
 
   async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const timeoutMs = (ask.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
     const sent = { body: ask, check: CHECKS.collected, timeoutMs, signal };
-    return this.#post<CollectResponse>(to, '/api/v1/agent/connections/collect', sent);
+    return this.#client.post<CollectResponse>(to, '/api/v1/agent/connections/collect', sent);
   }
-
-  async #post<A>(to: Session, path: string, { body, check, timeoutMs, signal }: PostRequest): Promise<Reply<A>> {
-    const asked: HttpRequest = {
-      origin: this.#origin(to.server),
-      path,
-      method: 'POST',
-      secret: to.secret,
-      body: JSON.stringify(body),
-      timeoutMs: timeoutMs ?? this.#timeoutMs,
-      ...(signal !== undefined && { signal }),
-    };
-    return this.#send<A>(asked, check);
-  }
-
-  #origin(server: string): Origin {
-    let origin = this.#origins.get(server);
-    if (origin === undefined) this.#origins.set(server, (origin = this.#resolveOrigin(server)));
-    return origin;
-  }
-
-  /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
-  #resolveOrigin(server: string): Origin {
-    if (transportTo(server) === 'http' && !this.#insecure)
-      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
-    return parseOrigin(server);
-  }
-
-  async #send<A>(asked: HttpRequest, check: Check): Promise<Reply<A>> {
-    const answered = await this.#connections.send(asked);
-    const value = tryParseJson(answered.text);
-    if (answered.status !== 200) return toErrorReply(answered, value);
-    const problems = check(value);
-    if (problems.length > 0) throw new LinkDown(`the server answered what this agent does not understand`);
-    return { kind: 'answer', answer: value as A };
-  }
-}
-
-function parseOrigin(server: string): Origin {
-  const url = URL.parse(server);
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw new LinkDown(`"${server}" is not the address of a server`);
-  const isSecure = url.protocol === 'https:';
-  const { hostname, port } = url;
-  return {
-    isSecure,
-    // An IPv6 address stands in brackets there.
-    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
-    port: port === '' ? (isSecure ? '443' : '80') : port,
-  };
-}
-
-const MISDIRECTED = 421;
-/** The server is there and cannot answer now, or wants to be left alone for a moment. */
-const TRANSIENT_STATUSES: readonly number[] = [408, 425, 429];
-
-interface Problem {
-  readonly code?: unknown;
-  readonly detail?: unknown;
-  readonly holder?: unknown;
-  readonly statement?: unknown;
-}
-
-function toErrorReply({ status, location }: HttpResponse, value: unknown): Reply<never> {
-  const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
-  if (status === MISDIRECTED) {
-    const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
-    return { kind: 'elsewhere', ...(holder !== undefined && { holder }), ...statementOf(problem) };
-  }
-  // An answer without a code is not from our server: a proxy's page, another program on the port.
-  if (status < 400 || status >= 500 || TRANSIENT_STATUSES.includes(status) || typeof problem.code !== 'string')
-    throw new LinkDown(`the server answered ${status}`);
-  const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
-  return { kind: 'refused', code: problem.code, message, ...statementOf(problem) };
-}
-
-function statementOf({ statement }: Problem): { readonly statement?: SignedText } {
-  return isSigned(statement) ? { statement } : {};
 }

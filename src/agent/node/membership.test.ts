@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { LeaderClient } from '../link/leader-client.ts';
+import { LeaderClient } from '../../link/index.ts';
 import { Membership } from './membership.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';

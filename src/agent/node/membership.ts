@@ -6,12 +6,10 @@ import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest
 import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';
 import { trustAtJoin, isRefusalAuthentic, isViewAuthentic, updateTrust, type Trust, type Provenance } from './trust.ts';
 import { digestOf } from '../protocol/digest.ts';
-import type { LeaderClient } from '../link/leader-client.ts';
+import { type LeaderClient, Backoff, type SignedText } from '../../link/index.ts';
 import type { MembershipState, AgentStateStore } from './state/agent-state-store.ts';
 import type { ViewResponse } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
-import type { SignedText } from '../protocol/statement.ts';
 
 export interface MembershipOptions {
   /** The host it believes to be; undefined to take what the join token says. */

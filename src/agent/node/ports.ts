@@ -4,7 +4,7 @@ import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.t
 import type { Condition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log, Task } from '../../operations/index.ts';
-import type { SignedText, Verify } from '../protocol/statement.ts';
+import type { KeyPair, Reply, Session, Verify } from '../../link/index.ts';
 import type {
   CollectRequest,
   CollectResponse,
@@ -24,26 +24,6 @@ import type {
   ViewResponse,
   ViewRequest,
 } from '../protocol/messages.ts';
-
-/** Whom a call goes to, and as whom. */
-export interface Session {
-  /** The server's address, as configured or as another server named it. */
-  readonly server: string;
-  /** The join token for `join`, else the host's own credential. */
-  readonly secret: string;
-}
-
-export type Reply<A> =
-  | { readonly kind: 'answer'; readonly answer: A }
-  /** The server does not hold the lease; who does, if it knows. */
-  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: SignedText | undefined }
-  /** The server knows the caller or the request and will not have it: asking again alone does not help. */
-  | {
-      readonly kind: 'refused';
-      readonly code: string;
-      readonly message: string;
-      readonly statement?: SignedText | undefined;
-    };
 
 /** Rejects with `LinkDown` when no answer came: the request may have been carried out or not. Every call may be repeated. */
 export interface AgentLink {
@@ -68,22 +48,6 @@ export interface CertificateLink {
   renew(to: Session, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
   /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
   present(pair: KeyPair | undefined): void;
-}
-
-/** A certificate and its private key, both in PEM form. */
-export interface KeyPair {
-  readonly key: string;
-  readonly certificate: string;
-}
-
-export class LinkDown extends Error {
-  readonly code = 'link-down';
-  readonly retryable = true;
-
-  constructor(message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.name = 'LinkDown';
-  }
 }
 
 /** The disk refused: full, read-only, broken. Nothing was changed on it. */

@@ -2,10 +2,8 @@
 // last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../../fleet/index.ts';
-import { abortWith } from '../link/abort-with.ts';
-import { WakeSignal } from '../link/wake-signal.ts';
+import { abortWith, WakeSignal, Backoff } from '../../link/index.ts';
 import type { UnreadyService, View } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import type { AgentPorts, ApplyResult } from './ports.ts';
 import type { ConntrackSync } from './switch/conntrack-sync.ts';
 

@@ -6,7 +6,7 @@ import { verifyEd25519 } from '../protocol/ed25519.ts';
 import { FileDisk } from './state/file-disk.ts';
 import { HttpLink } from './http-link.ts';
 import type { LocalDriver } from './ports.ts';
-import type { Fingerprint } from '../link/server-pin.ts';
+import type { Fingerprint } from '../../link/index.ts';
 
 export interface StartAgentOptions extends AgentOptions {
   /** Where it keeps its credential and its last view. One agent, one folder. */

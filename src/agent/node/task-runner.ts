@@ -1,12 +1,10 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
 import type { Task, TaskAnswer } from '../../operations/index.ts';
-import { WakeSignal } from '../link/wake-signal.ts';
-import type { LeaderClient } from '../link/leader-client.ts';
+import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
 import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type View } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import { DiskFailed, type AgentPorts, type TaskResult } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */

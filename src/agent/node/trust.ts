@@ -1,14 +1,8 @@
 // Whom an agent believes: the keys and the servers of its control plane, as it learnt them when it joined and since. Pure: it
 // decides what counts, and never takes a key from a link that is neither authenticated nor signed by a key that it has.
 import { Type, type Static } from 'typebox';
-import { originOf } from '../link/server-address.ts';
-import {
-  verifyStatement,
-  parseStatement,
-  type ControlPlaneStatement,
-  type SignedText,
-  type Verify,
-} from '../protocol/statement.ts';
+import { originOf, type SignedText, type Verify } from '../../link/index.ts';
+import { verifyStatement, parseStatement, type ControlPlaneStatement } from '../protocol/statement.ts';
 
 export const TRUST = Type.Object({
   journalId: Type.String(),

@@ -1,11 +1,10 @@
 // Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anybody
 // acts on it. While no server answers, the last view stays.
 import { mark } from '../../fleet/index.ts';
-import type { LeaderClient } from '../link/leader-client.ts';
+import { type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore, StoredView } from './state/agent-state-store.ts';
 import type { HostReport, View, ViewResponse, ViewRequest } from '../protocol/messages.ts';
-import { Backoff } from '../link/backoff.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
 import { findViewRefusal } from '../protocol/stamp.ts';
 

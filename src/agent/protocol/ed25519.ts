@@ -1,6 +1,6 @@
 // Ed25519 signatures of the control plane. Signs and verifies texts, and decides nothing about them.
 import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
-import type { PublicKey, SignedText, Verify } from './statement.ts';
+import type { PublicKey, SignedText, Verify } from '../../link/index.ts';
 
 /** The prefix of every text: a signature for another purpose is never valid here. */
 const PURPOSE = 'muster statement 1\n';

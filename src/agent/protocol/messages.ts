@@ -6,7 +6,7 @@ import { strictObject, ID } from '../../access/index.ts';
 import { CONNECTION_PATTERN } from '../../dataplane/index.ts';
 import { CONDITION, CONDITIONS_MAX, SWITCH_IDENTITY } from '../../hosts/index.ts';
 import type { Task, TaskAnswer } from '../../operations/index.ts';
-import { SIGNED_TEXT, type SignedText } from './statement.ts';
+import { SIGNED_TEXT, type SignedText } from '../../link/index.ts';
 
 /** The journal, the lease epoch and the revision that a view was composed from. An agent refuses an older one. */
 export interface Stamp {

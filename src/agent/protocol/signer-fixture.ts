@@ -2,7 +2,7 @@
 // forge them; the real one is tested on its own.
 import { generateKeyPairSync, hash } from 'node:crypto';
 import { publicKeyOf, signText } from './ed25519.ts';
-import type { Signer, Verify } from './statement.ts';
+import type { Signer, Verify } from '../../link/index.ts';
 
 function fakeSignature(publicKey: string, text: string): string {
   return hash('sha256', `${publicKey}\n${text}`, 'hex');

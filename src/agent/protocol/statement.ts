@@ -2,20 +2,14 @@
 // about: one for an earlier incarnation of a host must never be valid for a later one.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
-import { tryParseJson } from '../link/json-text.ts';
-
-/** The text exactly as it was signed, and one signature for each key in force. */
-export const SIGNED_TEXT = Type.Object({
-  text: Type.String({ maxLength: 20_000 }),
-  signatures: Type.Array(Type.Object({ key: Type.String(), signature: Type.String() }), { maxItems: 8 }),
-});
-export type SignedText = Static<typeof SIGNED_TEXT>;
-
-const PUBLIC_KEY = Type.Object({
-  id: Type.String(),
-  publicKey: Type.String({ description: 'Ed25519, SPKI in DER form, as base64' }),
-});
-export type PublicKey = Static<typeof PUBLIC_KEY>;
+import {
+  PUBLIC_KEY,
+  tryParseJson,
+  type PublicKey,
+  type SignedText,
+  type Signer,
+  type Verify,
+} from '../../link/index.ts';
 
 /** Where the servers answer and which keys they sign with. `serial` grows with every rotation. */
 const CONTROL_PLANE = Type.Object({
@@ -61,23 +55,7 @@ const STATEMENT = Type.Union([CONTROL_PLANE, HOLDER, REFUSAL, VIEW_COMPOSED]);
 export type Statement = Static<typeof STATEMENT>;
 export type ControlPlaneStatement = Static<typeof CONTROL_PLANE>;
 
-export const isSigned = (value: unknown): value is SignedText => checkSigned(value).length === 0;
-const checkSigned = compileChecker(SIGNED_TEXT);
 const checkStatement = compileChecker(STATEMENT);
-
-/** The server's end: signs with every key in force. */
-export interface Signer {
-  readonly serial: number;
-  readonly keys: readonly PublicKey[];
-  sign(text: string): SignedText;
-}
-
-/** The agent's end: whether a signature over a text was made by the owner of a public key. */
-export type Verify = (signature: {
-  readonly publicKey: string;
-  readonly text: string;
-  readonly signature: string;
-}) => boolean;
 
 export function signStatement(signer: Signer, statement: Statement): SignedText {
   return signer.sign(JSON.stringify(statement));

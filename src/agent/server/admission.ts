@@ -3,8 +3,7 @@
 import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { findHost, unknownHost, type StoredHost } from '../../hosts/index.ts';
-import type { Reply } from '../node/ports.ts';
-import { isSigned } from '../protocol/statement.ts';
+import { type Reply, isSigned } from '../../link/index.ts';
 
 export interface AgentIdentity {
   readonly host: string;

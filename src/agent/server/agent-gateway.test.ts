@@ -6,7 +6,7 @@ import type { AgentIdentity } from './admission.ts';
 import type { AgentGateway } from './agent-gateway.ts';
 import type { ViewRequest } from '../protocol/messages.ts';
 import { TestControlPlane } from './control-plane-fixture.ts';
-import type { Reply } from '../node/ports.ts';
+import type { Reply } from '../../link/index.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 

@@ -37,7 +37,7 @@ import {
   type ViewResponse,
   type ViewRequest,
 } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
+import type { Reply } from '../../link/index.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
 import { SharedCredentials } from './shared-credentials.ts';
 import { affectedHosts, composeView, isOutdated } from './compose-view.ts';

@@ -1,7 +1,7 @@
 // What lies at the holder between the two ends: who may leave it and fetch it, when, and how much of it.
 import { describe, expect, test } from 'vitest';
 import { COLLECT_WAIT_MAX_MS, DEPOSIT_MAX, type CollectResponse, type DepositRequest } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
+import type { Reply } from '../../link/index.ts';
 import { NAT, ConntrackSyncWorld } from '../node/switch/conntrack-sync-fixture.ts';
 import type { AgentIdentity } from './admission.ts';
 import type { AgentGateway } from './agent-gateway.ts';

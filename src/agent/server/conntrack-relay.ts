@@ -14,7 +14,7 @@ import {
   type DepositRequest,
   type DepositResponse,
 } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
+import type { Reply } from '../../link/index.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 
 export interface ConntrackRelayOptions {

@@ -17,7 +17,7 @@ import { SITE, sitesModel } from '../../sites/index.ts';
 import { AgentGateway } from './agent-gateway.ts';
 import { InProcessLink } from './in-process-link.ts';
 import { fakeSigner } from '../protocol/signer-fixture.ts';
-import type { Signer } from '../protocol/statement.ts';
+import type { Signer } from '../../link/index.ts';
 import { ViewsDriver } from './views-driver.ts';
 import { StatementIssuer } from './statement-issuer.ts';
 

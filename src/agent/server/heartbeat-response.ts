@@ -1,6 +1,6 @@
 // The response to a heartbeat: the same two objects each time, so that their text is rendered once.
 import { CONDITIONS_FEATURE, PROCESS_FEATURE, type HeartbeatResponse } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
+import type { Reply } from '../../link/index.ts';
 
 const SERVER_FEATURES: Pick<HeartbeatResponse, 'readiness' | 'features'> = {
   readiness: 'per-service',

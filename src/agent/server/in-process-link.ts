@@ -17,7 +17,8 @@ import type {
   ViewResponse,
   ViewRequest,
 } from '../protocol/messages.ts';
-import { LinkDown, type AgentLink, type Reply, type Session } from '../node/ports.ts';
+import type { AgentLink } from '../node/ports.ts';
+import { LinkDown, type Reply, type Session } from '../../link/index.ts';
 
 export class InProcessLink implements AgentLink {
   readonly #gatewayAt: (server: string) => AgentGateway | undefined;

@@ -37,8 +37,7 @@ import {
   type HeartbeatResponse,
   type ViewResponse,
 } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
-import type { SignedText } from '../protocol/statement.ts';
+import type { Reply, SignedText } from '../../link/index.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
 

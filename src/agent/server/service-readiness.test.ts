@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { ITEM, type ActionOutcome } from '../../operations/index.ts';
-import { LinkDown } from '../node/ports.ts';
+import { LinkDown } from '../../link/index.ts';
 import { NAT, ConntrackSyncWorld } from '../node/switch/conntrack-sync-fixture.ts';
 
 const WELL = 'nat:well';

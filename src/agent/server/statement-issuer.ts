@@ -1,9 +1,9 @@
 // Issues statements signed with the control plane's keys: who holds the lease, that a credential is refused, that a view is genuine, and
 // which keys and servers there are. It decides nothing; without a key it issues nothing.
-import { signStatement, type SignedText, type Signer } from '../protocol/statement.ts';
+import { signStatement } from '../protocol/statement.ts';
+import type { SignedText, Signer, Reply } from '../../link/index.ts';
 import type { Refusal } from '../../fleet/index.ts';
 import type { JoinResponse, View, ViewResponse } from '../protocol/messages.ts';
-import type { Reply } from '../node/ports.ts';
 
 export interface StatementIssuerOptions {
   readonly journalId: () => string;

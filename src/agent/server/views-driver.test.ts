@@ -4,7 +4,7 @@ import { CURRENT_SERVICE_VERSION } from '../../hosts/index.ts';
 import { ITEM } from '../../operations/index.ts';
 import { TestHost } from '../node/agent-fixture.ts';
 import { TestControlPlane } from './control-plane-fixture.ts';
-import { LinkDown } from '../node/ports.ts';
+import { LinkDown } from '../../link/index.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 interface World {

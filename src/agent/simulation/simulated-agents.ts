@@ -8,7 +8,7 @@ import { HttpLink } from '../node/http-link.ts';
 import { MemoryDisk } from '../node/state/memory-disk.ts';
 import type { Disk, AgentLink, LocalDriver } from '../node/ports.ts';
 import { SimulatedNode, type SimulatedNodeOptions } from './simulated-node.ts';
-import type { Verify } from '../protocol/statement.ts';
+import type { Verify } from '../../link/index.ts';
 import type { SimulatedHypervisor } from '../node/instances/simulated-hypervisor.ts';
 
 export interface SimulatedAgentsOptions {

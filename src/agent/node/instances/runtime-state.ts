@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
-import { tryParseJson } from '../../link/json-text.ts';
+import { tryParseJson } from '../../../link/index.ts';
 import type { RuntimeInstance } from './instance-runtime.ts';
 
 const ID = Type.String({ minLength: 1 });

@@ -4,7 +4,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Log, TaskAnswer } from '../../../operations/index.ts';
 import { TRUST } from '../trust.ts';
-import { tryParseJson } from '../../link/json-text.ts';
+import { tryParseJson } from '../../../link/index.ts';
 import { VIEW, type View } from '../../protocol/messages.ts';
 import type { Disk, FileName, RuntimeFileName } from '../ports.ts';
 

@@ -11,7 +11,7 @@ import {
   phaseToWire,
 } from '../../../dataplane/index.ts';
 import { mark } from '../../../fleet/index.ts';
-import type { LeaderClient, CallResult } from '../../link/leader-client.ts';
+import type { LeaderClient, CallResult, Reply, Session } from '../../../link/index.ts';
 import type { Membership } from '../membership.ts';
 import {
   COLLECT_WAIT_MAX_MS,
@@ -21,7 +21,7 @@ import {
   type UnreadyService,
   type View,
 } from '../../protocol/messages.ts';
-import type { AgentPorts, Reply, Session } from '../ports.ts';
+import type { AgentPorts } from '../ports.ts';
 
 export interface ConntrackSyncParts {
   readonly leader: LeaderClient;

@@ -24,7 +24,7 @@ import {
 } from '../../../dataplane/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import type { Log } from '../../../operations/index.ts';
-import { WakeSignal } from '../../link/wake-signal.ts';
+import { WakeSignal } from '../../../link/index.ts';
 
 /** As a switch hands it in: what it knows of the packet in words, and its bytes. */
 export interface ReceivedPacket {

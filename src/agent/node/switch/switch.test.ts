@@ -7,7 +7,7 @@ import type { SimulatedSwitch } from '../../../dataplane/runtime.ts';
 import { idOf, put } from '../../../fleet/index.ts';
 import { accept } from '../../../journal/index.ts';
 import { ITEM, newOperation, OPERATION, record, type OperationKind } from '../../../operations/index.ts';
-import { LinkDown } from '../ports.ts';
+import { LinkDown } from '../../../link/index.ts';
 import {
   EMPTY_CONTENTS,
   untilConverged,

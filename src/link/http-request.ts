@@ -3,9 +3,9 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { lookup } from 'node:dns';
-import { isLoopback } from '../../api/index.ts';
+import { isLoopback } from './loopback.ts';
 import { PinningHttpsAgent } from './pinning-https-agent.ts';
-import { LinkDown, type KeyPair } from '../node/ports.ts';
+import { LinkDown, type KeyPair } from './call.ts';
 import type { Fingerprint } from './server-pin.ts';
 
 /** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
@@ -103,9 +103,9 @@ export class HttpConnections {
   #sendOnce(asked: HttpRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const sent = this.#open(asked);
-      const giveUp = (why: string) => (): void => void sent.destroy(new LinkDown(why));
-      const stop = giveUp('the agent stops');
-      const timer = setTimeout(giveUp('the server did not answer in time'), asked.timeoutMs);
+      const failWith = (why: string) => (): void => void sent.destroy(new LinkDown(why));
+      const stop = failWith('the agent stops');
+      const timer = setTimeout(failWith('the server did not answer in time'), asked.timeoutMs);
       const end = (): void => {
         clearTimeout(timer);
         asked.signal?.removeEventListener('abort', stop);

@@ -3,7 +3,7 @@
 import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { LinkDown } from '../node/ports.ts';
+import { LinkDown } from './call.ts';
 import { findPinMismatch, type Fingerprint } from './server-pin.ts';
 
 /** A server that does not finish the handshake is not waited for. */

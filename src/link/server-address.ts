@@ -1,6 +1,6 @@
-// Where an agent may send its secret. Plain HTTP goes to this machine only, unless the operator insists; nothing leads from
+// Where a caller may send its secret. Plain HTTP goes to this machine only, unless the operator insists; nothing leads from
 // HTTPS to HTTP; and a server is found by its origin, never by how its name begins.
-import { isLoopback } from '../../api/index.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Scheme, host and port; the text itself for what is no URL, such as the name of a server in the same process. */
 export function originOf(server: string): string {
@@ -17,7 +17,7 @@ export function transportTo(server: string): Transport {
   return isLoopback(url.hostname) ? 'http-to-loopback' : 'http';
 }
 
-/** Whether a server that was asked over the first address may send an agent on to the second. */
+/** Whether a server that was asked over the first address may send a caller on to the second. */
 export function isDowngrade(from: string, to: string): boolean {
   return transportTo(from) === 'https' && transportTo(to) !== 'https';
 }

@@ -1,9 +1,9 @@
-// The agent's way to the lease holder: it follows a server that names the holder, and goes through the configured ones
+// A caller's way to the lease holder: it follows a server that names the holder, and goes through the configured ones
 // when nobody answers. It must never depend on one server's memory of who leads.
-import { mark } from '../../fleet/index.ts';
-import type { Log } from '../../operations/index.ts';
+import { mark } from '../fleet/index.ts';
+import type { Log } from '../operations/index.ts';
 import { isDowngrade, originOf } from './server-address.ts';
-import { LinkDown, type Reply, type Session } from '../node/ports.ts';
+import { LinkDown, type Reply, type Session } from './call.ts';
 
 /** `via` is the server that said it. */
 type FinalReply<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
@@ -30,13 +30,13 @@ export class LeaderClient {
   #rejectedHolder: string | undefined;
   readonly #isTrustedHolder: IsTrustedHolder;
 
-  constructor(servers: readonly string[], log: Log, vouches: IsTrustedHolder = () => false) {
+  constructor(servers: readonly string[], log: Log, isTrustedHolder: IsTrustedHolder = () => false) {
     const [first] = servers;
     if (first === undefined) throw new Error('an agent needs the address of a server');
     this.#servers = servers;
     this.#current = first;
     this.#log = log;
-    this.#isTrustedHolder = vouches;
+    this.#isTrustedHolder = isTrustedHolder;
   }
 
   /** The server that is asked next. */

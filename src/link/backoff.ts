@@ -1,5 +1,5 @@
-// How long to wait after a failure: longer each time, and never all agents at once.
-import { backoffMs, type Clock } from '../../journal/index.ts';
+// How long to wait after a failure: longer each time, and never all callers at once.
+import { backoffMs, type Clock } from '../journal/index.ts';
 
 const FIRST_MS = 250;
 /** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */

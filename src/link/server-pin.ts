@@ -1,7 +1,7 @@
-// Fingerprints by which an agent knows its servers without an authority: of the public key, which stays the same when a certificate is
+// Fingerprints by which a caller knows its servers without an authority: of the public key, which stays the same when a certificate is
 // renewed for the same key, or of the certificate itself. It compares and words; it never opens a connection.
 import { hash, type X509Certificate } from 'node:crypto';
-import { LinkDown } from '../node/ports.ts';
+import { LinkDown } from './call.ts';
 
 /** `sha256:` and 64 hexadecimal digits in lower case. */
 export type Fingerprint = `sha256:${string}`;

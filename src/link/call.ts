@@ -1,0 +1,38 @@
+// One call to a server of the control plane: whom it goes to, and what may come of it.
+import type { SignedText } from './signed-text.ts';
+
+/** Whom a call goes to, and as whom. */
+export interface Session {
+  /** The server's address, as configured or as another server named it. */
+  readonly server: string;
+  /** The join token for `join`, else the caller's own credential. */
+  readonly secret: string;
+}
+
+export type Reply<A> =
+  | { readonly kind: 'answer'; readonly answer: A }
+  /** The server does not hold the lease; who does, if it knows. */
+  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: SignedText | undefined }
+  /** The server knows the caller or the request and will not have it: asking again alone does not help. */
+  | {
+      readonly kind: 'refused';
+      readonly code: string;
+      readonly message: string;
+      readonly statement?: SignedText | undefined;
+    };
+
+/** A certificate and its private key, both in PEM form. */
+export interface KeyPair {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+export class LinkDown extends Error {
+  readonly code = 'link-down';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'LinkDown';
+  }
+}

@@ -1,0 +1,14 @@
+export { abortWith } from './abort-with.ts';
+export { Backoff } from './backoff.ts';
+export { LinkDown } from './call.ts';
+export type { KeyPair, Reply, Session } from './call.ts';
+export { tryParseJson } from './json-text.ts';
+export { LeaderClient } from './leader-client.ts';
+export type { CallResult } from './leader-client.ts';
+export { isLoopback } from './loopback.ts';
+export { originOf, transportTo } from './server-address.ts';
+export { fingerprintsOf, parseFingerprint } from './server-pin.ts';
+export type { Fingerprint, ServerFingerprints } from './server-pin.ts';
+export { isSigned, PUBLIC_KEY, SIGNED_TEXT } from './signed-text.ts';
+export type { PublicKey, SignedText, Signer, Verify } from './signed-text.ts';
+export { WakeSignal } from './wake-signal.ts';

@@ -1,0 +1,1 @@
+export { ReplyClient } from './reply-client.ts';
