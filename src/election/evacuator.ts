@@ -43,7 +43,6 @@ const CAUTIOUS_DETECTOR: Omit<FailureDetector, 'nowMs'> = { hasBfdUp: () => true
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',
-  promisesTargets: true,
   leavesFirst: true,
   moveKinds: ['handover'],
   typicalMoveMs: ABOUT_MS,

@@ -69,13 +69,14 @@ export interface BeginEvacuation {
 
 export interface Evacuator {
   readonly name: string;
-  /** Whether a preview promises the targets of its tenants; of other tenants it promises only that they leave. */
-  readonly promisesTargets?: true;
   /** The kinds of operations that move its tenants: their measured durations give the estimate. */
   readonly moveKinds?: readonly string[];
   /** The typical duration of one of its moves, when none was measured. */
   readonly typicalMoveMs?: number;
-  /** Whether its tenants leave before those of other evacuators: services are handed over before the first instance moves. */
+  /**
+   * Whether its tenants leave before those of other evacuators: services are handed over before the first instance moves. The start itself
+   * begins that, so a preview promises their targets; of other tenants it promises only that they leave.
+   */
   readonly leavesFirst?: true;
   /** Whether some of its tenants may end with their host; its plan says which. Otherwise each of them keeps the host from leaving. */
   readonly canEndWithHost?: true;

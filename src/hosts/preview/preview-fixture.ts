@@ -44,25 +44,16 @@ export interface Tenancy {
   readonly on: Readonly<Record<string, readonly string[]>>;
   /** Fixed outcomes of some of them, whatever capacity there is. */
   readonly told?: Readonly<Record<string, Evacuation>>;
-  readonly promisesTargets?: true;
+  readonly leavesFirst?: true;
   readonly aboutMs?: number;
   readonly movedBy?: readonly string[];
 }
 
 export function evacuatorOf(tenancy: Tenancy): Evacuator {
-  const {
-    name,
-    kind,
-    how = 'live',
-    on,
-    told = {},
-    promisesTargets,
-    aboutMs: typicalMoveMs,
-    movedBy: moveKinds,
-  } = tenancy;
+  const { name, kind, how = 'live', on, told = {}, leavesFirst, aboutMs: typicalMoveMs, movedBy: moveKinds } = tenancy;
   return {
     name,
-    ...(promisesTargets !== undefined && { promisesTargets }),
+    ...(leavesFirst !== undefined && { leavesFirst }),
     ...(typicalMoveMs !== undefined && { typicalMoveMs }),
     ...(moveKinds !== undefined && { moveKinds }),
     ...(Object.values(told).some((one) => one.kind === 'ends') && { canEndWithHost: true as const }),

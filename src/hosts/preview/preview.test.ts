@@ -19,7 +19,7 @@ const SERVICES: Tenancy = {
   name: 'designations',
   kind: 'service',
   how: 'handover',
-  promisesTargets: true,
+  leavesFirst: true,
   aboutMs: 3000,
   on: { c1: ['nat:edge'], c2: ['dhcp:lan'] },
 };

@@ -173,7 +173,7 @@ function hashOf(hosts: readonly StoredHost[], planned: readonly EvacuatorPlan[],
 }
 
 function promisedEvacuations(planned: readonly EvacuatorPlan[]): PlannedEvacuation[] {
-  return planned.flatMap(({ evacuator, evacuating }) => (evacuator.promisesTargets === true ? evacuating : []));
+  return planned.flatMap(({ evacuator, evacuating }) => (evacuator.leavesFirst === true ? evacuating : []));
 }
 
 function hostPreview(

@@ -152,7 +152,6 @@ function evacuatorOf(kit: Kit): Evacuator {
     name: `${name}s`,
     ...(name === 'post' && {
       leavesFirst: true as const,
-      promisesTargets: true as const,
       canEndWithHost: true as const,
     }),
     dependsOn: [byHost],
