@@ -114,7 +114,7 @@ export class ScaleInActions {
     const hosts = this.#batch(({ leaving }) => leaving !== undefined);
     if (hosts.length === 0) return undefined;
     const how = { hosts, failBack: this.#rng.chance(0.4), ...this.#begin(by) };
-    return plain(by, (fleet, _life, nowMs) => recoverHosts(fleet, EVACUATORS, { ...how, nowMs }));
+    return plain(by, (fleet, _life, nowMs) => recoverHosts(fleet, { ...how, nowMs }));
   }
 
   /** Mostly for a leaving host that seems dead; the operator who fences it may be wrong. */

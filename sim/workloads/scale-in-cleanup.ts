@@ -92,7 +92,7 @@ async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<v
     await ask(`${ends ? 'end' : 'recover'}-${id}`, (fleet, _life, nowMs) =>
       ends
         ? endScaleIn(fleet, EVACUATORS, { ...how, disconnect: true, nowMs })
-        : recoverHosts(fleet, EVACUATORS, { ...how, failBack: false, nowMs }),
+        : recoverHosts(fleet, { ...how, failBack: false, nowMs }),
     );
   }
 }

@@ -128,7 +128,7 @@ async function live(
 ): Promise<'alive'> {
   const { subject, clock } = world;
   clock.advance(TICK_MS);
-  await renewLease(journal, clock.nowMs());
+  await renewLease(journal);
   if (journal.fleet.revision === 0) {
     await journal.submit({ by: 'torture', decide: () => ({ kind: 'accept', changes: subject.prepare, answer: null }) });
   }
@@ -152,7 +152,7 @@ async function cancel({ subject, clock }: TortureWorld, journal: Journal): Promi
 }
 
 /** The kit's ticks are long: the lease is kept as a lease keeper would. */
-async function renewLease(journal: Journal, _nowMs: number): Promise<void> {
+async function renewLease(journal: Journal): Promise<void> {
   const lease = await journal.store.readLease('fleet');
   if (lease === undefined) return;
   await journal.store.renewLease({ ...lease, ttlMs: 600_000 });

@@ -228,7 +228,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
       const hosts = requestedNodes(body);
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
-      return preparableWrite(VERBS[rpc]({ world, authority, evacuators }, command), (decide) => ({
+      return preparableWrite(VERBS[rpc](command, { world, authority, evacuators }), (decide) => ({
         why: rpc,
         operation,
         decide: (fleet) => {
@@ -265,15 +265,15 @@ interface Command {
   readonly nowMs: number;
 }
 
-const VERBS: Readonly<Record<Rpc, (slicing: SlicingContext, command: Command) => PreparableDecision>> = {
-  'scalein-computes-start': (slicing, command) =>
+const VERBS: Readonly<Record<Rpc, (command: Command, slicing: SlicingContext) => PreparableDecision>> = {
+  'scalein-computes-start': (command, slicing) =>
     startInSlices(slicing, (fleet) => {
       const { restconfDrain: drain, drainDeadlineMs: deadlineMs } = valueOf(fleet, SCALE_IN);
       return { ...command, drain, deadlineMs };
     }),
-  'scalein-computes-end': (slicing, command) => endInSlices(slicing, () => ({ ...command, disconnect: false })),
-  'scalein-computes-recover': ({ evacuators }, command) => ({
-    decide: (fleet) => recoverHosts(fleet, evacuators, { ...command, failBack: false }),
+  'scalein-computes-end': (command, slicing) => endInSlices(slicing, () => ({ ...command, disconnect: false })),
+  'scalein-computes-recover': (command) => ({
+    decide: (fleet) => recoverHosts(fleet, { ...command, failBack: false }),
   }),
 };
 

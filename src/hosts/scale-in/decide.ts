@@ -118,11 +118,7 @@ export function endScaleIn(
 }
 
 /** Each on its own. No new move begins; open moves complete. */
-export function recoverHosts(
-  fleet: FleetReader,
-  _evacuators: readonly Evacuator[],
-  command: RecoverHosts,
-): Decision<ScaleInAnswer> {
+export function recoverHosts(fleet: FleetReader, command: RecoverHosts): Decision<ScaleInAnswer> {
   const named = resolveNamedHosts(fleet, command.hosts, command.site);
   const verdicts = named.map((one) => judgeByTable(one, 'recover', (host) => bringBack(fleet, host, command)));
   const how = { kind: RECOVER_KIND, does: 'bring back', verb: 'recover', deadlineMs: RECOVER_DEADLINE_MS } as const;

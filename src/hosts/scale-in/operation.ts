@@ -30,7 +30,7 @@ export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
     cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
     retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
 
-    plan: (fleet, operation, items, _nowMs) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
+    plan: (fleet, operation, items) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
     itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),
   };
 }

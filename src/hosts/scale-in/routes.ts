@@ -90,7 +90,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         ),
         deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
       },
-      decisionOf: (slicing, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
+      decisionOf: ({ body: { drain = true, plan, deadlineMs }, asked, hash }, slicing) =>
         startInSlices(slicing, (fleet) => ({
           ...asked,
           drain,
@@ -105,15 +105,15 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
         force: Type.Optional(strictObject({ reason: REASON })),
       },
-      decisionOf: (slicing, { body: { disconnect = false, force }, asked }) =>
+      decisionOf: ({ body: { disconnect = false, force }, asked }, slicing) =>
         endInSlices(slicing, () => ({ ...asked, disconnect, ...(force !== undefined && { force }) })),
     }),
     verbRoute(options, {
       verb: 'recover',
       about: 'Bring back hosts that are leaving, each decided on its own',
       fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
-      decisionOf: ({ evacuators }, { body: { failBack = false }, asked }) => ({
-        decide: (fleet) => recoverHosts(fleet, evacuators, { ...asked, failBack }),
+      decisionOf: ({ body: { failBack = false }, asked }) => ({
+        decide: (fleet) => recoverHosts(fleet, { ...asked, failBack }),
       }),
     }),
   ];
@@ -175,12 +175,12 @@ interface VerbRoute<F extends TProperties> {
   readonly about: string;
   readonly fields: F;
   readonly decisionOf: (
-    slicing: SlicingContext,
     given: {
       readonly body: Static<ReturnType<typeof strictObject<F>>>;
       readonly asked: ScaleInRequest;
       readonly hash: RouteContext['hash'];
     },
+    slicing: SlicingContext,
   ) => PreparableDecision;
 }
 
@@ -212,7 +212,7 @@ function verbRoute<F extends TProperties>(
         ...(why !== undefined && { why }),
       };
       const given = { body: body as unknown as Static<ReturnType<typeof strictObject<F>>>, asked, hash };
-      return preparableWrite(decisionOf({ world, authority, evacuators }, given), (decide) => ({
+      return preparableWrite(decisionOf(given, { world, authority, evacuators }), (decide) => ({
         why: why ?? `scale-in ${verb}`,
         operation,
         decide: (fleet) => {

@@ -147,7 +147,7 @@ export class World extends TestWorld {
 
   recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): ScaleInDecision {
     const command = { hosts, failBack: false, ...this.#asking(), ...facts };
-    return (fleet: FleetReader) => recoverHosts(fleet, EVACUATORS, command);
+    return (fleet: FleetReader) => recoverHosts(fleet, command);
   }
 
   async budget(facts: Partial<(typeof SCALE_IN)['defaultValue']>): Promise<void> {

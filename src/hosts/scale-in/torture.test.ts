@@ -150,7 +150,7 @@ const recover: TortureSubject = {
   prepare: [...activeHosts('c3'), hostIn('c1', 'draining'), hostIn('c2', 'drained')],
   start: (operation, nowMs) => ({
     by: 'test',
-    decide: (fleet) => recoverHosts(fleet, EVACUATORS, { ...asking, failBack: true, operation, nowMs }),
+    decide: (fleet) => recoverHosts(fleet, { ...asking, failBack: true, operation, nowMs }),
   }),
   world: async () => undefined,
   wrongWhenDone: (fleet) => [

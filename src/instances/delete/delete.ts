@@ -119,7 +119,7 @@ export const instanceDelete: OperationKind = {
 };
 
 /** It is deleted, with everything that it held. */
-const finish: ReleaseFinisher = (fleet, _item, { id, doc }, nowMs) => ({
+const finish: ReleaseFinisher = (fleet, { id, doc }, nowMs) => ({
   changes: [remove(INSTANCE, id), ...releaseHoldings(fleet, id, doc, { by: 'operation:instance-delete', nowMs })],
   progress: { state: 'done' },
 });

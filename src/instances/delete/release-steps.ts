@@ -29,7 +29,6 @@ const RELEASED_BY_HOST = 'released-by-host';
 /** The last commit of an operation that ends an instance, and the end of its item. */
 export type ReleaseFinisher = (
   fleet: FleetReader,
-  item: StoredItem,
   instance: StoredInstance,
   nowMs: number,
 ) => { readonly changes: readonly Change[]; readonly progress: Omit<RecordStep['progress'], 'step'> };
@@ -129,6 +128,6 @@ export function handleReleaseOutcome(
 function commitFinish(fleet: FleetReader, item: StoredItem, nowMs: number, finish: ReleaseFinisher): RecordStep {
   const instance = instanceOf(fleet, item);
   if (instance === undefined) return record(item, { state: 'done', step: 'release' });
-  const { changes, progress } = finish(fleet, item, instance, nowMs);
+  const { changes, progress } = finish(fleet, instance, nowMs);
   return record(item, { ...progress, step: 'release', host: null }, { changes });
 }

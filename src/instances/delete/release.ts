@@ -48,7 +48,7 @@ export const instanceRelease: OperationKind = {
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 
-const finish: ReleaseFinisher = (fleet, _item, { id, doc }, nowMs) => {
+const finish: ReleaseFinisher = (fleet, { id, doc }, nowMs) => {
   if (doc.state !== 'error') return { changes: [], progress: { state: 'done' } };
   const failed = { ...doc, fault: doc.fault ?? composeFault(doc, undefined, nowMs) };
   return { changes: releaseFailedBuild(fleet, id, failed, { by: RELEASER, nowMs }), progress: { state: 'done' } };

@@ -12,7 +12,7 @@ export interface SetQuota {
   readonly nowMs: number;
 }
 
-export function setQuota(_fleet: FleetReader, { project, limits, by, nowMs }: SetQuota): Decision<Quota> {
+export function setQuota({ project, limits, by, nowMs }: SetQuota): Decision<Quota> {
   const quota: Quota = { project, ...limits, changedBy: by, changedAtMs: nowMs };
   return accept([put(QUOTA, idOf(QUOTA, project), quota)], quota);
 }

@@ -38,7 +38,7 @@ describe('quotas', () => {
   test('without a quota, and for resources that it does not name, there is no limit', () => {
     const fleet = world();
     expect(quotaProblem(fleet, 'default', { instances: 10 ** 6, ports: 10 ** 6 })).toBeUndefined();
-    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 3 }, ...WHO }));
+    commitAccepted(fleet, setQuota({ project: 'default', limits: { ports: 3 }, ...WHO }));
     expect(quotaProblem(fleet, 'default', { instances: 10 ** 6 })).toBeUndefined();
   });
 
@@ -49,7 +49,7 @@ describe('quotas', () => {
     ['ports', { ports: 3 }, 1, 2],
   ] as const)('%s up to the limit and no further', (what, limits, fits, exceeds) => {
     const fleet = world();
-    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits, ...WHO }));
+    commitAccepted(fleet, setQuota({ project: 'default', limits, ...WHO }));
     expect(quotaProblem(fleet, 'default', { [what]: fits })).toBeUndefined();
     expect(quotaProblem(fleet, 'default', { [what]: exceeds })).toMatchObject({
       kind: 'conflict',
@@ -60,15 +60,15 @@ describe('quotas', () => {
 
   test('usage above a lowered quota stays, and refuses nothing else', () => {
     const fleet = world();
-    commitAccepted(fleet, setQuota(fleet, { project: 'default', limits: { ports: 0, instances: 5 }, ...WHO }));
+    commitAccepted(fleet, setQuota({ project: 'default', limits: { ports: 0, instances: 5 }, ...WHO }));
     expect(quotaProblem(fleet, 'default', { instances: 1, ports: 0 })).toBeUndefined();
     expect(portQuotaProblem(fleet, 'default', 1)).toMatchObject({ code: 'quota-exceeded' });
   });
 
   test('a quota is set as a whole and deleted', () => {
     const fleet = world();
-    commitAccepted(fleet, setQuota(fleet, { project: 'blue', limits: { ports: 1, vcpus: 9 }, ...WHO }));
-    commitAccepted(fleet, setQuota(fleet, { project: 'blue', limits: { instances: 2 }, ...WHO }));
+    commitAccepted(fleet, setQuota({ project: 'blue', limits: { ports: 1, vcpus: 9 }, ...WHO }));
+    commitAccepted(fleet, setQuota({ project: 'blue', limits: { instances: 2 }, ...WHO }));
     expect(fleet.get(QUOTA, 'blue' as QuotaId)?.doc).toEqual({
       project: 'blue',
       instances: 2,

@@ -90,7 +90,7 @@ const set = write({
     return {
       target: { view: QUOTA_REPRESENTATION, id: params.id, optional: true },
       why: `set quota of ${params.id}`,
-      decide: (fleet) => setQuota(fleet, command),
+      decide: () => setQuota(command),
       answer: (_, after) => renderCommitted(QUOTA_REPRESENTATION, after, params),
     };
   },

@@ -99,12 +99,12 @@ export class ScaleInWorld extends World {
 
   recover(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): Promise<ScaleInAnswer> {
     const command = { hosts, failBack: false, ...this.#command(), ...facts };
-    return this.commit((fleet) => recoverHosts(fleet, EVACUATORS, command));
+    return this.commit((fleet) => recoverHosts(fleet, command));
   }
 
   recoverRefused(hosts: readonly string[]): Promise<Refusal> {
     const command = { hosts, failBack: false, ...this.#command() };
-    return this.refusal((fleet) => recoverHosts(fleet, EVACUATORS, command));
+    return this.refusal((fleet) => recoverHosts(fleet, command));
   }
 
   preview(...hosts: readonly string[]): ScaleInPreview {
