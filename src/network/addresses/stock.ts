@@ -183,11 +183,6 @@ export class Stock implements Forkable {
     return this.#subnets.get(subnet)?.lowestFree(taken);
   }
 
-  /** Whether an address of a subnet is free, in its pools or outside of them. */
-  isFree(subnet: string, ip: string): boolean {
-    return this.#subnets.get(subnet)?.doc !== undefined && this.holderOf(subnet, ip) === undefined;
-  }
-
   /** The port that has an address, or `gateway`. The text is canonical. */
   holderOf(subnet: string, ip: string): string | undefined {
     return this.#subnets.get(subnet)?.holderOf(ip);

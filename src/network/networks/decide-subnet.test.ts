@@ -197,7 +197,7 @@ describe('editing subnets', () => {
     const fleet = world();
     commit(fleet, [port('p', 'n', { addresses: [{ ip: '10.0.0.50', subnet: 's', chosenBy: 'user' }] })]);
     commitAccepted(fleet, edit(fleet, 's', { pools: [{ first: '10.0.0.2', last: '10.0.0.3' }] }));
-    expect(stockOf(fleet).isFree('s', '10.0.0.50')).toBe(false);
+    expect(stockOf(fleet).holderOf('s', '10.0.0.50')).toBe('p');
     expect(stockOf(fleet).free('network:n', 4)).toBe(2n);
   });
 
