@@ -57,6 +57,7 @@ function degradedAlarm({ id, doc }: StoredHost, degraded: Degraded, nowMs: numbe
       conditions: degraded.map(conditionText),
       ...(degraded.some(({ cannotServe }) => cannotServe === true) && { cannotServe: true }),
       ...(degraded.some(({ code }) => code === NOT_CONVERGING) && { isAnswering: true }),
+      ...(degraded.some(({ code }) => code === INTERFACE_NOT_OPENED) && { isUplinkMissing: true }),
     },
     sinceMs: Math.min(nowMs, ...degraded.map((one) => one.sinceMs)),
   };
@@ -80,23 +81,29 @@ export function conditionText({ type, message, cannotServe }: Condition): string
 
 /** The code that an agent reports when its switch answers and still does not converge. */
 const NOT_CONVERGING = 'not-converging';
+/** And when it answers, and could not open its tunnel port or its external port. */
+const INTERFACE_NOT_OPENED = 'interface-not-opened';
 
 const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
-  switch: ({ host, cannotServe, isAnswering }) => {
+  switch: (reason) => {
     const services =
-      cannotServe === true
+      reason['cannotServe'] === true
         ? 'services that it has move to other hosts after "moveAfterMs" of the setting "conditions"'
         : 'services that it has stay while its peers see its BFD up';
-    const look =
-      isAnswering === true
-        ? `Its switch answers but does not converge on its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`
-        : `On ${formatFact(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
-    return `It gets no new services and instances; ${services}. ${look}`;
+    return `It gets no new services and instances; ${services}. ${lookAtSwitch(reason)}`;
   },
   'instance-runtime': ({ host }) =>
     `It gets no new instances; what runs there goes on. See the log of the agent on ${formatFact(host)}.`,
   agent: ({ host }) => `What is there goes on. See the log of the agent on ${formatFact(host)}.`,
 };
+
+function lookAtSwitch({ host, isAnswering, isUplinkMissing }: Reason): string {
+  if (isAnswering === true)
+    return `Its switch answers but does not converge on its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`;
+  if (isUplinkMissing === true)
+    return `Its switch answers, but has no way to other hosts or to the external network: on ${formatFact(host)}, "ovs-vsctl show" has the error at the interface.`;
+  return `On ${formatFact(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
+}
 
 export const conditionSentences: ReasonSentences = {
   [HOST_DEGRADED]: (reason) => {

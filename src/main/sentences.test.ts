@@ -59,6 +59,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
       cannotServe: true,
     },
     { ...HOST, parts: ['switch'], conditions: ['its switch is out of control: x'], isAnswering: true },
+    { ...HOST, parts: ['switch'], conditions: ['its switch is out of control: x'], isUplinkMissing: true },
     { ...HOST, parts: ['instance-runtime'], conditions: ['its instance runtime fails: x'] },
   ],
   strays: [{ ...HOST, names: ['eth7'], count: 3 }],

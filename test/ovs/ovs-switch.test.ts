@@ -107,6 +107,24 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
     },
   );
 
+  test('an-external-interface-that-is-not-there-is-a-failure-of-the-switch-until-it-comes', async () => {
+    const daemons = await start();
+    const it = openOn(daemons, 'ext0');
+    try {
+      await it.setUp();
+      expect(await it.probe()).toMatchObject({
+        code: 'interface-not-opened',
+        message: expect.stringMatching(/^it could not open ext0: /) as string,
+      });
+      await daemons.vsctl('set', 'Interface', 'ext0', 'type=dummy');
+      await it.identity();
+      expect(await it.probe()).toBe(undefined);
+    } finally {
+      await it.close();
+      await daemons.close();
+    }
+  });
+
   test('never: an interface that somebody else plugged in as the way out is taken away', async () => {
     const daemons = await start();
     const it = openOn(daemons, 'ext0');

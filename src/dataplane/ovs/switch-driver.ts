@@ -46,6 +46,7 @@ import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnectio
 import { BfdStatus } from './bfd-status.ts';
 import { bfdOperations, externalIdOperations, type ChangeStage } from './database-changes.ts';
 import { probeNeighbours, resolveNeighbours } from './tunnel-neighbours-driver.ts';
+import { findUplinkErrors } from './interface-errors.ts';
 import { ChangeNotifier } from './change-notifier.ts';
 import { probeSwitch } from './probe-driver.ts';
 
@@ -191,6 +192,7 @@ export class OvsSwitch implements Switch {
     return probeSwitch({
       clock: this.#options.clock,
       isDaemonGone: this.#options.isDaemonGone ?? (() => false),
+      uplinkErrors: () => (this.#monitor === undefined ? [] : findUplinkErrors(this.#monitor, this.#options)),
       sockets: {
         database: () => this.#database.echo(),
         OpenFlow: () => this.#openFlow.barrier(),
