@@ -1,3 +1,3 @@
 // For the CLI, which may import this module alone.
-export { backoffMs } from '../journal/index.ts';
-export { isLoopback } from '../link/index.ts';
+export { backoffMs } from '../journal/backoff.ts';
+export { isLoopback } from '../link/loopback.ts';

@@ -47,10 +47,10 @@ describe('muster dataplane show', () => {
     const { code, out, err } = await muster('dataplane', 'show', designated);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(
-      /^Table 0 classify\n {2}100 {2}in_port="mp\w+",dl_src=\S+ -> .* {2}# port \S+: What this port sends/,
+      /^Table 0 classify\n {2}100 {2}in_port="mp\w+",dl_src=\S+ -> .* {2}# port \S+: Assigns what this port sends/,
     );
     expect(out).toMatch(/\n\nTable 30 outbound\n/);
-    expect(out).toMatch(/^ {4}0 {2}everything -> drop {2}# host \S+: What nothing else is for is dropped\.$/m);
+    expect(out).toMatch(/^ {4}0 {2}everything -> drop {2}# host \S+: Drops packets that no other flow matches\.$/m);
     expect(out).toContain('# service nat:branch: Translates outgoing packets.');
     expect(out).toContain('set_field:next-hop(203.0.113.1)->eth_dst');
     expect(out).toMatch(/\n\nTunnels\n {2}\S+ at \S+\n/);
