@@ -40,6 +40,10 @@ describe('a short command loads little', () => {
     const files = new Set([...text.matchAll(/\/src\/([a-z]+\/[a-z-]+)\.ts/g)].map(([, file = '']) => file));
     const others = [...files].filter((file) => !/^(?:cli|main)\//.test(file));
     // What clients share with the server decides on text alone.
-    expect(others.toSorted((one, other) => one.localeCompare(other))).toEqual(['api/index', 'journal/backoff', 'link/loopback']);
+    expect(others.toSorted((one, other) => one.localeCompare(other))).toEqual([
+      'api/index',
+      'journal/backoff',
+      'link/loopback',
+    ]);
   });
 });
