@@ -128,7 +128,7 @@ describe('SIGHUP', () => {
   test('without TLS it changes nothing', async () => {
     const server = await startServer(newFolder());
     server.child.kill('SIGHUP');
-    await server.said(/there is no certificate to read/);
+    await server.said(/there is no certificate to reload/);
     expect(await server.muster('sites', 'create', 'north')).toMatchObject({ code: 0 });
     expect(await server.stop()).toMatchObject({ code: 0 });
   });
