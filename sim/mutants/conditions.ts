@@ -49,7 +49,7 @@ export const switchSaidToObey: Mutant = {
   name: 'switch-said-to-obey',
   bug: 'an agent says nothing of a switch that does not obey, and its host is taken for a healthy one',
   scenario: SCALE_IN,
-  likely: 2298,
+  likely: 5103,
   caughtBy: [notToUncontrolledSwitch.name],
   plant: (parts) => ({
     ...parts,
