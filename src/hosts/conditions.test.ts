@@ -20,11 +20,19 @@ const GONE: Condition = {
   cannotServe: true,
 };
 
-/** Plays one report every five seconds and lists the changes of the recorded condition. `x` is a failure, `.` is none. */
-function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CUT, g: GONE }): string[] {
+/**
+ * Plays one report every five seconds and lists the changes of the recorded condition. `x` is a failure, `.` is none. The first
+ * `uncommitted` requests to record it are not committed.
+ */
+function play(
+  reports: string,
+  of: Readonly<Record<string, Condition>> = { x: CUT, g: GONE },
+  uncommitted = 0,
+): string[] {
   let recorded: Degraded | undefined;
   let memory = NEVER_BAD;
   const told: string[] = [];
+  let lost = 0;
   for (const [at, mark] of reports.split('').entries()) {
     const nowMs = 1_000_000 + at * 5000;
     const condition = of[mark];
@@ -36,6 +44,10 @@ function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CU
     );
     ({ memory } = judged);
     if (judged.verdict !== 'record') continue;
+    if (lost < uncommitted) {
+      lost += 1;
+      continue;
+    }
     recorded = condition === undefined ? undefined : [{ ...condition, sinceMs: nowMs }];
     told.push(`${at * 5} s ${condition?.code ?? 'well'}`);
   }
@@ -73,6 +85,10 @@ describe('a reported failure', () => {
     expect([first, last]).toEqual([`${beganS + 10} s unreachable`, `${beganS + 25} s well`]);
     // Without the long quiet before it, the host has to be well for longer than that.
     expect(play(`${flapping}xxx....`).at(-1)).not.toContain('well');
+  });
+
+  test('whose-commit-takes-several-reports-counts-as-one-loss: it ends as soon as any other', () => {
+    expect(play('xxxxxx....', undefined, 3)).toEqual(['25 s unreachable', '40 s well']);
   });
 
   test('whose-cause-flaps-costs-a-few-commits', () => {

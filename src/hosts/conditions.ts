@@ -130,7 +130,9 @@ function judgeBad(
       ? nowMs - badSinceMs >= patience.degradedAfterMs
       : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, patience);
   if (!isDue) return { memory: bad, verdict: 'pending' };
-  return { memory: { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
+  // Until the commit is there, each report asks for it again: that is one loss all the same.
+  const isCounted = recorded === '' && memory.lastLossMs >= badSinceMs;
+  return { memory: isCounted ? bad : { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
 }
 
 function judgeGood(
