@@ -107,7 +107,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
 
     test('says-with-every-heartbeat-what-else-the-server-takes', async () => {
       const { link, session } = await joined();
-      const takes = { readiness: 'per-service', features: ['conditions', 'process'] };
+      const takes = { readiness: 'per-service', features: ['conditions', 'process', 'bfd-down-peers'] };
       const beat = { serviceVersion: 1 };
       expect(answerOf(await link.heartbeat(session, beat))).toEqual({ report: 'wanted', ...takes });
       const report = { facts: {}, strays: [], problems: [] };

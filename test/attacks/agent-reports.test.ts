@@ -38,7 +38,8 @@ describe('a report that is not what reports are', () => {
     ['with half of a character', reportOf('{"facts":{"name":"\\ud800"}}')],
     ['nested a hundred thousand levels deep', reportOf(deep(100_000))],
     ['with more facts than one host has', reportOf(`{"facts":{${facts(101)}}}`)],
-    ['with more peers than are listened for', reportOf(`{"facts":{},"unheardPeers":[${'"p",'.repeat(100)}"p"]}`)],
+    ['with more peers than BFD is reported of', reportOf(`{"facts":{},"bfdDownPeers":[${'"p",'.repeat(100)}"p"]}`)],
+    ['with as many by the former name', reportOf(`{"facts":{},"unheardPeers":[${'"p",'.repeat(100)}"p"]}`)],
     ['with a field twice', reportOf('{"facts":{},"facts":{}}')],
     ['with a number that is too large for one', '{"serviceVersion":1e400}'],
     ['with a version that is not a number', '{"serviceVersion":"1"}'],
@@ -102,10 +103,13 @@ describe('an agent that speaks of what is not its own', () => {
     expect(hostDoc('central-0')).toEqual(other);
   });
 
-  test('never: a host is lost because strangers to it say that they do not hear it', async () => {
-    const before = asked.world.journal.fleet.revision;
-    const deaf = reportOf('{"facts":{},"unheardPeers":["central-0","central-0","north-0","__proto__"]}');
-    expect((await say('heartbeat', deaf)).statusCode).toBe(200);
-    expect(asked.world.journal.fleet.revision).toBe(before);
-  });
+  test.each(['bfdDownPeers', 'unheardPeers'])(
+    'never: a host is lost because hosts that are no peers of it say so (%s)',
+    async (field) => {
+      const before = asked.world.journal.fleet.revision;
+      const report = reportOf(`{"facts":{},"${field}":["central-0","central-0","north-0","__proto__"]}`);
+      expect((await say('heartbeat', report)).statusCode).toBe(200);
+      expect(asked.world.journal.fleet.revision).toBe(before);
+    },
+  );
 });

@@ -184,7 +184,7 @@ export class Agent {
 /** What an older agent makes of a view: parts that came later are not there for it. */
 function downgradeView(view: View | undefined, serviceVersion: number): View | undefined {
   if (view === undefined || serviceVersion >= STANDBY_VERSION) return view;
-  const { heartbeats: _heartbeats, ...older } = view.parts;
+  const { heartbeats: _former, bfd: _bfd, ...older } = view.parts;
   if (serviceVersion >= DESIGNATIONS_VERSION) return { ...view, parts: older };
   const { peers: _peers, services: _services, ...parts } = older;
   return { ...view, parts };

@@ -6,10 +6,13 @@ interface HeartbeatWorld extends SwitchWorld {
   readonly c1: SwitchHost;
   /** When it sent a heartbeat. */
   readonly beatsMs: number[];
+  /** The peers with BFD down. */
+  readonly bfdDown: Set<string>;
 }
 
 async function startHeartbeatWorld(): Promise<HeartbeatWorld> {
-  const world = await startSwitchWorld(['c1', 'c2']);
+  const bfdDown = new Set<string>();
+  const world = await startSwitchWorld(['c1', 'c2'], { switch: { isBfdUp: (peer) => !bfdDown.has(peer) } });
   const [c1] = world.hosts as [SwitchHost];
   await world.clock.until('it has its tunnel', () => peersOn(c1).length === 1);
   const beatsMs: number[] = [];
@@ -22,13 +25,13 @@ async function startHeartbeatWorld(): Promise<HeartbeatWorld> {
   await world.clock.until('a heartbeat', () => beatsMs.at(-1) === world.clock.nowMs());
   await world.clock.pass(1000);
   beatsMs.length = 0;
-  return { ...world, c1, beatsMs };
+  return { ...world, c1, beatsMs, bfdDown };
 }
 
 const moveC2 = ({ plane }: SwitchWorld, to: number): Promise<void> =>
   plane.edit('c2', { tunnelAddress: `172.16.1.${to}` });
 
-test('that-it-is-in-line-is-told-once-and-soon', async () => {
+test('convergence-is-reported-once-and-soon', async () => {
   const world = await startHeartbeatWorld();
   const { clock, beatsMs, plane } = world;
   await moveC2(world, 1);
@@ -51,4 +54,33 @@ test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the
   await clock.pass(400);
   const { gateway, journal } = plane.leader;
   expect(gateway.hasConverged('c1', journal.fleet.revision)).toBe(true);
+});
+
+/** What c1 says of BFD, once per report that it sends, to a server with these features. */
+async function sendBfdDown(serverFeatures?: string[]): Promise<readonly unknown[]> {
+  const { c1, clock, plane, bfdDown } = await startHeartbeatWorld();
+  const { link } = c1.testHost;
+  link.tap = async (name, pass) => {
+    const answer = await pass();
+    if (name !== 'heartbeat' || serverFeatures === undefined || !('answer' in answer)) return answer;
+    return { ...answer, answer: { ...answer.answer, features: serverFeatures } };
+  };
+  await clock.pass(10_000);
+  link.beats.length = 0;
+  bfdDown.add('c2');
+  await clock.pass(30_000);
+  expect(plane.leader.gateway.bfdStatus('c1', 'c2')).toBe('down');
+  return link.beats.flatMap(({ report }) => {
+    if (report === undefined) return [];
+    const { facts: _facts, strays: _strays, problems: _problems, switch: _switch, ...rest } = report;
+    return [rest];
+  });
+}
+
+test('a-server-of-0.1.0-is-told-which-peers-are-down-by-the-name-that-it-knows', async () => {
+  expect(await sendBfdDown(['conditions', 'process'])).toEqual([{ unheardPeers: ['c2'] }]);
+});
+
+test('a-server-of-this-version-is-told-by-the-new-name-and-once', async () => {
+  expect(await sendBfdDown()).toEqual([{ bfdDownPeers: ['c2'] }]);
 });

@@ -3,6 +3,7 @@
 import { CONDITIONS_MAX, type Condition, type SwitchIdentity } from '../../hosts/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import { canonical } from '../protocol/digest.ts';
+import { reportToWire } from '../protocol/report-words.ts';
 import type { Membership } from './membership.ts';
 import {
   CONDITIONS_FEATURE,
@@ -152,7 +153,7 @@ export class HeartbeatLoop {
       ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(truncateReason) }),
       ...(this.#acceptsConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
       ...(this.#features.includes(PROCESS_FEATURE) && { process: this.#process }),
-      ...(report !== undefined && { report }),
+      ...(report !== undefined && { report: reportToWire(report, this.#features) }),
     };
   }
 
@@ -160,7 +161,7 @@ export class HeartbeatLoop {
     const { facts, strays, switch: identity } = await this.#inspect();
     const { problems, refusedView: refused, reportsSwitch } = this.#parts;
     const refusedView = refused();
-    const unheard = reportsSwitch ? await this.#listBfdDownPeers() : undefined;
+    const bfdDownPeers = reportsSwitch ? await this.#listBfdDownPeers() : undefined;
     return {
       facts,
       strays: strays.slice(0, STRAYS_MAX),
@@ -168,7 +169,7 @@ export class HeartbeatLoop {
         .slice(0, PROBLEMS_MAX)
         .map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
       ...(reportsSwitch && identity !== undefined && { switch: identity }),
-      ...(unheard !== undefined && { unheardPeers: unheard.slice(0, BFD_DOWN_PEERS_MAX) }),
+      ...(bfdDownPeers !== undefined && { bfdDownPeers: bfdDownPeers.slice(0, BFD_DOWN_PEERS_MAX) }),
       ...(refusedView !== undefined && { refusedView }),
     };
   }
@@ -178,7 +179,7 @@ export class HeartbeatLoop {
     try {
       return await driver.bfdDownPeers?.();
     } catch (error) {
-      log.error({ err: error }, 'the switch could not be asked whom it hears by a fault of the program');
+      log.error({ err: error }, 'the switch could not be asked for its BFD sessions by a fault of the program');
       return undefined;
     }
   }

@@ -98,6 +98,8 @@ const PROBLEMS = Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { ma
 export const VIEW_REFUSALS = ['other-host', 'other-journal', 'older-epoch', 'older-revision'] as const;
 export type ViewRefusal = (typeof VIEW_REFUSALS)[number];
 
+const BFD_DOWN_PEERS = Type.Array(Type.String({ maxLength: 200 }), { maxItems: BFD_DOWN_PEERS_MAX });
+
 const REPORT = strictObject({
   /** The capacity and properties of the machine, as its driver found them. */
   facts: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 }),
@@ -107,11 +109,15 @@ const REPORT = strictObject({
   /** The identity of its switch; absent while the agent does not know it. */
   switch: Type.Optional(SWITCH_IDENTITY),
   /** Peers with BFD down; absent where there is no BFD. The first ones, in order. */
-  unheardPeers: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: BFD_DOWN_PEERS_MAX })),
+  bfdDownPeers: Type.Optional(BFD_DOWN_PEERS),
+  /** The same, as agents of 0.1.0 call it, and every agent to a server that has not said that it knows the name above. */
+  unheardPeers: Type.Optional(BFD_DOWN_PEERS),
   /** The last view that was refused, until one is accepted. */
   refusedView: Type.Optional(strictObject({ because: Type.Enum(VIEW_REFUSALS), stamp: STAMP })),
 });
-export type HostReport = Static<typeof REPORT>;
+/** A report as it is sent, by the words of either version: see report-words.ts. */
+export type WireReport = Static<typeof REPORT>;
+export type HostReport = Omit<WireReport, 'unheardPeers'>;
 
 /** A host on which more services than this are not ready has a fault of its own: it has not converged. */
 export const UNREADY_MAX = 200;
@@ -127,6 +133,8 @@ export type UnreadyService = Static<typeof UNREADY_SERVICE>;
 export const CONDITIONS_FEATURE = 'conditions';
 /** The server accepts `process` in heartbeats. */
 export const PROCESS_FEATURE = 'process';
+/** The server knows `bfdDownPeers` in reports. */
+export const BFD_DOWN_PEERS_FEATURE = 'bfd-down-peers';
 
 /** Small on purpose: every host sends it every few seconds. The report is included when it was requested. */
 export const HEARTBEAT = strictObject({

@@ -147,10 +147,10 @@ describe('the gateway', () => {
     expect(hasConverged()).toBe(true);
   });
 
-  test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
+  test.each(['bfdDownPeers', 'unheardPeers'])('believes-the-%s-of-a-host-only-while-it-is-connected', async (field) => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
-    const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
+    const report = { facts: {}, strays: [], problems: [], [field]: ['c3'] };
     gateway.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
     expect([gateway.bfdStatus('c1', 'c2'), gateway.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);

@@ -37,6 +37,7 @@ import {
   type ViewResponse,
   type ViewRequest,
 } from '../protocol/messages.ts';
+import { reportFromWire } from '../protocol/report-words.ts';
 import type { Reply } from '../../link/index.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
 import { SharedCredentials } from './shared-credentials.ts';
@@ -94,9 +95,9 @@ export class AgentGateway {
   bfdStatus(listener: string, host: string): PeerBfdStatus {
     // The report of an agent that is silent itself is out of date.
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
-    const unheard = this.#agentReports.get(listener)?.report?.unheardPeers;
-    if (!isUp || unheard === undefined) return undefined;
-    return unheard.includes(host) ? 'down' : 'up';
+    const bfdDownPeers = this.#agentReports.get(listener)?.report?.bfdDownPeers;
+    if (!isUp || bfdDownPeers === undefined) return undefined;
+    return bfdDownPeers.includes(host) ? 'down' : 'up';
   }
 
   countBfdDown(host: string): number {
@@ -305,13 +306,13 @@ export class AgentGateway {
     this.shared.note(identity, beat.process, this.#options.clock.nowMs());
     const isUp = stored?.doc.connection.state === 'up';
     liveness.recordHeartbeat(host, isUp);
-    const report = beat.report ?? agentReport?.report;
+    const report = beat.report === undefined ? agentReport?.report : reportFromWire(beat.report);
     const isNew = stored === undefined || this.#reportRecorder.record(identity, stored.doc, { beat, report });
     const sentRevision = this.#sentViews.get(host)?.stamp.revision ?? 0;
     const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: agentReport, sentRevision });
     const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
     this.#agentReports.set(host, { applied, unready, report, baseline });
-    if (agentReport?.report !== report) this.#bfdDown.update(host, report?.unheardPeers ?? []);
+    if (agentReport?.report !== report) this.#bfdDown.update(host, report?.bfdDownPeers ?? []);
     if (agentReport?.applied !== applied || agentReport?.unready !== unready)
       for (const hear of this.#convergenceListeners) hear(host);
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;

@@ -17,9 +17,10 @@ import { ROUTER, type Router } from '../../network/index.ts';
 import { presenceChanges } from './port-presence.ts';
 import { hostsOfRouter, servicesOfSubnets } from './related-hosts.ts';
 import type { BfdPart } from './read-view.ts';
+import { BFD_PART_ON_WIRE } from './wire-words.ts';
 
 export const bfdPart: ViewPart = {
-  name: 'heartbeats',
+  name: BFD_PART_ON_WIRE,
   build: (fleet, id): BfdPart | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;

@@ -1,6 +1,6 @@
 // A host's view of the data plane, out of the parts that its agent was sent.
 import type { DataplaneView, LocalPortView, NetworksView, PeerView } from './dataplane-view.ts';
-import { serviceFromWire, type AnyServiceView } from './wire-words.ts';
+import { serviceFromWire, type AnyBfdPart, type AnyServiceView } from './wire-words.ts';
 
 /** As it is in the view. */
 export interface BfdPart {
@@ -8,12 +8,11 @@ export interface BfdPart {
   readonly peers: readonly string[];
 }
 
-interface Parts {
+interface Parts extends AnyBfdPart<BfdPart> {
   readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
   readonly peers?: readonly PeerView[];
   readonly networks?: NetworksView;
   readonly services?: readonly AnyServiceView[];
-  readonly heartbeats?: BfdPart;
   readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
 }
 
@@ -22,7 +21,8 @@ const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
 
 /** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
 export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const { self = {}, peers, networks = NO_NETWORKS, services, heartbeats = NO_BFD, instances = [] } = parts as Parts;
+  const { self = {}, peers, networks = NO_NETWORKS, services, instances = [] } = parts as Parts;
+  const { heartbeats = NO_BFD, bfd = heartbeats } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
   return {
     host,
@@ -32,6 +32,6 @@ export function readDataplaneView(host: string, parts: Readonly<Record<string, u
     networks,
     services: services.map((service) => serviceFromWire(service)),
     ports: instances.flatMap(({ ports = [] }) => ports),
-    bfd: { intervalMs: heartbeats.everyMs, peers: heartbeats.peers },
+    bfd: { intervalMs: bfd.everyMs, peers: bfd.peers },
   };
 }

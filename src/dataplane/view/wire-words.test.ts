@@ -1,7 +1,7 @@
 // Servers and agents one version apart: what each writes is what version 0.1.0 wrote, and both forms are read.
 import { describe, expect, test } from 'vitest';
 import { readDataplaneView } from './read-view.ts';
-import { phaseFromWire, phaseToWire, serviceFromWire, serviceToWire } from './wire-words.ts';
+import { BFD_PART_ON_WIRE, phaseFromWire, phaseToWire, serviceFromWire, serviceToWire } from './wire-words.ts';
 import type { ServiceView } from './dataplane-view.ts';
 
 const SERVICE = { id: 'nat:r1', type: 'nat', epoch: 3, role: 'designated', subnets: [] } as const;
@@ -29,6 +29,17 @@ describe.each(PHASES)('a service in the phase %s', (phase, former) => {
     }
     expect([former, phase].map((one) => phaseFromWire(one))).toEqual([phase, phase]);
   });
+});
+
+test('bfd-is-read-from-a-server-of-either-version', () => {
+  const part = { everyMs: 100, peers: ['c2'] };
+  expect(BFD_PART_ON_WIRE).toBe('heartbeats');
+  for (const bfd of [{ bfd: part }, { [BFD_PART_ON_WIRE]: part }]) {
+    expect(readDataplaneView('c1', { peers: [], services: [], ...bfd })?.bfd).toEqual({
+      intervalMs: 100,
+      peers: ['c2'],
+    });
+  }
 });
 
 test('a-service-that-is-not-handed-over-is-the-same-on-both-sides', () => {

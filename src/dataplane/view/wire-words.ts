@@ -1,7 +1,16 @@
-// What a handover is called between servers and agents, which may be a version apart: as version 0.1.0 called it. It is read by both names;
-// nothing else of the program knows the words of the wire.
+// What a handover and the part for BFD are called in views, whose servers and agents may be a version apart: as version 0.1.0 called them.
+// They are read by both names; nothing else of the program knows the words of the wire.
 import type { Handover } from '../../election/index.ts';
 import type { ServiceView } from './dataplane-view.ts';
+
+/** The part of a view that says with which peers a host has BFD sessions. */
+export const BFD_PART_ON_WIRE = 'heartbeats';
+
+/** The part for BFD, by whichever name. */
+export interface AnyBfdPart<Part> {
+  readonly heartbeats?: Part;
+  readonly bfd?: Part;
+}
 
 type Phase = Handover['phase'];
 type Writable = Exclude<Phase, 'syncing' | 'resyncing'> | 'seeding' | 'reseeding';
