@@ -32,7 +32,12 @@ function writeLines(path: string, lines: readonly object[], counted: { resources
 }
 
 test.each<readonly [string, readonly object[], number, RegExp]>([
-  ['of-a-later-format', [{ muster: 'backup', format: 2, head: HEAD }], 0, /has format 2, and this program reads 1/],
+  [
+    'of-a-later-format',
+    [{ muster: 'backup', format: 3, head: HEAD }],
+    0,
+    /has format 3, and this program reads 1 and 2/,
+  ],
   ['without-a-header', [{ resource: ['note', 'n', 1, '{}', null] }], 0, /not a backup/],
   ['with-a-line-of-another-kind', [{ muster: 'backup', format: 1, head: HEAD }, { more: 1 }], 0, /neither a document/],
   ['with-another-count-at-its-end', [{ muster: 'backup', format: 1, head: HEAD }], 1, /does not match/],
@@ -40,6 +45,19 @@ test.each<readonly [string, readonly object[], number, RegExp]>([
   const path = newFile();
   writeLines(path, lines, { resources, commits: 0 });
   await expect(readBackup(path, NOWHERE)).rejects.toThrow(message);
+});
+
+// The program of 0.1.0 reads format 1 alone: it must not take documents with names that it does not know.
+test.each([1, 2])('a-backup-of-format-%i-is-read', async (format) => {
+  const path = newFile();
+  writeLines(path, [{ muster: 'backup', format, head: HEAD }], { resources: 0, commits: 0 });
+  expect(await readBackup(path, NOWHERE)).toEqual({ sha256: expect.any(String) as string });
+});
+
+test('never: a backup is written in the format that version 0.1.0 reads', async () => {
+  const path = newFile();
+  await writeBackup(dump, options(path));
+  expect(JSON.parse(readFileSync(path, 'utf8').split('\n')[0] ?? '')).toMatchObject({ format: 2 });
 });
 
 test('a-backup-is-its-owner-s-alone, also-one-that-takes-the-place-of-what-a-killed-one-left', async () => {

@@ -10,7 +10,9 @@ import type { StoreKeys } from '../cli/index.ts';
 import type { CommitRow, DumpHead, DumpSink, ResourceRow } from '../journal/runtime.ts';
 import { findStoreKeys } from './named-keys.ts';
 
-const FORMAT = 1;
+/** 2: documents may have names that version 0.1.0 does not know, which writes and reads 1. */
+const FORMAT = 2;
+const READABLE_FORMATS: readonly number[] = [1, FORMAT];
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 interface Header {
@@ -198,9 +200,9 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
 
 function headOf(path: string, line: BackupLine): DumpHead {
   if (!('muster' in line)) throw new BackupDamaged(`${path} is not a backup of Muster`);
-  if (line.format === FORMAT) return line.head;
+  if (READABLE_FORMATS.includes(line.format)) return line.head;
   throw new BackupDamaged(
-    `${path} has format ${line.format}, and this program reads ${FORMAT}: use the Muster version that fits`,
+    `${path} has format ${line.format}, and this program reads ${READABLE_FORMATS.join(' and ')}: use the Muster version that fits`,
   );
 }
 

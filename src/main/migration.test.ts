@@ -121,6 +121,21 @@ describe('a store of version 0.1.0', () => {
     await store.close();
   });
 
+  test('never: the program of version 0.1.0 opens what this version may have written to', async () => {
+    const path = await copyOfFixture();
+    const schemaOf = (): unknown => {
+      const database = new DatabaseSync(path, { readOnly: true });
+      const version = database.prepare('PRAGMA user_version').get()?.['user_version'];
+      database.close();
+      return version;
+    };
+    // The last schema that 0.1.0 knows: it refuses every higher one by name (`schema-too-new`).
+    expect(schemaOf()).toBe(2);
+    const { store } = await openFixture(path);
+    await store.close();
+    expect(schemaOf()).toBe(3);
+  });
+
   test('has-its-settings, which-are-read-without-a-check', async () => {
     const { store, journal } = await openFixture(await copyOfFixture());
     const value = valueOf(journal.fleet, ELECTION);

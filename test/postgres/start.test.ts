@@ -68,6 +68,19 @@ postgresSuite('postgres-start', (postgres) => {
     expect(await readAll(store)).toHaveLength(2);
   });
 
+  test('never: a server of version 0.1.0 starts on what this version may have written to', async () => {
+    const url = await freshDatabase(postgres.url);
+    const first = await openPostgresStore({ connectionString: url });
+    await mustWrite(first, batch([put('a')]));
+    await first.close();
+    // The last schema that 0.1.0 knows: it refuses every higher one by name (`schema-too-new`).
+    await sql(url, 'UPDATE muster.schema_version SET version = 3');
+    const store = await openForTest(url);
+    expect(store.journalId).toBe(first.journalId);
+    expect(await sql(url, 'SELECT version FROM muster.schema_version')).toMatchObject([{ version: 4 }]);
+    expect(await readAll(store)).toHaveLength(1);
+  });
+
   test('the-hash-chain-begins-with-the-first-commit-of-this-version-and-anew-behind-a-server-of-the-older-one', async () => {
     const url = await freshDatabase(postgres.url);
     const first = await openPostgresStore({ connectionString: url });

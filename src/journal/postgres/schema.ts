@@ -58,6 +58,8 @@ const MIGRATIONS: readonly ((s: string) => string)[] = [
     );`,
   createWriteGroup,
   createWriteChainedGroup,
+  // Nothing but the number: documents may have names that version 0.1.0 does not know, and it refuses to start on them instead of misreading them.
+  () => '',
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
