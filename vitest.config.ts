@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** What starts real switches, as root. */
 const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
-/** Packets are counted: nothing else may run beside them. */
+/** Packets are counted: only what gives way to them may run beside them. */
 const PACKETS = ['lab/real/packets.test.ts', 'lab/real/sick-router.test.ts'];
 /** Takes minutes and makes network namespaces: by its own script. */
 const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
@@ -15,8 +15,8 @@ const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
   test: {
-    // Two cores is what a small CI machine has; more workers only make the suites with real processes late.
-    maxWorkers: 2,
+    // One more than the two cores of a small CI machine: suites with real processes wait for those a third of their time.
+    maxWorkers: 3,
     // Processes, not threads: a test file that spins can then be ended without ending the run.
     pool: 'forks',
     setupFiles: ['scripts/test/worker-file.ts'],
@@ -34,7 +34,17 @@ export default defineConfig({
           restoreMocks: true,
         },
       },
-      { extends: true, test: { name: 'sim', include: ['sim/**/*.test.ts'], testTimeout: 180_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'sim',
+          include: ['sim/**/*.test.ts'],
+          // Long, because it gives way to everything else. It runs beside the packets, which wait most of the time.
+          testTimeout: 900_000,
+          setupFiles: ['scripts/test/give-way.ts'],
+          sequence: { groupOrder: 1 },
+        },
+      },
       {
         extends: true,
         test: {
@@ -78,7 +88,6 @@ export default defineConfig({
           include: PACKETS,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },

@@ -26,6 +26,8 @@ const HANG_CHECK_MS = 1000;
 export async function runSuites(run: SuiteRun): Promise<Tally> {
   const workers = new WorkerFiles();
   process.env[WORKERS_VARIABLE] = workers.folder;
+  // Of workers, and of the programs that they start by the hundred: types are stripped and code is compiled once.
+  process.env['NODE_COMPILE_CACHE'] ??= resolve(ROOT, 'node_modules/.cache/muster');
   const detector = new HangDetector({
     nowMs: () => performance.now(),
     graceMs: run.hangGraceMs,

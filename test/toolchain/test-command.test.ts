@@ -150,6 +150,18 @@ describe('a run', () => {
     expect(outcome.stdout).toContain('> lint: ok');
   });
 
+  test('checks-that-remember-what-they-found-see-what-changed-and-what-that-breaks-elsewhere', async () => {
+    await scratch.copy('.prettierrc.json', '.prettierignore');
+    await scratch.write('src/api/a.ts', `export const a: number = 1;\n`);
+    await scratch.write('src/api/b.ts', `import { a } from './a.ts';\n\nexport const b: number = a;\n`);
+    const before = await testCommand(['--only', 'checks']);
+    expect(before.stdout).toMatch(/> type check: ok[^]*> format check: ok/);
+    await scratch.write('src/api/a.ts', `export const a: string = "1";\n`);
+    const after = await testCommand(['--only', 'checks']);
+    expect(after.stdout).toMatch(/src\/api\/b\.ts.*TS2322/);
+    expect(after.stdout).toMatch(/\[warn\] src\/api\/a\.ts[^]*> format check: FAILED/);
+  });
+
   test.each([
     ['waits', 'await new Promise(() => {});'],
     ['spins', 'for (;;) continue;'],
