@@ -41,7 +41,7 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { runAllSteps } from './evacuator.ts';
+export { beginEvacuation, inOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
 export type * from './evacuator.ts';
