@@ -16,7 +16,7 @@ export function alterSteps(
   };
   return {
     ...kind,
-    plan: (fleet, operation, items, nowMs) => kind.plan(fleet, operation, items, nowMs).map((one) => next(fleet, one)),
+    plan: (fleet, items, nowMs) => kind.plan(fleet, items, nowMs).map((one) => next(fleet, one)),
     ...(observe && { observe: (fleet, item, outcome, nowMs) => alter(observe(fleet, item, outcome, nowMs), fleet) }),
     ...(answered && {
       handleTaskAnswer: (fleet, item, answer, nowMs) => alter(answered(fleet, item, answer, nowMs), fleet),
@@ -31,8 +31,8 @@ export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => Flee
   const task = kind.task?.bind(kind);
   return {
     ...kind,
-    plan: (fleet, operation, items, nowMs) =>
-      kind.plan(seen(fleet), operation, items, nowMs).map((next) => {
+    plan: (fleet, items, nowMs) =>
+      kind.plan(seen(fleet), items, nowMs).map((next) => {
         if (next.kind !== 'decide') return next;
         return { ...next, decide: (at, atMs) => next.decide(seen(at), atMs) };
       }),

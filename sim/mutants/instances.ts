@@ -181,10 +181,10 @@ export const deleteDoesNotWait: Mutant = {
     const building = withKinds(parts, ['instance-build'], (kind) => mapFleet(kind, hideDeletions));
     return withKinds(building, ['instance-delete'], (kind) => ({
       ...kind,
-      plan: (fleet, operation, items, nowMs) =>
+      plan: (fleet, items, nowMs) =>
         items.flatMap((item) => {
           const alone = hideFromIndex(fleet, OPEN_ITEMS_BY_TARGET.name, (id) => id === item.id);
-          return kind.plan(alone, operation, [item], nowMs);
+          return kind.plan(alone, [item], nowMs);
         }),
     }));
   },
@@ -212,9 +212,9 @@ export const placedOutsideTheCommit: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['instance-build', 'instance-move', 'instance-rebuild'], (kind) => ({
       ...kind,
-      plan: (fleet, operation, items, nowMs) =>
+      plan: (fleet, items, nowMs) =>
         kind
-          .plan(fleet, operation, items, nowMs)
+          .plan(fleet, items, nowMs)
           .flatMap((next): readonly PlannedStep[] => (next.kind === 'decide' ? next.decide(fleet, nowMs) : [next])),
     })),
 };

@@ -21,9 +21,9 @@ export const lostPark: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
       ...kind,
-      plan: (fleet, operation, items, nowMs) => {
+      plan: (fleet, items, nowMs) => {
         const remembered = items.filter((item) => item.doc.state !== 'waiting');
-        return kind.plan(fleet, operation, remembered, nowMs);
+        return kind.plan(fleet, remembered, nowMs);
       },
     })),
 };
@@ -35,10 +35,10 @@ export const activeWithoutHeartbeat: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
       ...kind,
-      plan: (fleet, operation, items, nowMs) =>
+      plan: (fleet, items, nowMs) =>
         items.flatMap((item) => {
           const host = fleet.get(HOST, idOf(HOST, item.doc.target.id));
-          if (host?.doc.state !== 'joining') return kind.plan(fleet, operation, [item], nowMs);
+          if (host?.doc.state !== 'joining') return kind.plan(fleet, [item], nowMs);
           const active: Host = { ...host.doc, state: 'active' };
           return [record(item, { state: 'done', step: 'activate' }, { changes: [put(HOST, host.id, active)] })];
         }),

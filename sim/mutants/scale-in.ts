@@ -219,11 +219,11 @@ export const targetNotVerified: Mutant = {
     withKinds(parts, ['handover'], (kind) => {
       return {
         ...kind,
-        plan: (fleet, operation, items, nowMs) =>
+        plan: (fleet, items, nowMs) =>
           items.flatMap((item) => {
-            const to = preparingService(fleet, item.doc.target.id, operation.id)?.handover?.to;
+            const to = preparingService(fleet, item.doc.target.id, item.doc.operation)?.handover?.to;
             if (to === undefined || fleet.get(ITEM, item.id)?.doc.step !== 'prepare')
-              return kind.plan(fleet, operation, [item], nowMs);
+              return kind.plan(fleet, [item], nowMs);
             if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
             const { revision } = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)) ?? item;
             const args = { hosts: [to], revision };

@@ -29,7 +29,7 @@ const build: OperationKind = {
   steps: ['build'],
   cancel: { kind: 'none', because: 'what is built stays' },
   retry: { kind: 'does', what: 'builds what is missing' },
-  plan: (_fleet, _operation, items, nowMs) =>
+  plan: (_fleet, items, nowMs) =>
     items.flatMap((item) => {
       if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
       const { step, attempt, target } = item.doc;

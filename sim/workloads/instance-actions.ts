@@ -1,6 +1,14 @@
 // Users' commands for instances, one at a time, on whatever exists at the moment.
 import { idOf, type FleetReader } from '../../src/fleet/index.ts';
-import { clearForceDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
+import {
+  beginEvacuation,
+  clearForceDown,
+  disableHost,
+  enableHost,
+  forceDownHost,
+  HOST,
+  planEvacuation,
+} from '../../src/hosts/index.ts';
 import { editHost } from '../../src/hosts/decide.ts';
 import {
   createInstances,
@@ -240,10 +248,11 @@ export class InstanceActions {
   #evacuate(by: string): Command<unknown> {
     const { name: host } = this.#rng.pick(this.#setup.hosts);
     return plain(by, (fleet, _life, nowMs) => {
-      const { inventory, plan, begin } = instanceEvacuator;
-      const planned = plan(fleet, [{ host, tenants: inventory(fleet, host) }], nowMs);
+      const leaver = { host, tenants: instanceEvacuator.inventory(fleet, host) };
+      const planned = planEvacuation(fleet, instanceEvacuator, [leaver], { nowMs });
       const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
-      const begun = begin(fleet, going, { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 });
+      const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 };
+      const begun = beginEvacuation(fleet, instanceEvacuator, going, how);
       return 'code' in begun ? refuse(begun) : accept(begun.changes, null);
     });
   }

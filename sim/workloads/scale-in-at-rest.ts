@@ -130,9 +130,8 @@ function missedProgress(
   nowMs: number,
 ): string | undefined {
   const kind = composition.operationKinds.get(operation.doc.kind);
-  const stored = truth.get(OPERATION, idOf(OPERATION, operation.id));
-  if (kind === undefined || stored === undefined) return 'nobody knows how';
-  for (const next of kind.plan(truth, stored, [item], nowMs)) {
+  if (kind === undefined) return 'nobody knows how';
+  for (const next of kind.plan(truth, [item], nowMs)) {
     if (next.kind === 'act') return 'somebody could be asked';
     const step = stepsOf(next, nowMs).find((one) => isNews(one, item));
     if (step !== undefined) return `it would be ${JSON.stringify(step.progress)} with ${step.changes.length} changes`;

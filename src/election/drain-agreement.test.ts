@@ -1,7 +1,7 @@
 // Drains decide by the same function as elections, and know less: they have no BFD reports. Whatever state hosts are in, the two must settle
 // together: neither reverts what the other has just committed.
 import { expect, test } from 'vitest';
-import { CONDITIONS, HOST, isTombstoned } from '../hosts/index.ts';
+import { beginEvacuation, CONDITIONS, HOST, isTombstoned, planEvacuation } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { fitHost, LEAVING, outOfControl, portOn, routed, service, World } from './election-fixture.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
@@ -65,7 +65,8 @@ async function drain(world: World): Promise<void> {
   for (const { id } of leaving) {
     await world.commit((fleet) => {
       const leavers = [{ host: id, tenants: evacuator.inventory(fleet, id) }];
-      const begun = evacuator.begin(fleet, evacuator.plan(fleet, leavers, world.nowMs), world.asking());
+      const planned = planEvacuation(fleet, evacuator, leavers, world);
+      const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
       if ('code' in begun) throw new Error(begun.code);
       return accept(begun.changes, null);
     });

@@ -1,8 +1,9 @@
 // Designations as tenants of a host: the inventory, the target of each, and that drain and election agree whichever begins.
 import { describe, expect, test } from 'vitest';
 import { idOf, runTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { HOST, type PlannedEvacuation } from '../hosts/index.ts';
+import { beginEvacuation, HOST, planEvacuation, type PlannedEvacuation } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
 import { SERVICE } from './model.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
@@ -31,15 +32,20 @@ const leavers = (fleet: FleetReader, hosts: readonly string[]) =>
 const plan = (world: World, ...hosts: string[]): readonly PlannedEvacuation[] =>
   runTrial(world.fleet, (trial) => {
     trial.add(hosts.map((name) => fitHost(name, LEAVING)));
-    return evacuator.plan(trial, leavers(trial, hosts), world.nowMs);
+    return planEvacuation(trial, evacuator, leavers(trial, hosts), world);
   });
 
 const begin =
   (world: World, ...hosts: string[]) =>
   (fleet: FleetReader): Decision<readonly string[]> => {
-    const begun = evacuator.begin(fleet, evacuator.plan(fleet, leavers(fleet, hosts), world.nowMs), world.asking());
+    const planned = planEvacuation(fleet, evacuator, leavers(fleet, hosts), world);
+    const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
     if ('code' in begun) throw new Error(begun.code);
-    return accept(begun.changes, begun.operations);
+    const operations = begun.changes.filter(({ kind }) => kind === OPERATION.name);
+    return accept(
+      begun.changes,
+      operations.map(({ id }) => id),
+    );
   };
 
 const shown = (planned: readonly PlannedEvacuation[]): string[] =>
@@ -97,7 +103,7 @@ test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();
   expect(await world.commit(begin(world, 'a'))).toEqual([]);
-  expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toEqual(
+  expect(shown(planEvacuation(world.fleet, evacuator, leavers(world.fleet, ['a']), { nowMs: 0 }))).toEqual(
     ['nat:r1', 'subnet-route:s1', 'subnet-route:s2', 'subnet-route:s3'].map((id) => `${id} handover-under-way`),
   );
 });
@@ -113,7 +119,9 @@ test('a-standby-is-chosen-by-elections-alone: drains have no BFD reports', async
   await world.reconcile();
   const { revision } = world.fleet;
   expect(world.shown()).toBe('nat:r1 a (a to b, preparing), subnet-route:s1 a');
-  expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toContain('subnet-route:s1 move b');
+  expect(shown(planEvacuation(world.fleet, evacuator, leavers(world.fleet, ['a']), { nowMs: 0 }))).toContain(
+    'subnet-route:s1 move b',
+  );
   // A service that waits for the budget is written by neither.
   await world.commit(begin(world, 'a'));
   await world.reconcile();
@@ -151,7 +159,7 @@ test('a-silent-leaver-s-services-are-elected-at-once-and-those-held-on-to-wait',
   await world.say('nat:r1', { onControlLoss: 'hold' });
   world.bfdUp.add('a');
   await world.put(fitHost('a', { ...LEAVING, connection: { state: 'down', sinceMs: 0 } }));
-  const planned = evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0);
+  const planned = planEvacuation(world.fleet, evacuator, leavers(world.fleet, ['a']), { nowMs: 0 });
   expect(shown(planned).slice(0, 2)).toEqual(['nat:r1 held-while-bfd-up', 'subnet-route:s1 move x']);
   await world.commit(begin(world, 'a'));
   expect(world.operations()).toEqual([]);

@@ -2,11 +2,10 @@
 // first. A service without presence elsewhere ends with the host.
 import { idOf, put, valueOf, type AppliedChange, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
-  runAllSteps,
   findHost,
   isTombstoned,
   type BeginEvacuation,
-  type PreparedEvacuation,
+  type BeginSteps,
   type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
@@ -17,7 +16,7 @@ import {
   type Tenant,
   isOutOfControl,
 } from '../hosts/index.ts';
-import { OPEN_ITEMS_BY_HOST, OPERATION, type OperationId } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
 import { reconcileServicesInSteps } from './decide.ts';
 import {
@@ -61,11 +60,8 @@ export const designationEvacuator: Evacuator = {
     return count;
   },
 
-  plan: (fleet, leavers, nowMs) => runAllSteps(planSteps(fleet, leavers, { nowMs })),
-  planInSteps: planSteps,
-
-  begin: (fleet, planned, how) => runAllSteps(beginSteps(fleet, planned, how)),
-  beginInSteps: beginSteps,
+  plan: planDesignations,
+  begin: beginHandovers,
 
   hostsAffectedBy: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
 
@@ -81,13 +77,11 @@ export const designationEvacuator: Evacuator = {
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
       ({ doc }) => leaving !== undefined && leftThisTime(leaving, doc),
     );
-    const changes = failBack(fleet, back, { ...how, operation, host });
-    const isBegun = changes.some(({ kind }) => kind === OPERATION.name);
-    return { changes, operations: isBegun ? [operation] : [] };
+    return failBack(fleet, back, { ...how, operation, host });
   },
 };
 
-function* planSteps(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
+function* planDesignations(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
   const context = new ElectionContext(fleet);
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
@@ -99,18 +93,14 @@ function* planSteps(fleet: FleetReader, leavers: readonly LeavingTenants[], { no
   return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
 }
 
-function* beginSteps(
-  fleet: FleetReader,
-  planned: readonly PlannedEvacuation[],
-  how: BeginEvacuation,
-): Generator<undefined, PreparedEvacuation> {
+function* beginHandovers(fleet: FleetReader, planned: readonly PlannedEvacuation[], how: BeginEvacuation): BeginSteps {
   const services = planned
     .filter(({ evacuation }) => evacuation.kind === 'move')
     .map(({ tenant }) => serviceOf(tenant));
   const operation = `${how.operation}.hand-overs` as OperationId;
   const reconciled = yield* reconcileServicesInSteps(fleet, { ...how, operation, services, ...CAUTIOUS_DETECTOR });
-  const { changes, begun, targets, isStillValid } = reconciled;
-  return { changes, operations: begun.length === 0 ? [] : [operation], targets, isStillValid };
+  const { changes, targets, isStillValid } = reconciled;
+  return { changes, validity: { targets, isStillValid } };
 }
 
 /** Whether a service left a host by its present scale-in. A later drain of the same host is another operation. */

@@ -227,7 +227,7 @@ describe('fail-back', () => {
     (fleet: FleetReader): Decision<unknown> => ({
       kind: 'accept',
       answer: null,
-      ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.asking()).changes ?? [] },
+      ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.asking()) ?? [] },
     });
 
   async function gone(): Promise<World> {
@@ -333,7 +333,7 @@ describe('fail-back', () => {
     await world.put(fitHost(host, LEAVING));
     await world.settle();
     const operation = `op-${'0'.repeat(20)}.${host}.back` as OperationId;
-    const changes = designationEvacuator.failBack?.(world.fleet, host, { ...world.asking(), operation }).changes ?? [];
+    const changes = designationEvacuator.failBack?.(world.fleet, host, { ...world.asking(), operation }) ?? [];
     expect(changes.filter(({ kind }) => kind === 'item')).toHaveLength(2);
     for (const { id } of changes) expect(id.length).toBeLessThanOrEqual(200);
   });

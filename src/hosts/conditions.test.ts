@@ -6,7 +6,15 @@ import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
 import { host as plainHost } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
-import { CONDITIONS, judgeTrouble, NEVER_BAD, troubleKey, type Condition, type Degraded } from './conditions.ts';
+import {
+  CONDITIONS,
+  findExclusion,
+  judgeTrouble,
+  NEVER_BAD,
+  troubleKey,
+  type Condition,
+  type Degraded,
+} from './conditions.ts';
 import { findHost } from './decide.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
 import { conditionSentences, recordConditions } from './record-conditions.ts';
@@ -153,4 +161,12 @@ describe('a host that is degraded', () => {
       expect(record(fleetOf(facts), [CUT], 5)).toBe(0);
     },
   );
+});
+
+test('a-condition-of-a-type-that-a-later-version-has-recorded-keeps-nothing-away', () => {
+  const degraded = [{ type: 'disk', code: 'worn', message: 'x', sinceMs: 1 }] as unknown as Degraded;
+  expect([findExclusion({ degraded }, 'services'), findExclusion({ degraded }, 'instances')]).toEqual([
+    undefined,
+    undefined,
+  ]);
 });

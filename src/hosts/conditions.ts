@@ -5,7 +5,10 @@ import { setting } from '../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
-export const CONDITION_TYPES = ['switch', 'instance-runtime', 'agent'] as const;
+/** What agents report. Servers of other versions refuse a heartbeat with a type that they do not know: another one needs a feature. */
+const REPORTED_TYPES = ['switch', 'instance-runtime'] as const;
+/** `agent` is made by the server, of the problems in an agent's report. */
+export const CONDITION_TYPES = [...REPORTED_TYPES, 'agent'] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** One of each known type, and as many of types that are not known yet. */
@@ -13,7 +16,6 @@ export const CONDITIONS_MAX = 4;
 export const CONDITION_MESSAGE_MAX = 200;
 
 const FACTS = {
-  type: Type.Enum(CONDITION_TYPES),
   /** A stable word for the cause, such as `unreachable`. */
   code: Type.String({ pattern: '^[a-z][a-z0-9-]{0,49}$' }),
   message: Type.String({ maxLength: CONDITION_MESSAGE_MAX }),
@@ -22,14 +24,15 @@ const FACTS = {
 };
 
 /** A failing part. Healthy parts are not reported. */
-export const CONDITION = Type.Object(FACTS, CLOSED);
-export type Condition = Static<typeof CONDITION>;
+export const REPORTED_CONDITION = Type.Object({ type: Type.Enum(REPORTED_TYPES), ...FACTS }, CLOSED);
+export type ReportedCondition = Static<typeof REPORTED_CONDITION>;
 
 /** The failing parts of a host, each with the time since when it counts. */
-export const DEGRADED = Type.Array(Type.Object({ ...FACTS, sinceMs: Type.Integer() }, CLOSED), {
-  minItems: 1,
-  maxItems: CONDITIONS_MAX,
-});
+export const DEGRADED = Type.Array(
+  Type.Object({ type: Type.Enum(CONDITION_TYPES), ...FACTS, sinceMs: Type.Integer() }, CLOSED),
+  { minItems: 1, maxItems: CONDITIONS_MAX },
+);
+export type Condition = Omit<Static<typeof DEGRADED>[number], 'sinceMs'>;
 export type Degraded = Static<typeof DEGRADED>;
 
 export const CONDITIONS = setting('conditions', {
@@ -51,14 +54,13 @@ export const CONDITIONS = setting('conditions', {
 type ConditionSettings = (typeof CONDITIONS)['defaultValue'];
 
 /**
- * A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. What
+ * By type; one that a later version has recorded keeps nothing away. A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. What
  * its agent itself lacks, such as room on its disk, keeps nothing away: whatever cannot be done there fails by itself.
  */
-const EXCLUDES: Readonly<Record<ConditionType, readonly ('services' | 'instances')[]>> = {
-  switch: ['services', 'instances'],
-  'instance-runtime': ['instances'],
-  agent: [],
-};
+const EXCLUDES = new Map<string, readonly ('services' | 'instances')[]>([
+  ['switch', ['services', 'instances']],
+  ['instance-runtime', ['instances']],
+]);
 
 interface MayBeDegraded {
   readonly degraded?: Degraded | undefined;
@@ -69,7 +71,7 @@ export function findExclusion(
   { degraded }: MayBeDegraded,
   from: 'services' | 'instances',
 ): Degraded[number] | undefined {
-  return degraded?.find(({ type }) => EXCLUDES[type].includes(from));
+  return degraded?.find(({ type }) => EXCLUDES.get(type)?.includes(from) === true);
 }
 
 /** Whether its switch cannot converge now: nothing waits for it. */

@@ -1,6 +1,15 @@
 // The port by which tenants leave a host. Each kind of tenant (instances, designations, later pods and managed nodes) brings an evacuator;
 // previews, drains and evidence call this interface and must never know a tenant kind themselves.
-import type { AppliedChange, Change, FleetReader, Index, Reason, Refusal, Trial } from '../fleet/index.ts';
+import {
+  runTrial,
+  type AppliedChange,
+  type Change,
+  type FleetReader,
+  type Index,
+  type Reason,
+  type Refusal,
+  type Trial,
+} from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
 /** A tenant that keeps a host from leaving. */
@@ -45,16 +54,20 @@ export type PlanSteps = Generator<undefined, readonly PlannedEvacuation[]>;
 
 export interface StartedEvacuation {
   readonly changes: readonly Change[];
-  readonly operations: readonly OperationId[];
+  /** What a later commit has to know of it. Without it the start holds while nothing of the hosts changes. */
+  readonly validity?: EvacuationValidity;
 }
 
-/** Moves prepared before the commit that starts them. */
-export interface PreparedEvacuation extends StartedEvacuation {
+/** Of moves that were prepared before the commit that starts them. */
+export interface EvacuationValidity {
   /** The target host by tenant id. */
   readonly targets: ReadonlyMap<string, string>;
   /** Whether this may still be committed unchanged: none of the documents that it replaces changed since. Costs O(moves). */
   readonly isStillValid: (fleet: FleetReader) => boolean;
 }
+
+/** As `PlanSteps`. */
+export type BeginSteps = Generator<undefined, StartedEvacuation | Refusal>;
 
 export interface BeginEvacuation {
   /** Names the operations that begin; an evacuator appends what distinguishes its own. */
@@ -88,29 +101,14 @@ export interface Evacuator {
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
   /**
    * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together. The hosts are
-   * tombstoned in `fleet` already. Costs O(tenants).
+   * tombstoned in the trial already, which belongs to this plan. In steps of well below a millisecond, so that other deciders run in
+   * between. Costs O(tenants).
    */
-  readonly plan: (
-    fleet: FleetReader,
-    leavers: readonly LeavingTenants[],
-    nowMs: number,
-  ) => readonly PlannedEvacuation[];
-  /** The same in steps of well below a millisecond, so that other deciders run in between. The trial belongs to this plan. */
-  readonly planInSteps?: (trial: Trial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
+  readonly plan: (trial: Trial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
   /** The kinds of documents that its plan adds to a trial. */
   readonly trialKinds?: readonly string[];
-  /** Starts the planned moves; tenants that wait or end are left out. Returns the operations. */
-  readonly begin: (
-    fleet: FleetReader,
-    planned: readonly PlannedEvacuation[],
-    how: BeginEvacuation,
-  ) => StartedEvacuation | Refusal;
-  /** The same in steps, for tenants that leave first. */
-  readonly beginInSteps?: (
-    fleet: FleetReader,
-    planned: readonly PlannedEvacuation[],
-    how: BeginEvacuation,
-  ) => Generator<undefined, PreparedEvacuation>;
+  /** Starts the planned moves, in steps as well; tenants that wait or end are left out. */
+  readonly begin: (fleet: FleetReader, planned: readonly PlannedEvacuation[], how: BeginEvacuation) => BeginSteps;
   /** The part of the inventory that is not moving yet, so that a drain need not read all of it each time. */
   readonly remainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
   /** Applies limits on disruption to a plan: what exceeds one waits. */
@@ -128,7 +126,7 @@ export interface Evacuator {
   /** What becomes of remaining tenants when the host is removed by force, or because they end with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: AbandonCommand) => readonly Change[];
   /** Brings back what left the host in its present scale-in, for a recover with fail-back. Absent when nothing is brought back. */
-  readonly failBack?: (fleet: FleetReader, host: string, how: BeginEvacuation) => StartedEvacuation;
+  readonly failBack?: (fleet: FleetReader, host: string, how: BeginEvacuation) => readonly Change[];
 }
 
 export interface AbandonCommand {
@@ -136,15 +134,30 @@ export interface AbandonCommand {
   readonly nowMs: number;
 }
 
-/** In steps if the evacuator supports them. */
-export function* planEvacuation(
+/** The plan in one piece, on a trial of its own. */
+export function planEvacuation(
+  fleet: FleetReader,
   evacuator: Evacuator,
-  trial: Trial,
   leavers: readonly LeavingTenants[],
   how: PlanOptions,
-): PlanSteps {
-  if (evacuator.planInSteps === undefined) return evacuator.plan(trial, leavers, how.nowMs);
-  return yield* evacuator.planInSteps(trial, leavers, how);
+): readonly PlannedEvacuation[] {
+  return runTrial(fleet, (trial) => runAllSteps(evacuator.plan(trial, leavers, how)));
+}
+
+/** The start in one piece. */
+export function beginEvacuation(
+  fleet: FleetReader,
+  evacuator: Evacuator,
+  planned: readonly PlannedEvacuation[],
+  how: BeginEvacuation,
+): StartedEvacuation | Refusal {
+  return runAllSteps(evacuator.begin(fleet, planned, how));
+}
+
+/** For what is worked out in well below a millisecond. */
+export function* inOneStep<T>(result: T): Generator<undefined, T> {
+  yield;
+  return result;
 }
 
 /** Runs all steps at once. */

@@ -1,7 +1,7 @@
 export { clearForceDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
 export type { HostSpec, StoredHost } from './decide.ts';
 export {
-  CONDITION,
+  REPORTED_CONDITION,
   CONDITION_MESSAGE_MAX,
   CONDITIONS,
   CONDITIONS_MAX,
@@ -11,7 +11,7 @@ export {
   NEVER_BAD,
   troubleKey,
 } from './conditions.ts';
-export type { Condition, ConditionMemory } from './conditions.ts';
+export type { Condition, ConditionMemory, ReportedCondition } from './conditions.ts';
 export { recordStrays, straysKey, summarizeStrays } from './strays.ts';
 export { recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS } from './join/join.ts';
@@ -41,7 +41,7 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { runAllSteps } from './evacuator.ts';
+export { beginEvacuation, inOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
 export type * from './evacuator.ts';

@@ -36,9 +36,7 @@ type Late = (fleet: FleetReader) => readonly RecordStep[];
 
 /** The plan of this moment, to be recorded later. */
 function planLate({ fleet, nowMs }: World, operation: string): Late {
-  const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
-  if (stored === undefined) throw new Error(`no operation ${operation}`);
-  const nexts = kindOf(fleet, operation).plan(fleet, stored, [itemOf(fleet, operation)], nowMs);
+  const nexts = kindOf(fleet, operation).plan(fleet, [itemOf(fleet, operation)], nowMs);
   expect(nexts).toHaveLength(1);
   return (at) => nexts.flatMap((next) => (next.kind === 'decide' ? next.decide(at, nowMs) : (next as RecordStep)));
 }

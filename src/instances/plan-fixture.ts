@@ -12,7 +12,7 @@ export function renderPlan(world: World, operation: string, instance: string): s
   const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
   if (item === undefined || stored === undefined) return ['no such item'];
   const kind = KINDS.get(stored.doc.kind);
-  const nexts = kind?.plan(fleet, stored, [item], nowMs) ?? [];
+  const nexts = kind?.plan(fleet, [item], nowMs) ?? [];
   const task = kind?.task?.(fleet, item);
   const asked = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
   return [...nexts.flatMap((next) => renderNext(world, next)), ...asked];

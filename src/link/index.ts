@@ -5,6 +5,8 @@ export type { KeyPair, Reply, Session } from './call.ts';
 export { tryParseJson } from './json-text.ts';
 export { LeaderClient } from './leader-client.ts';
 export type { CallResult } from './leader-client.ts';
+export { LongPoll } from './long-poll.ts';
+export type { PollOutcome } from './long-poll.ts';
 export { isLoopback } from './loopback.ts';
 export { originOf, transportTo } from './server-address.ts';
 export { fingerprintsOf, parseFingerprint } from './server-pin.ts';

@@ -40,11 +40,11 @@ export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
 
 /** The agent's desired state: its last view, or nothing at all once it was told to leave. */
 async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
-  const problems: string[] = [];
-  const say = (_facts: object, message: string): void => void problems.push(message);
-  const memory = new AgentStateStore(new FileDisk(folder), { info: say, warn: say, error: say });
+  const quiet = (): void => undefined;
+  const store = new AgentStateStore(new FileDisk(folder), { info: quiet, warn: quiet, error: quiet });
   try {
-    const [taken, { leaving, left }] = [await memory.readView(), await memory.readIdentity()];
+    const [taken, { identity }] = [await store.readView(), await store.readIdentity()];
+    const { problems } = store;
     if (taken === undefined) {
       const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`;
       throw new Failure(
@@ -53,7 +53,8 @@ async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
       );
     }
     const { host, parts } = taken.view;
-    if (leaving !== undefined || left === true) return { host, compiled: EMPTY_COMPILE_RESULT, explained: new Set() };
+    if (identity.leaving !== undefined || identity.left === true)
+      return { host, compiled: EMPTY_COMPILE_RESULT, explained: new Set() };
     const view = readDataplaneView(host, parts);
     if (view !== undefined) {
       const explained = new Set(view.ports.map(({ id }) => interfaceOf(id)));

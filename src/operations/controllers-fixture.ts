@@ -64,7 +64,7 @@ export const whenReady: OperationKind = {
   steps: ['look'],
   cancel: { kind: 'none', because: 'test' },
   retry: { kind: 'does', what: 'looks again' },
-  plan: (fleet, _operation, items) =>
+  plan: (fleet, items) =>
     items.map((item) => {
       const thing = fleet.get(THING, idOf(THING, item.doc.target.id));
       if (thing?.doc.ready === true) return record(item, { state: 'done', step: 'look' });

@@ -85,7 +85,7 @@ describe('actions', () => {
   const ITEMS = 150;
   const acting: OperationKind = {
     ...whenReady,
-    plan: (_fleet, _operation, items) =>
+    plan: (_fleet, items) =>
       items.map((item) => {
         const action = { driver: 'slow', item: item.id, step: 'look', attempt: item.doc.attempt, args: {} };
         return { kind: 'act', item: item.id, expected: item.revision, action };
@@ -139,9 +139,9 @@ describe('actions', () => {
     const waiting: (() => void)[] = [];
     const counting: OperationKind = {
       ...acting,
-      plan: (fleet, operation, items, nowMs) => {
+      plan: (fleet, items, nowMs) => {
         planned += items.length;
-        return acting.plan(fleet, operation, items, nowMs);
+        return acting.plan(fleet, items, nowMs);
       },
     };
     const carryOut: Driver['carryOut'] = async () => {
@@ -206,7 +206,7 @@ describe('a fault of the program', () => {
   test('in-a-driver-that-never-answers-ends-at-the-deadline', async () => {
     const hanging: OperationKind = {
       ...whenReady,
-      plan: (_fleet, _operation, items) =>
+      plan: (_fleet, items) =>
         items.map((item) => {
           const action = { driver: 'hangs', item: item.id, step: 'look', attempt: 1, args: {} };
           return { kind: 'act', item: item.id, expected: item.revision, action };

@@ -1,7 +1,7 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
 // whoever carries a step out, and says what cancel and retry mean for it.
 import type { AppliedChange, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
-import type { Item, ItemId, ItemState, Operation } from './model.ts';
+import { OPERATION, type Item, type ItemId, type ItemState, type Operation, type OperationId } from './model.ts';
 
 export type StoredOperation = Stored<'operation', Operation>;
 export type StoredItem = Stored<'item', Item>;
@@ -103,13 +103,8 @@ export interface OperationKind {
   readonly steps: readonly string[];
   readonly cancel: CommandSupport;
   readonly retry: CommandSupport;
-  /** The next step of each of these open items. An item without one is left as it is. */
-  plan(
-    fleet: FleetReader,
-    operation: StoredOperation,
-    items: readonly StoredItem[],
-    nowMs: number,
-  ): readonly PlannedStep[];
+  /** The next step of each of these open items, all of one operation. An item without one is left as it is. */
+  plan(fleet: FleetReader, items: readonly StoredItem[], nowMs: number): readonly PlannedStep[];
   /** What a driver's answer means. */
   observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
   /** What has to be undone when an item is cancelled, with the documents that were read for it. */
@@ -124,6 +119,13 @@ export interface OperationKind {
   task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
   /** What the agent's answer means. */
   handleTaskAnswer?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
+}
+
+/** The operation of an item, which outlives it. */
+export function operationOf(fleet: FleetReader, { id, doc }: StoredItem): StoredOperation {
+  const operation = fleet.get(OPERATION, doc.operation as OperationId);
+  if (operation === undefined) throw new Error(`item ${id} has no operation`);
+  return operation;
 }
 
 /** A step that commits. */

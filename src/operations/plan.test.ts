@@ -24,7 +24,7 @@ const kind: OperationKind = {
   steps: ['make'],
   cancel: { kind: 'does', what: 'things not made are forgotten' },
   retry: { kind: 'does', what: 'tries again' },
-  plan: (_fleet, _operation, items) => items.map((item) => wait(item, { code: 'no-clay', thing: item.doc.target.id })),
+  plan: (_fleet, items) => items.map((item) => wait(item, { code: 'no-clay', thing: item.doc.target.id })),
   undo: (_fleet, item) => ({ changes: [{ kind: 'thing', id: item.doc.target.id, doc: null }], expects: [] }),
 };
 const kinds = new Map([[kind.name, kind]]);

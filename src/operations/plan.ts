@@ -49,7 +49,7 @@ export function planOperation(
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => planDeadlineFailure(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
   const called = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
-  const planned = kind.plan(fleet, operation, called, nowMs);
+  const planned = kind.plan(fleet, called, nowMs);
   if (planned.length === 0) return planned;
   const byId = new Map(called.map((item) => [item.id, item.doc]));
   return planned.filter((next) => !isSameWait(byId.get(next.item), next));

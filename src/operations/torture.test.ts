@@ -26,7 +26,7 @@ const light: OperationKind = {
   steps: ['switch'],
   cancel: { kind: 'does', what: 'lamps that are not lit stay dark' },
   retry: { kind: 'none', because: 'it never fails' },
-  plan: (_fleet, _operation, items, nowMs) =>
+  plan: (_fleet, items, nowMs) =>
     items.flatMap((item) => {
       if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
       const { step, attempt, target } = item.doc;

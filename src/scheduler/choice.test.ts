@@ -147,14 +147,6 @@ describe('filters', () => {
     ]);
   });
 
-  test('affinity-of-one-member-lets-it-move', () => {
-    const fleet = newFleet(host('a'), host('b'), claim('i', 'a', { group: 'g' }));
-    const asked = request({ group: { id: 'g', policy: 'affinity', ownHost: 'a' }, excludedHosts: ['a'] });
-    expect(chosenHost(fleet, asked)).toBe('b');
-    commit(fleet, claim('j', 'a', { group: 'g' }));
-    expect(chosenHost(fleet, asked)).toBe('none');
-  });
-
   test('anti-affinity-takes-each-host-once', () => {
     const asked = request({ group: { id: 'g', policy: 'anti-affinity' } });
     expect(placeAll(newFleet(host('a'), host('b')), asked, 3)).toEqual(['a', 'b', 'none']);

@@ -106,18 +106,10 @@ function tallyOf(fleet: FleetReader, { group }: ScheduleRequest): ReadonlyMap<st
 
 type Tally = ReadonlyMap<string, number>;
 
-/** Members on a host, without the one that leaves it. */
-function otherMembers(host: string, tally: Tally, { group }: ScheduleRequest): number {
-  const members = tally.get(host) ?? 0;
-  return members > 0 && group?.ownHost === host ? members - 1 : members;
-}
-
 function isAllowedByGroup({ id }: HostSnapshot, request: ScheduleRequest, tally: Tally): boolean {
-  if (request.group?.policy === 'anti-affinity') return otherMembers(id, tally, request) === 0;
+  if (request.group?.policy === 'anti-affinity') return !tally.has(id);
   if (request.group?.policy !== 'affinity') return true;
-  return (
-    otherMembers(id, tally, request) > 0 || [...tally.keys()].every((host) => otherMembers(host, tally, request) === 0)
-  );
+  return tally.has(id) || tally.size === 0;
 }
 
 function groupTerm({ id }: HostSnapshot, tally: Tally, request: ScheduleRequest, weights: Weights): number {
@@ -125,7 +117,7 @@ function groupTerm({ id }: HostSnapshot, tally: Tally, request: ScheduleRequest,
   if (!policy.startsWith('soft') || tally.size === 0) return 0;
   const sign = policy === 'soft-affinity' ? 1 : -1;
   const most = Math.max(...tally.values());
-  return Math.floor((sign * weights.softAffinity * 2 ** 30 * otherMembers(id, tally, request)) / most + 0.5);
+  return Math.floor((sign * weights.softAffinity * 2 ** 30 * (tally.get(id) ?? 0)) / most + 0.5);
 }
 
 /** The minimum and the maximum of each figure. */

@@ -113,11 +113,7 @@ export function randomRequest(dice: Dice, hosts: number): ScheduleRequest {
     ...(maybe(20) && { excludedHosts: [anyHost(), anyHost(), anyHost()] }),
     ...(maybe(10) && { excludedPools: [`segment:${dice.of(SEGMENTS)}` as const] }),
     ...(maybe(40) && {
-      group: {
-        id: dice.of(GROUPS),
-        policy: dice.of(GROUP_POLICIES),
-        ...(dice.chance(30) && { ownHost: anyHost() }),
-      },
+      group: { id: dice.of(GROUPS), policy: dice.of(GROUP_POLICIES) },
     }),
   };
 }

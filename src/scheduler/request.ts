@@ -20,14 +20,8 @@ export interface ScheduleRequest {
   readonly aggregates?: readonly string[] | undefined;
   readonly requiredTraits?: readonly string[] | undefined;
   readonly forbiddenTraits?: readonly string[] | undefined;
-  readonly group?:
-    | {
-        readonly id: string;
-        readonly policy: GroupPolicy;
-        /** The host that it leaves: its own claim there does not count as a member. */
-        readonly ownHost?: string;
-      }
-    | undefined;
+  /** All claims of its members count: whoever moves an instance drops its claim in a trial first. */
+  readonly group?: { readonly id: string; readonly policy: GroupPolicy } | undefined;
   readonly nics: readonly NicRequirements[];
   /** The minimum service version of the host's agent. */
   readonly serviceVersion?: number | undefined;

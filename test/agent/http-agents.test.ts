@@ -46,7 +46,12 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const { gateway, journal } = plane.leader;
   await expect.poll(() => gateway.hasConverged('c1', journal.fleet.revision), LONG).toBe(true);
   await first.stop();
-  expect((await readdir(folder)).sort()).toEqual(['agent-answers.json', 'agent-identity.json', 'agent-view.json']);
+  expect((await readdir(folder)).sort()).toEqual([
+    'agent-answers.json',
+    'agent-identity-copy.json',
+    'agent-identity.json',
+    'agent-view.json',
+  ]);
   const { changeCount } = driver;
   const second = startAgent({ ...base, joinToken: () => Promise.resolve(undefined) });
   await expect

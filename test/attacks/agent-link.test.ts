@@ -10,6 +10,7 @@ import type { Agent } from '../../src/agent/node/agent.ts';
 import { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { signStatement, type Statement } from '../../src/agent/protocol/statement.ts';
+import { sealJson } from '../../src/agent/node/state/sealed-json.ts';
 import { LinkDown } from '../../src/link/call.ts';
 import { findHost, HOST } from '../../src/hosts/index.ts';
 import { put } from '../../src/fleet/index.ts';
@@ -240,7 +241,7 @@ describe('a server that sends an agent on', () => {
     ends.push(async () => link.close());
     const identity = JSON.parse((await rack.disk.read('identity'))!) as { current: { trust: { servers: string[] } } };
     identity.current.trust.servers.push(thief.url);
-    await rack.disk.write('identity', JSON.stringify(identity));
+    await rack.disk.write('identity', sealJson({ current: identity.current }));
     expect(journalId).toBe('journal-1');
     rack.start({ link, verify: verifyEd25519, log: QUIET }, { servers: [man.url], heartbeatMs: 50 });
     await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(2), 20_000);

@@ -1,5 +1,5 @@
 // The agent as a program of its own, over real HTTP: it joins once, and is the same host after a restart.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { newFolder, run, start, startServer } from './muster.ts';
@@ -28,6 +28,38 @@ test('an agent joins with its token, its host comes into service, and a restart 
   second.child.kill('SIGINT');
   expect(await second.ended).toMatchObject({ code: 0 });
   expect(await server.json('token', 'list', '--role', 'agent')).toHaveLength(1);
+});
+
+test('damaged files of an agent are shown with the host, until they are whole again', async () => {
+  const state = join(folder, 'state');
+  await server.muster('settings', 'set', 'conditions', 'degradedAfterMs=0', 'steadyMs=1000');
+  const record = join(state, 'agent-machine.json');
+  const before = existsSync(record) ? readFileSync(record) : undefined;
+  writeFileSync(record, '{"instances":[');
+  writeFileSync(join(state, 'agent-identity.json'), '{"current":');
+  const agent = start(['agent', '--server', server.url, '--state', state, '--simulate']);
+  const toDo = 'restore agent-machine.json, or start the agent once with --recover-instances';
+  const degraded = [
+    { type: 'instance-runtime', code: 'state-damaged', sentence: expect.stringContaining(toDo) as string },
+    { type: 'agent', code: 'problems', sentence: expect.stringContaining('agent-identity.json is damaged') as string },
+  ];
+  const look = async (): Promise<void> =>
+    expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject({ degraded });
+  await vi.waitFor(look, { timeout: 30_000, interval: 200 });
+  const shown = (await server.muster('hosts', 'show', 'edge-1')).out;
+  expect(shown).toMatch(/Degraded\s.*its instance runtime fails: nothing is built or removed/);
+  expect(shown).toMatch(/agent-identity\.json is damaged/);
+  expect(JSON.stringify(await server.json('alarms'))).toContain('--recover-instances');
+  if (before === undefined) rmSync(record);
+  else writeFileSync(record, before);
+  agent.child.kill('SIGTERM');
+  await agent.ended;
+  const again = start(['agent', '--server', server.url, '--state', state, '--simulate']);
+  const isWell = async (): Promise<void> =>
+    expect(await server.json('hosts', 'show', 'edge-1')).not.toHaveProperty('degraded');
+  await vi.waitFor(isWell, { timeout: 30_000, interval: 200 });
+  again.child.kill('SIGTERM');
+  expect(await again.ended).toMatchObject({ code: 0 });
 });
 
 test('an agent that cannot start says why, with 1', async () => {

@@ -77,9 +77,8 @@ describe('joining', () => {
     await untilConverged({ clock, plane, rack });
     expect(rack.driver.performed.map((task) => task.split(':').at(-1))).toEqual(['1', '2']);
     // The answer to the first look is not kept for ever.
-    expect(JSON.parse((await rack.disk.read('answers')) ?? '')).toEqual([
-      { task: rack.driver.performed[1], outcome: 'done' },
-    ]);
+    const stored = JSON.parse((await rack.disk.read('answers')) ?? '') as { readonly answers: unknown };
+    expect(stored.answers).toEqual([{ task: rack.driver.performed[1], outcome: 'done' }]);
   });
 
   test('a-lost-answer-to-a-join-is-asked-for-again-and-given-again', async () => {

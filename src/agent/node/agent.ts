@@ -57,6 +57,7 @@ export interface AgentStatus {
 
 export class Agent {
   readonly #leader: LeaderClient;
+  readonly #store: AgentStateStore;
   readonly #membership: Membership;
   readonly #certificates: CertificateKeeper;
   readonly #viewSubscriber: ViewSubscriber;
@@ -74,6 +75,7 @@ export class Agent {
     const leader = new LeaderClient(servers, ports.log, (holder, signed) => this.#isTrustedHolder(holder, signed));
     const certificates = new CertificateKeeper(ports, { leader, store });
     const membership = new Membership(ports, options, { leader, store, certificates });
+    this.#store = store;
     this.#certificates = certificates;
     this.#verify = ports.verify;
     const onView = (): void => {
@@ -86,7 +88,10 @@ export class Agent {
     this.#viewSubscriber = new ViewSubscriber(ports, { leader, store, membership, onView });
     const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
     this.#reconcileLoop = new ReconcileLoop(ports, {
-      view: () => (membership.isLeaving ? undefined : downgradeView(this.#viewSubscriber.view, serviceVersion)),
+      view: () =>
+        membership.isLeaving || membership.isUnconfirmed
+          ? undefined
+          : downgradeView(this.#viewSubscriber.view, serviceVersion),
       onChanged: () => this.#heartbeatLoop.sendSoon(),
       resyncMs,
       conntrackSync:
@@ -134,7 +139,7 @@ export class Agent {
   }
 
   #problems(): readonly string[] {
-    const reporters = [this.#membership, this.#certificates, this.#viewSubscriber, this.#reconcileLoop];
+    const reporters = [this.#store, this.#membership, this.#certificates, this.#viewSubscriber, this.#reconcileLoop];
     return reporters.flatMap(({ problems }) => problems);
   }
 

@@ -28,8 +28,8 @@ function keysWith(serial: number, nowMs: number): IssuingKeys {
 class RefusingDisk extends MemoryDisk {
   refuses: FileName | undefined;
 
-  override write(name: FileName, text: string): Promise<void> {
-    return name === this.refuses ? Promise.reject(new DiskFailed('disk full')) : super.write(name, text);
+  override write(...args: Parameters<MemoryDisk['write']>): Promise<void> {
+    return args[0] === this.refuses ? Promise.reject(new DiskFailed('disk full')) : super.write(...args);
   }
 }
 
@@ -132,6 +132,7 @@ test('one-of-another-credential-is-not-shown', async () => {
   await world.stop();
   const [held] = world.shown.splice(0);
   const file = JSON.parse((await world.disk.read('certificate'))!) as object;
+  world.disk.forgetCopies();
   await world.disk.write('certificate', JSON.stringify({ ...file, token: 'tk-0' }));
   await world.start();
   expect(world.shown[0]!.certificate).not.toBe(held!.certificate);
@@ -146,8 +147,27 @@ test.each([
   await world.start();
   await world.stop();
   const file = JSON.parse((await world.disk.read('certificate'))!) as object;
+  world.disk.forgetCopies();
   await world.disk.write('certificate', JSON.stringify({ ...file, ...damage }));
   await world.start();
+  expect(await world.heldHost()).toBe('c1');
+  expect(world.renewals).toBe(2);
+});
+
+test.each<[string, (text: string) => string]>([
+  ['damaged', (text) => text.replace('"serial":1', '"serial":2')],
+  ['cut-off', (text) => text.slice(0, 100)],
+  ['empty', () => ''],
+  ['of-another-key', (text) => JSON.stringify({ ...(JSON.parse(text) as object), key: 'nothing', sha256: undefined })],
+])('its-copy-is-shown-where-it-is-%s: with none, no other one may be had', async (_name, damage) => {
+  world = new World();
+  await world.start();
+  await world.stop();
+  const [last] = world.shown.splice(0);
+  await world.disk.write('certificate', damage((await world.disk.read('certificate')) ?? ''));
+  await world.start();
+  expect(world.shown[0]).toMatchObject({ certificate: last?.certificate, key: last?.key });
+  await world.clock.pass(20 * DAY_MS);
   expect(await world.heldHost()).toBe('c1');
   expect(world.renewals).toBe(2);
 });

@@ -68,10 +68,12 @@ export class CertificateKeeper {
   /** Shows what was kept for this credential; another one's certificate would be refused. */
   async load(token: string | undefined): Promise<void> {
     if (this.#ports.link.certificates === undefined) return;
-    const held = await this.#parts.store.readCertificate();
-    if (held === undefined || held.token !== token) return;
-    const validity = this.#validityOf(held);
-    if (validity !== undefined) this.#present({ ...held, ...validity });
+    for (const held of await this.#parts.store.readCertificates()) {
+      const validity = held.token === token ? this.#validityOf(held) : undefined;
+      if (validity === undefined) continue;
+      this.#present({ ...held, ...validity });
+      return;
+    }
   }
 
   /** A request for a new key; undefined when this server must not be asked for a certificate. */

@@ -1,6 +1,6 @@
 // Asks the machine now and then whether what the agent drives still obeys: its switch, its instance runtime. Beside everything else,
 // so that a switch that hangs holds up neither heartbeats nor views. What does not answer in time counts as failing.
-import { CONDITION_MESSAGE_MAX, type Condition } from '../../hosts/index.ts';
+import { CONDITION_MESSAGE_MAX, type ReportedCondition } from '../../hosts/index.ts';
 import { abortWith } from '../../link/index.ts';
 import type { AgentPorts } from './ports.ts';
 
@@ -22,7 +22,7 @@ export class ConditionProbe {
   readonly #ports: AgentPorts;
   readonly #parts: ConditionProbeParts;
   /** What the driver found the last time. */
-  #found: readonly Condition[] = [];
+  #found: readonly ReportedCondition[] = [];
   /** The question that is not answered yet. */
   #inFlight: { readonly atMs: number; readonly answer: Promise<void> } | undefined;
   #told = '';
@@ -33,7 +33,7 @@ export class ConditionProbe {
   }
 
   /** All that is wrong now, at most one of each type. */
-  get current(): readonly Condition[] {
+  get current(): readonly ReportedCondition[] {
     const nowMs = this.#ports.clock.nowMs();
     const { reconcileFailure } = this.#parts;
     const hangs = this.#inFlight !== undefined && nowMs - this.#inFlight.atMs >= PROBE_TIMEOUT_MS;
@@ -82,7 +82,7 @@ export class ConditionProbe {
   }
 }
 
-const UNREACHABLE: Condition = {
+const UNREACHABLE: ReportedCondition = {
   type: 'switch',
   code: 'unreachable',
   message: `it did not answer within ${PROBE_TIMEOUT_MS / 1000} s`,

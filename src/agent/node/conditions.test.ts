@@ -192,7 +192,10 @@ describe('agents and servers of other versions', () => {
     expect(degraded(cut)).toEqual([]);
   });
 
-  test('a-heartbeat-names-at-most-a-few', () => {
-    expect(HEARTBEAT.properties.conditions).toMatchObject({ maxItems: 4 });
+  test('a-heartbeat-names-at-most-a-few, of the types that version 0.1.0 takes', () => {
+    expect(HEARTBEAT.properties.conditions).toMatchObject({
+      maxItems: 4,
+      items: { properties: { type: { enum: ['switch', 'instance-runtime'] } } },
+    });
   });
 });

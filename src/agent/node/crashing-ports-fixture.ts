@@ -49,7 +49,7 @@ export class CrashingPorts {
   #disk(disk: Disk): Disk {
     return {
       read: (name: FileName) => this.#call(`disk.read ${name}`, () => disk.read(name)),
-      write: (name: FileName, text) => this.#call(`disk.write ${name}`, () => disk.write(name, text)),
+      write: (name: FileName, ...text) => this.#call(`disk.write ${name}`, () => disk.write(name, ...text)),
     };
   }
 

@@ -1,6 +1,6 @@
 // Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
 // whatever else fails on this machine.
-import { CONDITIONS_MAX, type Condition, type SwitchIdentity } from '../../hosts/index.ts';
+import { CONDITIONS_MAX, type ReportedCondition, type SwitchIdentity } from '../../hosts/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import { canonical } from '../protocol/digest.ts';
 import { reportToWire } from '../protocol/report-words.ts';
@@ -33,7 +33,7 @@ export interface HeartbeatLoopParts {
   /** The services of that view that are not ready. */
   readonly unready: () => readonly UnreadyService[];
   /** All that is wrong with what the agent drives. */
-  readonly conditions: () => readonly Condition[];
+  readonly conditions: () => readonly ReportedCondition[];
   /** The revision of the last view that was taken. */
   readonly viewRevision: () => number | undefined;
   readonly problems: () => readonly string[];

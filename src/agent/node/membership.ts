@@ -65,6 +65,7 @@ export class Membership {
   readonly #leader: LeaderClient;
   readonly #store: AgentStateStore;
   #identity: MembershipState = {};
+  #isUnconfirmed = false;
   #refusal: MembershipRefusal | undefined;
   /** How often the machine is being wiped; whether that works out is not known yet. One that is told again wipes it again. */
   #wipesInProgress = 0;
@@ -107,6 +108,18 @@ export class Membership {
     return this.#refusal;
   }
 
+  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server can tell. */
+  get isUnconfirmed(): boolean {
+    return this.#isUnconfirmed;
+  }
+
+  /** A server has sent this host its view: it is one of the fleet, as who it believes to be. Rejects with `DiskFailed`. */
+  async confirmIdentity(): Promise<void> {
+    if (!this.#isUnconfirmed) return;
+    await this.#save(this.#identity);
+    this.#isUnconfirmed = false;
+  }
+
   /** It was told to leave: nothing is brought about on this machine any more. */
   get isLeaving(): boolean {
     return this.#wipesInProgress > 0 || this.#isRemoved || this.#identity.leaving !== undefined;
@@ -134,7 +147,9 @@ export class Membership {
   }
 
   async load(): Promise<void> {
-    this.#identity = await this.#store.readIdentity();
+    const { identity, isRestored } = await this.#store.readIdentity();
+    this.#identity = identity;
+    this.#isUnconfirmed = isRestored;
     const host = this.#identity.current?.host;
     const { name } = this.#options;
     if (host !== undefined && name !== undefined && host !== name)
@@ -347,6 +362,7 @@ export class Membership {
     // Before the credential: a server may insist on a certificate, and after a crash the join is repeated.
     if (requested !== undefined && certificate !== undefined)
       await this.#certificates.store(token, requested, certificate);
+    this.#isUnconfirmed = false;
     await this.#save({
       current: { host, token, secret, joinToken: id, ...(trust !== undefined && { trust }) },
     });

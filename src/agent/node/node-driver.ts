@@ -10,7 +10,7 @@ import {
   type Switch,
   type TrackedConnection,
 } from '../../dataplane/index.ts';
-import type { Condition } from '../../hosts/index.ts';
+import type { ReportedCondition } from '../../hosts/index.ts';
 import type { HostNetwork } from '../../network/index.ts';
 import type { Task } from '../../operations/index.ts';
 import { digestOf } from '../protocol/digest.ts';
@@ -195,7 +195,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     return this.#options.switch?.bfdDownPeers();
   }
 
-  async conditions(): Promise<readonly Condition[]> {
+  async conditions(): Promise<readonly ReportedCondition[]> {
     const trouble = await this.#options.switch?.probe?.();
     const failure = await this.#openRuntime();
     const code = failure instanceof StateDamaged ? failure.code : 'state-unreadable';

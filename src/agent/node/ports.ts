@@ -1,7 +1,7 @@
 // What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
 // of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
 import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.ts';
-import type { Condition, SwitchIdentity } from '../../hosts/index.ts';
+import type { ReportedCondition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log, Task } from '../../operations/index.ts';
 import type { KeyPair, Reply, Session, Verify } from '../../link/index.ts';
@@ -76,7 +76,14 @@ export type RuntimeFileName = 'machine' | 'machine-previous' | 'machine-used';
  * rejects with `DiskFailed`. */
 export interface Disk {
   read(name: FileName): Promise<string | undefined>;
-  write(name: FileName, text: string): Promise<void>;
+  write(name: FileName, text: string, options?: WriteOptions): Promise<void>;
+  /** The copy of a file that was written with one. Absent on disks that keep none. */
+  readCopy?(name: FileName): Promise<string | undefined>;
+}
+
+export interface WriteOptions {
+  /** A copy is kept beside it, of this version or of the one before. */
+  readonly keepsCopy?: boolean;
 }
 
 export type ApplyResult =
@@ -117,7 +124,7 @@ export interface LocalDriver {
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspection>;
   /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
-  conditions?(): Promise<readonly Condition[]>;
+  conditions?(): Promise<readonly ReportedCondition[]>;
   /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
   onBfdChange?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */

@@ -4,11 +4,13 @@ import type { Task, TaskAnswer } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
-import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type View } from '../protocol/messages.ts';
+import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type Stamp, type View } from '../protocol/messages.ts';
 import { DiskFailed, type AgentPorts, type TaskResult } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;
+
+const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
@@ -125,11 +127,12 @@ export class TaskRunner {
     }
   }
 
-  /** Takes off the machine what a host that was removed unheard still has of its last view. False when something is left. */
+  /** Takes everything of ours off the switch of a host that was removed unheard. False when something is left. */
   async wipe(view: View | undefined, signal: AbortSignal): Promise<boolean> {
-    if (view === undefined) return true;
-    const { stamp, host } = view;
-    const fence = { stamp, host, serviceVersion: this.#parts.serviceVersion, signal };
+    const { membership, serviceVersion } = this.#parts;
+    // Without its last view it still knows what is its own on the switch.
+    const { stamp = UNKNOWN_STAMP, host = membership.current?.host ?? '' } = view ?? {};
+    const fence = { stamp, host, serviceVersion, signal };
     const { outcome } = await this.#tryPerform({ id: 'removed', kind: LEAVE, args: { force: true } }, fence);
     return outcome === 'done' && !signal.aborted;
   }

@@ -1,15 +1,12 @@
 // Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anybody
 // acts on it. While no server answers, the last view stays.
 import { mark } from '../../fleet/index.ts';
-import { type LeaderClient, Backoff } from '../../link/index.ts';
+import { LongPoll, type LeaderClient, type PollOutcome } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore, StoredView } from './state/agent-state-store.ts';
 import type { HostReport, View, ViewResponse, ViewRequest } from '../protocol/messages.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
 import { findViewRefusal } from '../protocol/stamp.ts';
-
-/** A server that says `unchanged` sooner than this was not waited at: asking again at once would be a busy loop. */
-const LONG_POLL_MIN_MS = 1000;
 
 export interface ViewSubscriberParts {
   readonly leader: LeaderClient;
@@ -19,27 +16,17 @@ export interface ViewSubscriberParts {
   readonly onView: () => void;
 }
 
-/** Where an answer came from, and how long that took. */
-interface PollInfo {
-  readonly via: string;
-  readonly waitedMs: number;
-}
-
 export class ViewSubscriber {
   readonly #ports: AgentPorts;
   readonly #parts: ViewSubscriberParts;
-  readonly #backoff: Backoff;
   #accepted: StoredView | undefined;
   #isConfirmed = false;
   #refusedView: HostReport['refusedView'];
   #problem: string | undefined;
-  /** After a start and after a cut the whole view is asked for. */
-  #asksForWhole = true;
 
   constructor(ports: AgentPorts, parts: ViewSubscriberParts) {
     this.#ports = ports;
     this.#parts = parts;
-    this.#backoff = new Backoff(ports);
   }
 
   get view(): View | undefined {
@@ -59,9 +46,12 @@ export class ViewSubscriber {
     return this.#problem === undefined ? [] : [this.#problem];
   }
 
-  /** Of a host that was told to leave, the last view is nothing to go by. */
+  /** Of a host that was told to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
   async load(): Promise<void> {
-    if (!this.#parts.membership.isLeaving) this.#accepted = await this.#parts.store.readView();
+    const { membership, store } = this.#parts;
+    if (membership.isLeaving) return;
+    const stored = await store.readView();
+    if (stored?.token === membership.current?.token) this.#accepted = stored;
   }
 
   /** The host has left: whatever it is told next is told to somebody new. */
@@ -69,41 +59,33 @@ export class ViewSubscriber {
     this.#accepted = undefined;
     this.#isConfirmed = false;
     this.#refusedView = undefined;
-    this.#asksForWhole = true;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      if (await this.#poll(signal)) this.#backoff.reset();
-      else await this.#backoff.wait(signal);
-    }
-  }
-
-  /** Asks once. False when it did not bring the agent on: then it is asked again later. */
-  async #poll(signal: AbortSignal): Promise<boolean> {
-    const { clock, link } = this.#ports;
     const { leader, membership } = this.#parts;
-    const secret = membership.credential();
-    if (secret === undefined) return false;
-    const askedMs = clock.nowMs();
-    const said = await leader.call(secret, (to) => link.view(to, this.#composeRequest(), signal), signal);
-    this.#asksForWhole = said.kind !== 'answer';
-    if (said.kind !== 'answer') return false;
-    return this.#handleResponse(said.answer, { via: said.via, waitedMs: clock.nowMs() - askedMs });
+    const { link } = this.#ports;
+    const longPoll = new LongPoll<ViewResponse>(this.#ports, {
+      leader,
+      secret: () => membership.credential(),
+      request: (to, how) => link.view(to, this.#composeRequest(how.isResumed), how.signal),
+      take: (answer, via) => this.#take(answer, via),
+    });
+    await longPoll.run(signal);
   }
 
-  #composeRequest(): ViewRequest {
-    if (this.#asksForWhole || this.#accepted === undefined) return {};
+  #composeRequest(isResumed: boolean): ViewRequest {
+    if (!isResumed || this.#accepted === undefined) return {};
     const { digest, stamp } = this.#accepted.view;
     return { digest, leaseEpoch: stamp.leaseEpoch };
   }
 
-  async #handleResponse(answer: ViewResponse, { via, waitedMs }: PollInfo): Promise<boolean> {
+  async #take(answer: ViewResponse, via: string): Promise<PollOutcome> {
     const { membership } = this.#parts;
     await membership.updateTrust(answer.controlPlane, via);
-    if (answer.kind === 'view') return membership.isAuthentic(answer, via) && this.#accept(answer.view);
+    if (answer.kind === 'view')
+      return membership.isAuthentic(answer, via) && (await this.#accept(answer.view)) ? 'taken' : 'not-taken';
     this.#confirm();
-    return waitedMs >= LONG_POLL_MIN_MS;
+    return 'unchanged';
   }
 
   /** A holder of the same epoch has the very view that it was asked about: that is as good as sending it. */
@@ -124,6 +106,7 @@ export class ViewSubscriber {
     const taken: StoredView = { token: current.token, view };
     try {
       if (!isSame(taken, this.#accepted)) await store.writeView(taken);
+      await membership.confirmIdentity();
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       // What is not on disk is not acted on: after a crash nobody would know how far this agent had come.

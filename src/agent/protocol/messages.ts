@@ -4,7 +4,7 @@
 import { Type, type Static } from 'typebox';
 import { strictObject, ID } from '../../access/index.ts';
 import { CONNECTION_PATTERN } from '../../dataplane/index.ts';
-import { CONDITION, CONDITIONS_MAX, SWITCH_IDENTITY } from '../../hosts/index.ts';
+import { CONDITIONS_MAX, REPORTED_CONDITION, SWITCH_IDENTITY } from '../../hosts/index.ts';
 import type { Task, TaskAnswer } from '../../operations/index.ts';
 import { SIGNED_TEXT, type SignedText } from '../../link/index.ts';
 
@@ -146,7 +146,7 @@ export const HEARTBEAT = strictObject({
   /** For the applied view: the services that are not ready. Absent when all are; agents of older versions never send it. */
   unready: Type.Optional(Type.Array(UNREADY_SERVICE, { maxItems: UNREADY_MAX })),
   /** All faults of its switch and its instance runtime; empty when there are none. Agents of older versions never send it. */
-  conditions: Type.Optional(Type.Array(CONDITION, { maxItems: CONDITIONS_MAX })),
+  conditions: Type.Optional(Type.Array(REPORTED_CONDITION, { maxItems: CONDITIONS_MAX })),
   /** Changes with each start of an agent: reveals two machines with one credential. Agents of older versions never send it. */
   process: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   report: Type.Optional(REPORT),

@@ -82,8 +82,21 @@ describe('simulated switch', () => {
     expect(await it.bfdDownPeers()).toEqual(['c3']);
   });
 
-  test('a-file-that-cannot-be-read-back-is-a-switch-that-forgot', async () => {
-    const keep = { read: async () => '{"flows":', write: async () => undefined };
-    expect((await new SimulatedSwitch({ host: 'c1', keep }).read()).flows).toEqual([]);
-  });
+  test.each(['', '{"flows":', '[]', 'null', '{}', '{"tunnels":[],"groups":[],"flows":{}}'])(
+    'whose-file-is-damaged-has-lost-its-contents-and-is-set-up-again: %s',
+    async (text) => {
+      let stored = text;
+      const keep = {
+        read: async () => stored,
+        write: async (next: string) => void (stored = next),
+      };
+      const damaged = new SimulatedSwitch({ host: 'c1', keep });
+      expect(await damaged.read()).toEqual({ tunnels: [], groups: [], flows: [], externalIds: {} });
+      expect(damaged.ownPorts).toEqual([]);
+      await damaged.setUp();
+      const again = new SimulatedSwitch({ host: 'c1', keep });
+      await again.read();
+      expect(again.ownPorts).not.toEqual([]);
+    },
+  );
 });

@@ -255,13 +255,21 @@ interface StoredSwitch {
   readonly isSetUp: boolean;
 }
 
-/** A file that cannot be read means a switch that lost its contents; a file of an earlier version does not say whether it is set up. */
+/** A file that is damaged means a switch that lost its contents; a file of an earlier version does not say whether it is set up. */
 function parseStored(text: string): StoredSwitch {
+  const stored = parseContents(text);
+  if (stored === undefined) return { contents: NOTHING_THERE, isSetUp: false };
+  const { isSetUp, ...contents } = stored;
+  return { contents, isSetUp: isSetUp ?? contents.tunnels.length + contents.flows.length > 0 };
+}
+
+function parseContents(text: string): (SwitchContents & { readonly isSetUp?: boolean }) | undefined {
   try {
-    const { isSetUp, ...contents } = JSON.parse(text) as SwitchContents & { readonly isSetUp?: boolean };
-    return { contents, isSetUp: isSetUp ?? contents.tunnels.length + contents.flows.length > 0 };
+    const value = JSON.parse(text) as Partial<SwitchContents> | null;
+    const isWhole = [value?.tunnels, value?.groups, value?.flows].every((list) => Array.isArray(list));
+    return isWhole ? { ...NOTHING_THERE, ...value } : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return { contents: NOTHING_THERE, isSetUp: false };
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

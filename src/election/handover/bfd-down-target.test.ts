@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
 import { designationEvacuator as evacuator } from '../evacuator.ts';
+import { beginEvacuation, planEvacuation } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
 import { moveService } from '../move.ts';
 
@@ -22,7 +23,8 @@ async function drain(world: World): Promise<void> {
   await world.edit('a', LEAVING);
   await world.commit((fleet) => {
     const leavers = [{ host: 'a', tenants: evacuator.inventory(fleet, 'a') }];
-    const begun = evacuator.begin(fleet, evacuator.plan(fleet, leavers, world.nowMs), world.asking());
+    const planned = planEvacuation(fleet, evacuator, leavers, world);
+    const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
     return 'code' in begun ? { kind: 'refuse', refusal: begun } : accept(begun.changes, null);
   });
 }

@@ -62,7 +62,7 @@ export const handoverKind: OperationKind = {
     because:
       'elections begin another handover by themselves as long as there is a cause; "muster services move" requests one',
   },
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) =>
       nextOf(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),
     ),

@@ -40,7 +40,7 @@ export const hostJoin: OperationKind = {
   },
   retry: { kind: 'does', what: 'hosts that did not come in time are waited for again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const host = findHost(fleet, item.doc.target.id);
       return host === undefined ? [fail(item, hostGoneReason(item))] : nextStep(item, host, nowMs);

@@ -162,7 +162,7 @@ describe('joining a removed host again', () => {
       revision: 1,
       doc: { target: { kind: 'host', id: 'c1' }, step: 'activate', state: 'running', attempt: 1 },
     };
-    const [next] = hostJoin.plan(fleet, {} as never, [item as never], 9);
+    const [next] = hostJoin.plan(fleet, [item as never], 9);
     if (next?.kind !== 'record') throw new Error('no step');
     expect(next.changes[0]?.doc).toMatchObject({ state: 'active' });
     expect(next.changes[0]?.doc).not.toHaveProperty('readmitted');

@@ -105,9 +105,9 @@ function planned(fleet: Fleet, ends: readonly ('done' | 'failed' | 'pending')[],
   const hosts = [...fleet.find(ITEMS_BY_OPERATION, OP)].filter(({ id }) => id !== AFTER);
   const ended = hosts.map(({ id, doc }, at) => put(ITEM, id, { ...doc, state: ends[at] ?? 'pending' }));
   fleet.apply(3, ended);
-  const [operation, after] = [fleet.get(OPERATION, OP), fleet.get(ITEM, AFTER)];
-  if (operation === undefined || after === undefined) throw new Error('not there');
-  const [next] = kind.plan(fleet, operation, [after], 9);
+  const after = fleet.get(ITEM, AFTER);
+  if (after === undefined) throw new Error('not there');
+  const [next] = kind.plan(fleet, [after], 9);
   return next?.kind === 'decide' ? next.decide(fleet, 9)[0] : next;
 }
 

@@ -16,6 +16,7 @@ import {
   ITEMS_BY_OPERATION,
   newOperation,
   OPERATION,
+  operationOf,
   record,
   wait,
   type Item,
@@ -25,7 +26,6 @@ import {
   type OperationKind,
   type ReasonSentences,
   type StoredItem,
-  type StoredOperation,
 } from '../../operations/index.ts';
 import { registerHosts, type JoinHosts } from '../decide.ts';
 import type { BeginEvacuation } from '../evacuator.ts';
@@ -78,17 +78,11 @@ export function scaleOutKind(rebalance: Rebalance): OperationKind {
     steps: [...hostJoin.steps, REBALANCE_STEP],
     cancel: { kind: 'does', what: 'hosts that are not active yet are deleted; services are not rebalanced' },
 
-    plan: (fleet, operation, items, nowMs) => {
+    plan: (fleet, items, nowMs) => {
       const after = items.find(isRebalance);
-      const joins = hostJoin.plan(
-        fleet,
-        operation,
-        items.filter((item) => !isRebalance(item)),
-        nowMs,
-      );
-      return after === undefined
-        ? joins
-        : [...joins, ...planRebalanceStep(fleet, { operation, item: after, nowMs }, rebalance)];
+      const added = items.filter((item) => !isRebalance(item));
+      const joins = hostJoin.plan(fleet, added, nowMs);
+      return after === undefined ? joins : [...joins, ...planRebalanceStep(fleet, after, { rebalance, nowMs })];
     },
 
     undo: (fleet, item, nowMs) =>
@@ -115,25 +109,19 @@ function operationOfEndedItem({ kind, after }: AppliedChange): string | undefine
   return isOpen(item) ? undefined : item.operation;
 }
 
-interface RebalanceStep {
-  readonly operation: StoredOperation;
-  readonly item: StoredItem;
-  readonly nowMs: number;
-}
-
 /** Once all hosts are active, or have failed to join: move the services that the new hosts can take. */
 function planRebalanceStep(
   fleet: FleetReader,
-  { operation, item, nowMs }: RebalanceStep,
-  rebalance: Rebalance,
+  item: StoredItem,
+  { rebalance, nowMs }: { readonly rebalance: Rebalance; readonly nowMs: number },
 ): readonly PlannedStep[] {
-  const others = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter(({ id }) => id !== item.id);
+  const others = [...fleet.find(ITEMS_BY_OPERATION, item.doc.operation)].filter(({ id }) => id !== item.id);
   if (others.some(({ doc }) => isOpen(doc))) return [wait(item, { code: 'hosts-coming-in' })];
   if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
   if (!others.some(({ doc }) => doc.state === 'done')) return [record(item, { state: 'done', step: REBALANCE_STEP })];
-  const { by, why, deadlineMs } = operation.doc;
-  const { attempt } = item.doc;
-  const named = idOf(OPERATION, `${operation.id}.${REBALANCE_STEP}-${attempt}`);
+  const { by, why, deadlineMs } = operationOf(fleet, item).doc;
+  const { attempt, operation } = item.doc;
+  const named = idOf(OPERATION, `${operation}.${REBALANCE_STEP}-${attempt}`);
   return [
     decideLater(item, (now, atMs) => {
       const how = { operation: named, by, ...(why !== undefined && { why }), nowMs: atMs, deadlineMs };

@@ -43,10 +43,7 @@ export function planBatch(
     runAllSteps(tombstone(trial, asked.hosts));
     return evacuators.map((evacuator) => {
       const leavers = runAllSteps(collectLeavers(trial, evacuator, asked));
-      return {
-        evacuator,
-        evacuating: runTrial(trial, (own) => runAllSteps(planEvacuation(evacuator, own, leavers, asked))),
-      };
+      return { evacuator, evacuating: planEvacuation(trial, evacuator, leavers, asked) };
     });
   });
 }
@@ -68,7 +65,7 @@ function* planOne(slices: Slices, evacuator: Evacuator, asked: BatchPlanRequest)
   const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
   yield;
   yield* tombstone(trial, asked.hosts);
-  return yield* planEvacuation(evacuator, trial, leavers, asked);
+  return yield* evacuator.plan(trial, leavers, asked);
 }
 
 function* collectLeavers(

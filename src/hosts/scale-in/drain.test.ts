@@ -5,7 +5,7 @@ import { accept } from '../../journal/index.ts';
 import { ITEM, OPERATION, type StoredItem } from '../../operations/index.ts';
 import { idOf } from '../../fleet/index.ts';
 import { clearForceDown, findHost, forceDownHost, type StoredHost } from '../decide.ts';
-import type { Evacuator } from '../evacuator.ts';
+import { inOneStep, type Evacuator } from '../evacuator.ts';
 import { recordTransitions } from '../liveness/plan.ts';
 import { drainStep } from './drain.ts';
 import { guests, holding, activeHosts, posts, World } from './scale-in-fixture.ts';
@@ -80,8 +80,8 @@ describe('a drain', () => {
       ...posts.evacuator,
       inventory: () => [tenant],
       countLeaving: () => 0,
-      plan: () => [{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'handover', to: 'c2' } }],
-      begin: () => ({ changes: [], operations: [] }),
+      plan: () => inOneStep([{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'handover', to: 'c2' } }]),
+      begin: () => inOneStep({ changes: [] }),
     };
     const host = findHost(world.fleet, 'c1') as StoredHost;
     const look = { fleet: world.fleet, item, host, by: 'ann', within: undefined, nowMs: world.nowMs };
@@ -97,9 +97,11 @@ describe('a drain', () => {
     const reason = { code: 'port-bound', port: 'p1', host: 'c1' };
     const ports: Evacuator = {
       ...guests.evacuator,
-      plan: (_fleet, leavers) =>
-        leavers.flatMap(({ host, tenants }) =>
-          tenants.map((tenant) => ({ host, tenant, evacuation: { kind: 'wait' as const, reason } })),
+      plan: (_trial, leavers) =>
+        inOneStep(
+          leavers.flatMap(({ host, tenants }) =>
+            tenants.map((tenant) => ({ host, tenant, evacuation: { kind: 'wait' as const, reason } })),
+          ),
         ),
     };
     const host = findHost(world.fleet, 'c1') as StoredHost;

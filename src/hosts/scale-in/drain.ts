@@ -19,7 +19,7 @@ import {
 } from '../../operations/index.ts';
 import { markUntrustedAfterRebuild } from './rebuilt-mark.ts';
 import type { StoredHost } from '../decide.ts';
-import type { PlannedEvacuation, Evacuator, Tenant } from '../evacuator.ts';
+import { beginEvacuation, planEvacuation, type PlannedEvacuation, type Evacuator, type Tenant } from '../evacuator.ts';
 import { HOST, type Host } from '../model.ts';
 import { findBlockingTenants, unsettledOf, remainingWorkReason } from './evidence.ts';
 import { evacuationCommand, handingOver, startHandovers } from './handover-start.ts';
@@ -127,7 +127,7 @@ function beginEvacuations(
   const going = planned.filter(isActionable);
   if (going.length === 0) return { changes: [] };
   const how = evacuationCommand({ hosts: [host.id], by, within, nowMs }, drainMovesId(fleet, host.id));
-  const answer = evacuator.begin(fleet, going, how);
+  const answer = beginEvacuation(fleet, evacuator, going, how);
   if ('code' in answer) return { changes: [], reason: notBegunReason(host.id, answer) };
   return { changes: answer.changes };
 }
@@ -197,7 +197,8 @@ function planWithinLimits(
   for (let at = 0; at < tenants.length && startable < budget;) {
     const slice = tenants.slice(at, at + budget - startable);
     at += slice.length;
-    const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
+    const leaver = { host: host.id, tenants: slice, within };
+    const planned = [...found, ...planEvacuation(fleet, evacuator, [leaver], { nowMs })];
     found = evacuator.limitDisruption?.(fleet, planned) ?? planned;
     startable = found.filter(isActionable).length;
   }

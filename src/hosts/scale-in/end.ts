@@ -6,6 +6,7 @@ import {
   decideLater,
   fail,
   ITEM,
+  operationOf,
   record,
   wait,
   type ActionOutcome,
@@ -55,10 +56,7 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     cancel: { kind: 'none', because: 'peers forget the host already; join it again when it is removed' },
     retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
 
-    plan: (fleet, { doc }, items, nowMs) => {
-      const begunAtMs = doc.deadlineAtMs - doc.deadlineMs;
-      return items.flatMap((item) => nextOf({ fleet, item, nowMs, begunAtMs, evacuators, peersOf }));
-    },
+    plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf({ fleet, item, nowMs, evacuators, peersOf })),
     observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
     task: (fleet, { doc }) =>
       isLeaveRequested(doc)
@@ -72,8 +70,12 @@ interface EndContext extends EndOptions {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
   readonly nowMs: number;
-  /** The time of the request, or of the last retry. */
-  readonly begunAtMs: number;
+}
+
+/** The time of the request, or of the last retry. */
+function begunAtMs({ fleet, item }: EndContext): number {
+  const { deadlineAtMs, deadlineMs } = operationOf(fleet, item).doc;
+  return deadlineAtMs - deadlineMs;
 }
 
 function nextOf(context: EndContext): readonly PlannedStep[] {
@@ -101,17 +103,18 @@ function decideOnNewest(context: EndContext, step: (context: EndContext, host: S
 }
 
 function planDisconnect(context: EndContext, { doc }: StoredHost): readonly PlannedStep[] {
-  const { item, nowMs, begunAtMs } = context;
+  const { item, nowMs } = context;
+  const begunMs = begunAtMs(context);
   const { state, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [decideOnNewest(context, recheckAndFinalize)];
   const forced = doc.leaving?.forced;
   // Counted from the request, not from its last answer: a host that fails again and again would never end.
-  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS) {
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunMs) + LEAVE_PATIENCE_MS) {
     mark('forced-out-unheard');
     return [decideOnNewest(context, recheckAndFinalize)];
   }
   const host = item.doc.target.id;
-  const waitedMs = nowMs - begunAtMs;
+  const waitedMs = nowMs - begunMs;
   // The missing answer was reported for a while. A host that answers with a failure is asked again instead.
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
   const isToldOf = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;

@@ -3,7 +3,7 @@
 import type { FleetReader, Reason } from '../../fleet/index.ts';
 import { OPEN_ITEMS_BY_HOST, type StoredItem } from '../../operations/index.ts';
 import type { StoredHost } from '../decide.ts';
-import type { Evacuator, Tenant } from '../evacuator.ts';
+import { planEvacuation, type Evacuator, type Tenant } from '../evacuator.ts';
 import type { Host } from '../model.ts';
 import { peerCleanUpKind } from './pending-clean-up.ts';
 import { straysReason } from '../strays.ts';
@@ -38,7 +38,7 @@ export function findBlockingTenants(
     const atOnce = Math.min(BLOCKERS_MAX, enough);
     for (let at = 0; at < inventory.length && found.length < enough; at += atOnce) {
       const tenants = inventory.slice(at, at + atOnce);
-      const planned = evacuator.plan(fleet, [{ host, tenants }], nowMs);
+      const planned = planEvacuation(fleet, evacuator, [{ host, tenants }], { nowMs });
       found.push(...planned.filter(({ evacuation }) => evacuation.kind !== 'ends').map(({ tenant }) => tenant));
     }
   }

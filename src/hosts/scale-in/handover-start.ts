@@ -4,9 +4,10 @@
 import { runTrial, type Change, type FleetReader, type Refusal, type Trial } from '../../fleet/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import {
+  beginEvacuation,
   planEvacuation,
   type BeginEvacuation,
-  type PreparedEvacuation,
+  type EvacuationValidity,
   type PlannedEvacuation,
   type Evacuator,
   type LeavingTenants,
@@ -40,8 +41,9 @@ interface StartedHandovers {
   readonly refusal?: Refusal;
 }
 
-export interface PreparedHandovers extends PreparedEvacuation {
+export interface PreparedHandovers extends EvacuationValidity {
   readonly evacuator: Evacuator;
+  readonly changes: readonly Change[];
 }
 
 /** Those whose tenants change hands before anything moves. */
@@ -65,10 +67,10 @@ function startOn(fleet: FleetReader, evacuators: readonly Evacuator[], start: Ha
   return handingOver(evacuators).flatMap((evacuator): StartedHandovers[] => {
     const leavers = start.hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
     if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
-    const planned = evacuator.plan(fleet, leavers, start.nowMs);
+    const planned = planEvacuation(fleet, evacuator, leavers, start);
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) return [{ evacuator, planned, changes: [] }];
-    const begun = evacuator.begin(fleet, startable, handoverCommand(start));
+    const begun = beginEvacuation(fleet, evacuator, startable, handoverCommand(start));
     if ('code' in begun) return [{ evacuator, planned, changes: [], refusal: begun }];
     return [{ evacuator, planned, changes: begun.changes }];
   });
@@ -95,7 +97,7 @@ export function* startHandoversInSteps(
       if (change.kind === HOST.name) trial.add([change]);
       yield;
     }
-    const planned = yield* planEvacuation(evacuator, trial, leavers, { nowMs });
+    const planned = yield* evacuator.plan(trial, leavers, { nowMs });
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) continue;
     const how = handoverCommand(start);
@@ -111,14 +113,17 @@ interface HandoverBatch {
   readonly basis: PlanBasis;
 }
 
-/** In steps where the evacuator has them; else what it begins holds while nothing of the hosts changes. */
-function* prepareBatch(trial: Trial, { evacuator, startable, how, basis }: HandoverBatch): Steps<PreparedEvacuation> {
-  if (evacuator.beginInSteps !== undefined) return yield* evacuator.beginInSteps(trial, startable, how);
-  const begun = evacuator.begin(trial, startable, how);
+function* prepareBatch(
+  trial: Trial,
+  { evacuator, startable, how, basis }: HandoverBatch,
+): Steps<Omit<PreparedHandovers, 'evacuator'>> {
+  const begun = yield* evacuator.begin(trial, startable, how);
   // The drains say why.
-  if ('code' in begun) return { changes: [], operations: [], targets: new Map(), isStillValid: () => true };
+  if ('code' in begun) return { changes: [], targets: new Map(), isStillValid: () => true };
+  const { changes, validity } = begun;
+  if (validity !== undefined) return { changes, ...validity };
   const targets = new Map(startable.map((one) => [one.tenant.id, targetOf(one) ?? '']));
-  return { ...begun, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
+  return { changes, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };
 }
 
 /** Services that change hands are not moves: their operations have a name and a budget of their own. */

@@ -5,6 +5,7 @@ import {
   decideLater,
   isOpen,
   ITEM,
+  operationOf,
   record,
   wait,
   siteLimitOf,
@@ -12,7 +13,6 @@ import {
   type PlannedStep,
   type OperationKind,
   type StoredItem,
-  type StoredOperation,
 } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
@@ -30,26 +30,20 @@ export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
     cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
     retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
 
-    plan: (fleet, operation, items) => items.map((item) => nextOf(fleet, { evacuators, operation, item })),
+    plan: (fleet, items) => items.map((item) => nextOf(fleet, evacuators, item)),
     itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),
   };
 }
 
-interface DrainItem {
-  readonly evacuators: readonly Evacuator[];
-  readonly operation: StoredOperation;
-  readonly item: StoredItem;
-}
-
 /** Moves begin in a decision on the newest state: two passes at once must not overdraw the budgets. */
-function nextOf(fleet: FleetReader, { evacuators, operation, item }: DrainItem): PlannedStep {
+function nextOf(fleet: FleetReader, evacuators: readonly Evacuator[], item: StoredItem): PlannedStep {
   const host = findHost(fleet, item.doc.target.id);
   // It has moved on: drained, or taken over by another verb.
   if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });
   // Most passes come while its moves are open: they cost no decision.
   const budget = item.doc.step === 'move' ? moveBudgetFor(fleet, evacuators, host.id) : undefined;
   if (budget?.moves === 0) return wait(item, fullReason(host.id, budget));
-  const { by } = operation.doc;
+  const { by } = operationOf(fleet, item).doc;
   return decideLater(item, (at, nowMs) => {
     const now = at.get(ITEM, item.id);
     const found = findHost(at, item.doc.target.id);

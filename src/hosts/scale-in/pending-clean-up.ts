@@ -106,7 +106,7 @@ export const peerCleanUpKind: OperationKind = {
   cancel: { kind: 'none', because: 'flows and tunnels to a removed host would stay unnoticed' },
   retry: { kind: 'does', what: 'the peers are waited for again' },
 
-  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
+  plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),
   itemsToWake: (fleet, { kind, before, after }) => {
     const id = (after ?? before)?.id;

@@ -30,7 +30,7 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
     cancel: { kind: 'none', because: 'start the scale-in again instead' },
     retry: { kind: 'does', what: 'hosts that did not come back in time are waited for again' },
 
-    plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
+    plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
     observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
     itemsToWake: (fleet, change) => touchedItems(fleet, evacuators, change),
   };
@@ -96,7 +96,7 @@ function failBackTenants(
   mark('scale-in-fails-back');
   const operation = `${item.doc.operation}.${host.id}.back` as OperationId;
   const how = { operation, by: RECOVERER, nowMs, deadlineMs: FAIL_BACK_DEADLINE_MS };
-  return evacuators.flatMap((one) => one.failBack?.(fleet, host.id, how).changes ?? []);
+  return evacuators.flatMap((one) => one.failBack?.(fleet, host.id, how) ?? []);
 }
 
 function observeConvergence(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {

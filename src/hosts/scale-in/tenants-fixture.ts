@@ -22,7 +22,13 @@ import {
   type OperationKind,
 } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
-import type { BeginEvacuation, PlannedEvacuation, Evacuation, Evacuator } from '../evacuator.ts';
+import {
+  inOneStep,
+  type BeginEvacuation,
+  type PlannedEvacuation,
+  type Evacuation,
+  type Evacuator,
+} from '../evacuator.ts';
 import { HOST, type Host } from '../model.ts';
 
 const TENANT_SCHEMA = Type.Object(
@@ -129,20 +135,20 @@ function beginTenantMoves(
   fleet: FleetReader,
   planned: readonly PlannedEvacuation[],
   { operation, by, nowMs, deadlineMs }: BeginEvacuation,
-): { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } {
+): readonly Change[] {
   const { name, kind } = kit;
   const id = `${operation}.${name}s` as OperationId;
   const going = planned.flatMap(({ tenant, evacuation }) =>
     'to' in evacuation ? [{ id: tenant.id, to: evacuation.to }] : [],
   );
-  if (going.length === 0) return { changes: [], operations: [] };
+  if (going.length === 0) return [];
   const moving = going.map((one) =>
     put(kind, idOf(kind, one.id), { ...(docOf(kit, fleet, one.id) as TenantDoc), to: one.to }),
   );
   const items = going.map((one) => ({ key: one.id, target: { kind: name, id: one.id }, step: 'go' }));
   const title = `move ${going.length} ${name}s`;
   const began = newOperation({ id, kind: `${name}-move`, title, by, nowMs, deadlineMs, items });
-  return { changes: [...moving, ...began], operations: [id] };
+  return [...moving, ...began];
 }
 
 function evacuatorOf(kit: Kit): Evacuator {
@@ -159,7 +165,8 @@ function evacuatorOf(kit: Kit): Evacuator {
     countLeaving: (fleet, host) => fleet.countOf(moving, host),
     remainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
-    plan: (fleet, leavers) => {
+    *plan(fleet, leavers) {
+      yield;
       const more = new Map<string, number>();
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => {
@@ -167,7 +174,7 @@ function evacuatorOf(kit: Kit): Evacuator {
         }),
       );
     },
-    begin: (fleet, planned, how) => beginTenantMoves(kit, fleet, planned, how),
+    begin: (fleet, planned, how) => inOneStep({ changes: beginTenantMoves(kit, fleet, planned, how) }),
     hostsAffectedBy: (_fleet, change) => {
       if (change.kind !== kind.name) return [];
       const docs = [change.before?.doc, change.after?.doc].filter((doc) => doc !== undefined);
@@ -178,7 +185,7 @@ function evacuatorOf(kit: Kit): Evacuator {
     ...(name === 'post' && {
       failBack: (fleet: FleetReader, host: string) => {
         const back = [...fleet.all(kind)].filter(({ doc }) => doc.presence?.includes(host) === true);
-        return { changes: back.map(({ id, doc }) => put(kind, id, { ...doc, host })), operations: [] };
+        return back.map(({ id, doc }) => put(kind, id, { ...doc, host }));
       },
     }),
   };
@@ -191,7 +198,7 @@ function operationOf(kit: Kit): OperationKind {
     steps: ['go'],
     cancel: { kind: 'none', because: 'of the test' },
     retry: { kind: 'none', because: 'of the test' },
-    plan: (fleet, _operation, items) =>
+    plan: (fleet, items) =>
       items.map((item) => {
         const { step, attempt, target } = item.doc;
         if (docOf(kit, fleet, target.id)?.to === undefined) return fail(item, { code: 'tenant-gone' });

@@ -13,7 +13,6 @@ import {
   type OperationKind,
   type RecordStep,
   type StoredItem,
-  type StoredOperation,
 } from '../../operations/index.ts';
 import { handleBuildAnswer, composeBuildTask } from './host-tasks.ts';
 import { handleBuildOutcome } from './back-end-answers.ts';
@@ -83,11 +82,11 @@ export const instanceBuild: OperationKind = {
 
 /** The steps from the ports to the host's answer, for as long as the instance is in this state. */
 export function planInState(state: InstanceState): OperationKind['plan'] {
-  return (fleet, operation, items, nowMs) =>
+  return (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       if (instance?.doc.state !== state) return [endSuperseded(item, instance)];
-      return nextStep(fleet, { operation, item, instance, nowMs });
+      return nextStep(fleet, { item, instance, nowMs });
     });
 }
 
@@ -124,7 +123,6 @@ function portsBoundWithoutClaim(fleet: FleetReader, doc: Instance): StoredPort[]
 }
 
 interface BuildContext {
-  readonly operation: StoredOperation;
   readonly item: StoredItem;
   readonly instance: StoredInstance;
   readonly nowMs: number;
@@ -233,12 +231,12 @@ function orderBackEnd(
 }
 
 /** Instances that were requested together are placed together, once the ports of all of them exist. */
-function planSchedule(fleet: FleetReader, { operation, item, instance }: BuildContext): readonly PlannedStep[] {
+function planSchedule(fleet: FleetReader, { item, instance }: BuildContext): readonly PlannedStep[] {
   const { together } = instance.doc;
   const retried = instance.doc.attempts.length > 0;
   if (together === undefined || retried)
     return [decideLater(item, (at, atMs) => [scheduleInstance(at, item.id, atMs)])];
-  const open = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((one) => isOpen(one.doc));
+  const open = [...fleet.find(ITEMS_BY_OPERATION, item.doc.operation)].filter((one) => isOpen(one.doc));
   const without = open.find((one) => one.doc.step === 'ports');
   if (without !== undefined) return waitForOtherPorts(item, without.doc);
   const first = open.filter((one) => one.doc.step === 'schedule');

@@ -66,7 +66,7 @@ export const instanceReplug: OperationKind = {
   cancel: { kind: 'none', because: 'it would start again while the instance is degraded; move or delete the instance' },
   retry: { kind: 'does', what: 'the ports are bound again' },
 
-  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
+  plan: (fleet, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),
 
   itemsToWake: (fleet, change) => itemsOfEvent(fleet, change),

@@ -5,13 +5,11 @@ import { endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index
 import type { Decision } from '../../journal/index.ts';
 import {
   ITEM,
-  OPERATION,
   recordStep,
   retryOperation,
   type Item,
   type RecordStep,
   type StoredItem,
-  type StoredOperation,
 } from '../../operations/index.ts';
 import { instanceBuild } from '../build/operation.ts';
 import { deleteInstances } from './delete.ts';
@@ -193,9 +191,8 @@ describe('instances of a host that is removed by force', () => {
     const operation = await world.create();
     await world.runUntilStep(operation, 'web', 'plug');
     await world.tick();
-    const whole = world.fleet.get(OPERATION, operation) as StoredOperation;
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.web`)) as StoredItem;
-    const [next] = instanceBuild.plan(world.fleet, whole, [item], world.nowMs);
+    const [next] = instanceBuild.plan(world.fleet, [item], world.nowMs);
     expect(next?.kind).toBe('decide');
     await world.edit('h2', { state: 'removed' });
     const steps = next?.kind === 'decide' ? next.decide(world.fleet, world.nowMs) : [];

@@ -104,7 +104,7 @@ export const instanceClean: OperationKind = {
   cancel: { kind: 'none', because: 'a copy that is left behind would stay unnoticed' },
   retry: { kind: 'does', what: 'the host is asked again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const { step, state, attempt, host = '' } = item.doc;
       const stored = findHost(fleet, host);

@@ -99,7 +99,7 @@ export const instanceDelete: OperationKind = {
   cancel: { kind: 'none', because: 'the instance may be half gone already' },
   retry: { kind: 'does', what: 'instances that could not be deleted in time are tried again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       // An instance that is not being deleted is another one of the same name: a failed deletion may be retried long after.

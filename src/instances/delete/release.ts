@@ -31,7 +31,7 @@ export const instanceRelease: OperationKind = {
   cancel: { kind: 'none', because: 'the resources of the build would never be released' },
   retry: { kind: 'does', what: 'the host or the back end is asked again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item): readonly PlannedStep[] => {
       const instance = instanceOf(fleet, item);
       const { step } = item.doc;

@@ -1,8 +1,9 @@
 // What an evacuation of a host would do now for each instance there, and that it does just that.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../../fleet/index.ts';
-import type { PlannedEvacuation } from '../../hosts/index.ts';
+import { beginEvacuation, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
+import { OPERATION, type Operation } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/delete.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
@@ -14,7 +15,7 @@ const HOUR_MS = 3_600_000;
 
 function planEvacuations(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
   const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
-  return instanceEvacuator.plan(fleet, leavers, nowMs);
+  return planEvacuation(fleet, instanceEvacuator, leavers, { nowMs });
 }
 
 /** A line for each tenant of these hosts. */
@@ -34,12 +35,19 @@ async function startTwo(): Promise<World> {
   return world;
 }
 
+/** Starts them; answers the operations that move instances, besides the sweeps that a rebuild begins. */
 async function evacuate(world: World, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
-    const begun = instanceEvacuator.begin(fleet, planEvacuations(fleet, [host], world.nowMs), how);
+    const begun = beginEvacuation(fleet, instanceEvacuator, planEvacuations(fleet, [host], world.nowMs), how);
     if ('code' in begun) return { kind: 'refuse', refusal: begun };
-    return accept(begun.changes, begun.operations);
+    const moving = begun.changes.filter(
+      ({ kind, doc }) => kind === OPERATION.name && (doc as Operation).kind !== 'instance-clean',
+    );
+    return accept(
+      begun.changes,
+      moving.map(({ id }) => id),
+    );
   });
 }
 

@@ -3,22 +3,24 @@
 import {
   idOf,
   mergeChanges,
-  runTrial,
   put,
   remove,
   type FleetReader,
   type Reason,
+  type Refusal,
   type Trial,
 } from '../../fleet/index.ts';
 import {
-  runAllSteps,
   findHost,
+  inOneStep,
   type BeginEvacuation,
   type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
   type LeavingTenants,
   type PlanOptions,
+  type PlanSteps,
+  type StartedEvacuation,
   type Tenant,
 } from '../../hosts/index.ts';
 import type { Decision } from '../../journal/index.ts';
@@ -66,25 +68,30 @@ export const instanceEvacuator: Evacuator = {
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
   hostsAffectedBy: (fleet, change) => affectedHosts(fleet, change),
 
-  plan: (fleet, leavers, nowMs) => runTrial(fleet, (trial) => runAllSteps(planSteps(trial, leavers, { nowMs }))),
-  planInSteps: planSteps,
+  plan: planInstances,
   trialKinds: [CLAIM.name],
 
-  begin: (fleet, planned, how) => {
-    const moved = beginOfKind(planned, 'move', (ids) =>
-      moveInstances(fleet, { ids, kind: MOVE_KIND, ...nameOperation(how, 'instance-moves') }),
-    );
-    if ('code' in moved) return moved;
-    const rebuilt = beginOfKind(planned, 'rebuild', (ids) =>
-      rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }),
-    );
-    if ('code' in rebuilt) return rebuilt;
-    const operations = [...moved.operations, ...rebuilt.operations];
-    return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]), operations };
-  },
+  // A drain begins few at once.
+  begin: (fleet, planned, how) => inOneStep(beginMoves(fleet, planned, how)),
 
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 };
+
+function beginMoves(
+  fleet: FleetReader,
+  planned: readonly PlannedEvacuation[],
+  how: BeginEvacuation,
+): StartedEvacuation | Refusal {
+  const moved = beginOfKind(planned, 'move', (ids) =>
+    moveInstances(fleet, { ids, kind: MOVE_KIND, ...nameOperation(how, 'instance-moves') }),
+  );
+  if ('code' in moved) return moved;
+  const rebuilt = beginOfKind(planned, 'rebuild', (ids) =>
+    rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }),
+  );
+  if ('code' in rebuilt) return rebuilt;
+  return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]) };
+}
 
 /** A move that ended this long before its host began to leave is no part of the scale-in, whatever the clocks of servers say. */
 const LONG_BEFORE_MS = 3600 * 1000;
@@ -108,18 +115,16 @@ function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
   }
 }
 
-type BegunEvacuation = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
-
 function beginOfKind(
   planned: readonly PlannedEvacuation[],
   kind: Evacuation['kind'],
-  begin: (ids: readonly string[]) => Decision<{ readonly operation: OperationId }>,
-): ReturnType<Evacuator['begin']> {
+  begin: (ids: readonly string[]) => Decision<unknown>,
+): StartedEvacuation | Refusal {
   const ids = planned.filter(({ evacuation }) => evacuation.kind === kind).map(({ tenant }) => tenant.id);
-  if (ids.length === 0) return { changes: [], operations: [] } satisfies BegunEvacuation;
+  if (ids.length === 0) return { changes: [] };
   const decision = begin(ids);
   if (decision.kind === 'refuse') return decision.refusal;
-  return { changes: decision.changes, operations: [decision.answer.operation] };
+  return { changes: decision.changes };
 }
 
 function nameOperation({ operation, ...how }: BeginEvacuation, what: string): BeginEvacuation {
@@ -127,11 +132,11 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 }
 
 /** One after the other on one trial: capacity that one of them would use is not available to the next, whichever host it leaves. */
-function* planSteps(
+function* planInstances(
   trial: Trial,
   leavers: readonly LeavingTenants[],
   { nowMs, explained = 0 }: PlanOptions,
-): Generator<undefined, readonly PlannedEvacuation[]> {
+): PlanSteps {
   const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {

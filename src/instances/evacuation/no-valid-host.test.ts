@@ -1,7 +1,7 @@
 // The reasons of each instance that has no host to move to, before a move starts.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
-import { runAllSteps, findHost, HOST, type PlannedEvacuation } from '../../hosts/index.ts';
+import { findHost, HOST, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { schedulerModel } from '../../scheduler/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
@@ -26,9 +26,7 @@ function planLeaving(fleet: FleetReader, hosts: readonly string[], explained: nu
       if (host !== undefined) trial.add([put(HOST, host.id, { ...host.doc, state: 'draining' })]);
     }
     const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(trial, host) }));
-    const steps = instanceEvacuator.planInSteps?.(trial, leavers, { nowMs: 1, explained });
-    if (steps === undefined) throw new Error('instances are planned in steps');
-    return runAllSteps(steps);
+    return planEvacuation(trial, instanceEvacuator, leavers, { nowMs: 1, explained });
   });
 }
 

@@ -52,10 +52,9 @@ describe('the tenants of a host', () => {
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
-      *planInSteps(trial, leavers, how) {
+      *plan(trial, leavers, how) {
         planned.push(findHost(trial, 'h2')?.doc.state);
-        yield;
-        return instanceEvacuator.plan(trial, leavers, how.nowMs);
+        return yield* instanceEvacuator.plan(trial, leavers, how);
       },
     };
     await ask(world, 'h2', {}, { evacuator });

@@ -57,7 +57,7 @@ export const instanceMove: OperationKind = {
     what: 'moves that passed their deadline continue from their last step; instances that stayed where they were are tried again',
   },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       const moving = movingInstanceOf(item, instance);

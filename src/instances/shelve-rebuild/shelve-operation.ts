@@ -33,7 +33,7 @@ export const instanceShelve: OperationKind = {
   cancel: { kind: 'none', because: 'the instance may be gone from its host already; unshelve it afterwards' },
   retry: { kind: 'does', what: 'a host or back end that did not answer in time is asked again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       if (instance?.doc.state !== 'shelving') return [endSuperseded(item, instance)];

@@ -44,8 +44,7 @@ describe('deleting ports', () => {
     const again = deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO });
     expect(again).toMatchObject({ kind: 'accept', changes: [], answer: { operation: 'op' } });
     const item = () => fleet.get(ITEM, idOf(ITEM, 'op.p'))!;
-    const plan = (nowMs: number) =>
-      portDelete.plan(fleet, fleet.get(OPERATION, idOf(OPERATION, 'op'))!, [item()], nowMs);
+    const plan = (nowMs: number) => portDelete.plan(fleet, [item()], nowMs);
     expect(plan(8)).toMatchObject([
       {
         kind: 'act',

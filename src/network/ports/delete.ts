@@ -85,7 +85,7 @@ export const portDelete: OperationKind = {
   cancel: { kind: 'none', because: 'the back end may have deleted the port already' },
   retry: { kind: 'does', what: 'a port that could not be deleted in time is tried again' },
 
-  plan: (fleet, _operation, items, nowMs) =>
+  plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const port = fleet.get(PORT, idOf(PORT, item.doc.target.id));
       if (port === undefined) return [record(item, { state: 'done', step: 'release' })];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { put, type Change, type Fleet } from '../../fleet/index.ts';
+import { beginEvacuation, planEvacuation } from '../../hosts/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { CLAIM, claimId, type Claim } from '../claim.ts';
 import type { Port } from '../model.ts';
@@ -57,7 +58,7 @@ describe('ports that block the removal of a host', () => {
   test('wait for an operator, with a reason', () => {
     const fleet = world();
     const leavers = [{ host: 'h1', tenants: portEvacuator.inventory(fleet, 'h1') }];
-    const planned = portEvacuator.plan(fleet, leavers, 7);
+    const planned = planEvacuation(fleet, portEvacuator, leavers, { nowMs: 7 });
     expect(planned.map(({ host: from, tenant, evacuation }) => [from, tenant.id, evacuation.kind])).toEqual([
       ['h1', 'x', 'wait'],
       ['h1', 'y', 'wait'],
@@ -68,7 +69,7 @@ describe('ports that block the removal of a host', () => {
       `"Port x is bound to host h1, and no instance there has it. "muster ports show x" shows its owner: delete the port, or what it is attached to."`,
     );
     const how = { operation: 'op-1' as never, deadlineMs: 9, ...WHO };
-    expect(portEvacuator.begin(fleet, planned, how)).toEqual({ changes: [], operations: [] });
+    expect(beginEvacuation(fleet, portEvacuator, planned, how)).toEqual({ changes: [] });
   });
 
   test('are unbound when their host is removed, and keep their addresses', () => {

@@ -1,7 +1,7 @@
 // The evacuator of ports that are bound to a host and belong to no instance there: nothing moves them, so they block the host's removal until an
 // operator deletes them. Ports of instances move with their instances and must not be listed here.
 import { put, type FleetReader } from '../../fleet/index.ts';
-import type { PlannedEvacuation, Evacuator } from '../../hosts/index.ts';
+import { inOneStep, type PlannedEvacuation, type Evacuator } from '../../hosts/index.ts';
 import { formatFact, type ReasonSentences } from '../../operations/index.ts';
 import { unbindPort } from './bind.ts';
 import { CLAIM, claimId } from '../claim.ts';
@@ -23,14 +23,18 @@ export const portEvacuator: Evacuator = {
   inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
   dependsOn: [PORTS_BY_HOST],
   countLeaving: () => 0,
-  plan: (_fleet, leavers) =>
-    leavers.flatMap(({ host, tenants }) =>
-      tenants.map((tenant): PlannedEvacuation => {
+  *plan(_trial, leavers) {
+    const planned: PlannedEvacuation[] = [];
+    for (const { host, tenants } of leavers) {
+      for (const tenant of tenants) {
         const reason = { code: 'port-bound', port: tenant.id, host };
-        return { host, tenant, evacuation: { kind: 'wait', reason } };
-      }),
-    ),
-  begin: () => ({ changes: [], operations: [] }),
+        planned.push({ host, tenant, evacuation: { kind: 'wait', reason } });
+      }
+      yield;
+    }
+    return planned;
+  },
+  begin: () => inOneStep({ changes: [] }),
   // A back end outside may still have it bound there: the next bind has a higher serial and replaces it.
   abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
 };

@@ -80,32 +80,23 @@ function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): 
 /** The members of the request's group, if any. */
 export class GroupConstraint {
   readonly #tally: GroupTally;
-  readonly #ownHost: string | undefined;
   readonly policy: NonNullable<ScheduleRequest['group']>['policy'];
-  /** Whether only hosts of other members may be chosen. */
+  /** Whether only hosts with members may be chosen. */
   readonly confines: boolean;
   /** The score of the host with the most members relative to one with none, in score units. */
   readonly #span: number;
 
   constructor(group: NonNullable<ScheduleRequest['group']>, tally: GroupTally, weight: number) {
     this.#tally = tally;
-    this.#ownHost = group.ownHost;
     this.policy = group.policy;
     const soft = { 'soft-affinity': weight, 'soft-anti-affinity': -weight, affinity: 0, 'anti-affinity': 0 };
     this.#span = soft[group.policy] / SCORE_UNIT;
-    const alone = tally.size === 1 && group.ownHost !== undefined && tally.countOn(group.ownHost) === 1;
-    this.confines = group.policy === 'affinity' && tally.size > 0 && !alone;
+    this.confines = group.policy === 'affinity' && tally.size > 0;
   }
 
-  /** Other members on a host. */
-  otherMembersOn(host: string): number {
-    const members = this.#tally.countOn(host);
-    return members > 0 && host === this.#ownHost ? members - 1 : members;
-  }
-
-  /** Hosts with other members. */
-  hosts(): string[] {
-    return [...this.#tally.hosts()].filter((host) => this.otherMembersOn(host) > 0);
+  /** Hosts with members. */
+  hosts(): Iterable<string> {
+    return this.#tally.hosts();
   }
 
   /** Whether a host with members scores higher than without. */
@@ -120,12 +111,12 @@ export class GroupConstraint {
 
   /** Whether a host is excluded. */
   isForbidden(host: string): boolean {
-    if (this.policy === 'anti-affinity') return this.otherMembersOn(host) > 0;
-    return this.confines && this.otherMembersOn(host) === 0;
+    if (this.policy === 'anti-affinity') return this.#tally.countOn(host) > 0;
+    return this.confines && this.#tally.countOn(host) === 0;
   }
 
   /** The score term of the members on a host. */
   term(host: string): number {
-    return this.#span === 0 ? 0 : Math.floor((this.#span * this.otherMembersOn(host)) / this.#tally.most + 0.5);
+    return this.#span === 0 ? 0 : Math.floor((this.#span * this.#tally.countOn(host)) / this.#tally.most + 0.5);
   }
 }

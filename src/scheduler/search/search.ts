@@ -55,7 +55,7 @@ class Search {
   }
 
   /** Evaluates hosts by name. */
-  considerHosts(hosts: readonly string[]): void {
+  considerHosts(hosts: Iterable<string>): void {
     this.#membersAdd = this.#prepared.group?.termMax ?? 0;
     for (const host of hosts) {
       const slot = this.#prepared.index.slotOf(host);

@@ -2,7 +2,7 @@
 // is not here but in `InstanceTasks`: the order of tasks, repetition, service versions, ports at older back ends. Nothing outside this
 // port may know which runtime it is. A runtime never destroys an instance by itself: what it does not know of is a stray.
 import type { SubnetView } from '../../../dataplane/index.ts';
-import type { Condition } from '../../../hosts/index.ts';
+import type { ReportedCondition } from '../../../hosts/index.ts';
 import { StateDamaged } from '../ports.ts';
 import type { PortFact } from './host-ports.ts';
 import type { TaskNic } from './instance-task-args.ts';
@@ -172,7 +172,7 @@ export interface InstanceRuntime {
   /** What runs here under a name of ours and without a record, by ids. Nothing here touches it. */
   findStrays(): Promise<readonly string[]>;
   /** What is wrong with it, and what an operator should do. */
-  conditions(): Promise<readonly Condition[]>;
+  conditions(): Promise<readonly ReportedCondition[]>;
   /** Told of every view. Makes and destroys nothing. */
   observeView?(view: RuntimeView): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Which there are is on disk;
 // one that should run and does not is made again, as after a restart of the host. Only a task takes one away.
-import type { Condition } from '../../../hosts/index.ts';
+import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Disk } from '../ports.ts';
 import { damagedRecord, InstanceRecords } from './instance-records.ts';
 import {
@@ -167,7 +167,7 @@ export class NamespaceRuntime implements InstanceRuntime {
     return ids.filter((id) => this.#records.get(id)?.state !== 'running').sort();
   }
 
-  conditions(): Promise<readonly Condition[]> {
+  conditions(): Promise<readonly ReportedCondition[]> {
     return Promise.resolve([]);
   }
 

@@ -1,6 +1,6 @@
 // The instance runtime of a machine that is not there: it takes its time, and fails when it is told to. What it holds lies in its
 // hypervisor, which outlives the agent.
-import type { Condition } from '../../../hosts/index.ts';
+import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import {
   CUT_SHORT,
@@ -136,7 +136,7 @@ export class SimulatedRuntime implements InstanceRuntime {
     return Promise.resolve([]);
   }
 
-  conditions(): Promise<readonly Condition[]> {
+  conditions(): Promise<readonly ReportedCondition[]> {
     return Promise.resolve([]);
   }
 

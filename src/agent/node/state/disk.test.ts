@@ -1,5 +1,5 @@
 // What an agent keeps: the disks by one contract, and an agent whose disk fails it.
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -30,6 +30,14 @@ describe.each<[string, () => Promise<Disk>]>([
     expect([await disk.read('view'), await disk.read('identity')]).toEqual(['two, ü', 'me']);
     expect(await disk.read('answers')).toBeUndefined();
   });
+
+  test('keeps-a-copy-when-it-is-told-so', async () => {
+    const disk = await make();
+    await disk.write('identity', 'me', { keepsCopy: true });
+    await disk.write('view', 'one');
+    expect([await disk.read('identity'), await disk.readCopy?.('identity')]).toEqual(['me', 'me']);
+    expect(await disk.readCopy?.('view')).toBeUndefined();
+  });
 });
 
 describe('the file disk', () => {
@@ -49,6 +57,12 @@ describe('the file disk', () => {
     await expect(disk.write('view', 'x')).rejects.toThrow(DiskFailed);
     await expect(disk.read('view')).rejects.toThrow(DiskFailed);
   });
+
+  test('says-which-file-it-cannot-read', async () => {
+    const path = await folder();
+    await mkdir(join(path, 'agent-view.json'));
+    await expect(new FileDisk(path).read('view')).rejects.toThrow(/cannot read view in its data folder: EISDIR/);
+  });
 });
 
 describe('a file that cannot be read back', () => {
@@ -62,8 +76,10 @@ describe('a file that cannot be read back', () => {
       warn: () => undefined,
       error: (_facts, message) => errors.push(message),
     });
-    expect([await memory.readView(), await memory.readIdentity()]).toEqual([undefined, {}]);
+    const fresh = { identity: {}, isRestored: false };
+    expect([await memory.readView(), await memory.readIdentity()]).toEqual([undefined, fresh]);
     expect(errors).toHaveLength(2);
+    expect(memory.problems).toEqual(errors);
   });
 });
 

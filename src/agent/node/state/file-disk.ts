@@ -2,7 +2,7 @@
 // flushed, so that after a power cut there is the old file or the new one. Readable by its owner alone: one is a secret.
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DiskFailed, type Disk, type FileName } from '../ports.ts';
+import { DiskFailed, type Disk, type FileName, type WriteOptions } from '../ports.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -14,7 +14,15 @@ export class FileDisk implements Disk {
     this.#folder = folder;
   }
 
-  async read(name: FileName): Promise<string | undefined> {
+  read(name: FileName): Promise<string | undefined> {
+    return this.#read(name);
+  }
+
+  readCopy(name: FileName): Promise<string | undefined> {
+    return this.#read(`${name}-copy`);
+  }
+
+  async #read(name: string): Promise<string | undefined> {
     try {
       return await readFile(this.#path(name), 'utf8');
     } catch (error) {
@@ -23,15 +31,21 @@ export class FileDisk implements Disk {
     }
   }
 
-  async write(name: FileName, text: string): Promise<void> {
-    const path = this.#path(name);
+  async write(name: FileName, text: string, { keepsCopy = false }: WriteOptions = {}): Promise<void> {
     try {
-      await this.#writeFlushed(`${path}.new`, text);
-      await rename(`${path}.new`, path);
-      await flushFolder(this.#folder);
+      // First: when the file itself cannot be written, nothing counts as changed.
+      if (keepsCopy) await this.#replace(`${name}-copy`, text);
+      await this.#replace(name, text);
     } catch (error) {
       throw this.#toDiskFailed(`write ${name}`, error);
     }
+  }
+
+  async #replace(name: string, text: string): Promise<void> {
+    const path = this.#path(name);
+    await this.#writeFlushed(`${path}.new`, text);
+    await rename(`${path}.new`, path);
+    await flushFolder(this.#folder);
   }
 
   /** The folder is there but for the first time: each look at it is a wait. */
@@ -45,7 +59,7 @@ export class FileDisk implements Disk {
     }
   }
 
-  #path(name: FileName): string {
+  #path(name: string): string {
     return join(this.#folder, `agent-${name}.json`);
   }
 

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Stored } from '../../../fleet/index.ts';
 import { NetworkUnavailable } from '../back-end.ts';
-import type { NetworkEventReport } from '../../ports/event.ts';
 import type { Port } from '../../model.ts';
 import { composeCreate, FAR, ips, NEAR, NEAR6, outcomes, world } from './world-fixture.ts';
 
@@ -334,15 +333,6 @@ describe('events and calls', () => {
     network.eventsEnabled = false;
     await bind('h1', [{}]);
     expect(reports).toHaveLength(2);
-  });
-
-  test('events-go-to-whoever-leads', async () => {
-    const { create, bind, reports, network } = world();
-    const later: NetworkEventReport[] = [];
-    network.emitTo((one) => later.push(one));
-    await create([{}]);
-    await bind('h1', [{}]);
-    expect([reports.length, later.length]).toEqual([0, 1]);
   });
 
   test('scheduling-40: one NIC takes one bulk create and one bind', async () => {

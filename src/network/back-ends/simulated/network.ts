@@ -65,18 +65,13 @@ export class SimulatedNetwork implements NetworkBackEnd {
   eventsEnabled = true;
   readonly #clock: Clock;
   readonly #ports = new SimulatedPorts();
-  #emit: (news: NetworkEventReport) => void;
+  readonly #emit: (news: NetworkEventReport) => void;
   #leaseEpoch = 0;
 
   constructor({ clock, emit, poolsOf }: SimulatedNetworkOptions) {
     this.#clock = clock;
     this.#emit = emit ?? (() => undefined);
     this.hostNetwork = createHostNetwork({ network: this, clock, poolsOf: poolsOf ?? (() => []) });
-  }
-
-  /** Sends its events there from now on: to the server that took over. */
-  emitTo(emit: (news: NetworkEventReport) => void): void {
-    this.#emit = emit;
   }
 
   /** A stranger takes an address at the back end; false when it is taken. */
