@@ -5,6 +5,7 @@ import { backoffMs } from './backoff.ts';
 import { StoreDamaged } from './damage.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
+import { FollowedClock, type OwnTime } from './followed-clock.ts';
 import type { DecidedGroup } from './decided-group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
@@ -52,6 +53,7 @@ export class Journal {
   readonly #onPosition: (position: Position) => void;
   readonly #onDiverged: (divergence: Divergence) => void;
   readonly #tail = new Tail();
+  readonly #followedClock = new FollowedClock();
   readonly #listeners = new Set<CommitListener>();
   readonly #rebuildListeners = new Set<() => void>();
   readonly #waiting = new WaitingRequests();
@@ -97,6 +99,19 @@ export class Journal {
     return this.#position;
   }
 
+  /**
+   * How far this server's clock is at least ahead of that of the server which decides, or decided before this one. Undefined when this server
+   * has seen no commit of another one since it decided last.
+   */
+  clockAheadMs(): number | undefined {
+    return this.#followedClock.aheadMs(this.#ownTime());
+  }
+
+  #ownTime(): OwnTime {
+    const nowMs = this.#clock.nowMs();
+    return { nowMs, unsetMs: nowMs - (this.#clock.jumpedMs?.() ?? 0) };
+  }
+
   /** The lease under which this server decides; undefined while another one does. */
   get fence(): Fence | undefined {
     return this.#fence;
@@ -111,11 +126,13 @@ export class Journal {
 
   /** The current fleet stays in use until the whole snapshot is loaded and valid. */
   async #load(): Promise<Position> {
+    const begun = this.#ownTime();
     const loading = new Fleet(this.fleet.registry);
     const source = { store: this.store, registry: loading.registry };
     const position = await loadSnapshot(source, (kind, stored) => loading.load(kind, stored));
     loading.finishLoad(position.revision);
     this.fleet.replaceWith(loading);
+    this.#followedClock.noteCaughtUp(begun);
     return position;
   }
 
@@ -128,6 +145,7 @@ export class Journal {
   /** This server decides no more. What waits is refused; it was not written. */
   stepDown(): void {
     this.#fence = undefined;
+    this.#followedClock.clear();
     this.#pipeline.requeueNext();
     this.#waiting.rejectAll(new NotHolder());
   }
@@ -280,6 +298,7 @@ export class Journal {
 
   async #readNew(): Promise<void> {
     for (;;) {
+      const begun = this.#ownTime();
       const answer = await this.store.read(this.#position, READ_PAGE);
       if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
       if (answer.kind !== 'commits') {
@@ -294,7 +313,9 @@ export class Journal {
         this.#tail.wake();
       }
       // A page may be short because it is full of bytes: only the head shows that nothing is left.
-      if (answer.commits.length === 0 || this.#position.revision >= answer.head) return;
+      if (answer.commits.length > 0 && this.#position.revision < answer.head) continue;
+      this.#followedClock.noteCaughtUp(begun);
+      return;
     }
   }
 
@@ -305,6 +326,7 @@ export class Journal {
   #applyRead(read: StoredCommit): void {
     const commit = toCommit(this.fleet.registry, read);
     this.#position = positionOf(read);
+    this.#followedClock.noteCommit(read.atMs);
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
     this.#waiting.resolve(commit.id);
   }

@@ -10,6 +10,9 @@ import { findJumpAtStart, createTrustedTime } from './trusted-time.ts';
 const DAY_MS = 24 * 3600 * 1000;
 const START_MS = 1_790_000_000_000;
 
+/** A journal that followed nobody. */
+const journalOf = (fleet: Fleet) => ({ fleet, fence: undefined, clockAheadMs: () => undefined });
+
 test('a clock set ahead, put right and confirmed: the time is the wall clock, not the steady time that is still ahead', () => {
   const clocks = { wallMs: START_MS, monotonicMs: 0 };
   const { nowMs: steady } = steadyTime(
@@ -28,7 +31,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
     hasPending: () => isDoubted,
   };
   const readClocks = () => ({ ...clocks });
-  const trusted = createTrustedTime({ journal: { fleet }, integrity, readClocks, server: 'm1:7070' });
+  const trusted = createTrustedTime({ journal: journalOf(fleet), integrity, readClocks, server: 'm1:7070' });
   const pass = (wallMs: number): number | undefined => {
     clocks.wallMs += wallMs;
     clocks.monotonicMs += 60_000;
@@ -50,7 +53,7 @@ test('the clock of a server is doubted while the alarm of any server stands: who
   fleet.finishLoad(0);
   const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
   const integrity = { report: () => undefined, hasPending: () => false };
-  const trusted = createTrustedTime({ journal: { fleet }, integrity, readClocks, server: 'm2:7070' });
+  const trusted = createTrustedTime({ journal: journalOf(fleet), integrity, readClocks, server: 'm2:7070' });
   expect(trusted()).toBe(START_MS);
   const { code, place, facts } = clockJumpedFinding('m1:7070', 'it went ahead');
   const alarm = { severity: 'critical' as const, reason: { ...facts, code }, sinceMs: START_MS };
@@ -58,6 +61,41 @@ test('the clock of a server is doubted while the alarm of any server stands: who
   expect(trusted()).toBeUndefined();
   fleet.apply(2, [remove(ALARM, alarmId(code, place))]);
   expect(trusted()).toBe(START_MS);
+});
+
+test('a clock that is ahead of that of the server which decided before is doubted, once in each term', () => {
+  const fleet = new Fleet(PROGRAM.newRegistry());
+  fleet.finishLoad(0);
+  const followed = { epoch: 7, aheadMs: 4 * 60_000 };
+  const reported: string[] = [];
+  let isDoubted = false;
+  const integrity = {
+    report: ({ facts }: IntegrityFinding) => {
+      reported.push(JSON.stringify(facts));
+      isDoubted = true;
+    },
+    hasPending: () => isDoubted,
+  };
+  const journal = {
+    fleet,
+    clockAheadMs: () => followed.aheadMs,
+    get fence() {
+      return { lease: 'fleet', epoch: followed.epoch };
+    },
+  };
+  const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
+  const trusted = createTrustedTime({ journal, integrity, readClocks, server: 'm1:7070' });
+  // Less is no reason to ask a person.
+  expect(trusted()).toBe(START_MS);
+  Object.assign(followed, { epoch: 8, aheadMs: 5 * 3_600_000 });
+  expect(trusted()).toBeUndefined();
+  expect(reported).toEqual([expect.stringContaining('18000 s ahead of the clock of the server that decided before')]);
+  // An operator has looked at it.
+  isDoubted = false;
+  expect(trusted()).toBe(START_MS);
+  followed.epoch = 9;
+  expect(trusted()).toBeUndefined();
+  expect(reported).toHaveLength(2);
 });
 
 describe('a start', () => {

@@ -11,7 +11,7 @@ import {
 } from '../journal/runtime.ts';
 
 export interface TrustedTimeOptions {
-  readonly journal: Pick<Journal, 'fleet'>;
+  readonly journal: Pick<Journal, 'fleet' | 'fence' | 'clockAheadMs'>;
   readonly integrity: {
     report(finding: IntegrityFinding): void;
     hasPending(code: IntegrityFinding['code']): boolean;
@@ -21,6 +21,9 @@ export interface TrustedTimeOptions {
   readonly server: string;
 }
 
+/** Clocks of servers that are kept right differ by far less. */
+const CLOCKS_DIFFER_MAX_MS = 5 * 60_000;
+
 /** Called each time before something is forgotten: a jump is detected then at the latest. */
 export function createTrustedTime({
   journal,
@@ -29,10 +32,22 @@ export function createTrustedTime({
   server,
 }: TrustedTimeOptions): () => number | undefined {
   const watch = new ClockWatch(readClocks());
+  let comparedEpoch: number | undefined;
+  /** Once in a term: whoever confirms the clock is not asked again. */
+  const aheadAtTakeover = (): string | undefined => {
+    const { fence } = journal;
+    if (fence === undefined || fence.epoch === comparedEpoch) return undefined;
+    comparedEpoch = fence.epoch;
+    const aheadMs = journal.clockAheadMs() ?? 0;
+    return aheadMs > CLOCKS_DIFFER_MAX_MS
+      ? `it is ${Math.round(aheadMs / 1000)} s ahead of the clock of the server that decided before`
+      : undefined;
+  };
   return () => {
     const now = readClocks();
     const jump = watch.compare(now);
-    if (jump !== undefined) integrity.report(clockJumpedFinding(server, describeJump(jump)));
+    const found = jump === undefined ? aheadAtTakeover() : describeJump(jump);
+    if (found !== undefined) integrity.report(clockJumpedFinding(server, found));
     const isDoubted = integrity.hasPending('clock-jumped') || isClockDoubted(journal.fleet);
     return isDoubted ? undefined : now.wallMs;
   };

@@ -41,9 +41,9 @@ export interface OperationsOptions {
 const SCAN_MS = 5000;
 
 /** Less is what time servers correct: a deadline may pass so much sooner. */
-const JUMP_MIN_MS = 5000;
+const AHEAD_MIN_MS = 5000;
 
-const JUMP_RETRY_MS = 1000;
+const AHEAD_RETRY_MS = 1000;
 
 type ActStep = PlannedStep & { readonly kind: 'act' };
 
@@ -60,6 +60,8 @@ export class OperationsController {
   #scanAtMs = 0;
   /** How much of what the clock jumped the deadlines have been given. */
   #followedMs = 0;
+  /** The lease epoch for which the deadlines were made to fit this server's clock. */
+  #fittedEpoch: number | undefined;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
@@ -86,7 +88,7 @@ export class OperationsController {
   }
 
   #untilScanMs(): number {
-    if (this.#jumpToFollowMs() > 0) return JUMP_RETRY_MS;
+    if (this.#aheadToFollowMs() > 0) return AHEAD_RETRY_MS;
     return Math.max(0, this.#scanAtMs - this.#options.clock.nowMs());
   }
 
@@ -97,29 +99,43 @@ export class OperationsController {
 
   async #advanceDue(): Promise<void> {
     const { journal, clock } = this.#options;
-    await this.#compensateClockJump();
+    await this.#compensateClock();
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
     if (journal.fence === undefined) return;
     await Promise.all(due.flatMap((one) => this.#advance(one, nowMs) ?? []));
   }
 
-  /** A clock that is set ahead makes no deadline pass: before anything is judged by it, everything unfinished gets the difference. */
-  async #compensateClockJump(): Promise<void> {
-    const { journal, log } = this.#options;
-    const byMs = this.#jumpToFollowMs();
-    if (byMs === 0) return;
-    const followedMs = this.#followedMs + byMs;
-    await journal.submit({ by: 'operations', decide: (fleet) => extendDeadlines(fleet, byMs) });
-    log.warn({ byMs }, 'the clock was set ahead: the deadlines of what is unfinished were moved by as much');
-    this.#followedMs = followedMs;
+  /**
+   * Neither a clock that is set ahead makes a deadline pass, nor one that is ahead of that of the server which decided before: before anything is
+   * judged by it, everything unfinished gets the difference.
+   */
+  async #compensateClock(): Promise<void> {
+    const { journal, clock, log } = this.#options;
+    const { fence } = journal;
+    if (fence === undefined) return;
+    const [byMs, jumpedMs] = [this.#aheadToFollowMs(), clock.jumpedMs?.() ?? 0];
+    if (byMs > 0) {
+      await journal.submit({ by: 'operations', decide: (fleet) => extendDeadlines(fleet, byMs) });
+      log.warn(
+        { byMs },
+        'the clock is ahead of the one before: the deadlines of what is unfinished were moved by as much',
+      );
+    } else if (this.#fittedEpoch === fence.epoch) return;
+    this.#fittedEpoch = fence.epoch;
+    this.#followedMs = jumpedMs;
   }
 
-  /** What the deadlines have not been given yet; 0 for less than is worth it, and without the lease. */
-  #jumpToFollowMs(): number {
+  /**
+   * How much too early deadlines would pass; 0 for less than is worth it, and without the lease. At the beginning of a term they are those of another
+   * server: by how much this one's clock is ahead of that is known better than by how much it was set.
+   */
+  #aheadToFollowMs(): number {
     const { journal, clock } = this.#options;
-    const byMs = (clock.jumpedMs?.() ?? 0) - this.#followedMs;
-    return byMs < JUMP_MIN_MS || journal.fence === undefined ? 0 : byMs;
+    if (journal.fence === undefined) return 0;
+    const setMs = (clock.jumpedMs?.() ?? 0) - this.#followedMs;
+    const byMs = this.#fittedEpoch === journal.fence.epoch ? setMs : (journal.clockAheadMs() ?? setMs);
+    return byMs < AHEAD_MIN_MS ? 0 : byMs;
   }
 
   #takeDue(fleet: FleetReader, nowMs: number): DueOperation[] {

@@ -77,11 +77,41 @@ export interface TestServer {
   readonly journal: Journal;
   readonly lease: LeaseController;
   readonly engine: OperationsController;
+  readonly clock: MachineClock;
+}
+
+/** The clock of one machine: it goes as the others do, and may be off. */
+export class MachineClock implements Clock {
+  readonly #time: TestClock;
+  #offMs: number;
+  #jumpedMs = 0;
+
+  /** `offMs`: by how much it was off before its server started. */
+  constructor(time: TestClock, offMs: number) {
+    this.#time = time;
+    this.#offMs = offMs;
+  }
+  nowMs(): number {
+    return this.#time.nowMs() + this.#offMs;
+  }
+  jumpedMs(): number {
+    return this.#time.jumpedMs() + this.#jumpedMs;
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#time.sleep(ms, signal);
+  }
+  turn(): Promise<void> {
+    return this.#time.turn();
+  }
+  setAhead(ms: number): void {
+    this.#offMs += ms;
+    this.#jumpedMs += ms;
+  }
 }
 
 export interface TestWorld {
   readonly clock: TestClock;
-  readonly server: (name: string) => TestServer;
+  readonly server: (name: string, offMs?: number) => TestServer;
 }
 
 export function world(
@@ -89,10 +119,11 @@ export function world(
   drivers = new Map<string, Driver>(),
   log: Log = quiet,
 ): TestWorld {
-  const clock = new TestClock();
+  const time = new TestClock();
   // The database has a clock of its own.
-  const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() - clock.jumpedMs() });
-  const server = (name: string) => {
+  const disk = new MemoryDisk({ journalId: 'j', nowMs: () => time.nowMs() - time.jumpedMs() });
+  const server = (name: string, offMs = 0) => {
+    const clock = new MachineClock(time, offMs);
     const store = new MemoryStore(disk);
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${name}-${(count += 1)}`, secret: () => 'secret' };
@@ -100,9 +131,9 @@ export function world(
     const lease = new LeaseController({ journal, clock, log, holder: name, url: `http://${name}` });
     const kinds = new Map([[kind.name, kind]]);
     const engine = new OperationsController({ journal, clock, kinds, drivers, log });
-    return { store, journal, lease, engine };
+    return { store, journal, lease, engine, clock };
   };
-  return { clock, server };
+  return { clock: time, server };
 }
 
 /** A server that holds the lease, until `stop`. */
@@ -114,12 +145,12 @@ export async function leading(server: TestWorld['server']): Promise<TestServer &
   return { ...one, stop };
 }
 
-export function start(journal: Journal, ready: boolean, deadlineMs = 1e9): Promise<unknown> {
+export function start(journal: Journal, ready: boolean, deadlineMs = 1e9, nowMs = 0): Promise<unknown> {
   return journal.submit({
     by: 'test',
     decide: () => {
       const items = [{ key: 'a', target: { kind: 'thing', id: 'a' }, step: 'look' }];
-      const operation = { id: OP, kind: 'when-ready', title: 'look', by: 'test', nowMs: 0, deadlineMs, items };
+      const operation = { id: OP, kind: 'when-ready', title: 'look', by: 'test', nowMs, deadlineMs, items };
       const changes = [put(THING, idOf(THING, 'a'), { ready }), ...newOperation(operation)];
       return { kind: 'accept', changes, answer: null };
     },

@@ -9,7 +9,7 @@ import {
   type Route,
   type RouteContext,
 } from '../../access/index.ts';
-import type { StoredCommit, Store } from '../../journal/index.ts';
+import type { Position, StoredCommit, Store } from '../../journal/index.ts';
 import type { RefusalFiles, TimeRange } from './refusal-files.ts';
 import type { RefusalLine } from './refusal-log.ts';
 
@@ -71,7 +71,7 @@ class JournalUnreadable extends Error {
   readonly code: string;
   readonly retryable = false;
 
-  constructor(what: 'diverged' | 'damaged', revision: number) {
+  constructor(what: 'diverged' | 'damaged' | 'compacted', revision: number) {
     super(`the journal is ${what} after revision ${revision}`);
     this.name = 'JournalUnreadable';
     this.code = `journal-${what}`;
@@ -89,7 +89,7 @@ async function exportAudit(out: StreamSink, exporting: ExportContext): Promise<v
 
 async function sendLines(out: StreamSink, { files, server, world, range }: ExportContext): Promise<void> {
   const { journal, clock } = world;
-  const head = journal.fleet.revision;
+  const head = journal.position;
   const counts = { commit: 0, refusal: 0 };
   const refusals = files === undefined ? [] : [files.read('known', range), files.read('strangers', range)];
   for await (const line of mergeByTime([commitLines(journal.store, range, head), ...refusals])) {
@@ -100,26 +100,40 @@ async function sendLines(out: StreamSink, { files, server, world, range }: Expor
   }
   const at = new Date(clock.nowMs()).toISOString();
   await out.send(
-    `${JSON.stringify({ type: 'end', at, server: server(), revision: head, commits: counts.commit, refusals: counts.refusal })}\n`,
+    `${JSON.stringify({ type: 'end', at, server: server(), revision: head.revision, commits: counts.commit, refusals: counts.refusal })}\n`,
   );
 }
 
-async function* commitLines(store: Store, range: TimeRange, head: number): AsyncGenerator<CommitLine> {
-  let after = await findRevisionBefore(store, range.sinceMs - CLOCKS_DIFFER_MS, head);
-  while (after < head) {
-    const page = await store.read({ revision: after }, PAGE);
-    if (page.kind === 'diverged' || page.kind === 'damaged') throw new JournalUnreadable(page.kind, after);
+/**
+ * The commits up to the head that the export began with. Each page is read after the commit that was read last, not after its revision alone: a
+ * store that fell back, or forgot what was not read yet, would else go unnoticed, and the export would confirm a history that never was.
+ */
+async function* commitLines(store: Store, range: TimeRange, head: Position): AsyncGenerator<CommitLine> {
+  let after: Position = { revision: await findRevisionBefore(store, range.sinceMs - CLOCKS_DIFFER_MS, head.revision) };
+  let hasBegun = false;
+  while (after.revision < head.revision) {
+    const page = await store.read(after, PAGE);
+    if (page.kind === 'diverged' || page.kind === 'damaged') throw new JournalUnreadable(page.kind, after.revision);
     if (page.kind === 'gone') {
-      after = Math.max(after + 1, page.oldest - 1);
+      if (hasBegun) throw new JournalUnreadable('compacted', after.revision);
+      after = { revision: Math.max(after.revision + 1, page.oldest - 1) };
       continue;
     }
-    if (page.commits.length === 0) return;
+    // The head that it began with is not there any more.
+    if (page.commits.length === 0) throw new JournalUnreadable('diverged', after.revision);
+    hasBegun = true;
     for (const commit of page.commits) {
-      after = commit.revision;
-      if (after > head || commit.atMs >= range.untilMs + CLOCKS_DIFFER_MS) return;
+      after = positionOf(commit);
+      if (after.revision > head.revision || commit.atMs >= range.untilMs + CLOCKS_DIFFER_MS) return;
+      if (after.revision === head.revision && after.commitId !== head.commitId)
+        throw new JournalUnreadable('diverged', after.revision - 1);
       if (commit.atMs >= range.sinceMs && commit.atMs < range.untilMs) yield lineOf(commit);
     }
   }
+}
+
+function positionOf({ revision, id: commitId, hash }: StoredCommit): Position {
+  return { revision, commitId, ...(hash !== undefined && { hash }) };
 }
 
 /** By halving: a journal may have millions of commits. */
