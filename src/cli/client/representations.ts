@@ -375,10 +375,11 @@ export interface JoinToken {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
-  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
   readonly site?: string;
   readonly project?: string;
   readonly host?: string;
+  readonly manager?: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;
@@ -899,10 +900,11 @@ export interface Token {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
-  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
   readonly site?: string;
   readonly project?: string;
   readonly host?: string;
+  readonly manager?: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;
