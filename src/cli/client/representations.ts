@@ -331,7 +331,8 @@ export interface Instance {
       readonly chosenBy: 'user' | 'create' | 'bind';
     }[];
     readonly binding?: {
-      readonly host: string;
+      readonly host?: string;
+      readonly node?: string;
       readonly serial: number;
       readonly segment?: string;
       readonly type: string;
@@ -501,7 +502,8 @@ export interface Port {
     readonly chosenBy: 'user' | 'create' | 'bind';
   }[];
   readonly binding?: {
-    readonly host: string;
+    readonly host?: string;
+    readonly node?: string;
     readonly serial: number;
     readonly segment?: string;
     readonly type: string;
