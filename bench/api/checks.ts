@@ -105,7 +105,7 @@ async function checkerOf(scope: Scope, folder: string): Promise<Check> {
     // When the body is there, and again in the commit.
     const trouble = findTokenTrouble(fleet, token, realClock.nowMs());
     if (trouble !== undefined) throw new Error(trouble);
-    void submit({ caller: callers[at]!, token, demand: DEMAND, host: undefined }, { decide });
+    void submit({ caller: callers[at]!, token, demand: DEMAND }, { decide });
   };
 }
 

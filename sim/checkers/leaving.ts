@@ -14,8 +14,9 @@ export function presenceOf(truth: FleetReader, { type, subject }: Pick<Service, 
   const subnets = type === 'nat' ? (truth.get(ROUTER, idOf(ROUTER, subject))?.doc.subnets ?? []) : [subject];
   const hosts = new Set<string>();
   for (const { doc } of truth.all(PORT)) {
-    if (doc.binding === undefined) continue;
-    if (doc.addresses.some(({ subnet }) => subnets.includes(subnet))) hosts.add(doc.binding.host);
+    const host = doc.binding?.host;
+    if (host === undefined) continue;
+    if (doc.addresses.some(({ subnet }) => subnets.includes(subnet))) hosts.add(host);
   }
   return hosts;
 }

@@ -178,7 +178,7 @@ function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance)
 function checkBindings(truth: Fleet, id: string): string[] {
   const claimed = (['home', 'move'] as const).flatMap((role) => truth.get(CLAIM, claimId(id, role))?.doc.host ?? []);
   return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap(({ id: port, doc: { binding } }) =>
-    binding === undefined || claimed.includes(binding.host)
+    binding?.host === undefined || claimed.includes(binding.host)
       ? []
       : [`port ${port} of ${id} is bound to ${binding.host}, and its room is on ${claimed.join(', ') || 'no host'}`],
   );

@@ -30,6 +30,7 @@ describe('a token', () => {
     ['was-revoked-already-when-it-was-seen', [revoked], 'token-revoked'],
     ['has-another-secret-now', [GOOD, { ...GOOD, hash: '1'.repeat(64) }], 'token-unknown'],
     ['has-another-role-now', [GOOD, { ...GOOD, role: 'viewer' }], 'token-changed'],
+    ['is-of-another-manager-now', [GOOD, { ...GOOD, manager: 'm2' }], 'token-changed'],
     ['is-bound-to-a-site-now', [GOOD, { ...GOOD, site: 'north' }], 'token-changed'],
     ['has-expired', [{ ...GOOD, expiresAtMs: 100 }], 'token-expired'],
     [
@@ -68,6 +69,10 @@ test('a-good-token-is-not-enough', () => {
   expect(codeOf(bound.fleet, bound.seen, { demand: { access: 'operator', scope: 'site' } })).toBe('granted');
   const agent = fleetWith({ ...GOOD, role: 'agent', host: 'c1' });
   const demand = { access: 'agent' } as const;
-  expect(codeOf(agent.fleet, agent.seen, { demand, host: 'c2' })).toBe('other-host');
-  expect(codeOf(agent.fleet, agent.seen, { demand, host: 'c1' })).toBe('granted');
+  expect(codeOf(agent.fleet, agent.seen, { demand, named: { host: 'c2' } })).toBe('other-host');
+  expect(codeOf(agent.fleet, agent.seen, { demand, named: { host: 'c1' } })).toBe('granted');
+  const manager = fleetWith({ ...GOOD, role: 'manager', manager: 'm1' });
+  const managing = { access: 'manager' } as const;
+  expect(codeOf(manager.fleet, manager.seen, { demand: managing, named: { manager: 'm2' } })).toBe('other-manager');
+  expect(codeOf(manager.fleet, manager.seen, { demand: managing, named: { manager: 'm1' } })).toBe('granted');
 });

@@ -22,8 +22,13 @@ export interface Authority {
   /** As it was when the secret was compared with its hash. Undefined only for public routes. */
   readonly token: StoredToken | undefined;
   readonly demand: Demand;
-  /** The host that the request names, when it names one. */
+  /** The host and the manager that the request names in its path, if it does. */
+  readonly named?: NamedByPath | undefined;
+}
+
+export interface NamedByPath {
   readonly host?: string | undefined;
+  readonly manager?: string | undefined;
 }
 
 export type TokenTrouble = 'missing' | 'unknown' | 'expired' | 'early' | 'revoked' | 'changed';
@@ -43,7 +48,7 @@ export function refuseToken(trouble: TokenTrouble): Refusal {
 }
 
 export function callerOfToken({ id, doc }: StoredToken): Caller {
-  const { name, role, site, project, host } = doc;
+  const { name, role, site, project, host, manager } = doc;
   return {
     name,
     role,
@@ -51,6 +56,7 @@ export function callerOfToken({ id, doc }: StoredToken): Caller {
     ...(site !== undefined && { site }),
     ...(project !== undefined && { project }),
     ...(host !== undefined && { host }),
+    ...(manager !== undefined && { manager }),
   };
 }
 
@@ -61,7 +67,7 @@ export function denyUnlessAuthorized(fleet: FleetReader, authority: Authority, n
   if (token === undefined) return refuseToken('missing');
   const trouble = findTokenTrouble(fleet, token, nowMs);
   if (trouble !== undefined) return refuseToken(trouble);
-  return denyUnlessSufficient(caller, demand, authority.host);
+  return denyUnlessSufficient(caller, demand, authority.named);
 }
 
 /** What became of a token since it was last compared with a secret; undefined while it is still good for the same. */
@@ -86,14 +92,15 @@ export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boo
 
 function isSameCaller(one: Token, other: Token): boolean {
   const isSamePlace = one.site === other.site && one.project === other.project && one.host === other.host;
-  return one.name === other.name && one.role === other.role && isSamePlace;
+  const isSameRole = one.role === other.role && one.manager === other.manager;
+  return one.name === other.name && isSameRole && isSamePlace;
 }
 
-/** Why a caller that is who it says may not do this. `host` is the one that the request names. */
+/** Why a caller that is who it says may not do this. */
 export function denyUnlessSufficient(
   caller: Caller,
   { access, scope, forProjects }: Demand,
-  host: string | undefined,
+  named: NamedByPath = {},
 ): Refusal | undefined {
   if (!permits(caller, access)) {
     const message = `This route is for the role "${access}"; your token has "${caller.role}".`;
@@ -107,9 +114,13 @@ export function denyUnlessSufficient(
     const message = `Your token is bound to project "${caller.project}"; this route is not for projects.`;
     return { kind: 'forbidden', code: 'project-bound', message };
   }
-  if (caller.host !== undefined && host !== undefined && host !== caller.host) {
+  if (caller.host !== undefined && named.host !== undefined && named.host !== caller.host) {
     const message = `Your token speaks for host "${caller.host}" and no other.`;
     return { kind: 'forbidden', code: 'other-host', message };
+  }
+  if (caller.manager !== undefined && named.manager !== undefined && named.manager !== caller.manager) {
+    const message = `Your token speaks for manager "${caller.manager}" and no other. Use the token of "${named.manager}", or ask an administrator for one.`;
+    return { kind: 'forbidden', code: 'other-manager', message };
   }
   return undefined;
 }

@@ -37,6 +37,12 @@ describe('createToken', () => {
     ['join-without-host', { role: 'join' }, 'host-required'],
     ['join-with-site', { role: 'join', host: 'h', site: 's' }, 'site-not-allowed'],
     ['agent-without-host', { role: 'agent' }, 'host-required'],
+    ['manager-is-fine', { role: 'manager', manager: 'm1' }, undefined],
+    ['manager-without-its-name', { role: 'manager' }, 'manager-required'],
+    ['manager-of-a-site', { role: 'manager', manager: 'm1', site: 's' }, 'site-not-allowed'],
+    ['manager-of-a-project', { role: 'manager', manager: 'm1', project: 'p' }, 'project-not-allowed'],
+    ['operator-with-a-manager', { role: 'operator', manager: 'm1' }, 'manager-not-allowed'],
+    ['manager-with-a-host', { role: 'manager', manager: 'm1', host: 'h' }, 'host-not-allowed'],
     ['expired-from-the-start', { expiresAtMs: NOW }, 'expires-in-the-past'],
   ] as const)('%s', (_, extra, code) => {
     const fleet = fleetWith();

@@ -10,7 +10,11 @@ export interface NewToken extends Omit<Token, 'revoked' | 'consumed'> {
 
 export function createToken(fleet: FleetReader, { id, ...token }: NewToken): Decision<TokenId> {
   const forHost = token.role === 'agent' || token.role === 'join';
+  const forManager = token.role === 'manager';
   if (forHost !== (token.host !== undefined)) return refuse(forHost ? hostMissing(token.role) : hostUnused(token.role));
+  if (forManager !== (token.manager !== undefined))
+    return refuse(forManager ? managerMissing() : managerUnused(token.role));
+  if (forManager && token.site !== undefined) return refuse(managerOfSite());
   if (forHost && token.site !== undefined) return refuse(siteUnused(token.role));
   if (token.project !== undefined && token.role !== 'viewer' && token.role !== 'operator')
     return refuse(projectUnused(token.role));
@@ -135,6 +139,21 @@ function hostMissing(role: string): Refusal {
 function hostUnused(role: string): Refusal {
   const message = `A token with the role "${role}" is not bound to a host. Leave the host out, or use the role "join".`;
   return { kind: 'invalid', code: 'host-not-allowed', message, field: '/host' };
+}
+
+function managerMissing(): Refusal {
+  const message = 'A token with the role "manager" speaks for one manager: name it.';
+  return { kind: 'invalid', code: 'manager-required', message, field: '/manager' };
+}
+
+function managerUnused(role: string): Refusal {
+  const message = `A token with the role "${role}" is not bound to a manager. Leave the manager out, or use the role "manager".`;
+  return { kind: 'invalid', code: 'manager-not-allowed', message, field: '/manager' };
+}
+
+function managerOfSite(): Refusal {
+  const message = 'A manager looks after nodes of all sites: its token is bound to none. Leave the site out.';
+  return { kind: 'invalid', code: 'site-not-allowed', message, field: '/site' };
 }
 
 function siteUnused(role: string): Refusal {

@@ -7,7 +7,7 @@ export {
   isTokenGood,
   refuseToken,
 } from './authority.ts';
-export type { Authority, StoredToken } from './authority.ts';
+export type { Authority, NamedByPath, StoredToken } from './authority.ts';
 export {
   consumeJoinToken,
   createToken,

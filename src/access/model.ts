@@ -16,6 +16,13 @@ export const TOKEN_NAME = Type.String({
   description: 'what the history shows as the author: letters, digits, spaces and . _ : @ / -',
 });
 
+/** In lower case: the same name in another case would be another manager. */
+export const MANAGER_NAME = Type.String({
+  pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
+  'x-form': 'a name of lower-case letters, digits and . _ - (at most 63)',
+  description: 'lower-case letters, digits and . _ -, at most 63',
+});
+
 const Ended = Type.Object({ atMs: Type.Integer(), by: Type.String() }, { additionalProperties: false });
 
 export const TokenDoc = Type.Object(
@@ -27,10 +34,12 @@ export const TokenDoc = Type.Object(
       Type.Literal('admin'),
       Type.Literal('agent'),
       Type.Literal('join'),
+      Type.Literal('manager'),
     ]),
     site: Type.Optional(Type.String()),
     project: Type.Optional(Type.String()),
     host: Type.Optional(Type.String()),
+    manager: Type.Optional(Type.String()),
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     createdAtMs: Type.Integer(),
     createdBy: Type.String(),

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { permits, canSeeSite, type Access, type Caller } from './role.ts';
 
-const ACCESSES: readonly Access[] = ['public', 'viewer', 'operator', 'admin', 'agent', 'join'];
+const ACCESSES: readonly Access[] = ['public', 'viewer', 'operator', 'admin', 'agent', 'join', 'manager'];
 
 test.each([
   ['nobody', 'public'],
@@ -11,6 +11,7 @@ test.each([
   ['admin', 'public viewer operator admin'],
   ['agent', 'public agent'],
   ['join', 'public join'],
+  ['manager', 'public manager'],
 ] as const)('%s reaches %s', (role, reached) => {
   const caller: Caller = { name: 'x', role };
   expect(ACCESSES.filter((access) => permits(caller, access)).join(' ')).toBe(reached);

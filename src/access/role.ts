@@ -1,9 +1,9 @@
 // Who calls, and what a role may do. Roles of people grow into each other; those of machines reach only their own routes.
 import type { Id } from '../fleet/index.ts';
 
-export type Role = 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+export type Role = 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
 
-/** The least that a route asks for. `agent` and `join` routes are for those tokens alone. */
+/** The least that a route asks for. `agent`, `join` and `manager` routes are for those tokens alone. */
 export type Access = 'public' | Role;
 
 export interface Caller {
@@ -17,6 +17,8 @@ export interface Caller {
   readonly project?: string;
   /** Set for a token that speaks for one host. */
   readonly host?: string;
+  /** Set for a token that speaks for one manager. */
+  readonly manager?: string;
 }
 
 export const ANONYMOUS: Caller = { name: 'anonymous', role: 'nobody' };

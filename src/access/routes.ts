@@ -5,7 +5,7 @@ import { refuse, type Decision } from '../journal/index.ts';
 import { answer, renderCommitted } from './answer.ts';
 import { createToken, revokeToken } from './decide.ts';
 import type { Listing } from './list.ts';
-import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
+import { MANAGER_NAME, TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
 import { listRoute, showRoute, type Resource } from './resource.ts';
 import { BY_ID, strictObject, HOST_REF, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
@@ -25,14 +25,24 @@ const LISTING: Listing<'token', Token> = {
 
 const NewToken = strictObject({
   name: TOKEN_NAME,
-  role: Type.Union([Type.Literal('viewer'), Type.Literal('operator'), Type.Literal('admin'), Type.Literal('join')], {
-    description: 'agents get their own token by joining with a `join` token',
-  }),
+  role: Type.Union(
+    [
+      Type.Literal('viewer'),
+      Type.Literal('operator'),
+      Type.Literal('admin'),
+      Type.Literal('join'),
+      Type.Literal('manager'),
+    ],
+    { description: 'agents get their own token by joining with a `join` token' },
+  ),
   site: Type.Optional(ID),
   project: Type.Optional(
     Type.String({ ...ID, description: 'sees and touches only what this project has; for viewers and operators' }),
   ),
   host: Type.Optional(HOST_REF),
+  manager: Type.Optional(
+    Type.String({ ...MANAGER_NAME, description: 'the manager that a token with the role `manager` speaks for' }),
+  ),
   expiresAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 
@@ -132,6 +142,7 @@ const whoAmI = read({
         token: Type.Optional(Type.String()),
         site: Type.Optional(Type.String()),
         project: Type.Optional(Type.String()),
+        manager: Type.Optional(Type.String()),
       }),
     },
   },

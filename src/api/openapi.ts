@@ -36,6 +36,7 @@ const ROLE_SENTENCES: Readonly<Record<Route['access'], string>> = {
   admin: 'Needs a token with the role admin.',
   agent: "Needs a host's own agent token.",
   join: 'Needs a join token.',
+  manager: "Needs a manager's own token.",
 };
 
 export function describeApi(routes: readonly Route[], version: string): object {
@@ -76,7 +77,7 @@ function keyOf({ path, method }: Route): string {
 }
 
 function describeOperation(route: Route): object {
-  const bound = route.access === 'public' || route.access === 'agent' || route.access === 'join';
+  const bound = !['viewer', 'operator', 'admin'].includes(route.access);
   const scope = bound || route.scope === 'site' ? '' : ' It must not be bound to a site.';
   return {
     operationId: operationId(route),

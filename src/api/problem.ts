@@ -63,10 +63,13 @@ const STATUS_OF: Readonly<Record<Refusal['kind'], number>> = {
   precondition: 412,
   limit: 413,
   gone: 410,
+  unavailable: 503,
 };
 
+const RETRY_AFTER_DEFAULT_MS = 1000;
+
 export function refusalProblem(refusal: Refusal): HttpProblem {
-  const { kind, code, message, field, facts } = refusal;
+  const { kind, code, message, field, facts, retryAfterMs = RETRY_AFTER_DEFAULT_MS } = refusal;
   return new HttpProblem({
     status: STATUS_OF[kind],
     code,
@@ -74,6 +77,7 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
     field,
     ...(facts !== undefined && { facts }),
     ...(kind === 'unauthenticated' && { headers: CHALLENGE }),
+    ...(kind === 'unavailable' && { headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } }),
   });
 }
 

@@ -2,7 +2,14 @@
 // route, and is within its rate limit. All in memory, a few microseconds.
 import type { X509Certificate } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { denyUnlessSufficient, ANONYMOUS, refuseToken, type Caller, type Route } from '../access/index.ts';
+import {
+  denyUnlessSufficient,
+  ANONYMOUS,
+  refuseToken,
+  type Caller,
+  type NamedByPath,
+  type Route,
+} from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import { addressBlockOf } from './limits/address-block.ts';
@@ -266,13 +273,12 @@ function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): v
   admitted.caller = known?.caller ?? ANONYMOUS;
 }
 
-/** The host that a request names in its path, if it does. */
-export function hostParam(request: FastifyRequest): string | undefined {
-  return (request.params as { readonly host?: string }).host;
+export function namedByPath(request: FastifyRequest): NamedByPath {
+  return request.params as NamedByPath;
 }
 
 function refuseUnlessPermitted(route: Route, caller: Caller, request: FastifyRequest): void {
-  const denial = denyUnlessSufficient(caller, route, hostParam(request));
+  const denial = denyUnlessSufficient(caller, route, namedByPath(request));
   if (denial !== undefined) throw refusalProblem(denial);
 }
 

@@ -17,7 +17,13 @@ import type { Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
 import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Forwarder } from './forward.ts';
-import { callerOf, isForwarded, hostParam, type AdmittedRequest, type RequestAdmission } from './request-admission.ts';
+import {
+  callerOf,
+  isForwarded,
+  namedByPath,
+  type AdmittedRequest,
+  type RequestAdmission,
+} from './request-admission.ts';
 import { idempotencyIn, ifMatchIn } from './input/write-headers.ts';
 import { compileInputCheck } from './input/input.ts';
 import type { AnswerReplay } from './answer-replay.ts';
@@ -222,7 +228,7 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
     // A fault of this server's, not of the caller's: `confirm` has refused it.
     if (known === undefined && route.access !== 'public')
       throw new Error(`no caller was authenticated for ${route.path}`);
-    return { caller, token: known?.token, demand: route, host: hostParam(request) };
+    return { caller, token: known?.token, demand: route, named: namedByPath(request) };
   };
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);

@@ -29,8 +29,8 @@ function columns(nowMs: number): readonly Column<Token>[] {
   ];
 }
 
-function boundText({ site, project, host }: Token): string {
-  const places = { site, project, host };
+function boundText({ site, project, host, manager }: Token): string {
+  const places = { site, project, host, manager };
   return Object.entries(places)
     .flatMap(([what, name]) => (name === undefined ? [] : [`${what} ${name}`]))
     .join(', ');
@@ -52,7 +52,7 @@ function listTokens(cli: Cli): Command {
   const command = new Command('list')
     .alias('ls')
     .description('List tokens, without their secrets')
-    .option('--role <role>', 'only viewer, operator, admin, agent or join ones')
+    .option('--role <role>', 'only viewer, operator, admin, agent, join or manager ones')
     .option('--all', 'also those that were revoked');
   addExamples(command, ['who is an admin', 'muster token list --role admin']);
   return withAction<ListOptions>(cli, command, async (session, { options: { role, all } }) => {
@@ -67,6 +67,7 @@ interface CreateOptions {
   readonly site?: string;
   readonly project?: string;
   readonly host?: string;
+  readonly manager?: string;
   readonly expires?: number;
 }
 
@@ -76,12 +77,13 @@ function createToken(cli: Cli): Command {
     .argument('<name>', 'what the history shows as the author')
     .addOption(
       new Option('--role <role>', 'what it may do')
-        .choices(['viewer', 'operator', 'admin', 'join'])
+        .choices(['viewer', 'operator', 'admin', 'join', 'manager'])
         .makeOptionMandatory(),
     )
     .option('--site <name>', 'sees and touches only this site')
     .option('--project <name>', 'sees and touches only what this project has')
     .option('--host <name>', 'the host that a join token is for')
+    .option('--manager <name>', 'the manager of bare-metal nodes that a manager token is for')
     .option('--expires <time>', 'how long it is good for, such as 90d', parseDuration);
   addExamples(
     command,
@@ -90,9 +92,9 @@ function createToken(cli: Cli): Command {
     ["a project's own operator", 'muster token create acme-ops --role operator --project acme'],
   );
   return withAction<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { role, site, project, host, expires } = options;
+    const { role, site, project, host, manager, expires } = options;
     const expiresAtMs = expires === undefined ? undefined : session.nowMs() + expires;
-    const body = omitUndefined({ name, role, site, project, host, expiresAtMs });
+    const body = omitUndefined({ name, role, site, project, host, manager, expiresAtMs });
     const token = await session.client.write<Token>('POST', TOKENS, { body });
     if (session.output !== 'table') await session.writeValue(token);
     else {

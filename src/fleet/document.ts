@@ -64,7 +64,16 @@ export function mergeChanges(changes: readonly Change[]): Change[] {
 /** The answer to a request that is understood and not carried out. It is returned, never thrown. */
 export interface Refusal {
   readonly kind:
-    'invalid' | 'not-found' | 'conflict' | 'unauthenticated' | 'forbidden' | 'precondition' | 'limit' | 'gone';
+    | 'invalid'
+    | 'not-found'
+    | 'conflict'
+    | 'unauthenticated'
+    | 'forbidden'
+    | 'precondition'
+    | 'limit'
+    | 'gone'
+    /** Not now: the same request may be accepted later. */
+    | 'unavailable';
   /** Stable, kebab-case: programs compare it. */
   readonly code: string;
   /** A sentence for a person: what is wrong and what to do. */
@@ -72,6 +81,8 @@ export interface Refusal {
   /** The offending field, as a JSON pointer. */
   readonly field?: string;
   readonly facts?: Readonly<Record<string, unknown>>;
+  /** Of `unavailable`: when to ask again. */
+  readonly retryAfterMs?: number;
 }
 
 /** Why something waits or failed: a code and the facts that its sentence needs. */

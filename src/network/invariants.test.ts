@@ -69,6 +69,28 @@ describe('never', () => {
       [port('x', 'n', { serial: 1, binding: { host: 'h1', serial: 1, type: 'ovs' } })],
     ],
     ['a bind’s address without an instance', 6, [port('x', 'n', { addresses: [at('10.0.0.5', 's', 'bind')] })]],
+    [
+      'a port at a host and a node',
+      8,
+      [port('x', 'n', { instance: 'i', nic: 0, serial: 1, binding: { host: 'h1', node: 'm1', serial: 1, type: 'x' } })],
+    ],
+    [
+      'a port that is bound, and nowhere',
+      8,
+      [port('x', 'n', { instance: 'i', nic: 0, serial: 1, binding: { serial: 1, type: 'x' } })],
+    ],
+    [
+      'a node under the serial of a host',
+      5,
+      [
+        port('q', 'r', {
+          instance: 'i',
+          nic: 0,
+          serial: 2,
+          binding: { node: 'h1', serial: 2, segment: 'a', type: 'x' },
+        }),
+      ],
+    ],
     ['more claimed than there is', 7, [claim('i', { pool: 'network:n', version: 4, count: 5 })]],
   ])('%s', (_name, nth, changes) => {
     expect(violationsOf(world(), changes, NETWORK_INVARIANTS)).toContain(NETWORK_INVARIANTS[nth]?.name);

@@ -107,6 +107,10 @@ function addressProblems(fleet: FleetReader, { id, doc }: StoredPort): string[] 
   return [...apart, ...strange.map(({ ip, subnet }) => `port ${id}: ${ip} of ${subnet}`)];
 }
 
+function isSamePlace(one: NonNullable<Port['binding']>, other: NonNullable<Port['binding']>): boolean {
+  return one.host === other.host && one.node === other.node;
+}
+
 const bindingSerialsGrow: Invariant = {
   name: 'never: the binding serial of a port falls, or two bindings share one',
   check: (_fleet, changed) =>
@@ -115,8 +119,17 @@ const bindingSerialsGrow: Invariant = {
       const [was, is] = [before?.doc as Port | undefined, after.doc as Port];
       const falls = is.serial < (was?.serial ?? 0) || is.serial < (is.binding?.serial ?? 0);
       const [old, now] = [was?.binding, is.binding];
-      const shared = old !== undefined && now !== undefined && old.host !== now.host && old.serial >= now.serial;
+      const shared = old !== undefined && now !== undefined && !isSamePlace(old, now) && old.serial >= now.serial;
       return falls || shared ? [`port ${after.id}: ${was?.serial} to ${is.serial}`] : [];
+    }),
+};
+
+const bindingIsToOnePlace: Invariant = {
+  name: 'never: a port is bound to a host and a node, or to neither',
+  check: (_fleet, changed) =>
+    changedPorts(changed).flatMap(({ id, doc: { binding } }) => {
+      if (binding === undefined || (binding.host === undefined) !== (binding.node === undefined)) return [];
+      return [`port ${id}: host ${binding.host}, node ${binding.node}`];
     }),
 };
 
@@ -185,4 +198,5 @@ export const NETWORK_INVARIANTS: readonly Invariant[] = [
   bindingSerialsGrow,
   attachmentIsWhole,
   stockNotNegative,
+  bindingIsToOnePlace,
 ];

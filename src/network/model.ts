@@ -106,9 +106,12 @@ const ADDRESS = Type.Object(
 );
 export type Address = Static<typeof ADDRESS>;
 
+/** To a host or to a node, never to both: whatever asks for the host of a binding does not see a node. */
 const BINDING = Type.Object(
   {
-    host: Type.String(),
+    host: Type.Optional(Type.String()),
+    /** A bare-metal node. */
+    node: Type.Optional(Type.String()),
     /** Every bind has a higher one than the one before: events and answers of an older one do not count. */
     serial: Type.Integer({ minimum: 1 }),
     /** The segment that the port is on there; none on a network that every host reaches. */
@@ -231,5 +234,5 @@ export const PORTS_BY_INSTANCE: Index<'port', Port> = {
 export const PORTS_BY_HOST: Index<'port', Port> = {
   name: 'ports-by-host',
   kind: PORT,
-  keysOf: ({ binding }) => (binding === undefined ? [] : [binding.host]),
+  keysOf: ({ binding }) => (binding?.host === undefined ? [] : [binding.host]),
 };

@@ -93,7 +93,13 @@ export const TRANSPORT_ZONE_REPRESENTATION = defineRepresentation<'transport-zon
 /** The host of a port is shown to callers who may see the host. */
 function redactPort(doc: Port, sight: Redactor): Port {
   const { binding } = doc;
-  return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.redactText(binding.host) } };
+  if (binding === undefined) return doc;
+  const { host, node } = binding;
+  const place = {
+    ...(host !== undefined && { host: sight.redactText(host) }),
+    ...(node !== undefined && { node: sight.redactText(node) }),
+  };
+  return { ...doc, binding: { ...binding, ...place } };
 }
 
 /** A port belongs to the site of the host that it is bound to, otherwise to the whole fleet. */

@@ -331,7 +331,8 @@ export interface Instance {
       readonly chosenBy: 'user' | 'create' | 'bind';
     }[];
     readonly binding?: {
-      readonly host: string;
+      readonly host?: string;
+      readonly node?: string;
       readonly serial: number;
       readonly segment?: string;
       readonly type: string;
@@ -375,10 +376,11 @@ export interface JoinToken {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
-  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
   readonly site?: string;
   readonly project?: string;
   readonly host?: string;
+  readonly manager?: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;
@@ -500,7 +502,8 @@ export interface Port {
     readonly chosenBy: 'user' | 'create' | 'bind';
   }[];
   readonly binding?: {
-    readonly host: string;
+    readonly host?: string;
+    readonly node?: string;
     readonly serial: number;
     readonly segment?: string;
     readonly type: string;
@@ -899,10 +902,11 @@ export interface Token {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
-  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+  readonly role: 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
   readonly site?: string;
   readonly project?: string;
   readonly host?: string;
+  readonly manager?: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;

@@ -10,5 +10,7 @@ export function addressesText({ addresses, ipAllocation }: Port): string | undef
 /** `compute-1, segment rack-a`. */
 export function bindingText({ binding }: Port): string | undefined {
   if (binding === undefined) return undefined;
-  return binding.segment === undefined ? binding.host : `${binding.host}, segment ${binding.segment}`;
+  const { host, node, segment } = binding;
+  const place = host ?? `node ${node}`;
+  return segment === undefined ? place : `${place}, segment ${segment}`;
 }

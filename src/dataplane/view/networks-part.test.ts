@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { Fleet } from '../../fleet/index.ts';
+import type { Change, Fleet } from '../../fleet/index.ts';
+import type { Port } from '../../network/index.ts';
 import { networksPart } from './networks-part.ts';
 import type { NetworksView } from './dataplane-view.ts';
 import { HOSTS, designatedAt, blue, host, keys, newFleet, portOn, red, router, service } from './view-parts-fixture.ts';
+
+/** Bound to a bare-metal node of this name instead of a host: no tunnel leads there. */
+function atNode(change: Change, node: string): Change {
+  return { ...change, doc: { ...(change.doc as Port), binding: { node, serial: 1, type: 'baremetal' } } };
+}
 
 describe('networks', () => {
   const shown = (fleet: Fleet, name: string): NetworksView => networksPart.build(fleet, name) as NetworksView;
@@ -18,6 +24,7 @@ describe('networks', () => {
       portOn('p22', 'c2', 'blue'),
       portOn('p3', 'c3', 'red'),
       portOn('p4', undefined, 'blue'),
+      atNode(portOn('p5', 'c2', 'blue'), 'c2'),
     );
     expect(shown(fleet, 'c1').domains).toMatchObject([
       { id: 'network/blue', key: 100, ports: [{ id: 'p22', addresses: ['10.0.4.3'], host: 'c2' }] },

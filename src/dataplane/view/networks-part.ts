@@ -142,7 +142,7 @@ function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string
 
 function buildRemotePort({ id, doc }: Stored<'port', Port>, kind: 'network' | 'segment'): RemotePortView | undefined {
   const { binding, mac, addresses } = doc;
-  if (binding === undefined || (kind === 'network' && binding.segment !== undefined)) return undefined;
+  if (binding?.host === undefined || (kind === 'network' && binding.segment !== undefined)) return undefined;
   return { id, mac, addresses: addresses.map(({ ip }) => ip), host: binding.host };
 }
 
@@ -194,7 +194,7 @@ function affectedByPort(fleet: FleetReader, { before, after }: AppliedChange): r
   if (portFingerprint(was) === portFingerprint(is)) return [];
   const hosts = new Set<string>();
   for (const { network, binding } of [was, is].filter((port) => port !== undefined)) {
-    if (binding === undefined) continue;
+    if (binding?.host === undefined) continue;
     const { host, segment } = binding;
     const seeing =
       segment === undefined ? hostsWithNetworks(fleet, [network]) : hostsWithSegment(fleet, segment, network);

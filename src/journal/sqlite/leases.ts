@@ -10,7 +10,11 @@ interface LeaseRow {
   readonly expires_at_ms: number;
 }
 
+/** No lease of an earlier process lasts longer. */
+const LEFT_OVER_MAX_MS = 60_000;
+
 export class SqliteLeases {
+  readonly #givenHere = new Set<string>();
   readonly #select: StatementSync;
   readonly #keep: StatementSync;
   readonly #expire: StatementSync;
@@ -27,8 +31,8 @@ export class SqliteLeases {
 
   acquire(request: LeaseRequest, nowMs: number): LeaseAnswer {
     const row = this.#row(request.name);
-    if (row !== undefined && row.expires_at_ms > nowMs) return { kind: 'refused', lease: leaseOf(row, nowMs) };
-    return this.#hold(request, (row?.epoch ?? 0) + 1, nowMs);
+    if (row === undefined || row.expires_at_ms <= nowMs) return this.#hold(request, (row?.epoch ?? 0) + 1, nowMs);
+    return { kind: 'refused', lease: leaseOf(this.#shorten(row, nowMs), nowMs) };
   }
 
   renew(request: LeaseRequest & { readonly epoch: number }, nowMs: number): LeaseAnswer {
@@ -54,7 +58,16 @@ export class SqliteLeases {
     return { kind: 'lease', lease: fence.lease, epoch: fence.epoch, actualEpoch: row?.epoch ?? 0, expired };
   }
 
+  /** The clock began anew with this process: what an earlier one wrote may be of a wall clock that was ahead. */
+  #shorten(row: LeaseRow, nowMs: number): LeaseRow {
+    const latestMs = nowMs + LEFT_OVER_MAX_MS;
+    if (row.expires_at_ms <= latestMs || this.#givenHere.has(row.name)) return row;
+    this.#expire.run(latestMs, row.name, row.epoch);
+    return { ...row, expires_at_ms: latestMs };
+  }
+
   #hold({ name, holder, url, ttlMs }: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {
+    this.#givenHere.add(name);
     this.#keep.run(name, holder, url, epoch, Math.ceil(nowMs + ttlMs));
     return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
   }

@@ -144,6 +144,46 @@ test('sqlite-lease-is-good-until-its-last-millisecond-and-not-longer', async () 
   expect(await store.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'held', lease: { epoch: 2 } });
 });
 
+test('sqlite-lease-of-a-process-before-the-wall-clock-was-set-back-lasts-a-minute-at-most', async () => {
+  const path = await pathForTest();
+  const request = { name: 'fleet', url: '', ttlMs: 1000 };
+  const before = await openSqliteStore({ path, nowMs: () => 3_600_000 });
+  await before.acquireLease({ ...request, holder: 's1' });
+  await before.close();
+  let nowMs = 0;
+  const after = await openSqliteStore({ path, nowMs: () => nowMs });
+  onTestFinished(() => after.close());
+  expect(await after.acquireLease({ ...request, holder: 's2' })).toMatchObject({
+    kind: 'refused',
+    lease: { holder: 's1', epoch: 1, expiresInMs: 60_000 },
+  });
+  nowMs = 59_999;
+  expect(await after.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'refused' });
+  nowMs = 60_000;
+  expect(await after.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'held', lease: { epoch: 2 } });
+});
+
+test.each(HERE_AND_ON_A_THREAD)(
+  'sqlite-lease-does-not-end-when-the-wall-clock-is-set: %s',
+  async (_, alwaysOnThread) => {
+    const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread });
+    onTestFinished(() => store.close());
+    const request = { name: 'fleet', url: '', ttlMs: 60_000, holder: 's1' };
+    await store.acquireLease(request);
+    const now = Date.now();
+    for (const wallMs of [now + 3_600_000, now - 3_600_000]) {
+      const wall = vi.spyOn(Date, 'now').mockReturnValue(wallMs);
+      onTestFinished(() => wall.mockRestore());
+      const { expiresInMs } = (await store.readLease('fleet'))!;
+      expect(expiresInMs).toBeGreaterThan(0);
+      expect(expiresInMs).toBeLessThanOrEqual(60_000);
+      const fence = { lease: 'fleet', epoch: 1, holder: 's1' };
+      expect(await store.write({ batches: [batch([put(`at-${wallMs}`)])], fence })).toMatchObject({ kind: 'written' });
+      expect(await store.renewLease({ ...request, epoch: 1 })).toMatchObject({ kind: 'held' });
+    }
+  },
+);
+
 test('sqlite-leases-and-compaction-wait-for-the-thread', async () => {
   const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread: true });
   onTestFinished(() => store.close());

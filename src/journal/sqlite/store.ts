@@ -31,6 +31,7 @@ import type {
   WriteAnswer,
 } from '../store.ts';
 import { touchedResources } from '../stored-changes.ts';
+import { leaseClockMs } from './lease-clock.ts';
 
 /** Fewer documents are read sooner than a thread has started, and block the event loop only briefly. */
 const THREAD_DOCUMENTS_MIN = 2000;
@@ -46,14 +47,14 @@ const THREAD_GROUPS = 16;
 
 export interface SqliteStoreOptions {
   readonly path: string;
-  /** The clock of leases. Processes that share the file share the machine, so its wall clock will do. */
+  /** The clock of leases. */
   readonly nowMs?: () => number;
   /** Has every group written by the thread, and the first one wait for its start: for tests of the thread. */
   readonly alwaysOnThread?: boolean;
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { path, nowMs = Date.now, alwaysOnThread = false } = options;
+  const { path, nowMs = leaseClockMs, alwaysOnThread = false } = options;
   const database = openDatabase(path, randomUUID);
   try {
     return new SqliteStore(database, nowMs, {

@@ -2,12 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type FlatGroup, unflattenGroup } from '../flat-group.ts';
 import { SqliteGroupWriter } from './group-writer.ts';
+import { monotonicMs } from './lease-clock.ts';
 import { connect } from './schema.ts';
 import type { Group, WriteAnswer } from '../store.ts';
 
 /** Undefined asks it to end. */
 export type WriterRequest =
-  (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockSkewMs: number }) | undefined;
+  (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockOffsetMs: number }) | undefined;
 
 export type WriterReply =
   /** It has opened the file. */
@@ -16,10 +17,10 @@ export type WriterReply =
   /** What `classifySqliteError` has to know of an error. */
   | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown };
 
-/** The store's clock is a function, and stays with it: this is how far it is from this thread's. */
-let clockSkewMs = 0;
+/** The store's clock is a function, and stays with it: this is how far it is from the monotonic clock. */
+let clockOffsetMs = 0;
 const database = connect(workerData as string);
-const groups = new SqliteGroupWriter(database, () => Date.now() + clockSkewMs);
+const groups = new SqliteGroupWriter(database, () => Math.floor(monotonicMs() + clockOffsetMs));
 
 parentPort?.on('message', (asked: WriterRequest) => {
   if (asked === undefined) {
@@ -32,7 +33,7 @@ const ready: WriterReply = { kind: 'ready' };
 parentPort?.postMessage(ready, []);
 
 function answerTo({ batches, ...group }: Exclude<WriterRequest, undefined>): WriterReply {
-  clockSkewMs = group.clockSkewMs;
+  clockOffsetMs = group.clockOffsetMs;
   try {
     return { kind: 'answered', written: groups.write({ ...group, batches: unflattenGroup(batches) }) };
   } catch (error) {

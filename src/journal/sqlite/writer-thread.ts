@@ -2,6 +2,7 @@
 // group, and keeps the process alive only while it writes.
 import { Worker } from 'node:worker_threads';
 import { flattenGroup } from '../flat-group.ts';
+import { monotonicMs } from './lease-clock.ts';
 import type { WriterReply, WriterRequest } from './writer-thread-main.ts';
 import { type Group, StoreUnavailable, type WriteAnswer } from '../store.ts';
 
@@ -44,7 +45,7 @@ export class SqliteWriterThread {
     const message: WriterRequest = {
       ...group,
       batches: flattenGroup(batches),
-      clockSkewMs: this.#nowMs() - Date.now(),
+      clockOffsetMs: this.#nowMs() - monotonicMs(),
     };
     thread.postMessage(message, NO_TRANSFER);
     return asked.promise;

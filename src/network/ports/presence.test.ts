@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idOf, runTrial, remove, type Change, type FleetReader } from '../../fleet/index.ts';
-import { PORT, type Port } from '../model.ts';
+import { idOf, put, runTrial, remove, type Change, type FleetReader } from '../../fleet/index.ts';
+import { PORT, PORTS_BY_HOST, type Port } from '../model.ts';
 import { fleetWith, network, port, subnet } from '../network-fixture.ts';
 import { presenceOf } from './presence.ts';
 
@@ -113,6 +113,23 @@ describe('presence', () => {
     apply(putPort('p', 'n', 'h2', ['n-b']));
     expect(rows(presenceOf(fleet).portCountsInSubnet('n-a'))).toEqual({});
     expect(rows(presenceOf(fleet).portCountsInSubnet('n-b'))).toEqual({ h2: 1 });
+  });
+
+  test('a port at a bare-metal node is at no host, whatever the node is called', () => {
+    const fleet = world();
+    const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
+    const atNode = put(PORT, idOf(PORT, 'p'), {
+      ...(putPort('p', 'n', 'h1', ['n-a']).doc as Port),
+      binding: { node: 'h1', serial: 2, type: 'baremetal' },
+      serial: 2,
+    });
+    apply(atNode);
+    expect(describePresence(fleet)).toEqual(describePresence(world()));
+    apply(putPort('p', 'n', 'h1', ['n-a']));
+    expect(rows(presenceOf(fleet).portCountsInSubnet('n-a'))).toEqual({ h1: 1 });
+    apply(atNode);
+    expect(describePresence(fleet)).toEqual(describePresence(world()));
+    expect([...fleet.find(PORTS_BY_HOST, 'h1')]).toEqual([]);
   });
 
   test('the list of a subnet is the identical object while its hosts are the same', () => {

@@ -77,9 +77,11 @@ export class SimulatedPorts {
         origin: ORIGIN_BY_CHOICE[one.chosenBy],
       }));
       const addresses = held.filter((one) => this.addresses.take(one, id));
-      const { mac, instance, binding } = doc;
+      const { mac, instance } = doc;
+      const host = doc.binding?.host;
+      const binding = doc.binding === undefined || host === undefined ? undefined : { ...doc.binding, host };
       // Without a binding the highest serial may be that of a bind which is still to come.
-      const serial = binding?.serial ?? Math.max(0, doc.serial - 1);
+      const serial = doc.binding?.serial ?? Math.max(0, doc.serial - 1);
       this.#ports.set(id, { mac, instance, addresses, binding, serial });
     }
   }
