@@ -93,7 +93,7 @@ function timeFigure(name: string, ms: number, peer: string): Figure {
 
 /** A port goes: how many hosts compose anew, and what it takes to know which. */
 function measureFanOut(fleet: Fleet): Figure[] {
-  const [told, us]: [number[], number[]] = [[], []];
+  const [otherMs, us]: [number[], number[]] = [[], []];
   for (let nth = 0; nth < LOOKED_AT; nth += 1) {
     const [port] = fleet.find(PORTS_BY_HOST, sampleHostId((nth * 7) % HOSTS));
     if (port === undefined) continue;
@@ -101,9 +101,9 @@ function measureFanOut(fleet: Fleet): Figure[] {
     const began = performance.now();
     const hosts = new Set(applied.flatMap((change) => [...affectedHosts(fleet, PARTS, change)]));
     us.push((performance.now() - began) * 1000);
-    told.push(hosts.size);
+    otherMs.push(hosts.size);
   }
-  const hosts = quantile(told, 0.5);
+  const hosts = quantile(otherMs, 0.5);
   return [
     {
       name: 'dataplane-change-reaches',

@@ -117,14 +117,14 @@ async function median(scope: Scope, ask: () => Promise<SliceTimes>): Promise<Sli
   return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as SliceTimes;
 }
 
-interface Asked {
+interface SliceRequest {
   readonly name: string;
   readonly route: Route;
   readonly body: object;
   readonly expected: string;
 }
 
-async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: Asked): Promise<Figure> {
+async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: SliceRequest): Promise<Figure> {
   const { longestMs, commitMs, count, sumMs, outcome } = await median(scope, () => measureSlices(fleet, route, body));
   if (outcome !== expected) throw new Error(`${name}: ${outcome} instead of ${expected}`);
   const peer = `limit: ${PIECE_LIMIT_MS} ms; the commit ${commitMs.toFixed(1)} ms; ${count} pieces, ${Math.round(sumMs)} ms in all`;
@@ -158,8 +158,8 @@ async function run(scope: Scope): Promise<Figure[]> {
   const routeAt = routesBy();
   const hosts = leavers(LEAVERS);
   const nodes = { input: { 'node-ids': hosts } };
-  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
-  const shown = previewScaleIn(fleet, EVACUATORS, asked);
+  const request = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
+  const shown = previewScaleIn(fleet, EVACUATORS, request);
   if ('code' in shown) throw new Error(shown.message);
   const newHosts = Array.from({ length: LEAVERS }, (_, nth) => ({ name: `new-${nth}`, site: 'central' }));
   const measure = (name: string, path: string, body: object, expected = 'accepted'): Promise<Figure> =>

@@ -15,7 +15,7 @@ import { startServer, type ServerProcess } from './server-process.ts';
 const SERVERS = 3;
 const TRY_AGAIN_MS = 50;
 const REQUEST_PATIENCE_MS = 2000;
-const GIVE_UP_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const HOSTS = 100;
 
 interface Member {
@@ -108,8 +108,8 @@ async function startMember(scope: Scope, { url, keys }: Shared): Promise<Member>
 
 /** Writes to the servers in turns until one of them accepts. */
 async function untilAccepted(scope: Scope, members: readonly Member[], weight: number): Promise<void> {
-  const giveUpMs = performance.now() + GIVE_UP_MS;
-  for (let tries = 0; performance.now() < giveUpMs; tries += 1) {
+  const deadlineMs = performance.now() + TIMEOUT_MS;
+  for (let tries = 0; performance.now() < deadlineMs; tries += 1) {
     scope.check();
     if (await isAccepted(members[tries % members.length]!.server, weight)) return;
     await setTimeout(TRY_AGAIN_MS);

@@ -63,8 +63,8 @@ async function measureSlices(fleet: Fleet, route: Route | undefined, call: objec
 
 function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
   const began = process.threadCpuUsage();
-  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
-  const shown = previewScaleIn(fleet, EVACUATORS, asked);
+  const request = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
+  const shown = previewScaleIn(fleet, EVACUATORS, request);
   if ('code' in shown) throw new Error(shown.message);
   runAllSteps(computeRemovalImpact(fleet, [...hosts], 1000));
   const { user, system } = process.threadCpuUsage(began);
@@ -105,8 +105,8 @@ async function run(scope: Scope): Promise<Figure[]> {
   const full = loadedScaleInFleet({ hosts: FULL_HOSTS, instances: INSTANCES, services: FULL_HOSTS });
   const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain: PROGRAM.explain });
   const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
-  const told = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
-  figures.push(figure('tenants-piece', await median(scope, () => measureSlices(full, tenants, call)), told));
+  const report = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
+  figures.push(figure('tenants-piece', await median(scope, () => measureSlices(full, tenants, call)), report));
   return figures;
 }
 

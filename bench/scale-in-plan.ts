@@ -37,8 +37,8 @@ const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const NAMED = 1000;
 
 function preview(fleet: Fleet, hosts = leavers(LEAVERS)): ScaleInPreview {
-  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
-  const shown = previewScaleIn(fleet, EVACUATORS, asked);
+  const request = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
+  const shown = previewScaleIn(fleet, EVACUATORS, request);
   if ('code' in shown) throw new Error(shown.message);
   const leaving = shown.hosts.map(({ host }) => host);
   runAllSteps(computeRemovalImpact(fleet, leaving, NAMED));

@@ -107,10 +107,10 @@ async function runScaleIn({ journal }: Recorded): Promise<Pick<ScaleInRun, 'ours
   const running = engine.run(over.signal);
   const stopAgents = new InstantAgents(journal, PROGRAM.operationKinds).start();
   const began = performance.now();
-  const asked = { hosts: leavers(LEAVERS), by: 'bench' };
+  const request = { hosts: leavers(LEAVERS), by: 'bench' };
   await commitDecision(journal, (fleet, nowMs) =>
     startScaleIn(fleet, EVACUATORS, {
-      ...asked,
+      ...request,
       operation: idOf(OPERATION, 'op-start'),
       nowMs,
       drain: true,
@@ -120,7 +120,7 @@ async function runScaleIn({ journal }: Recorded): Promise<Pick<ScaleInRun, 'ours
   await waitForState(journal, 'drained');
   const drainMs = performance.now() - began;
   await commitDecision(journal, (fleet, nowMs) =>
-    endScaleIn(fleet, EVACUATORS, { ...asked, operation: idOf(OPERATION, 'op-end'), nowMs, disconnect: true }),
+    endScaleIn(fleet, EVACUATORS, { ...request, operation: idOf(OPERATION, 'op-end'), nowMs, disconnect: true }),
   );
   await waitForState(journal, 'removed');
   const oursMs = performance.now() - began;

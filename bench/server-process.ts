@@ -74,10 +74,11 @@ export function spawnNode(scope: Scope, args: readonly string[], link: 'none' | 
 }
 
 async function untilReady(url: string, child: ChildProcess, scope: Scope): Promise<void> {
-  const giveUpMs = performance.now() + READY_PATIENCE_MS;
+  const deadlineMs = performance.now() + READY_PATIENCE_MS;
   while (!(await isReady(url))) {
     scope.check();
-    if (child.exitCode !== null || performance.now() > giveUpMs) throw new Error(`the server at ${url} does not start`);
+    if (child.exitCode !== null || performance.now() > deadlineMs)
+      throw new Error(`the server at ${url} does not start`);
     await setTimeout(PROBE_MS);
   }
 }

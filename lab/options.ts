@@ -26,12 +26,12 @@ export type Options =
 export function readOptions(args: readonly string[]): Options {
   const values = parse(args);
   if (typeof values === 'string') return { kind: 'refused', why: values };
-  const { help, clean, hosts: asked, output } = values;
+  const { help, clean, hosts: request, output } = values;
   if (help) return { kind: 'help' };
   if (clean) return { kind: 'clean' };
-  const hosts = Number(asked);
+  const hosts = Number(request);
   if (!Number.isInteger(hosts) || hosts < 1 || hosts > HOSTS_MAX) {
-    return { kind: 'refused', why: `--hosts ${asked}: say a number from 1 to ${HOSTS_MAX}` };
+    return { kind: 'refused', why: `--hosts ${request}: say a number from 1 to ${HOSTS_MAX}` };
   }
   if (output !== 'table' && output !== 'json') return { kind: 'refused', why: `--output ${output}: table or json` };
   return { kind: 'up', hosts, muster: values.muster, output };

@@ -88,15 +88,17 @@ async function startSome(
   const args = [url, first, count, HEARTBEAT_MS, SPREAD_MS].map(String);
   const agents = spawnNode(scope, [program, ...args], 'ipc');
   const patience = AbortSignal.any([scope.signal, AbortSignal.timeout(CONNECT_PATIENCE_MS)]);
-  let inLine = 0;
+  let converged = 0;
   try {
-    for await (const [message] of on(agents, 'message', { signal: patience }) as AsyncIterable<[{ inLine: number }]>) {
-      inLine = message.inLine;
-      if (inLine === count) return;
+    for await (const [message] of on(agents, 'message', { signal: patience }) as AsyncIterable<
+      [{ converged: number }]
+    >) {
+      converged = message.converged;
+      if (converged === count) return;
     }
   } catch (error) {
     scope.check();
-    throw new Error(`only ${inLine} of ${count} agents came in line with their views in time`, { cause: error });
+    throw new Error(`only ${converged} of ${count} agents came in line with their views in time`, { cause: error });
   }
 }
 

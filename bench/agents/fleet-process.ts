@@ -34,11 +34,11 @@ const { agents } = runSimulatedAgents({
 });
 
 setInterval(() => {
-  const inLine = agents.hosts.filter((host) => {
+  const converged = agents.hosts.filter((host) => {
     const status = agents.statusOf(host);
     return status?.applied !== undefined && !status.isServerUnreachable;
   });
-  process.send?.({ inLine: inLine.length });
+  process.send?.({ converged: converged.length });
 }, TELL_MS);
 // Whoever started it is gone.
 process.on('disconnect', () => process.exit());

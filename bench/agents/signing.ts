@@ -46,7 +46,7 @@ async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
 }
 
 async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
-  const vouching = new StatementIssuer({ journalId: () => 'bench', signer: () => keys.signer(), views: 'signed' });
+  const statements = new StatementIssuer({ journalId: () => 'bench', signer: () => keys.signer(), views: 'signed' });
   const view: Pick<View, 'host' | 'stamp' | 'digest'> = {
     host: 'c1',
     stamp: { journalId: 'bench', leaseEpoch: 1, revision: 123_456 },
@@ -55,7 +55,7 @@ async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const text = Buffer.from(JSON.stringify({ kind: 'view', token: 'token-1', ...view }));
   const signView = (): void => {
-    if (vouching.signView(view as View, 'token-1') === undefined) throw new Error('the view was not signed');
+    if (statements.signView(view as View, 'token-1') === undefined) throw new Error('the view was not signed');
   };
   const bare = (): void => void sign(null, text, privateKey);
   const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [processorUs(signView), processorUs(bare)]);

@@ -33,7 +33,7 @@ class Asker {
   #at: number;
   #round = 0;
   #received: Buffer = Buffer.alloc(0);
-  #askedMs = 0;
+  #requestedMs = 0;
   #untilMs = 0;
   #done: (() => void) | undefined;
   #failed: ((error: Error) => void) | undefined;
@@ -59,7 +59,7 @@ class Asker {
 
   #ask(): void {
     const { post } = this.#job;
-    this.#askedMs = performance.now();
+    this.#requestedMs = performance.now();
     if (post === undefined) this.#askForHost();
     else this.#socket.write(`${this.#head('POST', post.path)}${withBody(post.body)}`, 'latin1');
   }
@@ -91,7 +91,7 @@ class Asker {
     }
     this.#received = Buffer.alloc(0);
     const nowMs = performance.now();
-    this.latencies.push(nowMs - this.#askedMs);
+    this.latencies.push(nowMs - this.#requestedMs);
     const { pauseMs = 0 } = this.#job;
     if (nowMs >= this.#untilMs) this.#finish();
     else if (pauseMs === 0) this.#ask();

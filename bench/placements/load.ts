@@ -71,8 +71,8 @@ async function oneCaller(journal: Journal, untilMs: number): Promise<number> {
 
 async function placeOne(journal: Journal): Promise<void> {
   const operation = idOf(OPERATION, ids.next('op'));
-  const given = { caller, nowMs: realClock.nowMs(), hasCredentials: false, operation };
-  const command = toCreateCommand(REQUEST, { ...given, newId: (prefix) => ids.next(prefix) });
+  const input = { caller, nowMs: realClock.nowMs(), hasCredentials: false, operation };
+  const command = toCreateCommand(REQUEST, { ...input, newId: (prefix) => ids.next(prefix) });
   if ('code' in command) throw new Error(command.message);
   const outcome = await journal.submit({
     by: command.by,

@@ -20,14 +20,14 @@ const EVERYWHERE = [...GATEWAYS, OUTSIDE.address, OUTSIDE.address6];
 async function leaseIn(namespace: string): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'mu-dhcp-'));
   try {
-    const [script, told] = [join(folder, 'told.sh'), join(folder, 'told')];
+    const [script, output] = [join(folder, 'told.sh'), join(folder, 'told')];
     const words = ['#!/bin/sh', '[ "$1" = bound ] || exit 0', 'ip addr add "$ip/$mask" dev "$interface"'];
-    const say = ['ip', 'subnet'].map((name) => `echo "${name} $${name}" >> ${told}`);
+    const say = ['ip', 'subnet'].map((name) => `echo "${name} $${name}" >> ${output}`);
     await writeFile(script, [...words, ...say, ''].join('\n'), { mode: 0o755 });
     const there = ['ip', 'netns', 'exec', namespace];
     await run([...there, 'ip', '-4', 'addr', 'flush', 'dev', 'eth0']);
     await run([...there, 'udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '5', '-T', '1', '-s', script]);
-    const lines = (await readFile(told, 'utf8')).trim().split('\n');
+    const lines = (await readFile(output, 'utf8')).trim().split('\n');
     return Object.fromEntries(lines.map((line) => line.split(' ') as [string, string]));
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -103,9 +103,9 @@ ovsSuite('by-hand', () => {
   });
 
   test('an-instance-can-be-taken-away', async () => {
-    const gone = machines[2]!;
+    const removed = machines[2]!;
     await sources[2]!.close();
-    await unplug(gone);
+    await unplug(removed);
     expect(await reach(machines[0]!.namespace, ['10.0.0.13'], 500)).toEqual({ '10.0.0.13': null });
   });
 });

@@ -19,18 +19,18 @@ export class BfdMonitor {
   }
 
   static async start(listeners: readonly LabHost[], host: string): Promise<BfdMonitor> {
-    const hearing = new BfdMonitor(listeners.length);
+    const bfd = new BfdMonitor(listeners.length);
     const port = bfdPortName(host).slice(1, -1);
     for (const { names } of listeners) {
       const client = new OvsdbClient({ address: names.database, clock: realClock, random: Math.random });
-      hearing.#clients.push(client);
+      bfd.#clients.push(client);
       const monitor = await client.monitor('Open_vSwitch', TABLES);
       if (!isBfdUp(monitor, port)) throw new Error(`${names.name} does not hear ${host}`);
       monitor.onChange(() => {
-        if (!isBfdUp(monitor, port) && !hearing.#missed.has(names.name)) hearing.#missed.set(names.name, Date.now());
+        if (!isBfdUp(monitor, port) && !bfd.#missed.has(names.name)) bfd.#missed.set(names.name, Date.now());
       });
     }
-    return hearing;
+    return bfd;
   }
 
   /** When the last of them missed it. */

@@ -210,11 +210,11 @@ export class Fleet {
   }
 
   async until<T>(complaint: string, look: () => Promise<T | undefined>): Promise<T> {
-    const giveUpMs = performance.now() + PATIENCE_MS;
+    const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;
-      if (performance.now() > giveUpMs) throw new Error(`${complaint} after ${PATIENCE_MS} ms`);
+      if (performance.now() > deadlineMs) throw new Error(`${complaint} after ${PATIENCE_MS} ms`);
       await setTimeout(LOOK_MS);
     }
   }

@@ -38,7 +38,7 @@ interface Loss {
 async function lose(fleet: Fleet, what: What): Promise<Loss> {
   const lost = await fleet.designated(SERVICE);
   const others = fleet.underlay.hosts.filter(({ names }) => names.number !== lost);
-  const hearing = await BfdMonitor.start(others, `h${lost}`);
+  const monitor = await BfdMonitor.start(others, `h${lost}`);
   try {
     const killedMs = Date.now();
     await Promise.all(PARTS[what].map((part) => fleet.muster.kill({ host: lost, part })));
@@ -46,10 +46,10 @@ async function lose(fleet: Fleet, what: What): Promise<Loss> {
       const { designated } = await fleet.service(SERVICE);
       return designated !== undefined && designated.host !== `h${lost}` ? designated.sinceMs : undefined;
     });
-    const noticed = hearing.lastDownMs();
+    const noticed = monitor.lastDownMs();
     return { noticedMs: noticed - killedMs, designatedMs: sinceMs - noticed };
   } finally {
-    await hearing.close();
+    await monitor.close();
   }
 }
 

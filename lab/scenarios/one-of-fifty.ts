@@ -61,13 +61,13 @@ export const oneOfFifty: Scenario = {
 
 /** From the moment in which the others are told until the last of them has read back that it has nothing of the host any more. */
 async function measureCleanUpMs({ muster }: Fleet, name: string): Promise<number> {
-  let toldAtMs: number | undefined;
-  const giveUpMs = performance.now() + PATIENCE_MS;
-  while (performance.now() < giveUpMs) {
+  let reportedAtMs: number | undefined;
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadlineMs) {
     const { state } = (await muster.client.get(`/hosts/${name}`)) as { readonly state: string };
-    if (state === 'finalizing') toldAtMs ??= performance.now();
+    if (state === 'finalizing') reportedAtMs ??= performance.now();
     // It may be over between two looks.
-    if (state === 'removed') return toldAtMs === undefined ? LOOK_MS : performance.now() - toldAtMs;
+    if (state === 'removed') return reportedAtMs === undefined ? LOOK_MS : performance.now() - reportedAtMs;
     await setTimeout(LOOK_MS);
   }
   throw new Error(`${name} is not removed after ${PATIENCE_MS} ms`);

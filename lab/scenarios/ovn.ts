@@ -189,9 +189,9 @@ export class Ovn {
   }
 
   async #until(complaint: string, holds: () => Promise<boolean>): Promise<void> {
-    const giveUpMs = performance.now() + PATIENCE_MS;
+    const deadlineMs = performance.now() + PATIENCE_MS;
     while (!(await holds())) {
-      if (performance.now() > giveUpMs) throw new Error(`OVN: ${complaint} after ${PATIENCE_MS} ms`);
+      if (performance.now() > deadlineMs) throw new Error(`OVN: ${complaint} after ${PATIENCE_MS} ms`);
       await setTimeout(LOOK_MS);
     }
   }

@@ -8,10 +8,10 @@ const without: Departure = {
   instances: ['vm1'],
   stayed: [],
   switchedMs: 400,
-  handedOverMs: 1000,
+  handoverMs: 1000,
   emptiedMs: 2000,
 };
-const beside: Departure = { ...without, services: [...without.services, 'subnet-route:sick-v4'], handedOverMs: 1100 };
+const beside: Departure = { ...without, services: [...without.services, 'subnet-route:sick-v4'], handoverMs: 1100 };
 const GOOD: SickRun = {
   leaving: 'h1',
   reason: REASON,

@@ -11,7 +11,7 @@ export interface Departure {
   /** From the start until the last of these services was designated elsewhere, by the clock of the server. */
   readonly switchedMs: number;
   /** From the start until no hand-over of them was open. */
-  readonly handedOverMs: number;
+  readonly handoverMs: number;
   /** From the start until the last instance was elsewhere. */
   readonly emptiedMs: number;
 }
@@ -72,7 +72,7 @@ export function figuresOf({ without, beside, recovery }: SickRun): string[] {
   };
   return [
     `${beside.services.length} healthy services switched after ${both((one) => one.switchedMs)}`,
-    `handed over after ${both((one) => one.handedOverMs)}`,
+    `handed over after ${both((one) => one.handoverMs)}`,
     `${beside.instances.length} instances left after ${both((one) => one.emptiedMs)}`,
     `recovered after ${Math.round(recovery.durationMs)} ms`,
   ];

@@ -87,12 +87,12 @@ class SickFleet {
     const ids = services.map(({ id }) => id);
     const startedMs = performance.now();
     const { operation } = (await this.#client.post('/scale-in/start', { hosts: [LEAVING] })) as { operation: string };
-    let [handedOverMs, emptiedMs] = [NaN, NaN];
+    let [handoverMs, emptiedMs] = [NaN, NaN];
     let left: { readonly services: readonly string[]; readonly instances: readonly string[] };
     for (;;) {
       left = { services: await this.#servicesLeft(ids), instances: await this.#instancesLeft() };
       const atMs = performance.now() - startedMs;
-      if (left.services.length === 0 && Number.isNaN(handedOverMs)) handedOverMs = atMs;
+      if (left.services.length === 0 && Number.isNaN(handoverMs)) handoverMs = atMs;
       if (left.instances.length === 0 && Number.isNaN(emptiedMs)) emptiedMs = atMs;
       if (left.services.length + left.instances.length === 0 || atMs > PATIENCE_MS) break;
       await setTimeout(LOOK_MS);
@@ -101,7 +101,7 @@ class SickFleet {
     const since = (await this.#services()).filter(({ id }) => ids.includes(id)).map((one) => one.designated?.sinceMs);
     const switchedMs = Math.max(...since.map((atMs) => (atMs ?? NaN) - createdAtMs));
     const stayed = [...left.services, ...left.instances];
-    return { services: ids, instances: this.#instances, stayed, switchedMs, handedOverMs, emptiedMs };
+    return { services: ids, instances: this.#instances, stayed, switchedMs, handoverMs, emptiedMs };
   }
 
   async recover(): Promise<Recovery> {

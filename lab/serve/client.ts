@@ -6,8 +6,8 @@ class RequestRefused extends Error {
   readonly code = 'refused';
   readonly status: number;
 
-  constructor(asked: string, status: number, answer: string) {
-    super(`${asked}: ${status} ${answer}`);
+  constructor(request: string, status: number, answer: string) {
+    super(`${request}: ${status} ${answer}`);
     this.name = 'Refused';
     this.status = status;
   }

@@ -168,10 +168,10 @@ export class Muster {
   }
 
   async #until(complaint: string, program: Program | undefined, holds: () => Promise<boolean>): Promise<void> {
-    const giveUpMs = performance.now() + READY_PATIENCE_MS;
+    const deadlineMs = performance.now() + READY_PATIENCE_MS;
     while (!(await holds())) {
       this.#options.signal?.throwIfAborted();
-      const over = performance.now() > giveUpMs;
+      const over = performance.now() > deadlineMs;
       if (over || program?.isRunning === false) throw new Error(`${complaint}: ${await program?.tailLog()}`);
       await setTimeout(LOOK_MS);
     }

@@ -96,8 +96,8 @@ test('the-usual-load-is-shared-by-its-sources-and-no-number-is-used-twice', () =
     ['echo', 'push', 'download', 'beginning'],
   ]);
   expect(flows.map(([first]) => first)).toMatchObject(flows.map(() => ({ everyMs: 2, sourcePort: 5000 })));
-  const begun = flows.map((some) => some.at(-1));
-  expect(begun).toMatchObject(flows.map(() => ({ kind: 'beginning', sourcePort: 5001 })));
+  const started = flows.map((some) => some.at(-1));
+  expect(started).toMatchObject(flows.map(() => ({ kind: 'beginning', sourcePort: 5001 })));
   const numbers = flows
     .flat()
     .flatMap((flow) => [flow.flow, flow.flow + (flow.kind === 'beginning' ? flow.most - 1 : 0)]);

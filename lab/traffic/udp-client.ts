@@ -10,7 +10,7 @@ import { lookUpLiteral, RECEIVE_BYTES } from './udp-socket.ts';
 const WARM_UP_EVERY_MS = 100;
 const WARM_UP_PATIENCE_MS = 20_000;
 /** A few tell when it was. */
-const LOST_TOLD_MAX = 20;
+const LOST_REPORTED_MAX = 20;
 
 /** A flow at the asking end: prepared, begun, ended. */
 export interface RunningFlow {
@@ -29,7 +29,7 @@ export class UdpFlow implements RunningFlow {
   #socket: Socket | undefined;
   /** When, by number. */
   readonly #sentAtMs: number[] = [];
-  #heard: (() => void) | undefined;
+  #onReceived: (() => void) | undefined;
 
   constructor(flow: EchoFlow | PushFlow) {
     this.#flow = flow;
@@ -58,8 +58,8 @@ export class UdpFlow implements RunningFlow {
   /** Neighbours are found and bridges have learnt: from here on a packet that is lost was lost. */
   async prepare(): Promise<void> {
     await this.open();
-    const heard = new Promise<void>((done) => {
-      this.#heard = done;
+    const received = new Promise<void>((done) => {
+      this.#onReceived = done;
     });
     const over = AbortSignal.any([AbortSignal.timeout(WARM_UP_PATIENCE_MS), this.#stopped.signal]);
     const asking = new AbortController();
@@ -67,7 +67,7 @@ export class UdpFlow implements RunningFlow {
       this.#send(this.#flow.kind === 'push' ? 'greeting' : 'warm-up', 0),
     );
     try {
-      await Promise.race([heard, once(over, 'abort')]);
+      await Promise.race([received, once(over, 'abort')]);
     } finally {
       asking.abort();
     }
@@ -99,7 +99,7 @@ export class UdpFlow implements RunningFlow {
     return this.#sentAtMs
       .map((sentAtMs, sequence) => ({ sequence, sentAtMs: Math.round(sentAtMs) }))
       .filter(({ sequence }) => !this.#arrivals.has(sequence))
-      .slice(0, LOST_TOLD_MAX);
+      .slice(0, LOST_REPORTED_MAX);
   }
 
   #send(kind: PacketKind, sequence: number): void {
@@ -109,7 +109,7 @@ export class UdpFlow implements RunningFlow {
 
   #take(packet: Packet | undefined): void {
     if (packet?.flow !== this.#flow.flow) return;
-    this.#heard?.();
+    this.#onReceived?.();
     if (packet.kind === 'echo' || packet.kind === 'push') this.#arrivals.add(packet.sequence, performance.now());
   }
 }

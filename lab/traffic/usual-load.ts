@@ -26,7 +26,7 @@ export const LOAD_MS = 6000;
 const TCP = { everyMs: 10, bytes: 4096 };
 const BEGINNING = { newEveryMs: 100, packets: 20, everyMs: 100, most: 2000 };
 /** More than begin while a load lasts. */
-const BEGUN_MAX = 1000;
+const STARTED_MAX = 1000;
 /** Room for the numbers of one source's flows that begin. */
 const NUMBERS = 10_000;
 
@@ -52,13 +52,13 @@ export function usualFlows(sources: number, load: UsualLoad): readonly (readonly
         kind: 'beginning' as const,
         flow: number + 4,
         ...to,
-        ...(sourcePort !== undefined && { sourcePort: sourcePort + 1 + nth * BEGUN_MAX }),
+        ...(sourcePort !== undefined && { sourcePort: sourcePort + 1 + nth * STARTED_MAX }),
         ...BEGINNING,
       }),
     ];
   });
 }
 
-function when<T>(asked: boolean, flow: T): T[] {
-  return asked ? [flow] : [];
+function when<T>(isRequested: boolean, flow: T): T[] {
+  return isRequested ? [flow] : [];
 }

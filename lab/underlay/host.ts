@@ -130,13 +130,13 @@ export class LabHost {
 
   /** A detached daemon listens already; a machine under load may need a moment to let it answer. */
   async #untilAnswers(control: string): Promise<void> {
-    const giveUpMs = performance.now() + SOCKET_PATIENCE_MS;
+    const deadlineMs = performance.now() + SOCKET_PATIENCE_MS;
     for (;;) {
       try {
         await run(['ovs-appctl', '-t', control, 'version']);
         return;
       } catch (error) {
-        if (performance.now() > giveUpMs) throw error;
+        if (performance.now() > deadlineMs) throw error;
         await setTimeout(LOOK_MS);
       }
     }

@@ -37,10 +37,10 @@ export async function runsIn(pid: number, program: string, folder: string): Prom
 /** Ends them at once, and resolves when they are gone. */
 export async function killAll(pids: readonly number[], signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   for (const pid of pids) sendSignal(pid, signal);
-  const giveUpMs = performance.now() + PATIENCE_MS;
+  const deadlineMs = performance.now() + PATIENCE_MS;
   for (const pid of pids) {
     while (sendSignal(pid, 0) && !(await isZombie(pid))) {
-      if (performance.now() > giveUpMs) throw new Error(`process ${pid} does not end by ${signal}`);
+      if (performance.now() > deadlineMs) throw new Error(`process ${pid} does not end by ${signal}`);
       await setTimeout(LOOK_MS);
     }
   }

@@ -47,9 +47,9 @@ export function readOptions(args: readonly string[]): Options {
     return { kind: 'refused', why: `--hang-after ${hangAfter}: give a whole number of seconds, such as 120` };
   }
   const filters = parsed.positionals;
-  const asked = only.filter(isPart);
+  const request = only.filter(isPart);
   const all = filters.length > 0 ? PARTS.filter((part) => part !== 'checks') : PARTS;
-  return { kind: 'run', parts: asked.length > 0 ? asked : all, filters, hangGraceMs: Number(hangAfter) * 1000 };
+  return { kind: 'run', parts: request.length > 0 ? request : all, filters, hangGraceMs: Number(hangAfter) * 1000 };
 }
 
 function parse(args: readonly string[]) {

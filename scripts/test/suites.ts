@@ -71,8 +71,8 @@ async function startWithoutSignalHandlers(projects: readonly Part[], detector: H
 }
 
 async function cancelOn(stop: AbortSignal, vitest: Vitest, done: AbortSignal): Promise<void> {
-  await new Promise((heard) => {
-    AbortSignal.any([stop, done]).addEventListener('abort', heard, { once: true });
+  await new Promise((received) => {
+    AbortSignal.any([stop, done]).addEventListener('abort', received, { once: true });
   });
   if (done.aborted) return;
   for (const path of unfinished(vitest)) process.stdout.write(`not finished: ${path}\n`);

@@ -10,11 +10,11 @@ export const acknowledged: Checker = {
   watch: (world, violated) => ({
     atEnd: () => {
       const revisions = revisionsByTag(world);
-      for (const asked of world.requests) {
-        const done = revisions.get(asked.tag) ?? [];
-        if (done.length === 0 && isAnsweredWithOther(world, asked)) continue;
-        const problem = problemWith(asked, done, world.ledger.head);
-        if (problem !== undefined) violated(`request ${asked.tag}: ${problem}`);
+      for (const request of world.requests) {
+        const done = revisions.get(request.tag) ?? [];
+        if (done.length === 0 && isAnsweredWithOther(world, request)) continue;
+        const problem = problemWith(request, done, world.ledger.head);
+        if (problem !== undefined) violated(`request ${request.tag}: ${problem}`);
       }
       const overtaking = findOvertaken(world.requests);
       if (overtaking !== undefined) violated(overtaking);
@@ -63,8 +63,8 @@ function problemWith(
 }
 
 /** Requested after another was answered, but ordered before it. */
-function findOvertaken(asked: readonly RequestRecord[]): string | undefined {
-  const answers = asked.filter((one) => one.answered?.outcome.kind === 'accepted');
+function findOvertaken(requests: readonly RequestRecord[]): string | undefined {
+  const answers = requests.filter((one) => one.answered?.outcome.kind === 'accepted');
   const byAnswer = answers.toSorted((one, other) => (one.answered?.atStep ?? 0) - (other.answered?.atStep ?? 0));
   const bySending = answers.toSorted((one, other) => one.sentAtStep - other.sentAtStep);
   let highest: RequestRecord | undefined;
@@ -81,6 +81,6 @@ function findOvertaken(asked: readonly RequestRecord[]): string | undefined {
   return undefined;
 }
 
-function revisionOf(asked: RequestRecord | undefined): number {
-  return asked?.answered?.outcome.revision ?? 0;
+function revisionOf(request: RequestRecord | undefined): number {
+  return request?.answered?.outcome.revision ?? 0;
 }

@@ -9,14 +9,14 @@ export const agentsForward: Checker = {
     const highest = new Map<Machine, Stamp>();
     return {
       onDriverCall: (machine) => {
-        const told = machine.driverCalls.at(-1);
+        const call = machine.driverCalls.at(-1);
         const before = highest.get(machine);
-        if (told === undefined) return;
-        if (before !== undefined && isOlder(told.stamp, before)) {
-          violated(`${machine.name} was told ${told.what} of ${stampText(told.stamp)} after ${stampText(before)}`);
+        if (call === undefined) return;
+        if (before !== undefined && isOlder(call.stamp, before)) {
+          violated(`${machine.name} was told ${call.what} of ${stampText(call.stamp)} after ${stampText(before)}`);
         }
         // The result of a task of an earlier view may still be reported; an earlier view may not be applied.
-        if (told.what === 'view') highest.set(machine, told.stamp);
+        if (call.what === 'view') highest.set(machine, call.stamp);
       },
     };
   },

@@ -63,13 +63,13 @@ function drainedHost(applied: readonly AppliedChange[], { kind, before, after }:
   const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
   if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
   // An earlier fault is retried by the caller who asked for that.
-  const begun = applied.find(
+  const started = applied.find(
     (one) =>
       one.kind === ITEM.name &&
       one.before === undefined &&
       (one.after?.doc as Item | undefined)?.target.id === after.id,
   );
-  return DRAIN.exec((begun?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
+  return DRAIN.exec((started?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
 }
 
 /** A failed move does not keep it from being rebuilt once its host is off; earlier failures do not count then. */

@@ -74,13 +74,13 @@ export const oneDesignatedHost: Checker = {
 export const makeBeforeBreak: Checker = {
   name: 'never: a hand-over goes on before those concerned have followed',
   watch: (world, violated) => {
-    const heardSince = new Map<string, number>();
+    const connectedSince = new Map<string, number>();
     const phaseSince = new Map<string, number>();
     const presentSince = new Map<string, ReadonlySet<string>>();
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
         for (const { id, was, is } of hostChanges(applied)) {
-          if (canFollow(is) !== canFollow(was)) heardSince.set(id, canFollow(is) ? revision : Infinity);
+          if (canFollow(is) !== canFollow(was)) connectedSince.set(id, canFollow(is) ? revision : Infinity);
         }
         for (const [id, before] of presentSince) {
           const service = truth.get(SERVICE, idOf(SERVICE, id))?.doc;
@@ -91,8 +91,8 @@ export const makeBeforeBreak: Checker = {
           const since = phaseSince.get(id) ?? Infinity;
           if (was !== undefined && is !== undefined) {
             const behind = hostsToFollow(was, is, presentSince.get(id)).filter((host) => {
-              const isHeard = (heardSince.get(host) ?? Infinity) < since;
-              return isHeard && isBehind(machineOf(world, host), id, was);
+              const isConnected = (connectedSince.get(host) ?? Infinity) < since;
+              return isConnected && isBehind(machineOf(world, host), id, was);
             });
             if (behind.length > 0)
               violated(`${id} leaves ${was.handover?.phase} at ${revision} without ${behind.join(', ')}`);
@@ -118,8 +118,8 @@ function isReachable(host: Host | undefined): boolean {
 
 /** An agent from before services does not touch its switch, and one without control cannot: neither can be waited for. */
 function canFollow(host: Host | undefined): boolean {
-  const isTold = isReachable(host) && !isOutOfControl(host ?? {});
-  return isTold && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  const isInformed = isReachable(host) && !isOutOfControl(host ?? {});
+  return isInformed && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
 }
 
 /** The hosts that must have applied the phase that ends; none when it ends by being cancelled. */

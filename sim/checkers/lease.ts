@@ -7,13 +7,13 @@ export const leaseExclusive: Checker = {
   watch: (_world, violated) => ({
     onLease: ({ before, after, asker, hadSession }) => {
       if (before === undefined || after === undefined) return;
-      const told = `${asker} changed ${before.holder}/${before.epoch} to ${after.holder}/${after.epoch}`;
-      if (after.epoch < before.epoch) violated(`${told}: the epoch went back`);
+      const text = `${asker} changed ${before.holder}/${before.epoch} to ${after.holder}/${after.epoch}`;
+      if (after.epoch < before.epoch) violated(`${text}: the epoch went back`);
       if (after.epoch === before.epoch) {
-        if (after.holder !== before.holder) violated(`${told}: the epoch did not grow`);
-        if (before.expiresInMs <= 0 && after.expiresInMs > 0) violated(`${told}: a lease that had run out was renewed`);
+        if (after.holder !== before.holder) violated(`${text}: the epoch did not grow`);
+        if (before.expiresInMs <= 0 && after.expiresInMs > 0) violated(`${text}: a lease that had run out was renewed`);
       } else if (before.expiresInMs > 0 && hadSession)
-        violated(`${told}: it was good for ${before.expiresInMs} ms more`);
+        violated(`${text}: it was good for ${before.expiresInMs} ms more`);
     },
   }),
 };

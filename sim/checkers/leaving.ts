@@ -155,8 +155,8 @@ export const operatorFencedDistrusted: Checker = {
       for (const { id, was, is } of hostChanges(applied)) {
         // It leaves quarantine only by an operator's command.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
-        const isVouched = is.forcedDown !== undefined || was?.forcedDown !== undefined;
-        if (isVouched && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);
+        const isForcedDown = is.forcedDown !== undefined || was?.forcedDown !== undefined;
+        if (isForcedDown && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);
       }
     },
   }),

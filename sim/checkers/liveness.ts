@@ -73,11 +73,12 @@ export const upOnlyIfHeartbeat: Checker = {
           for (const change of commit.changes) {
             if (isSetting(change)) ({ suspectAfterMs } = settingIn(change.body));
             const clockMs = risenAtMs(change);
-            const judgedMs = clockMs === undefined ? undefined : clockToWorldMs(world, writer, clockMs);
-            if (judgedMs === undefined) continue;
-            const heardMs = world.heartbeats.lastBefore(writer, change.id, world.scheduler.nowMs + 1);
-            const silentMs = judgedMs - heardMs - world.heartbeats.pausedMs(writer, heardMs, judgedMs);
-            if (heardMs === 0 || silentMs >= suspectAfterMs)
+            const assessedMs = clockMs === undefined ? undefined : clockToWorldMs(world, writer, clockMs);
+            if (assessedMs === undefined) continue;
+            const lastHeartbeatMs = world.heartbeats.lastBefore(writer, change.id, world.scheduler.nowMs + 1);
+            const silentMs =
+              assessedMs - lastHeartbeatMs - world.heartbeats.pausedMs(writer, lastHeartbeatMs, assessedMs);
+            if (lastHeartbeatMs === 0 || silentMs >= suspectAfterMs)
               violated(`${change.id} is up at ${commit.revision}, and was last heard ${silentMs} ms before`);
           }
         }
@@ -102,11 +103,11 @@ function measureSilence(
   epochSinceMs: number,
 ): Silence | undefined {
   const { heartbeats } = world;
-  const judgedMs = clockToWorldMs(world, writer, commit.atMs - WORLD_BEGINS_MS);
-  if (judgedMs === undefined || epochSinceMs > judgedMs) return undefined;
-  const silentFromMs = Math.max(epochSinceMs, heartbeats.lastBefore(writer, host, judgedMs));
-  const stillMs = heartbeats.pausedMs(writer, silentFromMs, judgedMs);
-  return { forMs: judgedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
+  const assessedMs = clockToWorldMs(world, writer, commit.atMs - WORLD_BEGINS_MS);
+  if (assessedMs === undefined || epochSinceMs > assessedMs) return undefined;
+  const silentFromMs = Math.max(epochSinceMs, heartbeats.lastBefore(writer, host, assessedMs));
+  const stillMs = heartbeats.pausedMs(writer, silentFromMs, assessedMs);
+  return { forMs: assessedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
 }
 
 /** When a server's clock showed a time; undefined when it died or paused since: then that cannot be reconstructed. */

@@ -57,7 +57,7 @@ export const removedEverywhere: Checker = {
           const [wanted] = tracesIn(desiredContents(world, machine.name) ?? EMPTY_COMPILE_RESULT.contents, id);
           if (machine.name !== id && wanted !== undefined) violated(`${machine.name} is shown ${wanted} of ${id}`);
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-          if (machine.name === id || peer === undefined || isGoneOrNew(peer)) continue;
+          if (machine.name === id || peer === undefined || isRemovedOrNew(peer)) continue;
           const [what] = tracesOn(machine, id);
           // Of the removed host, or whatever that host has from before its own removal: nobody has checked its switch since.
           const isWritten = [id, machine.name].some(
@@ -72,7 +72,7 @@ export const removedEverywhere: Checker = {
 };
 
 /** It is leaving or removed itself and will be cleared when it reports, or is a host that was never here. */
-function isGoneOrNew({ state, credential, readmitted }: Host): boolean {
+function isRemovedOrNew({ state, credential, readmitted }: Host): boolean {
   const isNew = state === 'joining' && credential === undefined && readmitted !== true;
   return state === 'removed' || state === 'finalizing' || isNew;
 }

@@ -66,8 +66,8 @@ async function rebuildWithoutPlace(world: World, { id, host, others, forMs, tag:
         (trial) => forceDownHost(trial, { id: host, ...at }),
         (trial) => rebuildInstances(trial, rebuild),
       ]);
-      const begun = changes.some(({ kind }) => kind === OPERATION.name);
-      if (begun) return accept(changes, null);
+      const hasStarted = changes.some(({ kind }) => kind === OPERATION.name);
+      if (hasStarted) return accept(changes, null);
       return refuse({ kind: 'conflict', code: 'nothing-to-rebuild', message: `${id} is elsewhere by now` });
     }),
   );

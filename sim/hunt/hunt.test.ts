@@ -68,10 +68,10 @@ it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replay
 
 it('a-player-that-never-answers-does-not-keep-the-hunt-from-ending', async () => {
   const end = new AbortController();
-  const deaf: Player = { play: () => new Promise(() => undefined) };
+  const hung: Player = { play: () => new Promise(() => undefined) };
   const running = hunt({
     worlds: ['house'],
-    players: [deaf, new Dice(end, 3)],
+    players: [hung, new Dice(end, 3)],
     draw: counting(),
     signal: end.signal,
     onFailure: () => undefined,

@@ -59,10 +59,10 @@ export const acknowledgedBeforeDurable: Mutant = {
   plant: (parts) => ({
     ...parts,
     database: (disk) => {
-      let asked = 0;
+      let calls = 0;
       const lazy = new Proxy(disk, {
         get: (target, key): unknown => {
-          if (key === 'flush') return () => (++asked % 2 === 0 ? target.flush() : undefined);
+          if (key === 'flush') return () => (++calls % 2 === 0 ? target.flush() : undefined);
           const value: unknown = Reflect.get(target, key, target);
           return typeof value === 'function' ? (value.bind(target) as unknown) : value;
         },

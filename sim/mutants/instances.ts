@@ -32,8 +32,9 @@ import { withKinds, withDriver as withServerDriver, withRunningPart, withoutCont
 const KINDS = ['instance-build', 'instance-delete', 'instance-move', 'instance-rebuild', 'instance-shelve'];
 const ONE_HOST = 'never: an instance is at a host without its claim there, or has a claim where it is not';
 
-function dropChanges(gone: (change: Change) => boolean): (kind: OperationKind) => OperationKind {
-  return (kind) => alterSteps(kind, (step) => ({ ...step, changes: step.changes.filter((change) => !gone(change)) }));
+function dropChanges(isDropped: (change: Change) => boolean): (kind: OperationKind) => OperationKind {
+  return (kind) =>
+    alterSteps(kind, (step) => ({ ...step, changes: step.changes.filter((change) => !isDropped(change)) }));
 }
 
 export const claimKeptAfterFault: Mutant = {
@@ -282,10 +283,10 @@ export const destroysWhatIsNotInView = withDriver(
     let fence: Parameters<LocalDriver['perform']>[1] | undefined;
     return {
       ...driver,
-      perform: (task, given) => {
-        fence = given;
+      perform: (task, options) => {
+        fence = options;
         if (typeof task.args['instance'] === 'string') built.add(task.args['instance']);
-        return driver.perform(task, given);
+        return driver.perform(task, options);
       },
       apply: async (view, signal) => {
         const shown = view.parts['instances'] as readonly { readonly id: string; readonly state: string }[] | undefined;

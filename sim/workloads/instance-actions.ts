@@ -111,18 +111,18 @@ export class InstanceActions {
   /** A long operation. It is started once, however often it is requested. */
   #longCommand(
     by: string,
-    decide: (fleet: FleetReader, errand: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
+    decide: (fleet: FleetReader, command: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
   ) {
     const operation = idOf(OPERATION, `op-${by}`);
     const deadlineMs = this.#rng.pick(DEADLINES_MS);
-    const begun = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
-    return once(by, begun, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
+    const isStarted = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
+    return once(by, isStarted, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
   }
 
   #create(by: string): Command<unknown> {
     const rng = this.#rng;
     const count = rng.chance(0.7) ? 1 : rng.between(2, 4);
-    const asked = {
+    const request = {
       name: this.#drawName(),
       count,
       minCount: rng.between(1, count),
@@ -133,10 +133,10 @@ export class InstanceActions {
       attemptsMax: rng.between(1, 4),
       admin: true,
     };
-    const nics = asked.networks.length * count;
-    return this.#longCommand(by, (fleet, errand, { ids, hasCredentials }) => {
+    const nics = request.networks.length * count;
+    return this.#longCommand(by, (fleet, command, { ids, hasCredentials }) => {
       const portIds = Array.from({ length: nics }, () => ids.next('port'));
-      return createInstances(fleet, { ...asked, ...errand, portIds, hasCredentials: hasCredentials() });
+      return createInstances(fleet, { ...request, ...command, portIds, hasCredentials: hasCredentials() });
     });
   }
 
@@ -169,10 +169,10 @@ export class InstanceActions {
     const ids = this.#some(this.#instances());
     return (
       ids &&
-      this.#longCommand(by, (fleet, errand) => {
-        const decision = deleteInstances(fleet, { ids, ...errand });
+      this.#longCommand(by, (fleet, command) => {
+        const decision = deleteInstances(fleet, { ids, ...command });
         // Another user deletes them already: this request leaves nothing in the journal, and must not be searched there.
-        const isTheirs = decision.kind === 'accept' && decision.answer.operation !== errand.operation;
+        const isTheirs = decision.kind === 'accept' && decision.answer.operation !== command.operation;
         return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By somebody else.' }) : decision;
       })
     );
@@ -185,22 +185,22 @@ export class InstanceActions {
       kind: rng.pick(['live', 'cold'] as const),
       ...(rng.chance(0.2) && { target: rng.pick(this.#setup.hosts).name }),
     };
-    return ids && this.#longCommand(by, (fleet, errand) => moveInstances(fleet, { ids, ...how, ...errand }));
+    return ids && this.#longCommand(by, (fleet, command) => moveInstances(fleet, { ids, ...how, ...command }));
   }
 
   #shelve(by: string): Command<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'active')) ?? [];
     if (id === undefined) return undefined;
-    return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
-      shelveInstance(fleet, { id, ...errand, hasCredentials: hasCredentials() }),
+    return this.#longCommand(by, (fleet, command, { hasCredentials }) =>
+      shelveInstance(fleet, { id, ...command, hasCredentials: hasCredentials() }),
     );
   }
 
   #unshelve(by: string): Command<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'shelved')) ?? [];
     if (id === undefined) return undefined;
-    return this.#longCommand(by, (fleet, errand, { hasCredentials }) =>
-      unshelveInstance(fleet, { id, ...errand, hasCredentials: hasCredentials() }),
+    return this.#longCommand(by, (fleet, command, { hasCredentials }) =>
+      unshelveInstance(fleet, { id, ...command, hasCredentials: hasCredentials() }),
     );
   }
 
@@ -222,7 +222,7 @@ export class InstanceActions {
       return down && wasActive && (state === 'active' || state === 'error');
     };
     const ids = this.#some(this.#instances(lost));
-    return ids && this.#longCommand(by, (fleet, errand) => rebuildInstances(fleet, { ids, ...errand }));
+    return ids && this.#longCommand(by, (fleet, command) => rebuildInstances(fleet, { ids, ...command }));
   }
 
   #clear(by: string): Command<unknown> | undefined {
@@ -252,8 +252,8 @@ export class InstanceActions {
       const planned = planEvacuation(fleet, instanceEvacuator, [leaver], { nowMs });
       const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
       const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 };
-      const begun = beginEvacuation(fleet, instanceEvacuator, going, how);
-      return 'code' in begun ? refuse(begun) : accept(begun.changes, null);
+      const decision = beginEvacuation(fleet, instanceEvacuator, going, how);
+      return 'code' in decision ? refuse(decision) : accept(decision.changes, null);
     });
   }
 
@@ -283,9 +283,9 @@ export class InstanceActions {
     const rng = this.#rng;
     const network = rng.pick(this.#setup.networks);
     const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
-    const asked = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
-    const there = (fleet: FleetReader): boolean => fleet.get(PORT, idOf(PORT, asked.id)) !== undefined;
-    return once(by, there, (fleet, _life, nowMs) => createPort(fleet, { ...asked, admin: true, by, nowMs }));
+    const request = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
+    const there = (fleet: FleetReader): boolean => fleet.get(PORT, idOf(PORT, request.id)) !== undefined;
+    return once(by, there, (fleet, _life, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
   }
 
   #dropPort(by: string): Command<unknown> | undefined {

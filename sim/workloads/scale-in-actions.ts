@@ -166,8 +166,8 @@ export class ScaleInActions {
   #rewire(by: string): MaybeCommand {
     const rng = this.#rng;
     const hosts = this.#hosts(({ state }) => state !== 'removed');
-    const deaf = hosts.filter(({ connection, leaving }) => connection.state !== 'up' || leaving !== undefined);
-    const from = deaf.length > 0 && rng.chance(0.7) ? deaf : hosts;
+    const unreachable = hosts.filter(({ connection, leaving }) => connection.state !== 'up' || leaving !== undefined);
+    const from = unreachable.length > 0 && rng.chance(0.7) ? unreachable : hosts;
     if (from.length === 0) return undefined;
     const { name: id } = rng.pick(from);
     const edit = { transportZone: rng.pick([null, ...ZONES]) };

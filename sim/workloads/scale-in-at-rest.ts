@@ -98,7 +98,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case 'host-down':
       return of(reason['host']).machine?.incarnation === undefined;
     case 'peer-not-connected':
-      return !isHeard(of(reason['peer']));
+      return !isConnected(of(reason['peer']));
     case 'peer-too-old':
       return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
     // It can be controlled again, and that has to last for a while.
@@ -107,7 +107,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case 'held-out-of-control':
       return isOutOfControl(of(reason['host']).host ?? {});
     case 'agent-not-connected':
-      return !isHeard(of(target.id));
+      return !isConnected(of(target.id));
     case 'agent-not-joined':
     case 'agent-has-left':
       return of(target.id).host?.credential === undefined;
@@ -118,7 +118,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
   }
 }
 
-function isHeard({ host, machine }: { host: Host | undefined; machine: Machine | undefined }): boolean {
+function isConnected({ host, machine }: { host: Host | undefined; machine: Machine | undefined }): boolean {
   return machine?.incarnation !== undefined && host?.credential !== undefined;
 }
 
@@ -213,9 +213,9 @@ function switchAtRest(world: World, machine: Machine): string[] {
   if (machine.incarnation === undefined || host === undefined) return [];
   if (host.state === 'removed') return wipedAtRest(machine);
   if (host.connection.state !== 'up' || host.credential === undefined) return [];
-  const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
-  const isDeaf = host.serviceVersion < DESIGNATIONS_VERSION;
-  const ofGone = gone
+  const removed = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  const isTooOld = host.serviceVersion < DESIGNATIONS_VERSION;
+  const ofRemoved = removed
     .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
     // It is back from a removal, and its switch was not checked since.
     .filter(() => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, machine.name)) === undefined)
@@ -223,7 +223,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
       tracesOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );
   // An agent of the version before services leaves its switch as it was: what it has of removed hosts is recorded.
-  if (isDeaf) return ofGone;
+  if (isTooOld) return ofRemoved;
   const wanted = desiredContents(world, machine.name);
   if (wanted === undefined) return [`${machine.name} is shown nothing of the data plane`];
   const { changes } = diff(wanted, machine.switch.contents);
@@ -232,7 +232,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
     ...leftoverConnections(world, machine).map(
       (id) => `the switch of ${machine.name} has connections of ${id}, which it does not do`,
     ),
-    ...ofGone,
+    ...ofRemoved,
   ];
 }
 
@@ -249,8 +249,8 @@ function pendingAtRest(
   const doc = truth.get(HOST, idOf(HOST, peer))?.doc;
   const machine = machines.find(({ name }) => name === peer);
   const isNewEnough = (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
-  const isTold = isHeard({ host: doc, machine }) && isNewEnough && !isOutOfControl(doc ?? {});
-  return isTold ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
+  const isInformed = isConnected({ host: doc, machine }) && isNewEnough && !isOutOfControl(doc ?? {});
+  return isInformed ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
 }
 
 /** The same hosts or services, named in reverse order, give the same result. */

@@ -51,8 +51,8 @@ export async function removeEverything(world: World, giveTokens: () => Promise<v
 type Ask = (what: string, decide: Decide) => Promise<unknown>;
 
 function asker(operator: Operator): Ask {
-  let asked = 0;
-  return (what, decide) => operator.ask(plain(`finisher-${(asked += 1)}-${what}`, decide));
+  let requests = 0;
+  return (what, decide) => operator.ask(plain(`finisher-${(requests += 1)}-${what}`, decide));
 }
 
 async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
@@ -99,7 +99,7 @@ async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<v
 
 export function leftoverHosts(world: World): string[] {
   const { truth, machines } = world;
-  const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  const removed = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
   return [
     ...leftoverInstances(world),
     ...[...truth.all(HOST)].flatMap(({ id, doc }) =>
@@ -117,7 +117,7 @@ export function leftoverHosts(world: World): string[] {
     ...machines
       .filter(({ name }) => truth.get(HOST, idOf(HOST, name))?.doc.state === 'active')
       .flatMap((machine) =>
-        gone.flatMap(({ id }) => tracesOn(machine, id).map((what) => `${what} of removed ${id} on ${machine.name}`)),
+        removed.flatMap(({ id }) => tracesOn(machine, id).map((what) => `${what} of removed ${id} on ${machine.name}`)),
       ),
   ];
 }

@@ -68,9 +68,11 @@ export class ScaleInSetup extends InstanceSetup {
       const tag = this.admin.tag('router');
       const name = ROUTERS[at] ?? '';
       const there = (fleet: FleetReader): boolean => fleet.get(ROUTER, idOf(ROUTER, name)) !== undefined;
-      const asked = { name, subnets: [subnet], externalNetwork: OUTSIDE, admin: true, by: tag };
+      const request = { name, subnets: [subnet], externalNetwork: OUTSIDE, admin: true, by: tag };
       await this.admin.insist(
-        once(tag, there, (fleet, { ids }, nowMs) => createRouter(fleet, { ...asked, portId: ids.next('port'), nowMs })),
+        once(tag, there, (fleet, { ids }, nowMs) =>
+          createRouter(fleet, { ...request, portId: ids.next('port'), nowMs }),
+        ),
       );
     }
     if (this.#world.isTroubled) await this.admin.operator.pause(500);

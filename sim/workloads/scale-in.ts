@@ -37,7 +37,7 @@ async function run(world: World, ground: ScaleInSetup, ready: Promise<void>): Pr
     { name: 'operator2', next: (tag) => hosts.next(tag), pauseMs: 6000 },
     { name: 'router', next: (tag) => services.next(tag), pauseMs: 4000 },
   ];
-  await Promise.all([...people.map((person) => act(world, person)), bringIn(world, ground)]);
+  await Promise.all([...people.map((person) => act(world, person)), joinHosts(world, ground)]);
 }
 
 async function act(world: World, { name, next, pauseMs }: Person): Promise<void> {
@@ -50,7 +50,7 @@ async function act(world: World, { name, next, pauseMs }: Person): Promise<void>
 }
 
 /** Joins removed hosts again, and gives tokens to those without a credential. */
-async function bringIn(world: World, ground: ScaleInSetup): Promise<void> {
+async function joinHosts(world: World, ground: ScaleInSetup): Promise<void> {
   const operator = world.newOperator('installer');
   for (let count = 1; world.isTroubled; count += 1) {
     await operator.pause(world.rng.between(1000, 12_000));

@@ -19,7 +19,7 @@ import { OUTSIDE, ROUTERS, changeSettingTo, ZONES, type ScaleInSetup } from './s
 
 type MaybeCommand = Command<unknown> | undefined;
 
-const HAND_OVER_DEADLINES_MS = [4000, 600_000, 600_000];
+const HANDOVER_DEADLINES_MS = [4000, 600_000, 600_000];
 
 export class ServiceActions {
   readonly #world: World;
@@ -54,8 +54,8 @@ export class ServiceActions {
     const rng = this.#rng;
     const name = rng.pick(ROUTERS);
     const subnets = this.#setup.subnets.filter(() => rng.chance(0.4));
-    const asked = { name, subnets, ...(rng.chance(0.9) && { externalNetwork: OUTSIDE }), admin: true, by };
-    return plain(by, (fleet, { ids }, nowMs) => createRouter(fleet, { ...asked, portId: ids.next('port'), nowMs }));
+    const request = { name, subnets, ...(rng.chance(0.9) && { externalNetwork: OUTSIDE }), admin: true, by };
+    return plain(by, (fleet, { ids }, nowMs) => createRouter(fleet, { ...request, portId: ids.next('port'), nowMs }));
   }
 
   #dropRouter(by: string): MaybeCommand {
@@ -158,7 +158,7 @@ export class ServiceActions {
   }
 
   #begin(by: string) {
-    return { operation: idOf(OPERATION, `op-${by}`), by, deadlineMs: this.#rng.pick(HAND_OVER_DEADLINES_MS) };
+    return { operation: idOf(OPERATION, `op-${by}`), by, deadlineMs: this.#rng.pick(HANDOVER_DEADLINES_MS) };
   }
 
   #one<K extends string, D extends object>(kind: Kind<K, D>): string | undefined {

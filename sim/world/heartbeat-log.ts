@@ -8,13 +8,13 @@ export interface Pause {
 }
 
 export class HeartbeatLog {
-  readonly #heard = new Map<string, number[]>();
+  readonly #receivedMs = new Map<string, number[]>();
   readonly #pauses = new Map<string, Pause[]>();
 
   record(server: string, host: string, atMs: number): void {
     const key = `${server} ${host}`;
-    const times = this.#heard.get(key);
-    if (times === undefined) this.#heard.set(key, [atMs]);
+    const times = this.#receivedMs.get(key);
+    if (times === undefined) this.#receivedMs.set(key, [atMs]);
     else times.push(atMs);
   }
 
@@ -22,7 +22,7 @@ export class HeartbeatLog {
    * When the server last received a heartbeat of the host before a time; 0 when it never did. One of the same instant may have come after.
    */
   lastBefore(server: string, host: string, atMs: number): number {
-    return this.#heard.get(`${server} ${host}`)?.findLast((time) => time < atMs) ?? 0;
+    return this.#receivedMs.get(`${server} ${host}`)?.findLast((time) => time < atMs) ?? 0;
   }
 
   recordPause(server: string, pause: Pause): void {

@@ -72,7 +72,7 @@ export interface DriverParts {
   readonly program: Program;
   readonly rng: Rng;
   /** Called for everything that the machine is told. */
-  readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
+  readonly follow: (stamp: View['stamp'], what: string, text: string) => void;
 }
 
 function preflightOf({ passesPreflight }: Machine): TaskResult {
@@ -91,9 +91,9 @@ async function checkLeave(
 ): Promise<TaskResult> {
   const [stray] = machine.switch.foreignInterfaces;
   const performed = await perform();
-  const isAsked = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
+  const isLeave = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
   const isForced = world.truth.get(HOST, idOf(HOST, machine.name))?.doc.leaving?.forced !== undefined;
-  if (isAsked && stray !== undefined && !isForced)
+  if (isLeave && stray !== undefined && !isForced)
     world.violate(LEFT_WITH_STRAYS, `${machine.name} left with ${stray} on its bridge`);
   return performed;
 }
@@ -104,7 +104,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
   const network = new HostNetworkPort(world, program);
   const options = { clock, hypervisor, network, switch: machine.switch, ...unpreparableServices(machine) };
   const simulated = new SimulatedNode(options);
-  const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
+  const call = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {
       void ask().then(
         (found) => void reply.answer(rng.between(1, longestMs), found),
@@ -131,7 +131,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     hasConverged: (view) =>
       program.call<boolean>('driver', 'isInLine', (reply) => {
         const ms = rng.between(1, 50);
-        void simulated.hasConverged(view).then((inLine) => void reply.answer(ms, inLine));
+        void simulated.hasConverged(view).then((hasConverged) => void reply.answer(ms, hasConverged));
       }),
     onChanged: (changed) => simulated.onChanged(changed),
     perform: (task: Task, fence) =>
@@ -148,11 +148,11 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         }
       }),
     ...(machine.hasBfd && { bfdDownPeers: () => simulated.bfdDownPeers() }),
-    listConnections: (service) => asked('connections', 20, () => simulated.listConnections(service)),
+    listConnections: (service) => call('connections', 20, () => simulated.listConnections(service)),
     importConnections: (service, connections) =>
-      asked('take over', 50, () => simulated.importConnections(service, connections)),
-    forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
-    conditions: () => asked('conditions', 20, () => simulated.conditions()),
-    inspect: () => asked('inspect', 1, async () => ({ ...(await simulated.inspect()), facts: { cpus: 8 } })),
+      call('take over', 50, () => simulated.importConnections(service, connections)),
+    forgetConnections: (service) => call('forget connections', 5, () => simulated.forgetConnections(service)),
+    conditions: () => call('conditions', 20, () => simulated.conditions()),
+    inspect: () => call('inspect', 1, async () => ({ ...(await simulated.inspect()), facts: { cpus: 8 } })),
   };
 }

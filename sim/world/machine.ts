@@ -97,7 +97,7 @@ export class Machine {
         machine: this,
         program,
         rng: this.#rng,
-        follow: (stamp, what, told) => this.#follow(stamp, what, told),
+        follow: (stamp, what, text) => this.#follow(stamp, what, text),
       }),
       clock,
       ids: new SimIds(program.name, clock, this.#rng.fork()),
@@ -190,9 +190,9 @@ export class Machine {
    * What a server issued counts, whatever the agent made of it. The agent's own clearing is under the view that it has: the same view may
    * have been issued again under a newer stamp, which an agent that has it already does not store.
    */
-  #follow(stamp: Stamp, what: string, told: string): void {
+  #follow(stamp: Stamp, what: string, text: string): void {
     const digest = this.#digests.get(JSON.stringify(stamp));
-    const issued = this.#issued.get(told) ?? (digest === undefined ? undefined : this.#issued.get(digest));
+    const issued = this.#issued.get(text) ?? (digest === undefined ? undefined : this.#issued.get(digest));
     this.driverCalls.push({ stamp: issued ?? stamp, what });
     this.#world.onDriverCall(this);
   }

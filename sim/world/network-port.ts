@@ -41,16 +41,16 @@ class NetworkCalls {
           if (passage.kind === 'repeated') this.#deliver(name, passage.againMs, () => this.#serve(serve));
           return;
         case 'request-lost':
-          return this.#giveUp(reply, passage.afterMs);
+          return this.#timeOut(reply, passage.afterMs);
         case 'reply-lost':
         case 'served-late':
-          this.#giveUp(reply, passage.afterMs);
+          this.#timeOut(reply, passage.afterMs);
           return this.#deliver(name, passage.requestMs, () => this.#serve(serve));
       }
     });
   }
 
-  #giveUp(reply: Reply<unknown>, afterMs = this.#patienceMs): void {
+  #timeOut(reply: Reply<unknown>, afterMs = this.#patienceMs): void {
     if (afterMs !== undefined) reply.fail(afterMs, new NetworkUnavailable('the way to the network broke'));
   }
 

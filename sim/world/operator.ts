@@ -69,16 +69,16 @@ export class Operator {
   }
 
   /** As above, where a repetition is recognised by what it finds. */
-  askServer(errand: ServerRequest): Promise<Outcome<unknown> | undefined> {
-    return this.#insist(errand, true);
+  askServer(command: ServerRequest): Promise<Outcome<unknown> | undefined> {
+    return this.#insist(command, true);
   }
 
-  async #insist(errand: ServerRequest, once: boolean): Promise<Outcome<unknown> | undefined> {
+  async #insist(command: ServerRequest, once: boolean): Promise<Outcome<unknown> | undefined> {
     const { scheduler, rng, servers, requests } = this.#world;
-    const record: RequestRecord = { tag: errand.tag, once, arrivals: 0, sentAtStep: scheduler.steps };
+    const record: RequestRecord = { tag: command.tag, once, arrivals: 0, sentAtStep: scheduler.steps };
     requests.push(record);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const answer = await this.#try(errand, rng.pick(servers), record);
+      const answer = await this.#try(command, rng.pick(servers), record);
       if (answer.kind === 'outcome') {
         record.answered = { atStep: scheduler.steps, outcome: answer.outcome };
         return answer.outcome;
@@ -90,17 +90,17 @@ export class Operator {
     return undefined;
   }
 
-  #try(errand: ServerRequest, to: Server, record: RequestRecord): Promise<Answer> {
+  #try(command: ServerRequest, to: Server, record: RequestRecord): Promise<Answer> {
     const message = {
-      label: `command ${errand.tag}`,
+      label: `command ${command.tag}`,
       to,
       repeatable: record.once,
       serve: (life: Incarnation) => {
         record.arrivals += 1;
-        return decide(life, errand);
+        return decide(life, command);
       },
     };
-    return this.#program.call<Answer>('link', `ask ${to.name} ${errand.tag}`, (reply) => {
+    return this.#program.call<Answer>('link', `ask ${to.name} ${command.tag}`, (reply) => {
       const patience = reply.answer(ANSWER_TIMEOUT_MS, { kind: 'unknown' });
       this.link.send(message, (answer) => {
         patience.cancel();
@@ -110,10 +110,10 @@ export class Operator {
   }
 }
 
-async function decide(life: Incarnation, errand: ServerRequest): Promise<Answer> {
+async function decide(life: Incarnation, command: ServerRequest): Promise<Answer> {
   if (!life.open) return { kind: 'try-again' };
   try {
-    return { kind: 'outcome', outcome: await errand.serve(life) };
+    return { kind: 'outcome', outcome: await command.serve(life) };
   } catch (error) {
     if (error instanceof NotHolder) return { kind: 'try-again' };
     if (!(error instanceof StoreUnavailable)) throw error;

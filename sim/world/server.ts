@@ -80,8 +80,8 @@ export class Server {
     life.journal.onCommit((commit, applied) => this.#world.onCommit(this, life, commit, applied));
     life.journal.onRebuilt(() => this.#world.onRebuilt(life));
     this.#ended = run(life).catch((error: unknown) => {
-      const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#world.violate('a server never stops by itself', `${life.program.name}: ${told}`);
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#world.violate('a server never stops by itself', `${life.program.name}: ${text}`);
     });
   }
 

@@ -49,8 +49,8 @@ describe('a token', () => {
 
   test('that is gone grants nothing', () => {
     const { fleet, seen } = fleetWith(GOOD);
-    const gone: Change = { kind: TOKEN.name, id: ID, doc: null };
-    fleet.apply(2, [gone]);
+    const removed: Change = { kind: TOKEN.name, id: ID, doc: null };
+    fleet.apply(2, [removed]);
     expect(codeOf(fleet, seen)).toBe('token-unknown');
   });
 });

@@ -74,9 +74,9 @@ export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K
  */
 export function scansFleet<K extends string, D extends AnyDoc>(
   listing: Listing<K, D>,
-  { query: asked, caller }: { readonly query: unknown; readonly caller: Caller },
+  { query: request, caller }: { readonly query: unknown; readonly caller: Caller },
 ): boolean {
-  const query = asked as ListQuery;
+  const query = request as ListQuery;
   const { sort = 'id' } = query;
   if (sort !== 'id' && !(sort === 'name' && listing.nameIsId === true)) return true;
   const filters: (Filter<D> | undefined)[] = Object.entries(listing.filters)
@@ -115,8 +115,8 @@ export function listResources<K extends string, D extends AnyDoc>(
 ): HandlerResult {
   const { representation } = listing;
   if (!permits(call.caller, representation.access)) return refusalAnswer(accessDenied(representation.kind.name));
-  const { after, limit = LIMIT_DEFAULT, sort: asked = 'id' } = call.query;
-  const sort = asked === 'name' && listing.nameIsId === true ? 'id' : asked;
+  const { after, limit = LIMIT_DEFAULT, sort: sortName = 'id' } = call.query;
+  const sort = sortName === 'name' && listing.nameIsId === true ? 'id' : sortName;
   const list = listMark(listing, call.query, sort);
   const named = after === undefined ? undefined : decodeCursor(after);
   if (after !== undefined && named === undefined) return refusalAnswer(badCursor());

@@ -108,7 +108,7 @@ interface WriteRouteOptions extends Pick<RouteFields, 'about' | 'access' | 'scop
 
 interface CreateRouteOptions<B extends TObject> extends WriteRouteOptions {
   readonly body: B;
-  readonly decide: (fleet: FleetReader, body: Static<B>, asked: CommandContext) => Decision<unknown>;
+  readonly decide: (fleet: FleetReader, body: Static<B>, context: CommandContext) => Decision<unknown>;
 }
 
 /** For resources whose name is their id. */
@@ -126,12 +126,12 @@ export function createRoute<D extends AnyDoc, B extends TObject<{ name: TString 
     asksForNames: true,
     answers: { 201: { about: `the ${singular}`, schema: representation.schema } },
     handle: (call, world) => {
-      const asked = commandContextOf(call, world);
+      const context = commandContextOf(call, world);
       const { name } = call.body as { readonly name: string };
       return {
         creates: { representation, names: [name], fieldOf: () => '/name' },
         why: `create ${singular} ${name}`,
-        decide: (fleet) => decide(fleet, call.body, asked),
+        decide: (fleet) => decide(fleet, call.body, context),
         answer: (_, after) =>
           renderCommitted(representation, after, { id: name, status: 201, location: `${path}/${name}` }),
       };
@@ -144,7 +144,7 @@ interface EditRouteOptions<B extends TObject> extends WriteRouteOptions {
   readonly decide: (
     fleet: FleetReader,
     command: { readonly id: string; readonly edit: Static<B> },
-    asked: CommandContext,
+    context: CommandContext,
   ) => Decision<unknown>;
 }
 
@@ -160,12 +160,12 @@ export function editRoute<D extends AnyDoc, B extends TObject>(
     body: schema,
     answers: { 200: { about: `the ${singular}`, schema: representation.schema } },
     handle: (call, world) => {
-      const asked = commandContextOf(call, world);
+      const context = commandContextOf(call, world);
       const { params, body } = call;
       return {
         target: { view: representation, id: params.id },
         why: `edit ${Object.keys(body).join(', ')}`,
-        decide: (fleet) => decide(fleet, { id: params.id, edit: body }, asked),
+        decide: (fleet) => decide(fleet, { id: params.id, edit: body }, context),
         answer: (_, after) => renderCommitted(representation, after, params),
       };
     },

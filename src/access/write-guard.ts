@@ -113,15 +113,15 @@ function keptContentOf(
     return change === -1 ? { shown: [kind, id, revision] } : { change };
   }
   if (text !== undefined || body === undefined) return {};
-  const { operation: begun, ...rest } = body as { readonly operation?: unknown };
+  const { operation: started, ...rest } = body as { readonly operation?: unknown };
   // What a request began is in its commit: the answer is put together again from both.
-  const isBegun = status === ACCEPTED && begun !== undefined && begun === operation;
-  const kept = isBegun ? rest : body;
+  const isStarted = status === ACCEPTED && started !== undefined && started === operation;
+  const kept = isStarted ? rest : body;
   const { length } = JSON.stringify(kept);
-  const made = isBegun && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
+  const made = isStarted && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
   if (made !== undefined) return made;
   if (length > KEPT_BODY_LENGTH_MAX) return {};
-  return { body: kept, ...(isBegun && { begun: true }), ...(type !== undefined && { type }) };
+  return { body: kept, ...(isStarted && { begun: true }), ...(type !== undefined && { type }) };
 }
 
 /** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */

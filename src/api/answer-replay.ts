@@ -16,7 +16,7 @@ import { parseDocument, type StoredCommit, type Store, type TextChange } from '.
 /** `path` is that of the request. */
 export type AnswerReplay = (
   repeated: ReplayedAnswer,
-  asked: { readonly path: string; readonly caller: Caller },
+  request: { readonly path: string; readonly caller: Caller },
 ) => Promise<Answer>;
 
 interface Sources {

@@ -134,12 +134,12 @@ export function commitMetadata(
   sight: Redactor | undefined,
 ): object {
   const { revision, atMs, by, why, operation } = commit;
-  const isTold = sight === undefined || operation === undefined || sight.canSee(OPERATION.name, operation);
+  const isInformed = sight === undefined || operation === undefined || sight.canSee(OPERATION.name, operation);
   return {
     revision,
     atMs,
     by,
-    ...(why !== undefined && isTold && { why: sight?.redactTextBy(why, by) ?? why }),
-    ...(operation !== undefined && isTold && { operation }),
+    ...(why !== undefined && isInformed && { why: sight?.redactTextBy(why, by) ?? why }),
+    ...(operation !== undefined && isInformed && { operation }),
   };
 }

@@ -113,23 +113,23 @@ interface HistorySource {
   readonly workload: FairScheduler;
 }
 
-async function readHistory(source: HistorySource, asked: HistoryRequest): Promise<HandlerResult> {
+async function readHistory(source: HistorySource, request: HistoryRequest): Promise<HandlerResult> {
   const { journal, views, workload } = source;
-  const { caller } = asked;
-  const { kind, id, before } = asked.query;
+  const { caller } = request;
+  const { kind, id, before } = request.query;
   if (kind !== undefined && views.representation(kind) === undefined) return refusalAnswer(unknownKind(kind, views));
   if (id !== undefined && kind === undefined) return refusalAnswer(idWithoutKind());
   workload.refuseOverload(caller);
-  const page = await readVisiblePage(source, asked);
+  const page = await readVisiblePage(source, request);
   if (page.items.length === 0 && before !== undefined) {
     const oldest = await workload.read(caller, () => findOldestKept(journal, before));
-    if (oldest !== undefined) return refusalAnswer(revisionGone(before, oldest));
+    if (oldest !== undefined) return refusalAnswer(denyCompactedRevision(before, oldest));
   }
   const texts: string[] = [];
   for (const [at, entry] of page.items.entries()) {
     const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
     texts.push(
-      await workload.slice(caller, () => JSON.stringify(renderEntry(views, { entry, older, sight: asked.sight }))),
+      await workload.slice(caller, () => JSON.stringify(renderEntry(views, { entry, older, sight: request.sight }))),
     );
   }
   const next = page.next === undefined ? '' : `,"next":${page.next}`;
@@ -244,7 +244,7 @@ async function findOldestKept(journal: ReadableJournal, before: number): Promise
   return answered.kind === 'gone' ? answered.oldest : undefined;
 }
 
-function revisionGone(before: number, oldest: number): Refusal {
+function denyCompactedRevision(before: number, oldest: number): Refusal {
   const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/before', facts: { oldest } };
 }

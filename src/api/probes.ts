@@ -24,7 +24,7 @@ const Checks = Type.Object({
 });
 
 export function probeRoutes(probed: HealthProbeOptions): Route[] {
-  const begun = { hadAdmin: false };
+  const state = { hadAdmin: false };
   return [
     read({
       method: 'GET',
@@ -46,8 +46,8 @@ export function probeRoutes(probed: HealthProbeOptions): Route[] {
       answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
       handle: (_, { journal, clock }) => {
         // Once is enough: a fleet whose last admin token has expired still serves everybody else.
-        begun.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
-        return checkReadiness(journal, { ...probed, ...begun });
+        state.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
+        return checkReadiness(journal, { ...probed, ...state });
       },
     }),
     read({
@@ -87,16 +87,16 @@ async function readLeaseStatus(
   const patience = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, STORE_TIMEOUT_MS, undefined);
   });
-  const asked = forwarder()
+  const forwarded = forwarder()
     .holder()
     .then((lease) => lease !== undefined || journal.fence !== undefined);
   try {
-    return await Promise.race([asked, patience]);
+    return await Promise.race([forwarded, patience]);
   } catch (error) {
     if (error instanceof StoreUnavailable) return undefined;
     throw error;
   } finally {
     clearTimeout(timer);
-    asked.catch(() => undefined);
+    forwarded.catch(() => undefined);
   }
 }

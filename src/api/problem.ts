@@ -84,11 +84,11 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
 /** Input that does not match the schema of the route. Every problem is reported, by field. */
 export function malformedProblem(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
   const [first] = problems;
-  const told = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
+  const text = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
   return new HttpProblem({
     status: 400,
     code: `malformed-${where}`,
-    detail: `The ${where} is not as this route wants it: ${told}.`,
+    detail: `The ${where} is not as this route wants it: ${text}.`,
     field: first?.field,
     problems,
   });

@@ -243,8 +243,8 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     rewriteUrl: ({ url = '' }) => withPlainColons(url),
     genReqId: (request) => {
-      const given = request.headers['x-request-id'];
-      if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given)) return given;
+      const id = request.headers['x-request-id'];
+      if (typeof id === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(id)) return id;
       count += 1;
       return `rq-${boot}-${count.toString(36)}`;
     },

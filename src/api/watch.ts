@@ -98,7 +98,7 @@ async function startWatch(
   });
   // What is gone is answered before the stream begins, as long as nothing has to be waited for.
   const first = after < journal.fleet.revision ? (await events.next()).value : undefined;
-  if (first?.kind === 'gone') return refusalAnswer(revisionGone(after, first.oldest));
+  if (first?.kind === 'gone') return refusalAnswer(denyCompactedRevision(after, first.oldest));
   if (first?.kind === 'diverged') return refusalAnswer(revisionAhead(after, journal.fleet.revision));
   const run = async (out: StreamSink): Promise<void> => {
     const stop = (): void => over.abort();
@@ -166,7 +166,7 @@ class WatchWriter {
   }
 }
 
-function revisionGone(after: number, oldest: number): Refusal {
+function denyCompactedRevision(after: number, oldest: number): Refusal {
   const message = `The changes after revision ${after} are compacted; the oldest one kept is ${oldest}. List the resources anew and watch from the revision of that answer.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/after', facts: { oldest } };
 }

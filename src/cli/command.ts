@@ -45,10 +45,10 @@ export interface KeysSummary {
 
 /** Tools that work on a store directly, with or without running servers. They need stores of another module and are injected. */
 export interface StoreTools {
-  verify(asked: StoreToolOptions & { readonly file?: string }): Promise<StoreVerification>;
-  backup(asked: StoreToolOptions & { readonly file: string }): Promise<StoreVerification & { readonly file: string }>;
+  verify(request: StoreToolOptions & { readonly file?: string }): Promise<StoreVerification>;
+  backup(request: StoreToolOptions & { readonly file: string }): Promise<StoreVerification & { readonly file: string }>;
   /** `keys` is the folder in which servers will look for their keys; else the data folder. */
-  restore(asked: StoreToolOptions & { readonly file: string; readonly keys?: string }): Promise<StoreRestoration>;
+  restore(request: StoreToolOptions & { readonly file: string; readonly keys?: string }): Promise<StoreRestoration>;
 }
 
 export interface StoreToolOptions {
@@ -152,15 +152,15 @@ export interface CliInvocation<O> {
   readonly options: O & GlobalOptions;
 }
 
-type Work<O> = (session: Session, given: CliInvocation<O>) => Promise<ExitCode | undefined>;
+type Work<O> = (session: Session, invocation: CliInvocation<O>) => Promise<ExitCode | undefined>;
 
 /** What the command does: it calls the API and shows the answer. */
 export function withAction<O = object>(cli: Cli, command: Command, work: Work<O>): Command {
-  return command.action(async (...given: unknown[]) => {
-    const called = given.at(-1) as Command;
+  return command.action(async (...args: unknown[]) => {
+    const called = args.at(-1) as Command;
     const options: O & GlobalOptions = called.optsWithGlobals();
-    const dataGiven = rootOf(called).getOptionValueSource('data') !== 'default';
-    const session = new Session(cli.terminal, options, { version: cli.version, dataGiven });
+    const isDataGiven = rootOf(called).getOptionValueSource('data') !== 'default';
+    const session = new Session(cli.terminal, options, { version: cli.version, isDataGiven });
     cli.exitCode = (await work(session, { args: called.args, options })) ?? 0;
   });
 }
@@ -178,6 +178,6 @@ export function commandGroup(name: string, about: string, ...parts: readonly Com
 
 export function addExamples(command: Command, ...lines: readonly (readonly [what: string, line: string])[]): Command {
   const width = Math.max(...lines.map(([, line]) => line.length));
-  const told = lines.map(([what, line]) => `  ${line.padEnd(width)}  # ${what}`);
-  return command.addHelpText('after', `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${told.join('\n')}`);
+  const texts = lines.map(([what, line]) => `  ${line.padEnd(width)}  # ${what}`);
+  return command.addHelpText('after', `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${texts.join('\n')}`);
 }

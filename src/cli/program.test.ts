@@ -175,9 +175,9 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
 
 describe('programs that run on', () => {
   test('serve and demo get their options, with numbers for names of demos', async () => {
-    const given: object[] = [];
+    const received: object[] = [];
     const take = (code: number) => (options: object) => {
-      given.push(options);
+      received.push(options);
       return Promise.resolve(code);
     };
     const starters = { serve: take(1), demo: take(0), agent: take(0) };
@@ -186,7 +186,7 @@ describe('programs that run on', () => {
     ).toBe(1);
     expect((await runWords(['demo', '--demo', 'small'], { starters })).code).toBe(0);
     expect((await runWords(['demo', '--demo', 'none'], { starters })).code).toBe(0);
-    expect(given).toMatchObject([
+    expect(received).toMatchObject([
       { data: 'd', listen: '0', store: 'postgres://x', demo: 'none', logLevel: 'info' },
       { data: './data', listen: '127.0.0.1:7070', demo: '3', logLevel: 'warn' },
       { demo: '0' },

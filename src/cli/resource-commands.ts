@@ -41,14 +41,14 @@ export function resourcePath<R>({ path }: Pick<ResourceSpec<R>, 'path'>, name: s
 export function listCommand<R>(
   cli: Cli,
   resource: ResourceSpec<R>,
-  { filters = [], empty, ...told }: ListOptions,
+  { filters = [], empty, ...rest }: ListOptions,
 ): Command {
   const { command: word, kind, path, columns } = resource;
   const command = new Command('list').alias('ls').description(`List ${word}`);
   for (const [flags, about] of filters) command.option(flags, about);
   command.option('--sort <field>', 'by this field; a leading - turns the order round');
   const names = command.options.map((option) => option.attributeName());
-  addExamples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
+  addExamples(command, [`every ${kind}`, `muster ${word} list`], ...(rest.examples ?? []));
   return withAction<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
     const query = Object.fromEntries(names.map((name) => [name, options[name]]));
     const listed = {

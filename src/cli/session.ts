@@ -39,7 +39,7 @@ export class Session {
   constructor(
     terminal: Terminal,
     options: GlobalOptions,
-    about: { readonly version: string; readonly dataGiven: boolean },
+    about: { readonly version: string; readonly isDataGiven: boolean },
   ) {
     this.terminal = terminal;
     this.output = options.output;
@@ -47,7 +47,7 @@ export class Session {
     this.paint = painter(wantsColours({ terminal: terminal.outIsTerminal, option, env: terminal.env }));
     this.paintNotes = painter(wantsColours({ terminal: terminal.errIsTerminal, option, env: terminal.env }));
     const server = serverAddress(options.server ?? terminal.env['MUSTER_SERVER'] ?? DEFAULT_SERVER);
-    const mayReadDataFolder = about.dataGiven || isLoopback(server.hostname);
+    const mayReadDataFolder = about.isDataGiven || isLoopback(server.hostname);
     this.client = new Client({
       server: server.href.replace(/\/$/, ''),
       token: findToken({ ...options, env: terminal.env, mayReadDataFolder }),

@@ -39,8 +39,8 @@ export function verifyCommand(cli: Cli): Command {
   );
   command.addHelpText('after', CODES);
   return withAction<StoreOption>(cli, command, async (session, { args: [file], options }) => {
-    const asked = { ...storeOf(options), progress: progressOf(session, 'checked') };
-    const verified = await cli.stores.verify(file === undefined ? asked : { ...asked, file });
+    const request = { ...storeOf(options), progress: progressOf(session, 'checked') };
+    const verified = await cli.stores.verify(file === undefined ? request : { ...request, file });
     if (session.output === 'table') session.terminal.out(verificationText(verified));
     else await session.writeValue(verified);
     return verified.intact ? EXIT.ok : EXIT.refused;
@@ -58,8 +58,8 @@ export function backupCommand(cli: Cli): Command {
     ['of several servers', 'muster backup muster-backup.gz --store postgres://muster@db/muster'],
   );
   return withAction<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
-    const asked = { ...storeOf(options), file, progress: progressOf(session, 'written') };
-    const written = await cli.stores.backup(asked);
+    const request = { ...storeOf(options), file, progress: progressOf(session, 'written') };
+    const written = await cli.stores.backup(request);
     const damage = written.intact ? '' : `\nThe store is damaged: ${sanitizeLine(written.damage.join('; '))}.`;
     await session.reportDone(
       written,
@@ -89,8 +89,8 @@ export function restoreCommand(cli: Cli): Command {
     command,
     async (session, { args: [file = ''], options }) => {
       const keys = options.keys === undefined ? {} : { keys: options.keys };
-      const asked = { ...storeOf(options), ...keys, file, progress: progressOf(session, 'restored') };
-      const restored = await cli.stores.restore(asked);
+      const request = { ...storeOf(options), ...keys, file, progress: progressOf(session, 'restored') };
+      const restored = await cli.stores.restore(request);
       await session.reportDone(
         restored,
         `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +

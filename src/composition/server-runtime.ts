@@ -80,8 +80,8 @@ export class Runtime {
     const { name } = key;
     if (this.#made.has(name)) return this.#made.get(name) as T;
     const provider = this.#providers.get(name);
-    const askedBy = this.#underWay.at(-1) ?? 'the server';
-    if (provider === undefined) throw new BadComposition([`nothing provides ${name}, which ${askedBy} needs`]);
+    const requester = this.#underWay.at(-1) ?? 'the server';
+    if (provider === undefined) throw new BadComposition([`nothing provides ${name}, which ${requester} needs`]);
     if (this.#underWay.includes(name))
       throw new BadComposition([`services need each other to be made: ${[...this.#underWay, name].join(' -> ')}`]);
     this.#underWay.push(name);

@@ -143,17 +143,17 @@ describe('which hosts have BFD sessions', () => {
   test('only-who-listens-is-asked, and-most-are-not-asked-at-all', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.put(fitHost('x'));
-    const asked: string[] = [];
-    const unheard = new Map([['a', 2]]);
+    const queried: string[] = [];
+    const down = new Map([['a', 2]]);
     const detector = bfdDetectorOf(world.fleet, {
-      countBfdDown: (host) => unheard.get(host) ?? 0,
+      countBfdDown: (host) => down.get(host) ?? 0,
       bfdStatus: (listener, host) => {
-        asked.push(`${listener} ${host}`);
+        queried.push(`${listener} ${host}`);
         return 'down';
       },
     });
     expect(['a', 'b', 'x'].map(detector.isBfdDownByMajority)).toEqual([true, false, false]);
-    expect(asked).toEqual(['b a', 'c a']);
+    expect(queried).toEqual(['b a', 'c a']);
     expect(detector.hasBfdUp('a')).toBe(false);
   });
 

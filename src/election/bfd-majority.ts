@@ -50,8 +50,8 @@ export function bfdDetectorOf(fleet: FleetReader, reports: BfdStatusSource): Bfd
     hasBfdUp,
     isBfdDownUnanimously: (host) => {
       if (reports.countBfdDown(host) === 0) return false;
-      const heard = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
-      return heard.includes('down') && !heard.includes('up');
+      const statuses = bfdObserversOf(fleet, host).map((peer) => reports.bfdStatus(peer, host));
+      return statuses.includes('down') && !statuses.includes('up');
     },
     isBfdDownByMajority: (host) =>
       reports.countBfdDown(host) >= AGAINST_MIN &&

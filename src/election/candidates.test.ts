@@ -25,7 +25,7 @@ function fleetWith(...changes: readonly (Change | readonly Change[])[]): Fleet {
   return fleet;
 }
 
-const DECREE = { reason: 'x', by: 'ann', atMs: 0 };
+const FORCED_DOWN = { reason: 'x', by: 'ann', atMs: 0 };
 
 const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] = [
   ['a-fit-host-is-a-candidate', {}, undefined],
@@ -39,11 +39,11 @@ const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] =
   ['a-suspect-one-is-not', { connection: { state: 'suspect', sinceMs: 0 } }, 'not-connected'],
   ['a-silent-one-is-not', { connection: { state: 'down', sinceMs: 0 } }, 'not-connected'],
   ['one-never-heard-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
-  ['one-that-is-operator-fenced-is-not', { forcedDown: DECREE }, 'not-connected'],
+  ['one-that-is-operator-fenced-is-not', { forcedDown: FORCED_DOWN }, 'not-connected'],
   ['one-without-a-datapath-id-is-pending', { switch: { systemId: 'x' } }, 'no-datapath-id'],
   ['one-in-an-undefined-zone-is-parked', { transportZone: 'later' }, 'no-transport-zone'],
   ['one-with-an-old-agent-is-not', { serviceVersion: 3 }, 'agent-too-old'],
-  ['one-in-maintenance-is', { disabled: DECREE }, undefined],
+  ['one-in-maintenance-is', { disabled: FORCED_DOWN }, undefined],
 ];
 
 test.each(cases)('%s', (_name, facts, because) => {

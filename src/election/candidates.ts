@@ -77,9 +77,9 @@ export class ElectionContext {
   /** By router: the hosts that reach the segment of its external address. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
-  constructor(fleet: FleetReader, isUnheard: IsBfdDownByMajority = () => false) {
+  constructor(fleet: FleetReader, isBfdDown: IsBfdDownByMajority = () => false) {
     this.fleet = fleet;
-    this.#isBfdDownByMajority = isUnheard;
+    this.#isBfdDownByMajority = isBfdDown;
     this.#standings = fleet.projection(STANDINGS);
   }
 
@@ -140,8 +140,8 @@ export class ElectionContext {
 
   /** Whether a standby's only rejection is that most of its peers report BFD down. */
   isRejectedOnlyByBfd(doc: Service, host: string): boolean {
-    const isUnheard = this.rejectionOf(doc, host) === 'bfd-down';
-    return isUnheard && this.#standings.get(host).canStandBy && hasPresence(this.fleet, doc, host);
+    const isBfdDown = this.rejectionOf(doc, host) === 'bfd-down';
+    return isBfdDown && this.#standings.get(host).canStandBy && hasPresence(this.fleet, doc, host);
   }
 
   /** Why a host cannot serve a service; `no-presence` when it has nothing of its subject. Costs O(1). */

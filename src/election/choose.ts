@@ -21,11 +21,11 @@ export interface ChoiceRequest {
 }
 
 /** Undefined when there is no candidate. The choice is counted in the context. */
-export function chooseHost(context: ElectionContext, asked: ChoiceRequest, nowMs: number): Choice | undefined {
-  const { service, cause, lost, excluded, fallback } = asked;
+export function chooseHost(context: ElectionContext, request: ChoiceRequest, nowMs: number): Choice | undefined {
+  const { service, cause, lost, excluded, fallback } = request;
   const candidates = context.candidatesOf(service, excluded);
-  const keeper = chooseConntrackHolder(context, asked);
-  const host = keeper ?? choosePreferred(context, asked) ?? chooseBest(candidates, fallback);
+  const keeper = chooseConntrackHolder(context, request);
+  const host = keeper ?? choosePreferred(context, request) ?? chooseBest(candidates, fallback);
   if (host === undefined) return undefined;
   context.recordChoice(service.doc, host);
   const more = { ...(lost !== undefined && { lost }), ...(keeper !== undefined && { kept: true as const }) };

@@ -152,8 +152,8 @@ export class ElectionController {
     }
   }
 
-  #logOutcome({ elected, withdrawn, begun, postponed }: ReconcileSummary, nowMs: number): void {
-    const facts = { elected: elected.length, withdrawn: withdrawn.length, handedOver: begun.length };
+  #logOutcome({ elected, withdrawn, started, postponed }: ReconcileSummary, nowMs: number): void {
+    const facts = { elected: elected.length, withdrawn: withdrawn.length, handovers: started.length };
     this.#options.log.info(facts, 'services reconciled');
     this.#postpone(postponed, nowMs);
   }

@@ -59,7 +59,7 @@ test('a-second-look-changes-nothing', () => {
   const fleet = fleetWith(fitHost('a'), fitHost('b'), routers(3), everywhere(['a', 'b'], 3));
   expect(look(fleet).elected).toHaveLength(6);
   const { revision } = fleet;
-  expect(look(fleet)).toEqual({ elected: [], withdrawn: [], begun: [], postponed: [] });
+  expect(look(fleet)).toEqual({ elected: [], withdrawn: [], started: [], postponed: [] });
   expect(fleet.revision).toBe(revision);
 });
 
@@ -72,7 +72,7 @@ test('a-batch-of-leavers-spreads-over-the-rest', () => {
   );
   look(fleet);
   fleet.apply(fleet.revision + 1, [fitHost('a', LEAVING), fitHost('b', LEAVING)]);
-  expect(look(fleet).begun).toHaveLength(8);
+  expect(look(fleet).started).toHaveLength(8);
   const loads = new Map<string, number>();
   for (const id of allServices(fleet)) {
     const doc = service(fleet, id) as Service;
@@ -214,7 +214,7 @@ test('one-that-is-handed-over-is-not-said-to-have-nobody-to-take-it', () => {
   look(fleet);
   fleet.apply(fleet.revision + 1, [fitHost('c2'), ...everywhere(['c2'], 1)]);
   look(fleet);
-  const told = whySentences(service(fleet, 'nat:r0') as Service);
-  expect(told).toContain('It is being handed over from c1 to c2 (preparing).');
-  expect(told.join(' ')).not.toContain('c1 is leaving and has it only');
+  const sentences = whySentences(service(fleet, 'nat:r0') as Service);
+  expect(sentences).toContain('It is being handed over from c1 to c2 (preparing).');
+  expect(sentences.join(' ')).not.toContain('c1 is leaving and has it only');
 });

@@ -37,7 +37,7 @@ export interface ReconcileSummary {
   /** The outcome, by service id. */
   readonly elected: readonly ServiceId[];
   readonly withdrawn: readonly ServiceId[];
-  readonly begun: readonly ServiceId[];
+  readonly started: readonly ServiceId[];
   /** Services to hand over once the budget allows. */
   readonly postponed: readonly ServiceId[];
 }
@@ -65,8 +65,8 @@ interface ReconcileProgress {
 }
 
 export function reconcileServices(fleet: FleetReader, command: ReconcileServices): Decision<ReconcileSummary> {
-  const { changes, elected, withdrawn: gone, begun, postponed } = runAllSteps(reconcileServicesInSteps(fleet, command));
-  return accept(changes, { elected, withdrawn: gone, begun, postponed });
+  const { changes, elected, withdrawn, started, postponed } = runAllSteps(reconcileServicesInSteps(fleet, command));
+  return accept(changes, { elected, withdrawn, started, postponed });
 }
 
 /** The same one service at a time, so that other deciders run in between. */
@@ -89,13 +89,13 @@ export function* reconcileServicesInSteps(
     yield;
   }
   const standbys = yield* assignStandbys(context, doing, command);
-  const { handovers, elected, withdrawn: gone, postponed } = doing;
-  const begun = handovers.map(({ service }) => service.id);
+  const { handovers, elected, withdrawn, postponed } = doing;
+  const started = handovers.map(({ service }) => service.id);
   return {
     changes: [...doing.changes, ...standbys, ...beginHandovers(handovers, command)],
     elected,
-    withdrawn: gone,
-    begun,
+    withdrawn,
+    started,
     postponed,
     ...captureValidity(context, doing),
   };

@@ -20,12 +20,12 @@ const STATES: Readonly<Record<string, (world: World, host: string) => Promise<vo
   leaving: (world, host) => world.edit(host, LEAVING),
   suspect: (world, host) => world.connect(host, 'suspect'),
   down: (world, host) => world.connect(host, 'down'),
-  unheard: async (world, host) => void world.bfdDownByMajority.add(host),
-  'down-and-heard': async (world, host) => {
+  'bfd-down': async (world, host) => void world.bfdDownByMajority.add(host),
+  'down-with-bfd-up': async (world, host) => {
     world.bfdUp.add(host);
     await world.connect(host, 'down');
   },
-  'down-and-unheard': async (world, host) => {
+  'down-with-bfd-down': async (world, host) => {
     world.bfdDownByMajority.add(host);
     await world.connect(host, 'down');
   },
@@ -35,7 +35,7 @@ const STATES: Readonly<Record<string, (world: World, host: string) => Promise<vo
     await world.edit(host, outOfControl(world.nowMs));
   },
   'cannot-serve': (world, host) => world.edit(host, outOfControl(world.nowMs, { cannotServe: true })),
-  'out-of-control-and-unheard': async (world, host) => {
+  'out-of-control-with-bfd-down': async (world, host) => {
     world.bfdDownByMajority.add(host);
     await world.edit(host, outOfControl(world.nowMs));
   },
@@ -66,9 +66,9 @@ async function drain(world: World): Promise<void> {
     await world.commit((fleet) => {
       const leavers = [{ host: id, tenants: evacuator.inventory(fleet, id) }];
       const planned = planEvacuation(fleet, evacuator, leavers, world);
-      const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
-      if ('code' in begun) throw new Error(begun.code);
-      return accept(begun.changes, null);
+      const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+      if ('code' in started) throw new Error(started.code);
+      return accept(started.changes, null);
     });
   }
 }

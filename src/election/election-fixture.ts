@@ -133,11 +133,11 @@ export class FakeViewsDriver implements Driver {
     }
     const wanted = String(args['service']);
     const [target, others] = [String(args['target']), (args['others'] ?? []) as readonly string[]];
-    const heard = this.bfdDownByMajority.has(target)
+    const alternative = this.bfdDownByMajority.has(target)
       ? others.find((one) => !this.bfdDownByMajority.has(one))
       : undefined;
-    if (heard !== undefined) {
-      const reason = { code: 'target-bfd-down', service: wanted, host: target, alternative: heard };
+    if (alternative !== undefined) {
+      const reason = { code: 'target-bfd-down', service: wanted, host: target, alternative };
       return Promise.resolve({ kind: 'failed', retryable: true, reason });
     }
     for (const name of step === 'prepare' ? hosts : []) {
@@ -160,7 +160,7 @@ export class World extends TestWorld {
   /** Hosts whose BFD some peer reports down and none up. */
   readonly bfdDownUnanimously = new Set<string>();
   /** The hosts whose peers were asked. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Sites whose hosts are silent together. */
   readonly possiblyPartitioned = new Set<string>();
   #election: ElectionController | undefined;
@@ -180,7 +180,7 @@ export class World extends TestWorld {
     const kinds = new Map([[handoverKind.name, handoverKind]]);
     const drivers = new Map<string, Driver>([['views', this.views]]);
     const hasBfdUp = (one: string): boolean => {
-      this.asked.push(one);
+      this.requests.push(one);
       return this.bfdUp.has(one);
     };
     const isBfdDownByMajority = (one: string): boolean => this.bfdDownByMajority.has(one);

@@ -97,7 +97,7 @@ test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services',
   await world.silent('a');
   await world.reconcile();
   expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 b, subnet-route:s2 b');
-  expect(world.asked).toEqual(['a']);
+  expect(world.requests).toEqual(['a']);
   // Their reports are not kept for longer.
   world.bfdUp.clear();
   await world.settle();

@@ -39,11 +39,11 @@ const begin =
   (world: World, ...hosts: string[]) =>
   (fleet: FleetReader): Decision<readonly string[]> => {
     const planned = planEvacuation(fleet, evacuator, leavers(fleet, hosts), world);
-    const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
-    if ('code' in begun) throw new Error(begun.code);
-    const operations = begun.changes.filter(({ kind }) => kind === OPERATION.name);
+    const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+    if ('code' in started) throw new Error(started.code);
+    const operations = started.changes.filter(({ kind }) => kind === OPERATION.name);
     return accept(
-      begun.changes,
+      started.changes,
       operations.map(({ id }) => id),
     );
   };

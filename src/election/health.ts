@@ -66,8 +66,8 @@ export type Health =
   /** Something that it needs is missing, such as its tunnel address. */
   | 'unfit';
 
-export function healthOf(context: ElectionContext, doc: Service, senses: FailureDetector): Health {
-  const { hasBfdUp, maybePartitioned, isBfdDownByMajority } = senses;
+export function healthOf(context: ElectionContext, doc: Service, detector: FailureDetector): Health {
+  const { hasBfdUp, maybePartitioned, isBfdDownByMajority } = detector;
   if (doc.designated === undefined) return 'absent';
   const { host: id } = doc.designated;
   const host = findHost(context.fleet, id)?.doc;
@@ -78,7 +78,7 @@ export function healthOf(context: ElectionContext, doc: Service, senses: Failure
     if (doc.onControlLoss === 'hold' && hasBfdUp(id)) return 'fine';
     return host.connection.state === 'suspect' && maybePartitioned(host.site) ? 'cut-off' : 'silent';
   }
-  const control = controlOf(context.fleet, { id, host }, senses);
+  const control = controlOf(context.fleet, { id, host }, detector);
   // Before leaving: a switch that cannot be told to stop would go on serving beside the next host.
   if (control !== undefined) return control;
   if (isTombstoned(host)) return 'leaving';

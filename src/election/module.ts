@@ -52,9 +52,9 @@ export const electionModule: Module = {
       const { environment } = runtime;
       const reports = runtime.get(BFD_REPORTS);
       const liveness = runtime.get(LIVENESS_CONTROLLER);
-      const senses = bfdDetectorOf(environment.journal.fleet, reports);
+      const detector = bfdDetectorOf(environment.journal.fleet, reports);
       const maybePartitioned = (site: string): boolean => liveness.maybePartitioned(site);
-      const election = new ElectionController({ ...environment, ...senses, maybePartitioned });
+      const election = new ElectionController({ ...environment, ...detector, maybePartitioned });
       reports.onBfdChange((host) => election.wakeForHost(host));
       return election;
     }),

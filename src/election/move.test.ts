@@ -230,7 +230,7 @@ describe('fail-back', () => {
       ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.asking()) ?? [] },
     });
 
-  async function gone(): Promise<World> {
+  async function startScaleIn(): Promise<World> {
     const world = await servedBy('a', 'b');
     await world.put(fitHost('a', LEAVING));
     await world.settle();
@@ -239,7 +239,7 @@ describe('fail-back', () => {
   }
 
   test('start-then-recover-with-fail-back-is-where-it-was', async () => {
-    const world = await gone();
+    const world = await startScaleIn();
     await world.edit('a', { state: 'recovering' });
     await world.commit(failBack(world));
     await world.pass();
@@ -253,7 +253,7 @@ describe('fail-back', () => {
   });
 
   test('without-asking-it-stays', async () => {
-    const world = await gone();
+    const world = await startScaleIn();
     await world.edit('a', { state: 'recovering' });
     await world.active('a');
     await world.settle();
@@ -261,7 +261,7 @@ describe('fail-back', () => {
   });
 
   test('what-left-by-an-earlier-scale-in-does-not-come-back', async () => {
-    const world = await gone();
+    const world = await startScaleIn();
     const leaving = { ...LEAVING.leaving, operation: 'op-later', atMs: world.nowMs };
     await world.edit('a', { state: 'recovering', leaving });
     await world.commit(failBack(world));
@@ -273,7 +273,7 @@ describe('fail-back', () => {
   describe('of more than may be handed over at once', () => {
     const back = 'nat:r1 a, nat:r2 a, nat:r3 a, subnet-route:s1 a, subnet-route:s2 a, subnet-route:s3 a';
 
-    async function manyGone(): Promise<World> {
+    async function startManyRecovering(): Promise<World> {
       const world = await World.of(
         [fitHost('a', { baseWeight: 9 }), fitHost('b')],
         ['1', '2', '3'].flatMap((nth) => routed(`r${nth}`, [`s${nth}`])),
@@ -290,7 +290,7 @@ describe('fail-back', () => {
     }
 
     test('all-come-back-and-never-more-at-once', async () => {
-      const world = await manyGone();
+      const world = await startManyRecovering();
       let most = 0;
       world.journal.onCommit(() => {
         most = Math.max(most, world.fleet.countOf(SERVICES_IN_HANDOVER, 'under-way'));
@@ -304,7 +304,7 @@ describe('fail-back', () => {
     });
 
     test('those-that-wait-stay-when-the-host-cannot-take-them-after-all', async () => {
-      const world = await manyGone();
+      const world = await startManyRecovering();
       await world.active('a');
       await world.edit('a', { serviceVersion: 1 });
       await world.settle();
@@ -315,7 +315,7 @@ describe('fail-back', () => {
   });
 
   test('what-has-no-presence-there-any-more-is-not-even-begun', async () => {
-    const world = await gone();
+    const world = await startScaleIn();
     await world.unplug('a-s1');
     await world.edit('a', { state: 'recovering' });
     const operations = world.operations().length;
@@ -339,7 +339,7 @@ describe('fail-back', () => {
   });
 
   test('what-left-before-the-host-was-drained-again-comes-back-too', async () => {
-    const world = await gone();
+    const world = await startScaleIn();
     await world.edit('a', { leaving: { ...LEAVING.leaving, operation: 'op-again' } });
     await world.edit('a', { state: 'recovering' });
     await world.commit(failBack(world));

@@ -9,7 +9,7 @@ import { SERVICE, type Service, type ServiceId } from './model.ts';
 import { ELECTION } from './settings.ts';
 
 const ID = 'nat:r1' as ServiceId;
-const SENSES = { hasBfdUp: () => true, isBfdDownByMajority: () => false, maybePartitioned: () => true };
+const DETECTOR = { hasBfdUp: () => true, isBfdDownByMajority: () => false, maybePartitioned: () => true };
 const NAT: Service = {
   type: 'nat',
   subject: 'r1',
@@ -45,7 +45,7 @@ function hostWith(fleet: Fleet, name: string, state: Host['state']): Change {
 
 const look = (fleet: Fleet) => {
   const how = { services: [ID], operation: 'op-1' as OperationId, by: 'ann', nowMs: 5, deadlineMs: 1000 };
-  return runAllSteps(reconcileServicesInSteps(fleet, { ...how, ...SENSES }));
+  return runAllSteps(reconcileServicesInSteps(fleet, { ...how, ...DETECTOR }));
 };
 
 describe('a reconciliation that was decided before its commit', () => {

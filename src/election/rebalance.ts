@@ -31,8 +31,8 @@ export function rebalanceServices(fleet: FleetReader, command: BeginHandovers): 
     to,
   }));
   const changes = beginHandovers(selected, command);
-  const begun = selected.length === 0 ? {} : { operation: command.operation };
-  return accept(changes, { ...begun, moves, more: planned.length > selected.length });
+  const started = selected.length === 0 ? {} : { operation: command.operation };
+  return accept(changes, { ...started, moves, more: planned.length > selected.length });
 }
 
 /** A move helps when it brings the loads of both hosts closer: a difference of one would only change sides. */

@@ -68,7 +68,7 @@ const SERVICES: Resource<'service', Service> = {
 };
 const DEADLINE_MS = 3_600_000;
 
-const ASKED = {
+const REQUEST = {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 })),
 };
@@ -160,7 +160,7 @@ export const serviceRoutes: readonly Route[] = [
       host: Type.Optional(
         Type.String({ ...HOST_REF, description: 'the target, by any id of it; the best other candidate by default' }),
       ),
-      ...ASKED,
+      ...REQUEST,
     }),
     answers: {
       200: { about: 'it is there already', schema: MOVED },
@@ -169,12 +169,12 @@ export const serviceRoutes: readonly Route[] = [
     handle: ({ params: { id }, body: { host, reason, deadlineMs = DEADLINE_MS }, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
       const said = { ...(host !== undefined && { host }), ...(reason !== undefined && { why: reason }) };
-      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
+      const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
       return {
         target: { view: SERVICE_REPRESENTATION, id },
         why: reason ?? `move service ${id}`,
         operation,
-        decide: (fleet) => moveService(fleet, { id, ...said, ...asked }),
+        decide: (fleet) => moveService(fleet, { id, ...said, ...command }),
         answer: (moved) => operationAnswer({ service: id, ...moved }),
       };
     },
@@ -185,18 +185,18 @@ export const serviceRoutes: readonly Route[] = [
     tag: TAG,
     about: 'Rebalance services over hosts, with as few handovers as possible',
     access: 'operator',
-    body: strictObject(ASKED),
+    body: strictObject(REQUEST),
     answers: {
       200: { about: 'nothing is to be moved', schema: REBALANCED },
       202: { about: 'the operation to follow', schema: REBALANCED },
     },
     handle: ({ body: { reason, deadlineMs = DEADLINE_MS }, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
-      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
+      const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
       return {
         why: reason ?? 'rebalance services',
         operation,
-        decide: (fleet) => rebalanceServices(fleet, { ...asked, ...(reason !== undefined && { why: reason }) }),
+        decide: (fleet) => rebalanceServices(fleet, { ...command, ...(reason !== undefined && { why: reason }) }),
         answer: operationAnswer,
       };
     },

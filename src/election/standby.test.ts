@@ -95,7 +95,7 @@ test('what-is-held-still-keeps-its-standby', async () => {
 });
 
 /** Only a standby has enough BFD peers to be reported down: most report these hosts down then. */
-function unheardAsStandby(world: World, ...names: readonly string[]): void {
+function loseBfdOfStandby(world: World, ...names: readonly string[]): void {
   const isStandby = (host: string): boolean =>
     [NAT, 'subnet-route:s1'].some((id) => service(world.fleet, id)?.standby === host);
   world.bfdDownByMajority.has = (host) => names.includes(host) && isStandby(host);
@@ -104,7 +104,7 @@ function unheardAsStandby(world: World, ...names: readonly string[]): void {
 test('a-standby-with-bfd-down-stays-while-there-is-no-other-candidate: without its peers it would be chosen again', async () => {
   const world = await servedBy('a', 'b');
   expect(pair(world)).toBe('a b');
-  unheardAsStandby(world, 'b');
+  loseBfdOfStandby(world, 'b');
   await world.settle();
   expect(pair(world)).toBe('a b');
 });
@@ -113,7 +113,7 @@ test('a-standby-that-is-unheard-goes-when-another-can, and-not-when-it-lacks-any
   const world = await servedBy('a', 'b', 'c');
   const [at, standby] = pair(world).split(' ') as [string, string];
   const other = ['a', 'b', 'c'].find((name) => name !== at && name !== standby) ?? '';
-  unheardAsStandby(world, standby);
+  loseBfdOfStandby(world, standby);
   await world.settle();
   expect(pair(world)).toBe(`${at} ${other}`);
   await world.unplug(`${standby}-s1`);

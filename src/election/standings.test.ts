@@ -63,7 +63,7 @@ function anew(fleet: FleetReader): Fleet {
   return newFleet([...places, ...all(SUBNET), ...all(ROUTER), ...all(PORT), ...all(SERVICE)]);
 }
 
-function told(fleet: FleetReader): object[] {
+function listStandings(fleet: FleetReader): object[] {
   const poll = new ElectionContext(fleet);
   return SERVICES.map((doc) => {
     const { eligible, leaving, rejected } = poll.candidatesOf({ doc });
@@ -105,14 +105,14 @@ test('never: earlier queries, or trials that were undone, show in an election', 
       const fleet = world();
       for (const [done, tried] of steps) {
         fleet.apply(fleet.revision + 1, [done]);
-        expect(told(fleet)).toEqual(told(anew(fleet)));
+        expect(listStandings(fleet)).toEqual(listStandings(anew(fleet)));
         runTrial(fleet, (trial) => {
           for (const change of tried) {
             trial.add([change]);
-            expect(told(trial)).toEqual(told(anew(trial)));
+            expect(listStandings(trial)).toEqual(listStandings(anew(trial)));
           }
         });
-        expect(told(fleet)).toEqual(told(anew(fleet)));
+        expect(listStandings(fleet)).toEqual(listStandings(anew(fleet)));
       }
     }),
   );

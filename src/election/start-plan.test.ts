@@ -36,8 +36,8 @@ test('hosts-that-leave-together-are-chosen-for-together', () => {
     put(SERVICE, idOf(SERVICE, 'nat:r1'), held('r1', 'b')),
     put(SERVICE, idOf(SERVICE, 'nat:r2'), held('r2', 'a')),
   ]);
-  const asked = { operation: 'op-1' as OperationId, by: 'ann', nowMs: 5, deadlineMs: 1000 };
-  const decision = startScaleIn(fleet, [designationEvacuator], { hosts: ['a', 'b'], drain: true, ...asked });
+  const command = { operation: 'op-1' as OperationId, by: 'ann', nowMs: 5, deadlineMs: 1000 };
+  const decision = startScaleIn(fleet, [designationEvacuator], { hosts: ['a', 'b'], drain: true, ...command });
   if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
   fleet.apply(3, decision.changes);
   // In the order of services: the first of them gets the first of the hosts that are left.

@@ -41,11 +41,11 @@ it('a typed id is its text', () => {
 });
 
 it('a mark is reported only while there is a listener', () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   mark('before');
-  listenToMarks((name) => heard.push(name));
+  listenToMarks((name) => received.push(name));
   mark('meanwhile');
   listenToMarks(undefined);
   mark('after');
-  expect(heard).toEqual(['meanwhile']);
+  expect(received).toEqual(['meanwhile']);
 });

@@ -29,13 +29,13 @@ describe('checker', () => {
   });
 
   it('says in words which form is wanted, where the schema has them', () => {
-    const told = compileChecker(
+    const found = compileChecker(
       Type.Object({
         colour: Type.String({ pattern: '^[a-z]+$', 'x-form': 'a colour in lower case' }),
         code: Type.String({ pattern: '^[0-9]$' }),
       }),
     );
-    expect(told({ colour: 'RED', code: 'x' })).toEqual([
+    expect(found({ colour: 'RED', code: 'x' })).toEqual([
       { field: '/colour', message: 'must be a colour in lower case' },
       { field: '/code', message: 'must match pattern "^[0-9]$"' },
     ]);

@@ -161,9 +161,9 @@ const BEGINNING_MIN = 3;
 /** The word that was begun, if it is clear which one: the others that begin so begin with it as well. */
 function matchPrefix(word: string, known: readonly string[]): string | undefined {
   if (word.length < BEGINNING_MIN) return undefined;
-  const begun = known.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()));
-  const [shortest] = begun.toSorted((one, other) => one.length - other.length);
-  return shortest !== undefined && begun.every((name) => name.startsWith(shortest)) ? shortest : undefined;
+  const startsAlike = known.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()));
+  const [shortest] = startsAlike.toSorted((one, other) => one.length - other.length);
+  return shortest !== undefined && startsAlike.every((name) => name.startsWith(shortest)) ? shortest : undefined;
 }
 
 function closestMatch(word: string, known: readonly string[]): string | undefined {

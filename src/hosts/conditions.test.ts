@@ -39,51 +39,51 @@ function play(
 ): string[] {
   let recorded: Degraded | undefined;
   let memory = NEVER_BAD;
-  const told: string[] = [];
+  const conditions: string[] = [];
   let lost = 0;
   for (const [at, mark] of reports.split('').entries()) {
     const nowMs = 1_000_000 + at * 5000;
     const condition = of[mark];
     const reported = condition === undefined ? [] : [condition];
-    const judged = judgeTrouble(
+    const verdict = judgeTrouble(
       { recorded: troubleKey(recorded ?? []), reported: troubleKey(reported), memory },
       nowMs,
       settings,
     );
-    ({ memory } = judged);
-    if (judged.verdict !== 'record') continue;
+    ({ memory } = verdict);
+    if (verdict.verdict !== 'record') continue;
     if (lost < uncommitted) {
       lost += 1;
       continue;
     }
     recorded = condition === undefined ? undefined : [{ ...condition, sinceMs: nowMs }];
-    told.push(`${at * 5} s ${condition?.code ?? 'well'}`);
+    conditions.push(`${at * 5} s ${condition?.code ?? 'well'}`);
   }
-  return told;
+  return conditions;
 }
 
 describe('a reported failure', () => {
-  test.each<readonly [name: string, reports: string, told: readonly string[]]>([
+  test.each<readonly [name: string, reports: string, expected: readonly string[]]>([
     ['makes-the-host-degraded-when-it-lasts', 'xxxxx', ['10 s unreachable']],
     ['is-nothing-when-it-is-short', 'x....x....', []],
     ['ends-when-it-has-been-over-for-a-while', 'xxx....', ['10 s unreachable', '25 s well']],
     ['does-not-end-by-one-good-report', 'xxx.xx.xx', ['10 s unreachable']],
     ['counts-also-when-it-comes-and-goes', 'x.x.x.x', ['10 s unreachable']],
     ['of-another-cause-is-recorded-after-a-while', 'xxxxggg', ['10 s unreachable', '20 s not-running']],
-  ])('%s', (_name, reports, told) => {
-    expect(play(reports)).toEqual(told);
+  ])('%s', (_name, reports, expected) => {
+    expect(play(reports)).toEqual(expected);
   });
 
   test('that-flaps-for-an-hour-costs-a-few-commits', () => {
     // Bad for 20 s, then well for 20 s: without a growing delay each change would cost two or more commits a minute.
-    const told = play('xxxx....'.repeat(90));
-    expect(told.length).toBeGreaterThan(1);
-    expect(told.length).toBeLessThan(20);
+    const conditions = play('xxxx....'.repeat(90));
+    expect(conditions.length).toBeGreaterThan(1);
+    expect(conditions.length).toBeLessThan(20);
   });
 
   test('that-later-includes-the-data-path-is-recorded-again: services depend on it', () => {
-    const told = play('xxxxsss', { x: CUT, s: { ...CUT, cannotServe: true } });
-    expect(told).toEqual(['10 s unreachable', '20 s unreachable']);
+    const conditions = play('xxxxsss', { x: CUT, s: { ...CUT, cannotServe: true } });
+    expect(conditions).toEqual(['10 s unreachable', '20 s unreachable']);
   });
 
   test('that-flapped-ends-as-soon-as-any-other-once-it-was-quiet-for-ten-minutes', () => {

@@ -151,8 +151,8 @@ function addressProblem(fleet: FleetReader, hosts: readonly HostSpec[], callerSi
   const repeated = denyRepeatedAddress(hosts);
   if (repeated !== undefined) return repeated;
   for (const [at, { name, tunnelAddress: address }] of hosts.entries()) {
-    const asked = { host: name, address, field: `/hosts/${at}/tunnelAddress`, callerSite };
-    const refusal = denySharedAddress(fleet, asked);
+    const request = { host: name, address, field: `/hosts/${at}/tunnelAddress`, callerSite };
+    const refusal = denySharedAddress(fleet, request);
     if (refusal !== undefined) return refusal;
   }
   return undefined;

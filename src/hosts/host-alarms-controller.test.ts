@@ -45,10 +45,10 @@ async function worldOf(): Promise<AlarmsWorld> {
   const world = new AlarmsWorld();
   await world.restart();
   const facts = { tunnelAddress: '10.0.0.1' };
-  const gone = remainsOf(hostChange({ name: 'c1', ...facts }).doc as Host, { by: 'ann', nowMs: 1 });
+  const removed = remainsOf(hostChange({ name: 'c1', ...facts }).doc as Host, { by: 'ann', nowMs: 1 });
   const changes = [
     put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 }),
-    put(HOST, idOf(HOST, 'c1'), gone),
+    put(HOST, idOf(HOST, 'c1'), removed),
     hostChange({ name: 'c2', ...facts }),
   ];
   await world.journal.submit({ by: 'test', decide: () => accept(changes, undefined) });

@@ -73,8 +73,8 @@ export class HostAlarmsController {
       if (removed === undefined) return endRemovedReports(fleet, host);
       // It joins again, and its agent has not come in: until then the reports come from the removed one.
       if (removed.doc.state !== 'removed') return [];
-      const heardMs = Math.max(this.#options.lastReportMs(host) ?? 0, this.#listeningSinceMs, doc.sinceMs);
-      const itself = reportersOf(fleet, host).itself && nowMs - heardMs < SILENT_AFTER_MS;
+      const lastReportMs = Math.max(this.#options.lastReportMs(host) ?? 0, this.#listeningSinceMs, doc.sinceMs);
+      const itself = reportersOf(fleet, host).itself && nowMs - lastReportMs < SILENT_AFTER_MS;
       return removedReportAlarm(fleet, { removed, itself, nowMs });
     });
   }

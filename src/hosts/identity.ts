@@ -33,9 +33,9 @@ export function resolveHost(fleet: FleetReader, form: string, site?: string): St
 
 /** The lowest rank wins: a living host before a removed one, its own name before another's id, a trusted host first. */
 function rank({ doc }: StoredHost, form: string): number {
-  const gone = doc.state === 'removed' ? 4 : 0;
+  const removedRank = doc.state === 'removed' ? 4 : 0;
   const otherwise = doc.name === form ? 0 : 2;
-  return gone + otherwise + (doc.quarantined === undefined ? 0 : 1);
+  return removedRank + otherwise + (doc.quarantined === undefined ? 0 : 1);
 }
 
 const HEX = /^(?:0x)?[0-9a-f]{16}$/i;

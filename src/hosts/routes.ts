@@ -176,43 +176,43 @@ interface HostsQuery {
 /** Removed hosts are kept to be recognised, and are listed only on request. Where there is none, no filter runs. */
 function excludeRemoved<C extends { readonly query: object }>(fleet: FleetReader, call: C): C {
   const { all = false, state, removed } = call.query as HostsQuery;
-  const isAsked = all || state !== undefined || removed !== undefined;
-  if (isAsked || fleet.countOf(HOSTS_BY_STATE, 'state:removed') === 0) return call;
+  const isRequested = all || state !== undefined || removed !== undefined;
+  if (isRequested || fleet.countOf(HOSTS_BY_STATE, 'state:removed') === 0) return call;
   return { ...call, query: { ...call.query, removed: false } };
 }
 
 function commandWithReason(
   verb: string,
   about: string,
-  decide: (fleet: FleetReader, decree: AuditedCommand) => Decision<Host>,
+  decide: (fleet: FleetReader, command: AuditedCommand) => Decision<Host>,
 ): Route {
   return write({
     ...commandFace(verb, about),
     body: strictObject({ reason: REASON }),
     handle: ({ params, body, caller }, { clock }) => {
-      const decree = { id: params.id, reason: body.reason, ...requesterOf(caller), nowMs: clock.nowMs() };
+      const command = { id: params.id, reason: body.reason, ...requesterOf(caller), nowMs: clock.nowMs() };
       return {
         target: { view: HOST_REPRESENTATION, id: params.id },
         why: `${verb}: ${body.reason}`,
-        decide: (fleet) => decide(fleet, decree),
+        decide: (fleet) => decide(fleet, command),
         answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },
   });
 }
 
-type Undo = (fleet: FleetReader, decree: Omit<AuditedCommand, 'reason'>) => Decision<Host>;
+type Undo = (fleet: FleetReader, command: Omit<AuditedCommand, 'reason'>) => Decision<Host>;
 
 function commandWithOptionalReason(verb: string, about: string, decide: Undo): Route {
   return write({
     ...commandFace(verb, about),
     body: strictObject({ reason: Type.Optional(REASON) }),
     handle: ({ params, body, caller }, { clock }) => {
-      const decree = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
+      const command = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
       return {
         target: { view: HOST_REPRESENTATION, id: params.id },
         why: body.reason === undefined ? verb : `${verb}: ${body.reason}`,
-        decide: (fleet) => decide(fleet, decree),
+        decide: (fleet) => decide(fleet, command),
         answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },

@@ -16,14 +16,14 @@ function minimumOf(...hosts: readonly Facts[]): number {
   return versions.minimum;
 }
 
-const DECREE = { reason: 'off', by: 'ops', atMs: 0 };
+const FORCED_DOWN = { reason: 'off', by: 'ops', atMs: 0 };
 
 describe('the lowest service version', () => {
   test.each([
     ['no-host-is-0', [], 0],
     ['the-lowest-counts', [{ serviceVersion: 3 }, { serviceVersion: 1 }, { serviceVersion: 2 }], 1],
     ['a-host-that-is-merely-down-counts', [{}, { serviceVersion: 1, connection: { state: 'down', sinceMs: 0 } }], 1],
-    ['a-host-that-is-forced-down-does-not', [{}, { serviceVersion: 1, forcedDown: DECREE }], 3],
+    ['a-host-that-is-forced-down-does-not', [{}, { serviceVersion: 1, forcedDown: FORCED_DOWN }], 3],
     ['a-host-that-is-removed-does-not', [{}, { serviceVersion: 1, state: 'removed' }], 3],
     ['a-host-that-never-said-does-not-while-it-joins', [{}, { serviceVersion: 0, state: 'joining' }], 3],
     ['a-tombstoned-host-does', [{}, { serviceVersion: 2, state: 'draining' }], 2],

@@ -7,7 +7,7 @@ import { findHost } from './find-host.ts';
 
 const CREDENTIAL_SHARED = 'agent-credential-shared';
 
-export interface SharedCredentialsAsked {
+export interface SharedCredentialsRequest {
   /** The hosts of which this server is certain, and when it last saw it. */
   readonly shared: Iterable<readonly [host: string, sharedMs: number]>;
   /** Since when this server would have seen it. */
@@ -17,8 +17,8 @@ export interface SharedCredentialsAsked {
   readonly nowMs: number;
 }
 
-export function planSharedCredentialAlarms(fleet: FleetReader, asked: SharedCredentialsAsked): Change[] {
-  const { shared, listeningSinceMs, quietAfterMs, nowMs } = asked;
+export function planSharedCredentialAlarms(fleet: FleetReader, request: SharedCredentialsRequest): Change[] {
+  const { shared, listeningSinceMs, quietAfterMs, nowMs } = request;
   const seenMs = new Map([...shared].filter(([, sharedMs]) => nowMs - sharedMs < quietAfterMs));
   const isOver = ({ reason, sinceMs }: Alarm): boolean => {
     const host = findHost(fleet, String(reason['host']));

@@ -34,11 +34,11 @@ export interface AddressRequest {
 }
 
 /** For an edit: an unchanged address is not checked, though other hosts may share it since earlier versions. */
-export function denyChangedAddress(fleet: FleetReader, asked: AddressRequest): Refusal | undefined {
-  const { host, address } = asked;
+export function denyChangedAddress(fleet: FleetReader, request: AddressRequest): Refusal | undefined {
+  const { host, address } = request;
   const current = findHost(fleet, host)?.doc.tunnelAddress;
   const isSame = typeof address === 'string' && current !== undefined && isSameAddress(address, current);
-  return isSame ? undefined : denySharedAddress(fleet, asked);
+  return isSame ? undefined : denySharedAddress(fleet, request);
 }
 
 function isSameAddress(one: string, other: string): boolean {
@@ -46,8 +46,8 @@ function isSameAddress(one: string, other: string): boolean {
 }
 
 /** Why a host may not have an address; undefined when it may. */
-export function denySharedAddress(fleet: FleetReader, asked: AddressRequest): Refusal | undefined {
-  const { host, address, field, callerSite } = asked;
+export function denySharedAddress(fleet: FleetReader, request: AddressRequest): Refusal | undefined {
+  const { host, address, field, callerSite } = request;
   if (address === null || address === undefined) return undefined;
   const holders = holdersOf(fleet, address, host);
   if (holders.length === 0) return undefined;

@@ -74,7 +74,7 @@ export abstract class TestWorld {
   }
 
   /** Makes what a server runs, new for each, and returns its engine. */
-  protected abstract begin(begun: StartedServer): OperationsController;
+  protected abstract begin(server: StartedServer): OperationsController;
 
   /** How much time passes in a pass of the engine. */
   protected get tickMs(): number {

@@ -110,14 +110,14 @@ function actionRoute<F extends TProperties>(
       const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof OPERATION_FIELDS_SCHEMA>;
       const said = why === undefined ? {} : { why };
       const hasCredentials = options.hasCredentials();
-      const asked: RequestedOperation = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
+      const request: RequestedOperation = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
       return {
         target: { view: INSTANCE_REPRESENTATION, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
         decide: (fleet) =>
-          decide(fleet, { id, caller, body: body as ActionRequest<never>['body'], operation: asked, hasCredentials }),
-        answer: (begun) => startedAnswer(begun),
+          decide(fleet, { id, caller, body: body as ActionRequest<never>['body'], operation: request, hasCredentials }),
+        answer: (started) => startedAnswer(started),
       };
     },
   });

@@ -87,14 +87,14 @@ const antiAffinityIsKept = antiAffinityInvariant((fleet, group) => fleet.get(GRO
 const groupMoveLimitIsKept: Invariant = {
   name: 'never: drains disturb more of a server group at once than it bears',
   check: (fleet, changed) => {
-    const begun = changed.flatMap(({ kind, before, after }) => {
+    const started = changed.flatMap(({ kind, before, after }) => {
       if (kind !== INSTANCE.name || before === undefined || after === undefined) return [];
       const [was, is] = [before.doc as Instance, after.doc as Instance];
       const byDrain =
         is.state === 'moving' && was.state !== 'moving' && is.move?.operation.startsWith('drain-') === true;
       return byDrain ? (is.place.group ?? []) : [];
     });
-    return [...new Set(begun)].flatMap((group) => {
+    return [...new Set(started)].flatMap((group) => {
       const limit = fleet.get(GROUP, idOf(GROUP, group))?.doc.movesAtOnce;
       const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group);
       return limit !== undefined && moving > limit ? [`${moving} of group ${group} move, which bears ${limit}`] : [];

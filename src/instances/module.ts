@@ -50,11 +50,11 @@ export const instancesModule: Module = {
   controllers: ({ environment }) => [new DegradedController(environment)],
   routes: (runtime) => {
     const { composition } = runtime;
-    const given = runtime.get(BACK_END_CREDENTIALS);
+    const credentials = runtime.get(BACK_END_CREDENTIALS);
     return [
       ...flavorRoutes,
       ...groupRoutes,
-      ...instanceRoutes({ hasCredentials: () => hasCredentials(given) }),
+      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials) }),
       ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
     ];
   },

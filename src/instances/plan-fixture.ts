@@ -14,8 +14,8 @@ export function renderPlan(world: World, operation: string, instance: string): s
   const kind = KINDS.get(stored.doc.kind);
   const nexts = kind?.plan(fleet, [item], nowMs) ?? [];
   const task = kind?.task?.(fleet, item);
-  const asked = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
-  return [...nexts.flatMap((next) => renderNext(world, next)), ...asked];
+  const lines = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
+  return [...nexts.flatMap((next) => renderNext(world, next)), ...lines];
 }
 
 function renderNext({ fleet, nowMs }: World, next: PlannedStep): string[] {

@@ -42,6 +42,6 @@ function redactFault(fault: InstanceFault, { place }: Instance, sight: Redactor)
   const message = sight.redactText(fault.message);
   if (report === undefined) return { ...fault, message };
   const { hosts, stages } = place.site === sight.caller.site ? scopeReportToSite(report) : report;
-  const told = stages.map((stage) => ({ ...stage, ...(stage.facts && { facts: sight.redactFacts(stage.facts) }) }));
-  return { ...fault, message, report: { hosts, stages: told } };
+  const redacted = stages.map((stage) => ({ ...stage, ...(stage.facts && { facts: sight.redactFacts(stage.facts) }) }));
+  return { ...fault, message, report: { hosts, stages: redacted } };
 }

@@ -165,9 +165,9 @@ export function explainReport<S extends ReportStage>({
   hosts: number;
   stages: (S & { readonly sentence?: string })[];
 } {
-  const told = stages.map((stage) => {
+  const rendered = stages.map((stage) => {
     const sentence = stageSentence(stage);
     return sentence === undefined ? stage : { ...stage, sentence };
   });
-  return { hosts, stages: told };
+  return { hosts, stages: rendered };
 }

@@ -261,12 +261,12 @@ function deleteRoute(): Route {
     answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
     handle: ({ params, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
-      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
+      const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
         target: { view: INSTANCE_REPRESENTATION, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
-        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...asked }),
+        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }),
         answer: (deleted) => startedAnswer(deleted),
       };
     },

@@ -155,10 +155,10 @@ describe('a change of instances affects', () => {
     const fleet = fleetOf();
     for (const changes of moves) {
       const before = ['h1', 'h2', 'h3'].map((of) => JSON.stringify(partOf(fleet, of)));
-      const told = new Set(affectedHosts(fleet, ...changes).flat());
+      const affected = new Set(affectedHosts(fleet, ...changes).flat());
       const changed = ['h1', 'h2', 'h3'].filter((of, at) => JSON.stringify(partOf(fleet, of)) !== before[at]);
-      expect(changed.filter((of) => !told.has(of))).toEqual([]);
-      expect(told.has('h3')).toBe(false);
+      expect(changed.filter((of) => !affected.has(of))).toEqual([]);
+      expect(affected.has('h3')).toBe(false);
     }
   });
 });

@@ -36,9 +36,9 @@ export const instancesPart: ViewPart = {
     const at = findHost(fleet, host)?.doc;
     if (at === undefined) return undefined;
     const here = [...fleet.find(INSTANCES_BY_HOST, host)]
-      .map((instance) => ({ instance, told: composeViewInstance(fleet, instance, host, 'home') }))
-      .filter(({ instance, told }) => isDue(instance.doc, told, at))
-      .map(({ told }) => told);
+      .map((instance) => ({ instance, shown: composeViewInstance(fleet, instance, host, 'home') }))
+      .filter(({ instance, shown }) => isDue(instance.doc, shown, at))
+      .map(({ shown }) => shown);
     const coming = incomingInstances(fleet, host).map((instance) =>
       composeViewInstance(fleet, instance, host, 'incoming'),
     );

@@ -12,7 +12,7 @@ test('the range of lost revisions is reported, and the witness sees every positi
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const store = new MemoryStore(disk);
-  const told: Divergence[] = [];
+  const reported: Divergence[] = [];
   const seen: Position[] = [];
   const journal = new Journal({
     store,
@@ -20,7 +20,7 @@ test('the range of lost revisions is reported, and the witness sees every positi
     registry: new Registry([{ kinds: [NOTE] }]),
     ids: { next: (prefix) => `${prefix}-${seen.length}`, secret: () => '' },
     onPosition: (position) => seen.push(position),
-    onDiverged: (divergence) => told.push(divergence),
+    onDiverged: (divergence) => reported.push(divergence),
   });
   await journal.open();
   const answer = await takeLease(store, 'one');
@@ -35,7 +35,7 @@ test('the range of lost revisions is reported, and the witness sees every positi
   });
   await store.write({ batches: [batch([])] });
   await journal.catchUp();
-  expect(told).toEqual([{ lostFrom: 4, lostTo: 5, head: 4 }]);
+  expect(reported).toEqual([{ lostFrom: 4, lostTo: 5, head: 4 }]);
   expect(journal.fleet.revision).toBe(4);
 });
 

@@ -44,8 +44,8 @@ export function unflattenGroup(flat: FlatGroup): readonly Batch[] {
         typeof kind === 'number' ? [beside?.kind ?? '', beside?.id ?? ''] : [kind ?? '', next() as string];
       return revision === ABSENT ? { kind: 'absent', resource } : { kind: 'at', resource, revision };
     });
-    const told = { ...(why === null ? {} : { why }), ...(operation === null ? {} : { operation }) };
-    batches.push({ ...note, ...told, changes, preconditions });
+    const optional = { ...(why === null ? {} : { why }), ...(operation === null ? {} : { operation }) };
+    batches.push({ ...note, ...optional, changes, preconditions });
   }
   return batches;
 }

@@ -206,9 +206,9 @@ describe('a follower', () => {
     const { journal, disk } = await makeRig();
     const follower = journalOn(new MemoryStore(disk));
     await follower.open();
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     const stop = follower.onCommit(({ revision }, [change]) =>
-      told.push([revision, change?.before?.doc, change?.after?.doc]),
+      events.push([revision, change?.before?.doc, change?.after?.doc]),
     );
     await Promise.all([journal.submit(count('a')), journal.submit(count('a'))]);
     await follower.catchUp();
@@ -216,7 +216,7 @@ describe('a follower', () => {
     stop();
     await journal.submit(count('a'));
     await follower.catchUp();
-    expect(told).toEqual([
+    expect(events).toEqual([
       [1, undefined, { text: 1 }],
       [2, { text: 1 }, { text: 2 }],
     ]);

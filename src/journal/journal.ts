@@ -354,10 +354,10 @@ export class Journal {
   async waitForRevision(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.fleet.revision >= revision) return true;
     const over = new AbortController();
-    const giveUp = this.#clock.sleep(timeoutMs, over.signal).then(() => over.abort());
+    const timeout = this.#clock.sleep(timeoutMs, over.signal).then(() => over.abort());
     while (this.fleet.revision < revision && !over.signal.aborted) await this.#tail.waitForNext(over.signal);
     over.abort();
-    await giveUp;
+    await timeout;
     return this.fleet.revision >= revision;
   }
 

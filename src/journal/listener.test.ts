@@ -8,7 +8,7 @@ const THING = schemaKind('thing', Type.Object({ n: Type.Integer() }, { additiona
 
 interface Listening {
   readonly faults: unknown[];
-  readonly heard: number[];
+  readonly revisions: number[];
   readonly journal: Journal;
   write(n: number): Promise<unknown>;
 }
@@ -25,37 +25,37 @@ async function listening(onPosition?: () => void): Promise<Listening> {
   await journal.open();
   await store.acquireLease({ name: 'fleet', holder: 's', url: 'http://s', ttlMs: 1000 });
   await journal.lead({ lease: 'fleet', epoch: 1 });
-  const heard: number[] = [];
+  const revisions: number[] = [];
   const write = (n: number): Promise<unknown> =>
     journal.submit({
       by: 'test',
       decide: () => ({ kind: 'accept', changes: [put(THING, idOf(THING, `t${n}`), { n })], answer: n }),
     });
-  return { faults, heard, journal, write };
+  return { faults, revisions, journal, write };
 }
 
 test('a-listener-that-throws-keeps-no-caller-waiting-and-no-other-listener-uninformed', async () => {
-  const { journal, heard, faults, write } = await listening();
+  const { journal, revisions, faults, write } = await listening();
   journal.onCommit(() => {
     throw new Error('boom');
   });
-  journal.onCommit(({ revision }) => heard.push(revision));
+  journal.onCommit(({ revision }) => revisions.push(revision));
   expect(await Promise.all([write(1), write(2)])).toMatchObject([{ answer: 1 }, { answer: 2 }]);
   expect(await write(3)).toMatchObject({ kind: 'accepted', revision: 3 });
-  expect(heard).toEqual([1, 2, 3]);
+  expect(revisions).toEqual([1, 2, 3]);
   expect(faults).toHaveLength(3);
 });
 
 test('a-witness-that-cannot-be-written-keeps-no-caller-waiting-and-no-listener-uninformed', async () => {
   let isFull = false;
-  const { journal, heard, faults, write } = await listening(() => {
+  const { journal, revisions, faults, write } = await listening(() => {
     if (isFull) throw new Error('ENOSPC: no space left on device');
   });
-  journal.onCommit(({ revision }) => heard.push(revision));
+  journal.onCommit(({ revision }) => revisions.push(revision));
   isFull = true;
   expect(await write(1)).toMatchObject({ kind: 'accepted', revision: 1 });
   isFull = false;
   expect(await write(2)).toMatchObject({ kind: 'accepted', revision: 2 });
-  expect(heard).toEqual([1, 2]);
+  expect(revisions).toEqual([1, 2]);
   expect(faults).toHaveLength(1);
 });

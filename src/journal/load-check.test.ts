@@ -16,8 +16,8 @@ test.each<[string, readonly { revision: number; bytes: number }[], number]>([
   ['none-after-the-floor', [], 97],
   ['large-ones-as-far-as-they-fit', sizes(MIB, 2 * MIB, 3 * MIB), 98],
   ['the-last-one-however-large', sizes(9 * MIB, 1), 99],
-])('%s', (_name, given, start) => {
-  expect(tailStart(97, given)).toBe(start);
+])('%s', (_name, damage, start) => {
+  expect(tailStart(97, damage)).toBe(start);
 });
 
 describe('documents and a head that was compacted to', () => {

@@ -281,7 +281,7 @@ describe('how requests are shared out', () => {
 
   it('less than a share waits for those who are answered and ask again at once', async () => {
     const made = await makeRig(8);
-    await askedMeanwhile(made, 2);
+    await submitMeanwhile(made, 2);
     expect(sizesOf(made)).toEqual([2, 4]);
   });
 
@@ -293,7 +293,7 @@ describe('how requests are shared out', () => {
     const made = await makeRig(8);
     await submitAll(made, slow);
     await aWhile();
-    await askedMeanwhile(made, others);
+    await submitMeanwhile(made, others);
     expect(sizesOf(made)).toEqual(sizes);
   });
 
@@ -310,7 +310,7 @@ describe('how requests are shared out', () => {
   });
 
   /** Two ask twice; while the first of it is written, others ask. */
-  async function askedMeanwhile(made: JournalRig, others: number): Promise<void> {
+  async function submitMeanwhile(made: JournalRig, others: number): Promise<void> {
     const { journal, store } = made;
     const written = store.groups.length;
     const release = store.hold();

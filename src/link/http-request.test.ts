@@ -27,8 +27,8 @@ async function ask(addresses: readonly string[]): Promise<{ readonly requests: n
     server.close();
   });
   const origin = { isSecure: false, hostname: 'localhost', port: String((server.address() as AddressInfo).port) };
-  const asked = { origin, path: '/', method: 'GET' as const, secret: 's', timeoutMs: 5000 };
-  const error: unknown = await connections.send(asked).then(
+  const request = { origin, path: '/', method: 'GET' as const, secret: 's', timeoutMs: 5000 };
+  const error: unknown = await connections.send(request).then(
     () => undefined,
     (found: unknown) => found,
   );

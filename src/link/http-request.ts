@@ -90,28 +90,28 @@ export class HttpConnections {
     return pins === undefined || pins.length === 0 ? new HttpsAgent(options) : new PinningHttpsAgent(options, pins);
   }
 
-  async send(asked: HttpRequest): Promise<HttpResponse> {
+  async send(request: HttpRequest): Promise<HttpResponse> {
     try {
-      return await this.#sendOnce(asked);
+      return await this.#sendOnce(request);
     } catch (error) {
       // A kept connection that the server closed just now carried nothing, and every call may be repeated.
-      if (!(error instanceof StaleConnection) || asked.signal?.aborted === true) throw error;
-      return this.#sendOnce(asked);
+      if (!(error instanceof StaleConnection) || request.signal?.aborted === true) throw error;
+      return this.#sendOnce(request);
     }
   }
 
-  #sendOnce(asked: HttpRequest): Promise<HttpResponse> {
+  #sendOnce(request: HttpRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const sent = this.#open(asked);
+      const sent = this.#open(request);
       const failWith = (why: string) => (): void => void sent.destroy(new LinkDown(why));
       const stop = failWith('the agent stops');
-      const timer = setTimeout(failWith('the server did not answer in time'), asked.timeoutMs);
+      const timer = setTimeout(failWith('the server did not answer in time'), request.timeoutMs);
       const end = (): void => {
         clearTimeout(timer);
-        asked.signal?.removeEventListener('abort', stop);
+        request.signal?.removeEventListener('abort', stop);
       };
-      asked.signal?.addEventListener('abort', stop);
-      if (asked.signal?.aborted === true) stop();
+      request.signal?.addEventListener('abort', stop);
+      if (request.signal?.aborted === true) stop();
       sent.once('error', (error) => {
         end();
         reject(toConnectionError(error, sent));
@@ -121,7 +121,7 @@ export class HttpConnections {
           .finally(end)
           .then(resolve, (error: unknown) => reject(asLinkDown(error)));
       });
-      sent.end(asked.body);
+      sent.end(request.body);
     });
   }
 

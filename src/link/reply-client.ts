@@ -54,13 +54,13 @@ export class ReplyClient {
     this.#connections.present(pair);
   }
 
-  async get<A>(to: Session, path: string, asked: GetRequest): Promise<Reply<A>> {
-    return this.#send<A>({ ...this.#request(to, asked), path, method: 'GET' }, asked.check);
+  async get<A>(to: Session, path: string, request: GetRequest): Promise<Reply<A>> {
+    return this.#send<A>({ ...this.#request(to, request), path, method: 'GET' }, request.check);
   }
 
-  async post<A>(to: Session, path: string, asked: PostRequest): Promise<Reply<A>> {
-    const body = JSON.stringify(asked.body);
-    return this.#send<A>({ ...this.#request(to, asked), path, method: 'POST', body }, asked.check);
+  async post<A>(to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+    const body = JSON.stringify(request.body);
+    return this.#send<A>({ ...this.#request(to, request), path, method: 'POST', body }, request.check);
   }
 
   #request({ server, secret }: Session, { timeoutMs, signal }: GetRequest): Omit<HttpRequest, 'path' | 'method'> {
@@ -85,8 +85,8 @@ export class ReplyClient {
     return parseOrigin(server);
   }
 
-  async #send<A>(asked: HttpRequest, check: Check): Promise<Reply<A>> {
-    const answered = await this.#connections.send(asked);
+  async #send<A>(request: HttpRequest, check: Check): Promise<Reply<A>> {
+    const answered = await this.#connections.send(request);
     const value = tryParseJson(answered.text);
     if (answered.status !== 200) return toErrorReply(answered, value);
     const problems = check(value);

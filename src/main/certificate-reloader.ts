@@ -29,14 +29,14 @@ export class CertificateReloader {
   #served: Certificate;
   /** The contents of the files at the last read, and those that were last evaluated. */
   #seen: string;
-  #judged: string;
+  #assessedText: string;
   #isRefusing = false;
 
   constructor(options: CertificateReloaderOptions) {
     this.#options = options;
     this.#served = options.served;
     this.#seen = options.served.fingerprint;
-    this.#judged = options.served.fingerprint;
+    this.#assessedText = options.served.fingerprint;
     this.#reloads = new Counter({
       name: 'muster_tls_certificate_reloads_total',
       help: 'Certificates that were reloaded, by whether they are in use now',
@@ -79,12 +79,12 @@ export class CertificateReloader {
       const fingerprint = fingerprintOf(read);
       const isSettled = fingerprint === this.#seen;
       this.#seen = fingerprint;
-      if (isSettled && fingerprint !== this.#judged) this.#judge(read);
+      if (isSettled && fingerprint !== this.#assessedText) this.#judge(read);
     }
   }
 
   #judge(read: CertificateRead): void {
-    this.#judged = fingerprintOf(read);
+    this.#assessedText = fingerprintOf(read);
     if (read.kind === 'unusable') return this.#refuse(read.reason);
     const { certificate } = read;
     if (certificate.expiresAtMs <= this.#options.clock.nowMs())

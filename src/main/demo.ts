@@ -22,9 +22,9 @@ export function runDemo(options: ServeOptions, version: string): Promise<number>
 }
 
 function banner(plane: ControlPlane, options: ServeOptions, version: string): string {
-  const { data, demo: asked, simulatedAgents = false } = options;
+  const { data, demo: demoName, simulatedAgents = false } = options;
   const hosts = plane.journal.fleet.count(HOST);
-  const empty = hosts === 0 && (asked === '0' || asked === 'none');
+  const empty = hosts === 0 && (demoName === '0' || demoName === 'none');
   const muster = `npx muster${flags(plane, data)}`;
   const near = relative('', plane.tokenFile);
   const tokenFile = near.startsWith('..') ? plane.tokenFile : near;

@@ -71,7 +71,7 @@ async function someRounds(): Promise<void> {
   for (let count = 0; count < 300; count += 1) await turn();
 }
 
-const begun = ({ fleet }: Journal) => ({
+const contentsOf = ({ fleet }: Journal) => ({
   sites: [...fleet.all(SITE)].length,
   zones: [...fleet.all(TRANSPORT_ZONE)].map(({ id }): string => id),
   tokens: [...fleet.all(TOKEN)].length,
@@ -83,12 +83,12 @@ describe('a fleet that the server which decides has not begun', () => {
     const { other } = await pair();
     await other.begin();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
+    expect(contentsOf(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
     // The holder dies, and its lease runs out.
     clock.now += LEASE_MS + 1;
     await other.lead();
     await expect.poll(logged).toContain('made an admin token');
-    expect(begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
+    expect(contentsOf(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(statSync(other.tokenFile).mode & 0o777).toBe(0o600);
   });
 
@@ -101,7 +101,7 @@ describe('a fleet that the server which decides has not begun', () => {
     await expect(holder.begin()).rejects.toThrow('the store does not answer');
     clock.now += LEASE_MS + 1;
     await other.lead();
-    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
+    await expect.poll(() => contentsOf(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(existsSync(other.tokenFile)).toBe(true);
   });
 
@@ -116,7 +116,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     await other.lead();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
+    expect(contentsOf(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(existsSync(holder.tokenFile)).toBe(true);
     expect(existsSync(other.tokenFile)).toBe(false);
     // Nobody looks any more.
@@ -130,7 +130,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     other.store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await other.lead();
-    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
+    await expect.poll(() => contentsOf(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(logged()).toContain('the fleet is not initialised yet');
   });
 
@@ -143,7 +143,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     await other.lead();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
+    expect(contentsOf(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
   });
 });
 

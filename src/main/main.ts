@@ -23,9 +23,9 @@ async function run(): Promise<number> {
       agent: async (options) => (await import('./agent.ts')).runAgent(options as never),
     },
     stores: {
-      verify: async (asked) => (await stores()).verify(asked),
-      backup: async (asked) => (await stores()).backup(asked),
-      restore: async (asked) => (await stores()).restore(asked),
+      verify: async (request) => (await stores()).verify(request),
+      backup: async (request) => (await stores()).backup(request),
+      restore: async (request) => (await stores()).restore(request),
     },
     node: {
       compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),

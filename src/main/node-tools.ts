@@ -25,17 +25,17 @@ interface DesiredSwitch {
   readonly explained: ReadonlySet<string>;
 }
 
-export const compareSwitch: NodeTools['compareSwitch'] = async (asked) => {
-  const { host, compiled, explained } = await readDesiredSwitch(asked.state);
-  return withSwitch(asked, async (ovs) => {
+export const compareSwitch: NodeTools['compareSwitch'] = async (request) => {
+  const { host, compiled, explained } = await readDesiredSwitch(request.state);
+  return withSwitch(request, async (ovs) => {
     const [read, interfaces] = [await ovs.read(), await ovs.interfaces()];
     return { host, ...compareContents(compiled, read, findStrayPorts({ interfaces, flows: read.flows }, explained)) };
   });
 };
 
-export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
-  const { compiled } = await readDesiredSwitch(asked.state);
-  return annotateTrace(await withSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
+export const tracePacket: NodeTools['tracePacket'] = async (request) => {
+  const { compiled } = await readDesiredSwitch(request.state);
+  return annotateTrace(await withSwitch(request, (ovs) => ovs.trace(request.flow)), compiled);
 };
 
 /** The agent's desired state: its last view, or nothing at all once it was told to leave. */
@@ -67,10 +67,10 @@ async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
   }
 }
 
-async function withSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
+async function withSwitch<T>(request: SwitchOptions, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
   let ovs: OvsSwitch | undefined;
   try {
-    ovs = openSwitch({ ...asked, database: asked.ovs, readOnly: true });
+    ovs = openSwitch({ ...request, database: request.ovs, readOnly: true });
     return await work(ovs);
   } catch (error) {
     if (error instanceof StartFailure) {
@@ -81,7 +81,7 @@ async function withSwitch<T>(asked: SwitchOptions, work: (ovs: OvsSwitch) => Pro
       throw new Failure(EXIT.usage, `The switch refuses the packet: ${error.message}.`, { cause: error });
     }
     if (error instanceof SwitchDown) {
-      throw new Failure(EXIT.unreachable, `The switch at ${asked.ovs} cannot be read: ${error.message}.`, {
+      throw new Failure(EXIT.unreachable, `The switch at ${request.ovs} cannot be read: ${error.message}.`, {
         cause: error,
       });
     }

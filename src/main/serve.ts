@@ -59,8 +59,8 @@ export async function runServer(
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;
   } catch (error) {
-    const understood = error instanceof StartFailure ? error : diskFullFailure(options.data, error);
-    if (understood !== undefined) writeSentence(process.stderr, `${understood.message}\n`);
+    const failure = error instanceof StartFailure ? error : diskFullFailure(options.data, error);
+    if (failure !== undefined) writeSentence(process.stderr, `${failure.message}\n`);
     else log.fatal({ err: error }, 'stopped by a fault of the program');
     return 1;
   }

@@ -19,19 +19,19 @@ export function isOnTerminal(): boolean {
  * program.
  */
 export function listenForStop(say: (text: string) => void, onHangUp?: () => void): AbortSignal {
-  const asked = new AbortController();
+  const stop = new AbortController();
   const onSignal = (): void => {
-    if (asked.signal.aborted) {
+    if (stop.signal.aborted) {
       say('Stopped at once.\n');
       process.exit(INTERRUPTED);
     }
     say('Stopping; press Ctrl-C once more to stop at once.\n');
-    asked.abort();
+    stop.abort();
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   process.on('SIGHUP', onHangUp ?? onSignal);
-  return asked.signal;
+  return stop.signal;
 }
 
 /** Runs until it is stopped. A clean stop is what was requested: its exit code is 0. */

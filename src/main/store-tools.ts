@@ -26,36 +26,38 @@ import { StartFailure } from './start-failure.ts';
 
 export function storeTools(version: string, nowMs: () => number): StoreTools {
   return {
-    verify: (asked) =>
+    verify: (request) =>
       explainFailures(async () => {
-        const { file } = asked;
+        const { file } = request;
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const sink = withProgress(fanOut(read.verifier, read.keys), asked.progress);
-        const digest = file === undefined ? await dumpStore(asked, sink) : (await readBackup(file, sink)).sha256;
+        const sink = withProgress(fanOut(read.verifier, read.keys), request.progress);
+        const digest = file === undefined ? await dumpStore(request, sink) : (await readBackup(file, sink)).sha256;
         return summarize(read, digest);
       }),
-    backup: (asked) =>
+    backup: (request) =>
       explainFailures(async () => {
-        if (existsSync(asked.file)) throw new Failure(EXIT.usage, `${asked.file} exists already. Name another file.`);
-        const options = { path: asked.file, version, nowMs: nowMs() };
+        if (existsSync(request.file))
+          throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
+        const options = { path: request.file, version, nowMs: nowMs() };
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const all = (sink: DumpSink): DumpSink => withProgress(fanOut(read.verifier, read.keys, sink), asked.progress);
-        const written = await withReader(asked, (reader) => writeBackup((sink) => reader.dump(all(sink)), options));
-        return { file: asked.file, ...summarize(read, written.sha256) };
+        const all = (sink: DumpSink): DumpSink =>
+          withProgress(fanOut(read.verifier, read.keys, sink), request.progress);
+        const written = await withReader(request, (reader) => writeBackup((sink) => reader.dump(all(sink)), options));
+        return { file: request.file, ...summarize(read, written.sha256) };
       }),
-    restore: (asked) => explainFailures(() => restore(asked)),
+    restore: (request) => explainFailures(() => restore(request)),
   };
 }
 
 async function restore(
-  asked: Parameters<StoreTools['restore']>[0],
+  request: Parameters<StoreTools['restore']>[0],
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
   const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
   // To its end, before anything is written: a restore never starts from an incomplete backup.
-  const { sha256: digest } = await readBackup(asked.file, fanOut(read.verifier, read.keys));
+  const { sha256: digest } = await readBackup(request.file, fanOut(read.verifier, read.keys));
   const { damage, keys, revision, documents, commits } = summarize(read, digest);
-  if (damage.length > 0) throw new Failure(EXIT.refused, `${asked.file} is damaged: ${damage.join('; ')}.`);
-  return withTarget(asked, async (target) => {
+  if (damage.length > 0) throw new Failure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}.`);
+  return withTarget(request, async (target) => {
     await target.begin(digest);
     let head: DumpHead | undefined;
     const into: DumpSink = {
@@ -65,13 +67,13 @@ async function restore(
       resources: (page) => target.resources(page),
       commits: (page) => target.commits(page),
     };
-    const { sha256: again } = await readBackup(asked.file, withProgress(into, asked.progress));
+    const { sha256: again } = await readBackup(request.file, withProgress(into, request.progress));
     // The checked contents are what is restored: until `finish` the store is marked, and no server opens it.
-    if (again !== digest) throw new BackupDamaged(`${asked.file} was changed while it was read`);
+    if (again !== digest) throw new BackupDamaged(`${request.file} was changed while it was read`);
     if (head === undefined) throw new Error('the backup has no head');
     await target.finish(head);
-    const located = keys && { keys: locateKeys(keys, asked.keys ?? asked.data) };
-    return { file: asked.file, digest, journalId: target.journalId, revision, documents, commits, ...located };
+    const located = keys && { keys: locateKeys(keys, request.keys ?? request.data) };
+    return { file: request.file, digest, journalId: target.journalId, revision, documents, commits, ...located };
   });
 }
 
@@ -124,8 +126,8 @@ function withProgress(sink: DumpSink, progress: ((done: number, all: number) => 
   };
 }
 
-async function dumpStore(asked: StoreToolOptions, sink: DumpSink): Promise<undefined> {
-  await withReader(asked, (reader) => reader.dump(sink));
+async function dumpStore(request: StoreToolOptions, sink: DumpSink): Promise<undefined> {
+  await withReader(request, (reader) => reader.dump(sink));
 }
 
 async function withReader<T>({ data, store }: StoreToolOptions, work: (reader: StoreReader) => Promise<T>): Promise<T> {

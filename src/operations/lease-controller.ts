@@ -103,7 +103,7 @@ export class LeaseController {
     const { journal, clock, holder, url } = this.#options;
     const request = { name: DECIDING_LEASE, holder, url, ttlMs: this.#ttlMs };
     const held = this.#held;
-    const asked =
+    const renewal =
       held === undefined
         ? journal.store.acquireLease(request)
         : journal.store.renewLease({ ...request, epoch: held.epoch });
@@ -112,12 +112,12 @@ export class LeaseController {
     try {
       // After the event loop was busy the timer may come first although the answer has arrived: one turn reads it.
       const patient = clock.sleep(patienceMs, patience.signal).then(() => clock.turn());
-      const answer = await Promise.race([asked, patient]);
+      const answer = await Promise.race([renewal, patient]);
       if (answer !== undefined) {
         this.#outage.logRecovery(clock.nowMs());
         return answer;
       }
-      asked.catch(() => undefined);
+      renewal.catch(() => undefined);
       this.#outage.logOutage(clock.nowMs());
       if (held !== undefined) this.#lose('could not be renewed in time');
     } catch (error) {

@@ -2,7 +2,7 @@
 // a log that repeats the same stack every three seconds hides what else happens.
 import type { Log } from '../journal/index.ts';
 
-const TOLD_AGAIN_MS = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 export class OutageLog {
   readonly #log: Log;
@@ -20,7 +20,7 @@ export class OutageLog {
       return;
     }
     const { sinceMs, loggedMs } = this.#away;
-    if (nowMs - loggedMs < TOLD_AGAIN_MS) return;
+    if (nowMs - loggedMs < LOG_INTERVAL_MS) return;
     this.#away = { sinceMs, loggedMs: nowMs };
     const facts = { awayMs: nowMs - sinceMs, ...(error !== undefined && { problem: error.message }) };
     this.#log.warn(facts, 'the store still does not answer for the lease');

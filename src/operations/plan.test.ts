@@ -66,7 +66,7 @@ function step(fleet: Fleet, nowMs: number): readonly (PlannedStep | Finish)[] {
 }
 
 /** A plan as prose: what a reader of a failing test wants to see. */
-const told = (steps: readonly (PlannedStep | Finish)[]): string[] =>
+const describeSteps = (steps: readonly (PlannedStep | Finish)[]): string[] =>
   steps.map((next) =>
     next.kind === 'record'
       ? `${next.item} ${next.progress.state} ${next.progress.reason?.code ?? ''}`.trim()
@@ -76,13 +76,13 @@ const told = (steps: readonly (PlannedStep | Finish)[]): string[] =>
 describe('planning an operation', () => {
   test('a-wait-is-recorded-once-and-said-again-only-when-it-changes', () => {
     const fleet = fleetWith(['a', 'b']);
-    expect(told(step(fleet, 1))).toMatchInlineSnapshot(`
+    expect(describeSteps(step(fleet, 1))).toMatchInlineSnapshot(`
       [
         "op-1.a waiting no-clay",
         "op-1.b waiting no-clay",
       ]
     `);
-    expect(told(step(fleet, 2))).toEqual([]);
+    expect(describeSteps(step(fleet, 2))).toEqual([]);
   });
 
   test('after-the-deadline-items-fail-with-what-they-waited-for-and-the-operation-ends', () => {
@@ -123,10 +123,10 @@ describe('planning an operation', () => {
   test('a-stopped-operation-does-nothing-until-it-is-retried', () => {
     const fleet = fleetWith(['a']);
     apply(fleet, stopOperation(fleet, { id: OP, revision: 1, doc: operationOf(fleet) }, 'boom'));
-    expect(told(step(fleet, 1))).toEqual([]);
+    expect(describeSteps(step(fleet, 1))).toEqual([]);
     expect(operationOf(fleet).reason).toEqual({ code: 'internal-error', detail: 'boom' });
     apply(fleet, retryOperation(fleet, { id: OP, kinds, nowMs: 2 }));
-    expect(told(step(fleet, 3))).toEqual(['op-1.a waiting no-clay']);
+    expect(describeSteps(step(fleet, 3))).toEqual(['op-1.a waiting no-clay']);
   });
 });
 

@@ -34,8 +34,8 @@ export function explainer(modules: readonly ReasonSentences[]): Explain {
 }
 
 function formatUnknownReason({ code, ...facts }: Reason): string {
-  const told = Object.entries(facts).map(([name, fact]) => `${name} ${formatFact(fact)}`);
-  return told.length === 0 ? `${code}.` : `${code}: ${told.join(', ')}.`;
+  const texts = Object.entries(facts).map(([name, fact]) => `${name} ${formatFact(fact)}`);
+  return texts.length === 0 ? `${code}.` : `${code}: ${texts.join(', ')}.`;
 }
 
 /** What a host or a back end gave as problems; some give none. */

@@ -233,15 +233,15 @@ function listItemsOf(views: OperationRepresentations): Route {
     params: BY_ID,
     query: strictObject(query),
     // The items of one operation are found by its index; other filters are applied to those.
-    scansFleet: ({ query: asked, caller }) =>
-      scansFleet(listing, { query: { ...(asked as object), operation: 'one' }, caller }),
+    scansFleet: ({ query: request, caller }) =>
+      scansFleet(listing, { query: { ...(request as object), operation: 'one' }, caller }),
     answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
     handle: (call, { journal, redactorFor }) => {
       const { id } = call.params;
       if (findVisible(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
         return refusalAnswer(noSuch('operation', id));
-      const asked = { ...call, query: { ...call.query, operation: id } };
-      return listResources(journal.fleet, listing, asked, redactorFor(call.caller, journal.fleet));
+      const scoped = { ...call, query: { ...call.query, operation: id } };
+      return listResources(journal.fleet, listing, scoped, redactorFor(call.caller, journal.fleet));
     },
   });
 }

@@ -36,7 +36,7 @@ export function torture(subject: TortureSubject): void {
     test('each-step-twice', async () => {
       const twice: OperationKind = {
         ...subject.kind,
-        plan: (...asked) => subject.kind.plan(...asked).flatMap((next) => [next, next]),
+        plan: (...args) => subject.kind.plan(...args).flatMap((next) => [next, next]),
       };
       const plain = await run(subject, { fault: { kind: 'none' } });
       const ended = await run({ ...subject, kind: twice, ...twiceDriven(subject) }, { fault: { kind: 'none' } });

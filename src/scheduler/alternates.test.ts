@@ -4,8 +4,8 @@ import { findAlternates, schedule } from './schedule.ts';
 import { choice, host, newFleet, nic, request, segment } from './scheduler-fixture.ts';
 
 const anywhere = request({ nics: [nic('n', choice('s0'), choice('s1'))] });
-const hostsOf = (fleet: Fleet, asked = anywhere, count = 9): string[] =>
-  findAlternates(fleet, asked, count).map((one) => one.host);
+const hostsOf = (fleet: Fleet, requested = anywhere, count = 9): string[] =>
+  findAlternates(fleet, requested, count).map((one) => one.host);
 
 describe('alternates', () => {
   test('the-best-host-of-another-segment-comes-before-a-second-one-of-the-same', () => {

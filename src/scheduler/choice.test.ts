@@ -11,18 +11,18 @@ import { findBest } from './search/search.ts';
 import { PACKING } from './settings.ts';
 import type { ScheduleRequest } from './request.ts';
 
-function chosenHost(fleet: Fleet, asked: ScheduleRequest): string {
-  const answer = schedule(fleet, asked);
+function chosenHost(fleet: Fleet, requested: ScheduleRequest): string {
+  const answer = schedule(fleet, requested);
   return answer.kind === 'chosen' ? answer.host : 'none';
 }
 
 /** Places this many, one after the other, each with its claim. */
-function placeAll(fleet: Fleet, asked: ScheduleRequest, count: number): string[] {
+function placeAll(fleet: Fleet, requested: ScheduleRequest, count: number): string[] {
   return Array.from({ length: count }, () => {
-    const answer = schedule(fleet, asked);
+    const answer = schedule(fleet, requested);
     if (answer.kind === 'none') return 'none';
     const id = `placed-${fleet.revision}`;
-    commit(fleet, claim(id, answer.host, composeClaim(asked, answer)));
+    commit(fleet, claim(id, answer.host, composeClaim(requested, answer)));
     return answer.host;
   });
 }
@@ -55,19 +55,19 @@ describe('fixture F: five hosts, each with less memory than the one before, and 
   });
 
   test('scheduling-4: ports in seg0 and in seg2 go to h5 only', () => {
-    const asked = request({ nics: [nic('n', choice('seg0')), nic('n', choice('seg2'))] });
-    expect(chosenHost(fixtureF(), asked)).toBe('h5');
-    expect(chosenHost(fixtureF(host('h5', { state: 'draining' })), asked)).toBe('none');
+    const requested = request({ nics: [nic('n', choice('seg0')), nic('n', choice('seg2'))] });
+    expect(chosenHost(fixtureF(), requested)).toBe('h5');
+    expect(chosenHost(fixtureF(host('h5', { state: 'draining' })), requested)).toBe('none');
   });
 
   test('scheduling-5: with h2 excluded an address in seg0 goes to h4', () => {
-    const asked = request({ nics: [nic('n', choice('seg0', { takes: [] }))], excludedHosts: ['h2'] });
-    expect(chosenHost(fixtureF(), asked)).toBe('h4');
+    const requested = request({ nics: [nic('n', choice('seg0', { takes: [] }))], excludedHosts: ['h2'] });
+    expect(chosenHost(fixtureF(), requested)).toBe('h4');
   });
 
   test('scheduling-18: an address in a segment that no host reaches fails', () => {
-    const asked = request({ nics: [nic('n', choice('seg9', { takes: [] }))] });
-    expect(chosenHost(fixtureF(...segment('seg9', 'n', 5, 9)), asked)).toBe('none');
+    const requested = request({ nics: [nic('n', choice('seg9', { takes: [] }))] });
+    expect(chosenHost(fixtureF(...segment('seg9', 'n', 5, 9)), requested)).toBe('none');
   });
 
   test('scheduling-28: no more are placed than there are addresses', () => {
@@ -82,8 +82,8 @@ describe('fixture F: five hosts, each with less memory than the one before, and 
       host('h1', { physicalNetworks: ['p-s'], resources }),
       host('h2', { physicalNetworks: ['p-s'] }),
     );
-    const asked = request({ nics: [{ ...nic('n', choice('s')), minBandwidthKbps: 400 }] });
-    expect(placeAll(fleet, asked, 3)).toEqual(['h1', 'h1', 'none']);
+    const requested = request({ nics: [{ ...nic('n', choice('s')), minBandwidthKbps: 400 }] });
+    expect(placeAll(fleet, requested, 3)).toEqual(['h1', 'h1', 'none']);
     expect(fleet.get(CLAIM, idOf(CLAIM, 'placed-1'))?.doc.resources).toEqual({ 'bandwidth-kbps:p-s': 400 });
   });
 });
@@ -93,7 +93,7 @@ const FAILING = { code: 'unreachable', message: 'no answer', sinceMs: 0 };
 describe('filters', () => {
   const two = (other: Parameters<typeof host>[1]): Fleet => newFleet(host('a', other), host('b', { memoryMiB: 8192 }));
 
-  test.each<[name: string, other: Parameters<typeof host>[1], asked: Partial<ScheduleRequest>]>([
+  test.each<[name: string, other: Parameters<typeof host>[1], requested: Partial<ScheduleRequest>]>([
     ['a-host-that-is-disabled', { disabled: { reason: 'x', by: 'x', atMs: 0 } }, {}],
     ['a-host-that-is-forced-down', { forcedDown: { reason: 'x', by: 'x', atMs: 0 } }, {}],
     ['a-host-that-is-suspect', { connection: { state: 'suspect', sinceMs: 0 } }, {}],
@@ -109,11 +109,11 @@ describe('filters', () => {
     ['too-few-vcpus', { vcpus: 3 }, { amounts: { vcpus: 4, memoryMiB: 1, diskGiB: 0 } }],
     ['too-little-memory', { memoryMiB: 1000 }, { amounts: { vcpus: 1, memoryMiB: 1001, diskGiB: 0 } }],
     ['too-little-disk', { diskGiB: 3 }, { amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 4 } }],
-  ])('%s is skipped', (_name, other, asked) => {
-    expect(chosenHost(two(other), request(asked))).toBe('b');
+  ])('%s is skipped', (_name, other, requested) => {
+    expect(chosenHost(two(other), request(requested))).toBe('b');
   });
 
-  test.each<[name: string, other: Parameters<typeof host>[1], asked: Partial<ScheduleRequest>]>([
+  test.each<[name: string, other: Parameters<typeof host>[1], requested: Partial<ScheduleRequest>]>([
     ['a-required-trait', { traits: ['gpu', 'ssd'] }, { requiredTraits: ['gpu', 'ssd'] }],
     ['an-aggregate', { aggregates: ['x', 'y'] }, { aggregates: ['x', 'y'] }],
     [
@@ -121,9 +121,9 @@ describe('filters', () => {
       { resources: { gpus: 1 } },
       { amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 0, resources: { gpus: 1 } } },
     ],
-  ])('%s is found', (_name, other, asked) => {
+  ])('%s is found', (_name, other, requested) => {
     const fleet = newFleet(host('a', { ...other, memoryMiB: 4096 }), host('b'));
-    expect(chosenHost(fleet, request(asked))).toBe('a');
+    expect(chosenHost(fleet, request(requested))).toBe('a');
   });
 
   test('a-ratio-lets-more-be-promised-and-a-decimal-one-to-the-last-unit', () => {
@@ -138,8 +138,8 @@ describe('filters', () => {
   });
 
   test('affinity-begins-anywhere-and-stays-there', () => {
-    const asked = request({ group: { id: 'g', policy: 'affinity' } });
-    expect(placeAll(newFleet(host('a', { vcpus: 3 }), host('b', { vcpus: 2 })), asked, 4)).toEqual([
+    const requested = request({ group: { id: 'g', policy: 'affinity' } });
+    expect(placeAll(newFleet(host('a', { vcpus: 3 }), host('b', { vcpus: 2 })), requested, 4)).toEqual([
       'a',
       'a',
       'a',
@@ -148,19 +148,19 @@ describe('filters', () => {
   });
 
   test('anti-affinity-takes-each-host-once', () => {
-    const asked = request({ group: { id: 'g', policy: 'anti-affinity' } });
-    expect(placeAll(newFleet(host('a'), host('b')), asked, 3)).toEqual(['a', 'b', 'none']);
+    const requested = request({ group: { id: 'g', policy: 'anti-affinity' } });
+    expect(placeAll(newFleet(host('a'), host('b')), requested, 3)).toEqual(['a', 'b', 'none']);
   });
 
   test('what-a-pool-loses-counts-for-the-same-request-though-another-is-still-the-scarcest', () => {
     const pools = [9, 7, 6, 1].flatMap((free, nth) => segment(`s${nth}`, 'n', free, nth));
     const hosts = [host('a', { physicalNetworks: ['p-s1'] }), host('b', { physicalNetworks: ['p-s2'] })];
     const fleet = newFleet(...pools, ...hosts);
-    const asked = request({ nics: [nic('n', choice('s0'), choice('s1'), choice('s2'), choice('s3'))] });
-    expect(chosenHost(fleet, asked)).toBe('a');
+    const requested = request({ nics: [nic('n', choice('s0'), choice('s1'), choice('s2'), choice('s3'))] });
+    expect(chosenHost(fleet, requested)).toBe('a');
     const addresses = [{ pool: 'segment:s1', version: 4 as const, count: 3 }];
     commit(fleet, claim('i', 'elsewhere', { addresses }));
-    expect(chosenHost(fleet, asked)).toBe('b');
+    expect(chosenHost(fleet, requested)).toBe('b');
   });
 
   test('nics-that-contend-are-shared-out-so-that-all-find-an-address', () => {
@@ -170,9 +170,9 @@ describe('filters', () => {
       ...segment('s1', 'n', 1, 1),
       host('a', { physicalNetworks: ['p-s0', 'p-s1'] }),
     );
-    const asked = request({ nics: [nic('n', choice('s0'), choice('s1')), nic('n', choice('s0'))] });
-    expect(schedule(fleet, asked)).toMatchObject({ pools: ['segment:s1', 'segment:s0'] });
-    const three = request({ nics: [...asked.nics, nic('n', choice('s1'))] });
+    const requested = request({ nics: [nic('n', choice('s0'), choice('s1')), nic('n', choice('s0'))] });
+    expect(schedule(fleet, requested)).toMatchObject({ pools: ['segment:s1', 'segment:s0'] });
+    const three = request({ nics: [...requested.nics, nic('n', choice('s1'))] });
     expect(chosenHost(fleet, three)).toBe('none');
   });
 
@@ -181,9 +181,9 @@ describe('filters', () => {
     const networks = Array.from({ length: 12 }, (_, nth) => `p-s${nth}`);
     const fleet = newFleet(...many, host('a', { physicalNetworks: networks }));
     const any = nic('n', ...networks.map((_, nth) => choice(`s${nth}`)));
-    const asked = (count: number): ScheduleRequest => request({ nics: Array.from({ length: count }, () => any) });
-    expect(chosenHost(fleet, asked(24))).toBe('a');
-    expect(chosenHost(fleet, asked(25))).toBe('none');
+    const requested = (count: number): ScheduleRequest => request({ nics: Array.from({ length: count }, () => any) });
+    expect(chosenHost(fleet, requested(24))).toBe('a');
+    expect(chosenHost(fleet, requested(25))).toBe('none');
   });
 });
 

@@ -74,7 +74,7 @@ describe('failed builds', () => {
 
 describe('what a claim takes', () => {
   test('amounts-addresses-by-pool-and-bandwidth-by-physical-network', () => {
-    const asked = request({
+    const requested = request({
       amounts: { vcpus: 2, memoryMiB: 512, diskGiB: 0, resources: { gpus: 1 } },
       group: { id: 'g', policy: 'affinity' },
       nics: [
@@ -85,7 +85,7 @@ describe('what a claim takes', () => {
       ],
     });
     const pools = ['segment:s0', 'segment:s0', 'segment:s1', 'network:m'] as const;
-    expect(composeClaim(asked, { host: 'a', pools })).toEqual({
+    expect(composeClaim(requested, { host: 'a', pools })).toEqual({
       host: 'a',
       vcpus: 2,
       memoryMiB: 512,

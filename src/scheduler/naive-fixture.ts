@@ -92,8 +92,8 @@ function isFitting(seen: HostSnapshot, request: ScheduleRequest): boolean {
     aggregates.every((one) => doc.aggregates.includes(one)) &&
     requiredTraits.every((one) => doc.traits.includes(one)) &&
     !forbiddenTraits.some((one) => doc.traits.includes(one)) &&
-    [memoryMiB, vcpus, diskGiB].every((asked, at) => asked <= (figures[at] ?? 0)) &&
-    Object.entries(resources).every(([name, asked]) => asked <= leftOf(seen, name))
+    [memoryMiB, vcpus, diskGiB].every((wanted, at) => wanted <= (figures[at] ?? 0)) &&
+    Object.entries(resources).every(([name, wanted]) => wanted <= leftOf(seen, name))
   );
 }
 
@@ -208,9 +208,9 @@ function isServed(
   chosen: readonly PoolChoice[],
 ): boolean {
   const stock = stockOf(fleet);
-  const asked = new Map<string, { readonly has: number; wants: number }>();
+  const demand = new Map<string, { readonly has: number; wants: number }>();
   const want = (key: string, has: number, amount: number): void => {
-    asked.set(key, { has, wants: (asked.get(key)?.wants ?? 0) + amount });
+    demand.set(key, { has, wants: (demand.get(key)?.wants ?? 0) + amount });
   };
   for (const { pciRequest } of nics) {
     if (pciRequest !== undefined) want(`pci:${pciRequest}`, leftOf(seen, `pci:${pciRequest}`), 1);
@@ -222,5 +222,5 @@ function isServed(
     const resource = bandwidthClass(physicalNetwork);
     want(resource, leftOf(seen, resource), kbps);
   }
-  return [...asked.values()].every(({ has, wants }) => wants <= has);
+  return [...demand.values()].every(({ has, wants }) => wants <= has);
 }

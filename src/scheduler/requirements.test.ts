@@ -9,13 +9,13 @@ import type { ScheduleRequest } from './request.ts';
 import type { Fleet } from '../fleet/index.ts';
 
 /** Places this many, one after the other, and returns why the last one failed. */
-function placeUntilFull(fleet: Fleet, asked: ScheduleRequest): (string | undefined)[] {
+function placeUntilFull(fleet: Fleet, requested: ScheduleRequest): (string | undefined)[] {
   const hosts: (string | undefined)[] = [];
   for (;;) {
-    const answer = schedule(fleet, asked);
+    const answer = schedule(fleet, requested);
     if (answer.kind === 'none') return [...hosts, ...reportSentences(answer.report)];
     hosts.push(answer.host);
-    commit(fleet, claim(`i${hosts.length}`, answer.host, composeClaim(asked, answer)));
+    commit(fleet, claim(`i${hosts.length}`, answer.host, composeClaim(requested, answer)));
   }
 }
 
@@ -35,17 +35,17 @@ describe('bandwidth without a physical network', () => {
   });
 
   test('the claim takes it, in the class of the pool that was chosen', () => {
-    const asked = request({ nics: [plain, plain, { ...nic('m', choice('s0')), minBandwidthKbps: 70 }] });
+    const requested = request({ nics: [plain, plain, { ...nic('m', choice('s0')), minBandwidthKbps: 70 }] });
     const chosen = { host: 'a', pools: ['network:n', 'network:n', 'segment:s0'] as const };
-    expect(composeClaim(asked, chosen).resources).toEqual({ 'bandwidth-kbps': 800, 'bandwidth-kbps:p-s0': 70 });
+    expect(composeClaim(requested, chosen).resources).toEqual({ 'bandwidth-kbps': 800, 'bandwidth-kbps:p-s0': 70 });
   });
 
   test('a tunnel asks for it, a segment on a physical network asks there', () => {
     const tunnel = { pool: 'segment:t', takes: [] } as const;
     const resources = { 'bandwidth-kbps': 400, 'bandwidth-kbps:p-s0': 400 };
     const fleet = newFleet(...segment('s0', 'n', 5), host('a', { resources, physicalNetworks: ['p-s0'] }));
-    const asked = request({ nics: [{ network: 'n', choices: [tunnel, choice('s0')], minBandwidthKbps: 400 }] });
-    expect(placeUntilFull(fleet, asked)).toHaveLength(3);
+    const requested = request({ nics: [{ network: 'n', choices: [tunnel, choice('s0')], minBandwidthKbps: 400 }] });
+    expect(placeUntilFull(fleet, requested)).toHaveLength(3);
   });
 });
 
@@ -63,9 +63,9 @@ describe('PCI requests', () => {
 
   test('they come on top of what the amounts ask of the same class', () => {
     const amounts = { vcpus: 1, memoryMiB: 1, diskGiB: 1, resources: { 'pci:gold': 1, gpus: 1 } };
-    const asked = request({ amounts, nics: [device] });
-    expect(composeClaim(asked, { host: 'a', pools: ['network:n'] }).resources).toEqual({ 'pci:gold': 2, gpus: 1 });
-    expect(schedule(newFleet(host('a', { resources: { 'pci:gold': 1, gpus: 1 } })), asked).kind).toBe('none');
+    const requested = request({ amounts, nics: [device] });
+    expect(composeClaim(requested, { host: 'a', pools: ['network:n'] }).resources).toEqual({ 'pci:gold': 2, gpus: 1 });
+    expect(schedule(newFleet(host('a', { resources: { 'pci:gold': 1, gpus: 1 } })), requested).kind).toBe('none');
   });
 });
 
@@ -111,7 +111,7 @@ describe('service versions', () => {
 
 test('a brief answer has the number of hosts, and no more', () => {
   const fleet = newFleet(host('a'), host('b'));
-  const asked = request({ onlyHost: 'c' });
-  expect(schedule(fleet, { ...asked, brief: true })).toEqual({ kind: 'none', report: { hosts: 2, stages: [] } });
+  const requested = request({ onlyHost: 'c' });
+  expect(schedule(fleet, { ...requested, brief: true })).toEqual({ kind: 'none', report: { hosts: 2, stages: [] } });
   expect(schedule(fleet, request({ brief: true }))).toMatchObject({ kind: 'chosen', host: 'a' });
 });

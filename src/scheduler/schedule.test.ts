@@ -8,10 +8,10 @@ import type { ScheduleRequest } from './request.ts';
 import { choice, claim, newFleet, request, settings } from './scheduler-fixture.ts';
 import { findBest } from './search/search.ts';
 
-function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
-  const found = findBest(prepareRequest(fleet, asked));
+function expectSame(fleet: FleetReader, requested: ScheduleRequest): void {
+  const found = findBest(prepareRequest(fleet, requested));
   const best = found === undefined ? undefined : { host: found.host, pools: found.pools, score: found.score };
-  expect({ asked, best }).toEqual({ asked, best: naiveBest(fleet, asked) });
+  expect({ requested, best }).toEqual({ requested, best: naiveBest(fleet, requested) });
 }
 
 /** How many requests are repeated: cached results must still be valid. */
@@ -50,13 +50,13 @@ function expectAgreementOnOneNetwork(seed: number, hosts: number): void {
   const stock = dice.of([3, -3]);
   fleet.apply(fleet.revision + 1, [settings({ memory: 0.01, vcpus: 0, disk: 0, spread: 0, failures: 0, stock })]);
   const segments = ['s0', 's1', 's2', 's3'];
-  const asked = request({ nics: [{ network: 'n', choices: segments.map((name) => choice(name)) }] });
+  const requested = request({ nics: [{ network: 'n', choices: segments.map((name) => choice(name)) }] });
   const stage = new Stage(fleet);
   for (let step = 0; step < 40; step += 1) {
     const addresses = [{ pool: `segment:${dice.of(segments)}`, version: 4 as const, count: 1 }];
     const taken = claim(`n${dice.below(20)}`, 'elsewhere', { addresses: dice.chance(75) ? addresses : [] });
     stage.add([dice.chance(60) ? taken : randomChange(dice, stage, hosts)]);
-    expectSame(stage, asked);
+    expectSame(stage, requested);
   }
 }
 

@@ -94,7 +94,7 @@ export class ControlPlaneHarness {
       driverOf: (host) =>
         new WatchedDriver(
           { ...shared, switch: this.switchOf(host) },
-          { note: (asked) => this.performedTasks.push(asked), hasCredentials: () => this.hostsHaveCredentials },
+          { note: (task) => this.performedTasks.push(task), hasCredentials: () => this.hostsHaveCredentials },
         ),
     });
   }

@@ -13,7 +13,7 @@ export interface PerformedTask {
 }
 
 export interface Watch {
-  readonly note: (asked: PerformedTask) => void;
+  readonly note: (task: PerformedTask) => void;
   /** Whether the host has credentials of its own for networks. */
   readonly hasCredentials: () => boolean;
 }

@@ -75,8 +75,8 @@ export class World extends ControlPlaneHarness {
   /** Joins hosts, starts their agents and waits until they are in service. */
   async hosts(shapes: Readonly<Record<string, HostShape>>): Promise<void> {
     const specs = Object.entries(shapes).map(([name, shape]) => hostSpec(name, shape));
-    const begun = { operation: this.operation(), deadlineMs: HOUR_MS, by: 'ann', nowMs: this.nowMs };
-    await this.commit((fleet) => joinHosts(fleet, { hosts: specs, ...begun }));
+    const command = { operation: this.operation(), deadlineMs: HOUR_MS, by: 'ann', nowMs: this.nowMs };
+    await this.commit((fleet) => joinHosts(fleet, { hosts: specs, ...command }));
     for (const [name, { version }] of Object.entries(shapes))
       this.agents.start(name, version === undefined ? {} : { serviceVersion: version });
     await this.until('the hosts are active', () =>
@@ -157,28 +157,28 @@ export class World extends ControlPlaneHarness {
   }
 
   async remove(...ids: readonly string[]): Promise<OperationId> {
-    const errand = this.#command();
-    return (await this.commit((fleet) => deleteInstances(fleet, { ids, ...errand }))).operation;
+    const command = this.#command();
+    return (await this.commit((fleet) => deleteInstances(fleet, { ids, ...command }))).operation;
   }
 
   async move(id: string, how: { readonly kind?: 'live' | 'cold'; readonly target?: string } = {}): Promise<void> {
-    const errand = this.#command();
-    await this.commit((fleet) => moveInstances(fleet, { ids: [id], kind: 'live', ...how, ...errand }));
+    const command = this.#command();
+    await this.commit((fleet) => moveInstances(fleet, { ids: [id], kind: 'live', ...how, ...command }));
   }
 
   async rebuild(id: string): Promise<void> {
-    const errand = this.#command();
-    await this.commit((fleet) => rebuildInstances(fleet, { ids: [id], ...errand }));
+    const command = this.#command();
+    await this.commit((fleet) => rebuildInstances(fleet, { ids: [id], ...command }));
   }
 
   async shelve(id: string): Promise<void> {
-    const errand = { ...this.#command(), hasCredentials: this.credentials };
-    await this.commit((fleet) => shelveInstance(fleet, { id, ...errand }));
+    const command = { ...this.#command(), hasCredentials: this.credentials };
+    await this.commit((fleet) => shelveInstance(fleet, { id, ...command }));
   }
 
   async unshelve(id: string): Promise<void> {
-    const errand = { ...this.#command(), hasCredentials: this.credentials };
-    await this.commit((fleet) => unshelveInstance(fleet, { id, ...errand }));
+    const command = { ...this.#command(), hasCredentials: this.credentials };
+    await this.commit((fleet) => unshelveInstance(fleet, { id, ...command }));
   }
 
   /** From now on calls of this kind fail. */

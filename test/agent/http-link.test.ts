@@ -9,9 +9,9 @@ import { selfSigned } from '../self-signed.ts';
 
 test('a-server-is-trusted-by-the-given-certificates-only', async () => {
   const { key, cert } = await selfSigned();
-  const heard: (string | undefined)[] = [];
+  const secrets: (string | undefined)[] = [];
   const server = createServer({ key, cert }, (request, response) => {
-    heard.push(request.headers.authorization);
+    secrets.push(request.headers.authorization);
     request.resume().once('end', () => response.end('{"report":"known"}'));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -24,9 +24,9 @@ test('a-server-is-trusted-by-the-given-certificates-only', async () => {
     await new Promise((resolve) => server.close(resolve));
   });
   await expect(wary.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
-  expect(heard).toEqual([]);
+  expect(secrets).toEqual([]);
   expect(await trusting.heartbeat(to, { serviceVersion: 1 })).toEqual({ kind: 'answer', answer: { report: 'known' } });
-  expect(heard).toEqual(['Bearer mst_tk-1_secret']);
+  expect(secrets).toEqual(['Bearer mst_tk-1_secret']);
 });
 
 test.each<[string, number, string]>([
@@ -51,9 +51,9 @@ test.each<[string, number, string]>([
 });
 
 test.each(['127.0.0.1', '[::1]'])('a-server-at-%s-is-asked-for-just-what-the-agent-has', async (host) => {
-  const asked: (string | undefined)[] = [];
+  const secrets: (string | undefined)[] = [];
   const server = createPlain((request, response) => {
-    asked.push(`${request.headers.host} ${request.url}`);
+    secrets.push(`${request.headers.host} ${request.url}`);
     request.resume().once('end', () => response.end('{"kind":"unchanged"}'));
   });
   await new Promise<void>((resolve) => server.listen(0, host === '[::1]' ? '::1' : host, resolve));
@@ -67,7 +67,7 @@ test.each(['127.0.0.1', '[::1]'])('a-server-at-%s-is-asked-for-just-what-the-age
   const { signal } = new AbortController();
   const unchanged = { kind: 'answer', answer: { kind: 'unchanged' } };
   expect(await link.view(to, { digest: 'a+b/c=', leaseEpoch: 7 }, signal)).toEqual(unchanged);
-  expect(asked).toEqual([`${host}:${port} /api/v1/agent/view?digest=a%2Bb%2Fc%3D&leaseEpoch=7`]);
+  expect(secrets).toEqual([`${host}:${port} /api/v1/agent/view?digest=a%2Bb%2Fc%3D&leaseEpoch=7`]);
 });
 
 test('what-is-no-address-of-a-server-is-a-link-that-is-down', async () => {

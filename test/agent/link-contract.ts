@@ -128,9 +128,9 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
 
     test('refuses-whom-it-does-not-know', async () => {
       const { link, session } = await joined();
-      const stranger = { ...session, secret: `${session.secret}-other` };
+      const other = { ...session, secret: `${session.secret}-other` };
       const none = { ...session, secret: 'nonsense' };
-      for (const to of [stranger, none]) {
+      for (const to of [other, none]) {
         expect(await link.heartbeat(to, { serviceVersion: 1 })).toMatchObject({ kind: 'refused' });
         expect(await link.view(to, {}, signal)).toMatchObject({ kind: 'refused' });
         expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject({ kind: 'refused' });

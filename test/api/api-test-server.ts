@@ -29,7 +29,7 @@ export interface ApiTestServer {
   readonly ids: Ids;
   readonly clock: Clock & { ahead(ms: number): void };
   /** The hosts whose heartbeats were taken, one after the other. */
-  readonly heard: readonly string[];
+  readonly received: readonly string[];
   /** Everything that was logged. */
   readonly logged: () => string;
   /** Makes a token without the API; answers its secret. */
@@ -83,13 +83,13 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
     },
   });
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
-  const heard: string[] = [];
+  const received: string[] = [];
   const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
-    provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void heard.push(host) })),
+    provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void received.push(host) })),
     provide(GATEWAY_OPTIONS, () => ({ hash: hashSecret, holder: () => undefined })),
     provide(BACK_END_CREDENTIALS, () => new Map()),
   ]);
-  const desk = runtime.get(AGENT_GATEWAY);
+  const gateway = runtime.get(AGENT_GATEWAY);
   const { limits = NO_LIMITS, keepAliveMs, url, auditFolder, tls } = options;
   const server = createServer({
     ...surfaceOf(runtime),
@@ -104,14 +104,14 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
     ...(tls !== undefined && { tls }),
   });
   const over = new AbortController();
-  const running = [journal.follow(over.signal), desk.run(over.signal)];
+  const running = [journal.follow(over.signal), gateway.run(over.signal)];
   const world: ApiTestServer = {
     server,
     journal,
     disk,
     clock,
     ids,
-    heard,
+    received,
     logged: () => lines.join(''),
     token: (role, extra) => newToken(world, role, extra),
     commit: async (...changes) => (await journal.submit({ by: 'test', decide: () => accept(changes, null) })).revision,

@@ -40,7 +40,7 @@ function onTurn(act: (turns: number) => unknown): void {
 const ask = (path = PATH, method = 'GET') =>
   fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${viewer}` } });
 
-interface Told {
+interface DataplaneAnswer {
   readonly count: number;
   readonly flows: readonly { readonly match: string }[];
   readonly tunnels: readonly { readonly peer: string; readonly address: string }[];
@@ -52,7 +52,7 @@ test('others have their turns while it is worked out and sent, and nothing is mi
   const answer = await ask(`${PATH}?limit=20000`);
   const text = await answer.text();
   expect(JSON.stringify(JSON.parse(text))).toBe(text);
-  const { count, flows, tunnels } = JSON.parse(text) as Told;
+  const { count, flows, tunnels } = JSON.parse(text) as DataplaneAnswer;
   expect(tunnels.filter(({ peer }) => peer.startsWith('many-'))).toHaveLength(HOSTS - 1);
   expect(flows).toHaveLength(count);
   const sources = new Set(flows.map(({ match }) => match));
@@ -67,7 +67,7 @@ test('hosts that go while it is worked out are left out or still there, and it i
   onTurn(async (turns) => {
     if (turns === 2) await world.commit(...[1, 2, 4998].map((nth) => hostChange(`many-${nth}`, { state: 'removed' })));
   });
-  const { tunnels } = (await (await ask()).json()) as Told;
+  const { tunnels } = (await (await ask()).json()) as DataplaneAnswer;
   expect(tunnels.length).toBeGreaterThanOrEqual(HOSTS - 4);
 });
 

@@ -299,9 +299,9 @@ export async function prepareServer(options?: Parameters<typeof startApiTestServ
   const secrets = await callersOf(world);
   const items = [{ key: 'central-0', target: { kind: 'host', id: 'central-0' }, step: 'await-agent' }];
   const id = idOf(OPERATION, 'op-1');
-  const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
+  const request = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
   await world.commit(
-    ...newOperation({ id, ...asked, items }),
+    ...newOperation({ id, ...request, items }),
     ...sampleNetwork(),
     hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),

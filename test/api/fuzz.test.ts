@@ -41,10 +41,10 @@ async function prepare(): Promise<void> {
     join: await world.token('join', { host: 'central-2' }),
   };
   const items = [{ key: 'central-0', target: { kind: 'host', id: 'central-0' }, step: 'await-agent' }];
-  const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
+  const request = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
   await world.commit(
     hostChange('central-1', { credential: tokenIdIn(secrets['agent'] ?? '') ?? '' }),
-    ...newOperation({ id: idOf(OPERATION, 'op-1'), ...asked, items }),
+    ...newOperation({ id: idOf(OPERATION, 'op-1'), ...request, items }),
     ...sampleNetwork(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
@@ -92,8 +92,10 @@ function isProblem(route: Route, type: unknown, body: string): boolean {
 
 function isRestconfProblem(type: unknown, body: string): boolean {
   const { 'ietf-restconf:errors': errors } = JSON.parse(body) as Record<string, { error: Record<string, string>[] }>;
-  const told = (errors?.error ?? []).every((one) => one['error-tag'] !== undefined && one['error-message'] !== '');
-  return type === 'application/yang-data+json; charset=utf-8' && told && !body.includes('    at ');
+  const isComplete = (errors?.error ?? []).every(
+    (one) => one['error-tag'] !== undefined && one['error-message'] !== '',
+  );
+  return type === 'application/yang-data+json; charset=utf-8' && isComplete && !body.includes('    at ');
 }
 
 function isNativeProblem(type: unknown, body: string): boolean {

@@ -105,10 +105,10 @@ beforeAll(async () => {
   it = await prepareServer();
   admin = it.secrets.get('admin') ?? '';
   const items = [{ key: 'vm-1', target: { kind: 'instance', id: 'vm-1' }, step: 'spawn', host: NAME }];
-  const asked = { kind: 'instance-build', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
+  const request = { kind: 'instance-build', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
   await it.world.commit(
     hostChange(NAME, { site: 'central', switch: SWITCH }),
-    ...newOperation({ id: idOf(OPERATION, 'op-2'), ...asked, items }),
+    ...newOperation({ id: idOf(OPERATION, 'op-2'), ...request, items }),
   );
 });
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const VM = '/api/v1/instances/vm-1';
-const ASKED = { flavor: 'small', networks: [{ network: 'lan' }] };
+const REQUEST = { flavor: 'small', networks: [{ network: 'lan' }] };
 
 const post = (secret: string, url: string, payload: object = {}, headers: Record<string, string> = {}) =>
   world.call(secret, { method: 'POST', url, payload, headers });
@@ -79,9 +79,9 @@ describe('an instance', () => {
 describe('asking for instances', () => {
   test('a-repetition-makes-no-second-one', async () => {
     const key = { 'idempotency-key': 'once' };
-    const first = await post(operator, '/api/v1/instances', { ...ASKED, count: 2 }, key);
+    const first = await post(operator, '/api/v1/instances', { ...REQUEST, count: 2 }, key);
     expect(first.statusCode).toBe(202);
-    const again = await post(operator, '/api/v1/instances', { ...ASKED, count: 2 }, key);
+    const again = await post(operator, '/api/v1/instances', { ...REQUEST, count: 2 }, key);
     expect(again.body).toBe(first.body);
     expect(world.journal.fleet.count(INSTANCE)).toBe(3);
   });
@@ -90,8 +90,8 @@ describe('asking for instances', () => {
     const requiredTraits = Array.from({ length: 64 }, (_, at) => `a${at}`);
     const flavor = { name: 'picky', vcpus: 1, memoryMiB: 1, diskGiB: 0, requiredTraits };
     expect((await post(operator, '/api/v1/flavors', flavor)).statusCode).toBe(201);
-    const asked = { flavor: 'picky', networks: 'none', requiredTraits: ['one-more'] };
-    const refused = await post(operator, '/api/v1/instances', asked);
+    const request = { flavor: 'picky', networks: 'none', requiredTraits: ['one-more'] };
+    const refused = await post(operator, '/api/v1/instances', request);
     expect(refused.json()).toMatchObject({ status: 422, code: 'too-many-traits', field: '/requiredTraits' });
     const endless = await post(operator, '/api/v1/flavors', { ...flavor, name: 'endless', resources: { gpu: 1e300 } });
     expect(endless.json()).toMatchObject({ status: 400, field: '/resources/gpu' });
@@ -99,8 +99,8 @@ describe('asking for instances', () => {
 
   test('a-preview-leaves-nothing, and names hosts to operators alone', async () => {
     const { revision } = world.journal.fleet;
-    const asked = { ...ASKED, name: 'web', count: 2 };
-    const preview = (secret: string) => post(secret, '/api/v1/instances/preview', asked, { 'idempotency-key': 'k' });
+    const request = { ...REQUEST, name: 'web', count: 2 };
+    const preview = (secret: string) => post(secret, '/api/v1/instances/preview', request, { 'idempotency-key': 'k' });
     const places = [
       { name: 'web-1', host: expect.any(String) as string, pools: ['segment:rack'] },
       { name: 'web-2', host: expect.any(String) as string, pools: ['segment:rack'] },
@@ -113,7 +113,7 @@ describe('asking for instances', () => {
   test('a-preview-is-refused-for-what-the-request-would-be', async () => {
     const unknown = await post(operator, '/api/v1/instances/preview', { flavor: 'huge' });
     expect(unknown.json()).toMatchObject({ status: 422, code: 'unknown-flavor', field: '/flavor' });
-    const odd = await post(operator, '/api/v1/instances/preview', { ...ASKED, count: 1, minCount: 2 });
+    const odd = await post(operator, '/api/v1/instances/preview', { ...REQUEST, count: 1, minCount: 2 });
     expect(odd.json()).toMatchObject({ status: 422, code: 'minimum-above-count', field: '/minCount' });
   });
 
@@ -126,7 +126,7 @@ describe('asking for instances', () => {
     const secret = await holder.token('operator');
     const other = await startApiTestServer({ disk: holder.disk, clock: holder.clock, leads: false });
     await other.journal.waitForRevision(holder.journal.fleet.revision, 2000);
-    const answer = await other.call(secret, { method: 'POST', url: '/api/v1/instances/preview', payload: ASKED });
+    const answer = await other.call(secret, { method: 'POST', url: '/api/v1/instances/preview', payload: REQUEST });
     expect(answer.json()).toMatchObject({ count: 1, placed: 1 });
     await holder.close();
     await other.close();
@@ -139,7 +139,7 @@ describe('a caller that is bound to a site', () => {
   test('sees-the-operation-that-it-started', async () => {
     const central = await bound('central');
     for (const [url, body] of [
-      ['/api/v1/instances', ASKED],
+      ['/api/v1/instances', REQUEST],
       [`${VM}/move`, {}],
     ] as const) {
       const { operation } = (await post(central, url, body)).json<{ operation: string }>();
@@ -160,7 +160,7 @@ describe('a caller that is bound to a site', () => {
 
   test('gets-its-instances-in-its-site', async () => {
     const north = await bound('north');
-    const { instances } = (await post(north, '/api/v1/instances', ASKED)).json<{ instances: string[] }>();
+    const { instances } = (await post(north, '/api/v1/instances', REQUEST)).json<{ instances: string[] }>();
     const made = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, instances[0] ?? ''));
     expect(made?.doc.place.site).toBe('north');
     expect(made?.doc.host).toMatch(/^north-/);

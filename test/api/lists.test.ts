@@ -100,7 +100,7 @@ describe('GET /api/v1/hosts', () => {
   test('a-cursor-of-a-list-with-another-sort-or-filter-is-refused', async () => {
     const next = async (query: string): Promise<string> =>
       (await world.call(viewer, { url: `/api/v1/hosts?limit=2&${query}` })).json<Page>().next ?? '';
-    const asked = (query: string, after: string) =>
+    const requestList = (query: string, after: string) =>
       world.call(viewer, { url: `/api/v1/hosts?limit=5&${query}&after=${after}` });
     for (const [first, second] of [
       ['sort=zone', 'sort=-zone'],
@@ -110,13 +110,13 @@ describe('GET /api/v1/hosts', () => {
       ['site=north', 'site=central'],
       ['site=north&zone=z1', 'site=north'],
     ] as const) {
-      const answer = await asked(second, await next(first));
+      const answer = await requestList(second, await next(first));
       expect(answer.json()).toMatchObject({ status: 422, code: 'cursor-of-another-list', field: '/after' });
     }
-    expect((await asked('zone=z1&site=north', await next('site=north&zone=z1'))).statusCode).toBe(200);
-    expect((await asked('sort=name', await next(''))).statusCode).toBe(200);
+    expect((await requestList('zone=z1&site=north', await next('site=north&zone=z1'))).statusCode).toBe(200);
+    expect((await requestList('sort=name', await next(''))).statusCode).toBe(200);
     // Of a server that is one version older.
-    expect((await asked('', '~5B~22h010~22~5D')).json<Page>().items[0]?.id).toBe('h011');
+    expect((await requestList('', '~5B~22h010~22~5D')).json<Page>().items[0]?.id).toBe('h011');
   });
 
   test.each([
@@ -139,9 +139,9 @@ describe('GET /api/v1/hosts', () => {
 describe('GET /api/v1/operation-items', () => {
   test('what is under way for a resource: open items only, of every operation', async () => {
     const item = (key: string, id: string) => ({ key, target: { kind: 'host', id }, step: 'await-agent' });
-    const asked = { kind: 'host-join', title: 't', by: 'test', nowMs: 1, deadlineMs: 10 ** 12 };
-    const one = newOperation({ ...asked, id: idOf(OPERATION, 'op-1'), items: [item('a', 'h1'), item('b', 'h2')] });
-    const other = newOperation({ ...asked, id: idOf(OPERATION, 'op-2'), items: [item('c', 'h1')] });
+    const request = { kind: 'host-join', title: 't', by: 'test', nowMs: 1, deadlineMs: 10 ** 12 };
+    const one = newOperation({ ...request, id: idOf(OPERATION, 'op-1'), items: [item('a', 'h1'), item('b', 'h2')] });
+    const other = newOperation({ ...request, id: idOf(OPERATION, 'op-2'), items: [item('c', 'h1')] });
     await world.commit(...one, ...other);
     const found = async (query: string): Promise<string[]> =>
       (await world.call(viewer, { url: `/api/v1/operation-items?${query}` })).json<Page>().items.map(({ id }) => id);

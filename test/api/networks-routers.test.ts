@@ -150,8 +150,8 @@ describe('requests that are wrong', () => {
     ['a-zone-that-is-not-there', 'PATCH transport-zones/x', { mesh: 'full' }, '404 transport-zone-not-found'],
   ])('%s', async (_name, what, body, outcome) => {
     const [method, path = ''] = what.split(' ');
-    const { status, body: told } = await call(method, path, body);
-    expect(`${status} ${String(told['code'])}`).toBe(outcome);
+    const { status, body: problem } = await call(method, path, body);
+    expect(`${status} ${String(problem['code'])}`).toBe(outcome);
   });
 });
 

@@ -239,9 +239,9 @@ describe('what is refused', () => {
     ['a field that is not there', 'networks', { name: 'x', shard: true }, [400, 'malformed-body']],
   ])('%s', async (_name, path, body, [status, code, field]) => {
     const before = world.journal.fleet.revision;
-    const told = await post(path, body);
-    expect(told).toMatchObject({ status, body: { code } });
-    if (field !== undefined) expect(told.body['field']).toBe(field);
+    const answer = await post(path, body);
+    expect(answer).toMatchObject({ status, body: { code } });
+    if (field !== undefined) expect(answer.body['field']).toBe(field);
     expect(world.journal.fleet.revision).toBe(before);
   });
 });

@@ -44,7 +44,7 @@ async function settle(as = secret): Promise<void> {
 test('each-is-heard-and-answered-in-full', async () => {
   await settle();
   const { headers, body } = await beats();
-  expect(world.heard).toEqual([HOST_ID, HOST_ID, HOST_ID, HOST_ID]);
+  expect(world.received).toEqual([HOST_ID, HOST_ID, HOST_ID, HOST_ID]);
   expect(headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
     'muster-revision': String(world.journal.fleet.revision),
@@ -61,7 +61,7 @@ describe('never: a word counts because it is the one of last time', () => {
     const admin = await world.token('admin');
     await world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${idIn(secret)}` });
     expect(await beats()).toMatchObject({ status: 401, code: 'token-revoked' });
-    expect(world.heard).toHaveLength(3);
+    expect(world.received).toHaveLength(3);
   });
 
   test('once-its-token-has-expired', async () => {
@@ -71,7 +71,7 @@ describe('never: a word counts because it is the one of last time', () => {
     await settle(expiring);
     world.clock.ahead(61_000);
     expect(await beats(expiring)).toMatchObject({ status: 401, code: 'token-expired' });
-    expect(world.heard).toHaveLength(3);
+    expect(world.received).toHaveLength(3);
   });
 
   test('once-its-host-is-removed-and-when-that-is-admitted-again-with-another-credential', async () => {
@@ -82,21 +82,21 @@ describe('never: a word counts because it is the one of last time', () => {
     expect((await beats()).status).toBe(403);
     const again = await agentOf(HOST_ID);
     expect(await beats()).toMatchObject({ status: 403, code: 'credential-superseded' });
-    expect(world.heard).toHaveLength(3);
+    expect(world.received).toHaveLength(3);
     expect((await beats(again)).status).toBe(200);
-    expect(world.heard).toHaveLength(4);
+    expect(world.received).toHaveLength(4);
   });
 
   test('for-another-caller', async () => {
     await settle();
     const other = await agentOf('north-1');
     expect((await beats(other)).status).toBe(200);
-    expect(world.heard.slice(3)).toEqual(['north-1']);
+    expect(world.received.slice(3)).toEqual(['north-1']);
     const unbound = await world.token('agent', { host: HOST_ID });
     expect(await beats(unbound)).toMatchObject({ status: 403, code: 'credential-superseded' });
     expect((await beats(await world.token('admin'))).status).toBe(403);
     expect((await beats('mst_tk-1_0123456789abcdef0123456789')).status).toBe(401);
-    expect(world.heard).toHaveLength(4);
+    expect(world.received).toHaveLength(4);
   });
 
   test('on-another-route', async () => {
@@ -109,7 +109,7 @@ describe('never: a word counts because it is the one of last time', () => {
     await settle();
     for (let nth = 0; nth < 3; nth += 1) expect((await beats(secret, { serviceVersion: 'x' })).status).toBe(400);
     await settle();
-    expect(world.heard).toHaveLength(6);
+    expect(world.received).toHaveLength(6);
   });
 
   test('when-another-server-decides, nor-does-it-when-this-one-decides-again', async () => {
@@ -121,13 +121,13 @@ describe('never: a word counts because it is the one of last time', () => {
       await expect(world.commit(hostChange('north-2', { baseWeight: 1 }))).rejects.toThrow();
       expect(await beats()).toMatchObject({ status: 421, code: 'not-holder' });
       expect((await beats(secret, BEAT, other)).status).toBe(200);
-      expect([world.heard.length, other.heard.length]).toEqual([3, 1]);
+      expect([world.received.length, other.received.length]).toEqual([3, 1]);
       // The host is bound to another credential by the other one; this one takes over from it.
       await other.commit(hostChange(HOST_ID, { credential: 'tk-another' }));
       world.clock.ahead(10 ** 9 + 1);
       await takeLease(world);
       expect(await beats()).toMatchObject({ status: 403, code: 'credential-superseded' });
-      expect(world.heard).toHaveLength(3);
+      expect(world.received).toHaveLength(3);
     } finally {
       await other.close();
     }

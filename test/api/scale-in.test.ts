@@ -65,8 +65,8 @@ describe('what cannot leave a host that is being emptied', () => {
   test('each-instance-is-told-what-it-lacks, without a move, to those who see its site', async () => {
     expect(await blockedNow()).toMatchObject({ count: 0, blocked: [] });
     await start(['central-0']);
-    const told = await blockedNow();
-    expect(told.blocked.filter(({ kind }) => kind === 'instance')).toMatchInlineSnapshot(`
+    const blocked = await blockedNow();
+    expect(blocked.blocked.filter(({ kind }) => kind === 'instance')).toMatchInlineSnapshot(`
       [
         {
           "host": "central-0",
@@ -81,9 +81,9 @@ describe('what cannot leave a host that is being emptied', () => {
         },
       ]
     `);
-    expect(told.count).toBe(told.blocked.length);
+    expect(blocked.count).toBe(blocked.blocked.length);
     expect(await blockedNow(viewer, 'scale-in/blocked?limit=1')).toMatchObject({
-      count: told.count,
+      count: blocked.count,
       blocked: { length: 1 },
     });
     expect(await blockedNow(north)).toMatchObject({ count: 0, blocked: [] });

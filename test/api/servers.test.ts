@@ -100,9 +100,9 @@ describe('a server that does not decide', () => {
 
   test('goes nowhere but to the holder, whatever the request line names', async () => {
     const { followerUrl, admin } = await pair();
-    const heard: string[] = [];
+    const received: string[] = [];
     const elsewhere = createServer((request, reply) => {
-      heard.push(String(request.headers.authorization));
+      received.push(String(request.headers.authorization));
       reply.end('internal');
     });
     await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
@@ -111,13 +111,13 @@ describe('a server that does not decide', () => {
     const statuses: (number | undefined)[] = [];
     for (const path of [`http://127.0.0.1:${port}/api/v1/sites`, `//127.0.0.1:${port}/api/v1/sites`]) {
       const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json', 'content-length': 15 };
-      const asked = httpRequest({ host: hostname, port: followerPort, method: 'POST', path, headers });
-      asked.end('{"name":"else"}');
+      const request = httpRequest({ host: hostname, port: followerPort, method: 'POST', path, headers });
+      request.end('{"name":"else"}');
       statuses.push(
-        await new Promise((resolve) => asked.on('response', (answer) => resolve(answer.resume().statusCode))),
+        await new Promise((resolve) => request.on('response', (answer) => resolve(answer.resume().statusCode))),
       );
     }
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     expect(statuses.every((status) => status === 400 || status === 404)).toBe(true);
     elsewhere.close();
   });
@@ -137,18 +137,18 @@ describe('a server that does not decide', () => {
   test('says so when nobody decides, and when the holder is gone', async () => {
     const { holder, followerUrl, admin } = await pair();
     await holder.server.close();
-    const gone = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
-    expect([gone.status, gone.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await gone.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'failed' });
+    const refused = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'failed' });
     holder.clock.ahead(2 * 10 ** 9);
     const nobody = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
     expect(await nobody.json()).toMatchObject({ status: 503, code: 'no-holder', outcome: 'failed' });
   });
 
   test('says that it does not trust the certificate of the holder, and what to do', async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const distrusted = createSecureServer(await selfSigned(), (request, reply) => {
-      heard.push(String(request.headers.authorization));
+      received.push(String(request.headers.authorization));
       reply.end();
     });
     await new Promise<void>((resolve) => distrusted.listen(0, '127.0.0.1', resolve));
@@ -166,7 +166,7 @@ describe('a server that does not decide', () => {
       outcome: 'failed',
       detail: `This server does not talk to ${holderUrl}, which decides: its certificate is not trusted here. Name its authority in NODE_EXTRA_CA_CERTS where this server is started, and start this server again. Nothing was changed.`,
     });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     distrusted.close();
   });
 
@@ -286,7 +286,7 @@ describe('shutting down', () => {
     const { world, url } = await server();
     await takeLease(world);
     const admin = await world.token('admin');
-    const begun = slowStore(world, 100);
+    const started = slowStore(world, 100);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     let text = '';
     socket.on('data', (chunk) => {
@@ -296,7 +296,7 @@ describe('shutting down', () => {
     const body = '{"name":"begun"}';
     const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
     socket.write(`POST /api/v1/sites HTTP/1.1\r\n${auth}${head}\r\n${body}`);
-    await begun;
+    await started;
     const closing = world.server.close();
     socket.write(`GET /api/v1/sites HTTP/1.1\r\n${auth}\r\n`);
     await closing;
@@ -320,9 +320,9 @@ describe('shutting down', () => {
 /** Answers when the first group is being written. */
 function slowStore({ journal }: ApiTestServer, ms: number): Promise<void> {
   const write = journal.store.write.bind(journal.store);
-  return new Promise((begun) => {
+  return new Promise((started) => {
     journal.store.write = async (group) => {
-      begun();
+      started();
       await new Promise((resolve) => setTimeout(resolve, ms));
       return write(group);
     };

@@ -27,12 +27,17 @@ test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () 
   const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
   // Less patient than the server that passes it on: without an answer by then this fails.
   const signal = AbortSignal.timeout(20_000);
-  const asked = fetch(`${url}/api/v1/sites`, { method: 'POST', headers, body: JSON.stringify({ name: 'x' }), signal });
+  const request = fetch(`${url}/api/v1/sites`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ name: 'x' }),
+    signal,
+  });
   await arrival;
   const { store } = holder.journal;
   const lease = await store.readLease('fleet');
   await store.releaseLease('fleet', lease?.epoch ?? 0);
-  const answer = await asked;
+  const answer = await request;
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'unknown' });
 });

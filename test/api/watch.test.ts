@@ -187,10 +187,10 @@ describe('GET /api/v1/watch', () => {
       openStream(`${at}/api/v1/watch?after=${after}`, { authorization: `Bearer ${secret}` });
     // What was refused after a wait has given its place back.
     expect((await ask(revision + 1000)).status).toBe(409);
-    const asked = [ask(revision + 1), ask(revision + 1), ask(revision + 1)];
+    const requests = [ask(revision + 1), ask(revision + 1), ask(revision + 1)];
     await new Promise((later) => setTimeout(later, 200));
     await small.commit(hostChange('late'));
-    const readers = await Promise.all(asked);
+    const readers = await Promise.all(requests);
     expect(readers.map(({ status }) => String(status)).sort()).toEqual(['200', '503', '503']);
     // And so has one that was closed.
     for (const reader of readers) reader.close();

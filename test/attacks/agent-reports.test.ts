@@ -7,18 +7,18 @@ import { ITEM } from '../../src/operations/index.ts';
 import { idIn, prepareServer, type PreparedServer } from '../api/every-route.ts';
 import { hostChange } from '../api/api-test-server.ts';
 
-let asked: PreparedServer;
+let prepared: PreparedServer;
 
 beforeAll(async () => {
-  asked = await prepareServer();
+  prepared = await prepareServer();
 });
-afterAll(() => asked.world.close());
+afterAll(() => prepared.world.close());
 
 const AGENT_OF = 'central-1';
-const hostDoc = (name = AGENT_OF): Host | undefined => asked.world.journal.fleet.get(HOST, idOf(HOST, name))?.doc;
+const hostDoc = (name = AGENT_OF): Host | undefined => prepared.world.journal.fleet.get(HOST, idOf(HOST, name))?.doc;
 
 async function say(path: string, payload: string | object) {
-  const { world, secrets } = asked;
+  const { world, secrets } = prepared;
   const headers = { 'content-type': 'application/json' };
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const url = `/api/v1/agent/${path}`;
@@ -48,10 +48,10 @@ describe('a report that is not what reports are', () => {
     ['with more conditions than there are parts', conditions(...Array.from({ length: 5 }, () => SWITCH_GONE))],
     ['with a text of a megabyte', conditions({ ...SWITCH_GONE, message: 'x'.repeat(900_000) })],
   ])('%s is refused and changes nothing', async (_name, text) => {
-    const before = asked.world.journal.fleet.revision;
+    const before = prepared.world.journal.fleet.revision;
     const { statusCode, body } = await say('heartbeat', text);
     expect([statusCode, body.length < 1500]).toEqual([400, true]);
-    expect(asked.world.journal.fleet.revision).toBe(before);
+    expect(prepared.world.journal.fleet.revision).toBe(before);
     expect(({} as { isAdmin?: unknown }).isAdmin).toBeUndefined();
   });
 });
@@ -68,7 +68,7 @@ function conditions(...list: readonly object[]): string {
 
 describe('never: strays are lost because the count beside them is none', () => {
   test.each(['"many"', '1.5', '1e999', '-1', 'null', '{}', '[1,2]', '1e300'])('%s', async (count) => {
-    const { world, secrets } = asked;
+    const { world, secrets } = prepared;
     // Of a host that leaves strays count at once.
     const draining = { state: 'draining' as const, credential: idIn(secrets.get('agent')) };
     await world.commit(hostChange(AGENT_OF, draining));
@@ -81,7 +81,7 @@ describe('never: strays are lost because the count beside them is none', () => {
 
 describe('an agent that speaks of what is not its own', () => {
   test('never: it answers a task of another host', async () => {
-    const { world } = asked;
+    const { world } = prepared;
     const id = idOf(ITEM, 'op-1.central-0');
     const item = world.journal.fleet.get(ITEM, id)!.doc;
     await world.commit(put(ITEM, id, { ...item, host: 'central-0', state: 'running', step: 'preflight' }));
@@ -106,10 +106,10 @@ describe('an agent that speaks of what is not its own', () => {
   test.each(['bfdDownPeers', 'unheardPeers'])(
     'never: a host is lost because hosts that are no peers of it say so (%s)',
     async (field) => {
-      const before = asked.world.journal.fleet.revision;
+      const before = prepared.world.journal.fleet.revision;
       const report = reportOf(`{"facts":{},"${field}":["central-0","central-0","north-0","__proto__"]}`);
       expect((await say('heartbeat', report)).statusCode).toBe(200);
-      expect(asked.world.journal.fleet.revision).toBe(before);
+      expect(prepared.world.journal.fleet.revision).toBe(before);
     },
   );
 });

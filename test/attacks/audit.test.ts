@@ -170,8 +170,8 @@ describe('the export', () => {
     await world.call(operator, { method: 'POST', url: '/api/v1/sites', payload: { name: 'x' } });
     await world.call(admin, { method: 'DELETE', url: '/api/v1/sites/south' });
     const lines = await exported();
-    const told = lines.filter(({ by }) => by === 'root-admin' || by === 'ann');
-    expect(told).toMatchObject([
+    const audited = lines.filter(({ by }) => by === 'root-admin' || by === 'ann');
+    expect(audited).toMatchObject([
       { type: 'commit', why: 'create site south', changes: [{ kind: 'site', id: 'south', change: 'put' }] },
       { type: 'refusal', by: 'ann', code: 'role-insufficient' },
       { type: 'commit', why: 'delete site south', changes: [{ kind: 'site', id: 'south', change: 'delete' }] },

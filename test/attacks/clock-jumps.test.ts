@@ -5,17 +5,17 @@ import { prepareServer, type PreparedServer } from '../api/every-route.ts';
 
 const HOUR_MS = 3600 * 1000;
 
-let asked: PreparedServer;
+let prepared: PreparedServer;
 beforeEach(async () => {
-  asked = await prepareServer();
+  prepared = await prepareServer();
 });
-afterEach(() => asked.world.close());
+afterEach(() => prepared.world.close());
 
 const jumps = [1, 25, 240].map((hours) => [`${hours} h ahead`, hours * HOUR_MS] as const);
 
 describe('never: a repeated request is carried out twice because the clock went', () => {
   test.each(jumps)('%s', async (_name, byMs) => {
-    const { world } = asked;
+    const { world } = prepared;
     const operator = await world.token('operator');
     const ports = (): number => [...world.journal.fleet.all(PORT)].length;
     const ask = () =>
@@ -37,7 +37,7 @@ describe('never: a token is good for longer than its lifetime because the clock 
   const day = 24 * HOUR_MS;
 
   test('of an operator: it does not count before it was made, and not after its lifetime', async () => {
-    const { world } = asked;
+    const { world } = prepared;
     world.clock.ahead(day);
     const expiresAtMs = world.clock.nowMs() + HOUR_MS;
     const admin = await world.token('admin');
@@ -61,7 +61,7 @@ describe('never: a token is good for longer than its lifetime because the clock 
   });
 
   test('of a host that joins', async () => {
-    const { world } = asked;
+    const { world } = prepared;
     const operator = await world.token('operator');
     const hosts = { method: 'POST' as const, url: '/api/v1/hosts', payload: { hosts: [{ name: 'late' }] } };
     expect((await world.call(operator, hosts)).statusCode).toBeLessThan(300);

@@ -65,9 +65,9 @@ test.each(['/api/v1/history', '/api/v1/hosts?sort=zone'])(
     const spy = await world.token('viewer');
     const { store } = world.journal;
     const [history, turn] = [store.history.bind(store), world.clock.turn.bind(world.clock)];
-    const [asked, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const [request, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const wait = async (): Promise<void> => {
-      asked.resolve(undefined);
+      request.resolve(undefined);
       await released.promise;
     };
     store.history = async (wanted) => {
@@ -79,7 +79,7 @@ test.each(['/api/v1/history', '/api/v1/hosts?sort=zone'])(
       await turn();
     };
     const reading = world.call(spy, { url: path });
-    await asked.promise;
+    await request.promise;
     expect((await revoke(spy)).statusCode).toBe(200);
     released.resolve(undefined);
     expect((await reading).statusCode).toBe(401);

@@ -167,7 +167,7 @@ function nearInstances(vm: Instance): Change[] {
 }
 
 function work(): Change[] {
-  const asked = { by: 'admin', nowMs: 1, deadlineMs: 10 ** 12 };
+  const request = { by: 'admin', nowMs: 1, deadlineMs: 10 ** 12 };
   const item = (operation: string, key: string, target: { kind: string; id: string }) => ({
     ...put(ITEM, idOf(ITEM, `${operation}.${key}`), {
       operation,
@@ -183,7 +183,7 @@ function work(): Change[] {
   return [
     ...newOperation({
       ...{ id: idOf(OPERATION, 'op-move'), kind: 'instance-move', title: `move to ${FAR}`, site: 'central', items: [] },
-      ...{ ...asked, why: `scale-in of host ${FAR}` },
+      ...{ ...request, why: `scale-in of host ${FAR}` },
     }),
     item('op-move', 'vm-leaving', { kind: 'instance', id: 'vm-leaving' }),
     ...newOperation({
@@ -194,12 +194,12 @@ function work(): Change[] {
         site: 'central',
         items: [],
       },
-      ...asked,
+      ...request,
     }),
     item('op-drain', 'central-1', { kind: 'host', id: 'central-1' }),
     ...newOperation({
       ...{ id: idOf(OPERATION, 'op-far'), kind: 'instance-move', title: FAR, site: HIDDEN_SITE, items: [] },
-      ...asked,
+      ...request,
     }),
     item('op-far', COMING, { kind: 'instance', id: COMING }),
     put(OPERATION, idOf(OPERATION, 'op-failed'), {

@@ -14,12 +14,12 @@ const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
 const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 
-let asked: PreparedServer;
+let prepared: PreparedServer;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
-  asked = await prepareServer();
-  const { world } = asked;
+  prepared = await prepareServer();
+  const { world } = prepared;
   const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'))?.doc;
   const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;
   const net = world.journal.fleet.get(NETWORK, idOf(NETWORK, 'lan'))?.doc;
@@ -98,7 +98,7 @@ beforeAll(async () => {
   secrets.set('of site', await world.token('operator', { project: 'default', site: 'central' }));
   secrets.set('elsewhere', await world.token('operator', { project: 'default', site: 'north' }));
 });
-afterAll(() => asked.world.close());
+afterAll(() => prepared.world.close());
 
 function work(id: string, project: string, instance: string): Change[] {
   const reason = {
@@ -134,17 +134,17 @@ const around = (text: string, trace: string): string =>
   text.slice(Math.max(0, text.indexOf(trace) - 80), text.indexOf(trace) + 40);
 
 function urlsOf(route: Route): string[] {
-  const url = requestFor(route, asked.token).url as string;
+  const url = requestFor(route, prepared.token).url as string;
   const ids = route.path.includes('/:id') ? (ALSO[route.path.split('/')[3] ?? ''] ?? []) : [];
   return [url, ...ids.map((id) => route.path.replace(':id', id))];
 }
 
 async function textOf(secret: string, url: string, route: Route): Promise<string> {
-  if (route.kind !== 'stream') return (await asked.world.call(secret, { url })).body;
-  const answer = await asked.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
+  if (route.kind !== 'stream') return (await prepared.world.call(secret, { url })).body;
+  const answer = await prepared.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
   if (answer.statusCode !== 200) return '';
   let text = '';
-  const last = `id: ${asked.world.journal.fleet.revision}\n`;
+  const last = `id: ${prepared.world.journal.fleet.revision}\n`;
   for await (const chunk of answer.stream()) {
     text += String(chunk);
     if (text.includes(last)) break;
@@ -154,9 +154,9 @@ async function textOf(secret: string, url: string, route: Route): Promise<string
 
 describe('never: a caller of one project is told of another, or of hosts', () => {
   test('by any GET of the route table', async () => {
-    const told: string[] = [];
+    const leaks: string[] = [];
     let answered = 0;
-    for (const route of asked.world.server.routes.filter(
+    for (const route of prepared.world.server.routes.filter(
       ({ method, access }) => method === 'GET' && access !== 'public',
     )) {
       for (const url of urlsOf(route)) {
@@ -164,20 +164,22 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
           const text = await textOf(secret, url, route);
           answered += /"code":"(project-bound|site-bound|role-insufficient)"/.test(text) ? 0 : 1;
           const found = tracesIn(text).filter((trace) => !url.includes(trace));
-          told.push(...found.map((trace) => `${who}: GET ${url} tells ${trace}: ${around(text, trace)}`));
+          leaks.push(...found.map((trace) => `${who}: GET ${url} tells ${trace}: ${around(text, trace)}`));
         }
       }
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
     expect(answered).toBeGreaterThan(40);
   });
 
   test('by a filter: a host that is guessed is as good as none, and so is one of another site', async () => {
     const ids = async (who: string, url: string): Promise<readonly string[]> =>
-      (await asked.world.call(secrets.get(who), { url })).json<{ items: { id: string }[] }>().items.map(({ id }) => id);
-    const admin = await asked.world.token('admin');
-    secrets.set('site north', await asked.world.token('viewer', { site: 'north' }));
-    const { world } = asked;
+      (await prepared.world.call(secrets.get(who), { url }))
+        .json<{ items: { id: string }[] }>()
+        .items.map(({ id }) => id);
+    const admin = await prepared.world.token('admin');
+    secrets.set('site north', await prepared.world.token('viewer', { site: 'north' }));
+    const { world } = prepared;
     const away = world.journal.fleet.get(ITEM, idOf(ITEM, 'op-mine.vm-1'))!;
     await world.commit(put(ITEM, away.id, { ...away.doc, host: 'central-0' }));
     for (const [what, found] of [
@@ -203,13 +205,13 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
   test('by a preview', async () => {
     const payload = { flavor: 'small', networks: [{ network: 'common' }], requiredTraits: ['none'] };
     const preview = { method: 'POST', url: '/api/v1/instances/preview', payload } as const;
-    const { statusCode, body } = await asked.world.call(secrets.get('operator'), preview);
+    const { statusCode, body } = await prepared.world.call(secrets.get('operator'), preview);
     expect([statusCode, tracesIn(body)]).toEqual([200, []]);
   });
 
   test('by what it is refused: what others have is as unknown as what nobody has', async () => {
     const post = async (url: string, payload: object): Promise<Record<string, unknown>> =>
-      (await asked.world.call(secrets.get('operator'), { method: 'POST', url, payload })).json();
+      (await prepared.world.call(secrets.get('operator'), { method: 'POST', url, payload })).json();
     const build = (more: object) =>
       post('/api/v1/instances', { name: 'new', flavor: 'small', networks: 'none', ...more });
     for (const [theirs, nobodys, code] of [
@@ -245,9 +247,9 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
         [422, code, 422, code].map((one) => (one === 422 ? nobodys['status'] : one)),
       );
     }
-    await asked.world.commit(
+    await prepared.world.commit(
       put(PORT, idOf(PORT, `port-${MARKER}-2`), {
-        ...asked.world.journal.fleet.get(PORT, idOf(PORT, FAR_PORT))!.doc,
+        ...prepared.world.journal.fleet.get(PORT, idOf(PORT, FAR_PORT))!.doc,
         ...{ network: 'common', mac: 'fa:16:3e:00:01:78' },
         addresses: [{ ip: '10.8.0.77', subnet: 'common-v4', chosenBy: 'user' }],
       }),
@@ -273,20 +275,21 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
 test('a-project-makes-what-is-its-own, on shared networks too', async () => {
   const operator = secrets.get('operator');
   const payload = { name: 'mine', flavor: 'small', networks: [{ network: 'common' }] };
-  const made = await asked.world.call(operator, { method: 'POST', url: '/api/v1/instances', payload });
+  const made = await prepared.world.call(operator, { method: 'POST', url: '/api/v1/instances', payload });
   expect(made.statusCode).toBe(202);
-  const { fleet } = asked.world.journal;
+  const { fleet } = prepared.world.journal;
   expect(fleet.get(INSTANCE, idOf(INSTANCE, 'mine'))?.doc.project).toBe('default');
   const { operation } = made.json<{ operation: string }>();
-  expect((await asked.world.call(operator, { url: `/api/v1/operations/${operation}` })).statusCode).toBe(200);
-  const port = await asked.world.call(operator, {
+  expect((await prepared.world.call(operator, { url: `/api/v1/operations/${operation}` })).statusCode).toBe(200);
+  const port = await prepared.world.call(operator, {
     method: 'POST',
     url: '/api/v1/ports',
     payload: { network: 'common' },
   });
   expect(port.json()).toMatchObject({ project: 'default', network: 'common' });
   const ids = async (who: string) =>
-    (await asked.world.call(secrets.get(who), { url: '/api/v1/instances' })).json<{ items: { id: string }[] }>().items;
+    (await prepared.world.call(secrets.get(who), { url: '/api/v1/instances' })).json<{ items: { id: string }[] }>()
+      .items;
   expect((await ids('viewer')).map(({ id }) => id)).toEqual(['mine', 'vm-1', 'vm-failed']);
   // Bound to both, it sees what is of both.
   expect((await ids('of site')).map(({ id }) => id)).toContain('vm-1');
@@ -294,9 +297,9 @@ test('a-project-makes-what-is-its-own, on shared networks too', async () => {
 });
 
 test('only-viewers-and-operators-are-bound-to-a-project', async () => {
-  const admin = await asked.world.token('admin');
+  const admin = await prepared.world.token('admin');
   const create = (role: string, host?: string) =>
-    asked.world.call(admin, {
+    prepared.world.call(admin, {
       ...{ method: 'POST', url: '/api/v1/tokens' },
       payload: { name: 'x', role, project: 'acme', ...(host !== undefined && { host }) },
     });
@@ -309,14 +312,14 @@ test('what-a-project-may-not-do-is-refused-by-its-own-code', async () => {
   const operator = secrets.get('operator');
   for (const url of ['/api/v1/scale-in/start', '/api/v1/scale-in/preview', '/api/v1/instances/vm-1/move']) {
     const payload = url.endsWith('move') ? {} : { hosts: ['central-0'] };
-    const answer = await asked.world.call(operator, { method: 'POST', url, payload });
+    const answer = await prepared.world.call(operator, { method: 'POST', url, payload });
     expect(answer.json()).toMatchObject({ status: 403, code: 'project-bound' });
   }
 });
 
 test('a-project-reads-its-own-routers-and-has-floating-addresses-of-its-own', async () => {
   const operator = secrets.get('operator');
-  const { world } = asked;
+  const { world } = prepared;
   const listed = async (what: string): Promise<string[]> =>
     (await world.call(operator, { url: `/api/v1/${what}` }))
       .json<{ items: { id: string }[] }>()

@@ -5,18 +5,18 @@ import type { Route } from '../../src/access/index.ts';
 import { keyOf, prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { FAR_IP, HIDDEN_SITE, MARKER, plantMarkers, TRACES } from './foreign-fleet.ts';
 
-let asked: PreparedServer;
+let prepared: PreparedServer;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
-  asked = await prepareServer();
-  await plantMarkers(asked.world);
+  prepared = await prepareServer();
+  await plantMarkers(prepared.world);
   for (const role of ['viewer', 'operator', 'admin'] as const) {
-    secrets.set(role, await asked.world.token(role, { site: 'central' }));
+    secrets.set(role, await prepared.world.token(role, { site: 'central' }));
   }
-  secrets.set('hidden', await asked.world.token('operator', { site: HIDDEN_SITE }));
+  secrets.set('hidden', await prepared.world.token('operator', { site: HIDDEN_SITE }));
 });
-afterAll(() => asked.world.close());
+afterAll(() => prepared.world.close());
 
 /** What else is named in paths than the route table does: everything of the caller's site that has been in touch with the other. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
@@ -27,7 +27,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 };
 
 function urlsOf(route: Route): string[] {
-  const url = requestFor(route, asked.token).url as string;
+  const url = requestFor(route, prepared.token).url as string;
   const folder = route.path.split('/')[3] ?? '';
   if (!route.path.includes('/:id')) return [url];
   const ids = ALSO[folder] ?? [];
@@ -37,11 +37,11 @@ function urlsOf(route: Route): string[] {
 const tracesIn = (text: string): string[] => TRACES.filter((trace) => text.includes(trace));
 
 async function textOf(secret: string, url: string, route: Route): Promise<string> {
-  if (route.kind !== 'stream') return (await asked.world.call(secret, { url })).body;
-  const answer = await asked.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
+  if (route.kind !== 'stream') return (await prepared.world.call(secret, { url })).body;
+  const answer = await prepared.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
   if (answer.statusCode !== 200) return '';
   let text = '';
-  const last = `id: ${asked.world.journal.fleet.revision}\n`;
+  const last = `id: ${prepared.world.journal.fleet.revision}\n`;
   for await (const chunk of answer.stream()) {
     text += String(chunk);
     if (text.includes(last)) break;
@@ -53,23 +53,23 @@ const LISTS = ['', '?limit=1000', '?sort=-id'];
 
 describe('never: a caller of one site is told of another', () => {
   test('by any GET of the route table', async () => {
-    const told: string[] = [];
+    const leaks: string[] = [];
     let answered = 0;
-    for (const route of asked.world.server.routes.filter(({ method }) => method === 'GET')) {
+    for (const route of prepared.world.server.routes.filter(({ method }) => method === 'GET')) {
       for (const url of urlsOf(route)) {
         for (const role of ['viewer', 'operator', 'admin']) {
           const text = await textOf(secrets.get(role) ?? '', url, route);
           answered += text.includes('"code":"site-bound"') || text.includes('role-insufficient') ? 0 : 1;
-          told.push(...tracesIn(text).map((trace) => `${role}: GET ${url} tells ${trace}: ${around(text, trace)}`));
+          leaks.push(...tracesIn(text).map((trace) => `${role}: GET ${url} tells ${trace}: ${around(text, trace)}`));
         }
       }
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
     expect(answered).toBeGreaterThan(100);
   });
 
   test('by filters, sorts and the history of a resource', async () => {
-    const told: string[] = [];
+    const leaks: string[] = [];
     const urls = [
       ...['hosts', 'instances', 'ports', 'operations', 'operation-items', 'alarms', 'sites'].flatMap((what) =>
         LISTS.map((query) => `/api/v1/${what}${query}`),
@@ -81,15 +81,15 @@ describe('never: a caller of one site is told of another', () => {
       '/api/v1/hosts/central-1/tenants?limit=1000',
     ];
     for (const url of urls) {
-      const { body, statusCode } = await asked.world.call(secrets.get('operator'), { url });
-      if (statusCode !== 200) told.push(`${url}: ${statusCode}`);
-      told.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+      const { body, statusCode } = await prepared.world.call(secrets.get('operator'), { url });
+      if (statusCode !== 200) leaks.push(`${url}: ${statusCode}`);
+      leaks.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
   });
 
   test('by any preview', async () => {
-    const told: string[] = [];
+    const leaks: string[] = [];
     const previews = [
       ...['central-0', 'central-1', 'central-2'].map(
         (host) => ['/api/v1/scale-in/preview', { hosts: [host] }] as const,
@@ -100,16 +100,16 @@ describe('never: a caller of one site is told of another', () => {
     ] as const;
     for (const [url, payload] of previews) {
       for (const role of ['viewer', 'operator', 'admin']) {
-        const { body, statusCode } = await asked.world.call(secrets.get(role), { method: 'POST', url, payload });
+        const { body, statusCode } = await prepared.world.call(secrets.get(role), { method: 'POST', url, payload });
         expect([url, payload, statusCode, statusCode === 200 ? '' : body]).toEqual([url, payload, 200, '']);
-        told.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+        leaks.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
       }
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
   });
 
   test('by what it is refused', async () => {
-    const told: string[] = [];
+    const leaks: string[] = [];
     const wanted = [
       ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ network: 'lan', fixedIp: FAR_IP }] }],
       ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ port: 'port-1' }] }],
@@ -124,30 +124,30 @@ describe('never: a caller of one site is told of another', () => {
       ['/restconf/operations/scalein-api:scalein-computes-end', { input: { 'scalein-node-ids': ['central-1'] } }],
     ] as const;
     for (const [url, payload] of wanted) {
-      const { body } = await asked.world.call(secrets.get('operator'), { method: 'POST', url, payload });
+      const { body } = await prepared.world.call(secrets.get('operator'), { method: 'POST', url, payload });
       const asking = JSON.stringify(payload);
       const traces = tracesIn(body).filter((trace) => !asking.includes(trace));
-      told.push(...traces.map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+      leaks.push(...traces.map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
   });
 });
 
 test('the-marker-is-there-for-whoever-may-see-it', async () => {
-  const admin = await asked.world.token('admin');
+  const admin = await prepared.world.token('admin');
   for (const url of ['/api/v1/hosts', '/api/v1/history', '/api/v1/instances/vm-leaving', '/api/v1/alarms']) {
-    expect(tracesIn((await asked.world.call(admin, { url })).body)).toContain(MARKER);
+    expect(tracesIn((await prepared.world.call(admin, { url })).body)).toContain(MARKER);
   }
   const hidden = secrets.get('hidden');
-  expect(tracesIn((await asked.world.call(hidden, { url: '/api/v1/instances' })).body)).toContain(MARKER);
+  expect(tracesIn((await prepared.world.call(hidden, { url: '/api/v1/instances' })).body)).toContain(MARKER);
 });
 
 test('what-a-caller-calls-its-own-is-shown-as-it-is, also when others have the same name', async () => {
   const operator = secrets.get('operator');
   const { hash: _, ...body } = { hash: '', reason: `as ${MARKER}-host-1 was` };
   const disabled = { method: 'POST', url: '/api/v1/hosts/central-0/disable', payload: body } as const;
-  expect((await asked.world.call(operator, disabled)).statusCode).toBe(200);
-  const history = await asked.world.call(operator, { url: '/api/v1/history?kind=host&id=central-0&limit=1' });
+  expect((await prepared.world.call(operator, disabled)).statusCode).toBe(200);
+  const history = await prepared.world.call(operator, { url: '/api/v1/history?kind=host&id=central-0&limit=1' });
   // Whether a name exists elsewhere cannot be found out by writing it down.
   expect(history.body).toContain(`as ${MARKER}-host-1 was`);
 });
@@ -156,5 +156,5 @@ const around = (text: string, trace: string): string =>
   text.slice(Math.max(0, text.indexOf(trace) - 80), text.indexOf(trace) + 40);
 
 test('every-route-of-the-table-is-asked', () => {
-  expect(asked.world.server.routes.map(keyOf).length).toBeGreaterThan(100);
+  expect(prepared.world.server.routes.map(keyOf).length).toBeGreaterThan(100);
 });

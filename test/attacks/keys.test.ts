@@ -35,13 +35,13 @@ describe('a rotation', () => {
   test('leaves-no-moment-in-which-a-server-is-not-believed', () => {
     const known = trustAtJoin(saying(signerOf(first, 0)))!;
     const learnt = updateTrust(known, saying(signerOf(second, DAY_MS)), link)!;
-    const vouched = (keys: typeof first, trust: typeof known): boolean => {
+    const isTrusted = (keys: typeof first, trust: typeof known): boolean => {
       const statement = { kind: 'holder' as const, journalId: 'j', url: 'https://m2', leaseEpoch: 3 };
       const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
       return isHolderSigned(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
     };
     // Whether the server has the new keys or not, and whether the agent has heard of them or not.
-    for (const keys of [first, second]) for (const trust of [known, learnt]) expect(vouched(keys, trust)).toBe(true);
+    for (const keys of [first, second]) for (const trust of [known, learnt]) expect(isTrusted(keys, trust)).toBe(true);
     expect(authoritiesOf(second, 2 * DAY_MS)).toHaveLength(2);
     expect(authoritiesOf(second, 9 * DAY_MS)).toHaveLength(1);
   });

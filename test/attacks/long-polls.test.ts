@@ -48,14 +48,14 @@ interface Opened {
 /** A request on a connection of its own. */
 function open(secret: string, path: string, agent = new Agent()): Promise<Opened> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${url}${path}`, { agent, headers: { authorization: `Bearer ${secret}` } });
-    asked.once('error', reject);
-    asked.once('response', (answer: IncomingMessage) => {
+    const requested = request(`${url}${path}`, { agent, headers: { authorization: `Bearer ${secret}` } });
+    requested.once('error', reject);
+    requested.once('response', (answer: IncomingMessage) => {
       answer.setEncoding('utf8').on('error', () => undefined);
       const text = async (): Promise<string> => ((await answer.toArray()) as string[]).join('');
       resolve({ status: answer.statusCode ?? 0, text });
     });
-    asked.end();
+    requested.end();
   });
 }
 
@@ -80,9 +80,9 @@ function openStream(secret: string): Promise<IncomingMessage> {
   flooding.push(agent);
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${secret}` };
-    const asked = request(`${url}/api/v1/watch`, { agent, headers }).once('error', reject);
-    asked.once('response', (answer: IncomingMessage) => resolve(answer.on('error', () => undefined)));
-    asked.end();
+    const requested = request(`${url}/api/v1/watch`, { agent, headers }).once('error', reject);
+    requested.once('response', (answer: IncomingMessage) => resolve(answer.on('error', () => undefined)));
+    requested.end();
   });
 }
 
@@ -104,14 +104,14 @@ async function expectService(other: string): Promise<void> {
   expect(view.status).toBe(200);
 }
 
-interface Given {
+interface Answered {
   readonly kind: string;
   readonly view?: { readonly digest: string; readonly stamp: { readonly leaseEpoch: number } };
 }
 
 /** The question that is answered when something changes, and not before. */
 async function longPoll(secret: string): Promise<string> {
-  const { view } = JSON.parse(await (await open(secret, '/api/v1/agent/view?waitMs=0')).text()) as Given;
+  const { view } = JSON.parse(await (await open(secret, '/api/v1/agent/view?waitMs=0')).text()) as Answered;
   return `/api/v1/agent/view?waitMs=25000&digest=${view?.digest}&leaseEpoch=${view?.stamp.leaseEpoch}`;
 }
 

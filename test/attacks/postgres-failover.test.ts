@@ -48,7 +48,7 @@ postgresSuite('a holder that falls silent in the middle of a commit', (postgres)
       const admin = await old.token('admin');
       const before = old.journal.fleet.revision;
       proxy.cutOnce({ at: 'write_group', when, freeze: true });
-      const asked = make(old, admin);
+      const request = make(old, admin);
       if (when === 'after-server') await expect.poll(() => headOf(url), { timeout: 20_000 }).toBe(before + 1);
       // Its time is up, and the next server takes over.
       await nextStore.releaseLease('fleet', old.journal.fence?.epoch ?? 0);
@@ -59,7 +59,7 @@ postgresSuite('a holder that falls silent in the middle of a commit', (postgres)
       expect(named(next, 'ci')).toEqual([id]);
       proxy.thaw();
       // The first caller hears that it was done, or that nobody knows; never that nothing was, when it was.
-      const first = await asked;
+      const first = await request;
       if (first.statusCode === 201) expect(first.json()).toMatchObject({ id });
       else if (when === 'after-server') expect(first.json()).toMatchObject({ status: 503, outcome: 'unknown' });
       else expect(first.statusCode).toBe(503);

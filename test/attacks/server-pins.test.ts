@@ -22,10 +22,10 @@ beforeAll(async () => {
 const prints = ({ cert }: SelfSigned) => fingerprintsOf(new X509Certificate(cert));
 
 /** Somebody with a certificate, who writes down whatever is asked of it. */
-async function listener({ cert, key }: SelfSigned): Promise<{ url: string; heard: string[] }> {
-  const heard: string[] = [];
+async function listener({ cert, key }: SelfSigned): Promise<{ url: string; received: string[] }> {
+  const received: string[] = [];
   const server = createServer({ cert, key }, (request, response) => {
-    heard.push(`${request.url} ${request.headers.authorization}`);
+    received.push(`${request.url} ${request.headers.authorization}`);
     request.resume().once('end', () => response.end('{"report":"known"}'));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ async function listener({ cert, key }: SelfSigned): Promise<{ url: string; heard
     server.closeAllConnections();
     server.close();
   });
-  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
 function linkWith(options: { ca?: string; pins: readonly Fingerprint[] }): HttpLink {
@@ -47,7 +47,7 @@ const SECRET = 'mst_tk-1_secret';
 
 describe('a pinned server', () => {
   test.each(['publicKey', 'certificate'] as const)('is-known-by-its-%s-without-an-authority', async (which) => {
-    const { url, heard } = await listener(tls);
+    const { url, received } = await listener(tls);
     const link = linkWith({ pins: [prints(other).publicKey, prints(tls)[which]] });
     const answered = { kind: 'answer', answer: { report: 'known' } };
     expect(await link.heartbeat({ server: url, secret: SECRET }, BEAT)).toEqual(answered);
@@ -55,27 +55,27 @@ describe('a pinned server', () => {
     expect(await link.heartbeat({ server: url, secret: SECRET }, BEAT)).toEqual(answered);
     link.certificates.present(undefined);
     expect(await link.heartbeat({ server: url, secret: SECRET }, BEAT)).toEqual(answered);
-    expect(heard).toHaveLength(3);
+    expect(received).toHaveLength(3);
     expect(link.isAuthenticated(url)).toBe(true);
   });
 
   test('that-shows-another-certificate-gets-nothing-at-all', async () => {
-    const { url, heard } = await listener(other);
+    const { url, received } = await listener(other);
     const link = linkWith({ pins: [prints(tls).publicKey, prints(tls).certificate] });
     const refused = link.heartbeat({ server: url, secret: SECRET }, BEAT);
     await expect(refused).rejects.toThrow(PinMismatch);
     await expect(refused).rejects.toThrow(prints(other).publicKey);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test('needs-its-authority-as-well-where-one-is-named', async () => {
-    const { url, heard } = await listener(tls);
+    const { url, received } = await listener(tls);
     const pins = [prints(tls).publicKey];
     const to = { server: url, secret: SECRET };
     await expect(linkWith({ ca: other.cert, pins }).heartbeat(to, BEAT)).rejects.toThrow(
       /self-signed|unable to verify/i,
     );
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     expect(await linkWith({ ca: tls.cert, pins }).heartbeat(to, BEAT)).toMatchObject({ kind: 'answer' });
   });
 });

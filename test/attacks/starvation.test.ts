@@ -59,14 +59,14 @@ async function sqliteStore(): Promise<Store> {
 function ask(url: string, secret: string | undefined, headers: Record<string, string> = {}): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const sent = { ...(secret !== undefined && bearer(secret)), ...headers };
-    const asked = httpRequest(url, { headers: sent, agent: false }, (message) => {
+    const request = httpRequest(url, { headers: sent, agent: false }, (message) => {
       let body = '';
       message.setEncoding('utf8');
       message.on('data', (chunk: string) => (body += chunk));
       message.on('end', () => resolve({ status: message.statusCode ?? 0, body }));
     });
-    asked.on('error', reject);
-    asked.end();
+    request.on('error', reject);
+    request.end();
   });
 }
 
@@ -174,9 +174,9 @@ test('more reads of the journal than one token may have waiting are refused, and
   const store = world.journal.store;
   const held = Promise.withResolvers<undefined>();
   const history = store.history.bind(store);
-  let asked = 0;
+  let requests = 0;
   store.history = async (query) => {
-    asked += 1;
+    requests += 1;
     if (query.kind === undefined) await held.promise;
     return history(query);
   };
@@ -185,7 +185,7 @@ test('more reads of the journal than one token may have waiting are refused, and
   expect(codeIn(await ask(`${url}/api/v1/history`, viewer))).toBe('too-many-reads');
   // One of two places is kept for administrators: they are answered while it is so.
   expect((await ask(`${url}/api/v1/history?kind=host`, admin)).status).toBe(200);
-  expect(asked).toBe(2);
+  expect(requests).toBe(2);
   const waiting = ask(`${url}/api/v1/history?kind=host`, other);
   held.resolve(undefined);
   const answers = await Promise.all([...first, waiting]);
@@ -249,8 +249,8 @@ test('a request that is broken off gives its place back', async () => {
 test('probes are answered while a stranger at the same address is rate limited', async () => {
   const { world, url } = await started({ limits: { perAddressPerSecond: 2 } });
   await world.token('admin');
-  const stranger = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}/api/v1/hosts`, 'made-up')));
-  expect(stranger.map(({ status }) => status)).toContain(429);
+  const anonymous = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}/api/v1/hosts`, 'made-up')));
+  expect(anonymous.map(({ status }) => status)).toContain(429);
   const probes = Array.from({ length: 20 }, (_, at) => ask(`${url}/${at % 2 === 0 ? 'livez' : 'readyz'}`, undefined));
   expect((await Promise.all(probes)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
   expect((await ask(`${url}/api/v1/hosts`, 'made-up')).status).toBe(429);
@@ -298,7 +298,7 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   await world.commit(...['a', 'b'].map((name) => hostChange(name)));
   const [viewer, other, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
   const done: string[] = [];
-  const asked = async (
+  const timeRequest = async (
     what: string,
     secret: string,
     request: Parameters<ApiTestServer['call']>[1],
@@ -309,9 +309,9 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   };
   const preview = { method: 'POST', url: '/api/v1/scale-in/preview', payload: { hosts: ['a', 'b'] } } as const;
   const tenants = { method: 'GET', url: '/api/v1/hosts/a/tenants' } as const;
-  const crowd = Array.from({ length: 40 }, (_, nth) => asked('crowd', viewer, nth % 2 === 0 ? preview : tenants));
+  const crowd = Array.from({ length: 40 }, (_, nth) => timeRequest('crowd', viewer, nth % 2 === 0 ? preview : tenants));
   const site = { method: 'POST', url: '/api/v1/sites', payload: { name: 'north' } } as const;
-  const all = await Promise.all([...crowd, asked('other', other, preview), asked('write', admin, site)]);
+  const all = await Promise.all([...crowd, timeRequest('other', other, preview), timeRequest('write', admin, site)]);
   // One runs and 32 wait; those beyond are told so at once.
   expect(all.filter((status) => status === 429).length).toBeGreaterThan(0);
   expect(done.filter((one) => one.includes('refused')).every((one) => one === 'crowd refused too-many-plans')).toBe(
@@ -343,7 +343,7 @@ describe('what looks through the fleet', () => {
     const crowd = who === 'site' ? await world.token('viewer', { site: 'central' }) : await world.token('viewer');
     const other = await world.token('viewer');
     const done: string[] = [];
-    const asked = async (
+    const timeRequest = async (
       what: string,
       secret: string,
       request: Parameters<ApiTestServer['call']>[1],
@@ -352,8 +352,8 @@ describe('what looks through the fleet', () => {
       done.push(what);
     };
     await Promise.all([
-      ...Array.from({ length: 20 }, () => asked('crowd', crowd, { method: 'GET', url })),
-      asked('other', other, { method: 'GET', url: '/api/v1/whoami' }),
+      ...Array.from({ length: 20 }, () => timeRequest('crowd', crowd, { method: 'GET', url })),
+      timeRequest('other', other, { method: 'GET', url: '/api/v1/whoami' }),
     ]);
     expect(done.indexOf('other')).toBe(0);
   });

@@ -73,7 +73,7 @@ export class TlsPlane {
 
   async ask(method: string, path: string, { secret, pair, body, agent, tls }: Shown = {}): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const asked = request({
+    const requested = request({
       host: '127.0.0.1',
       port: this.port,
       method,
@@ -87,8 +87,8 @@ export class TlsPlane {
       },
       ...tls,
     });
-    asked.end(text);
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    requested.end(text);
+    const [answer] = (await once(requested, 'response')) as [IncomingMessage];
     const { socket } = answer;
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);

@@ -22,8 +22,8 @@ test('an agent joins with its token, its host comes into service, and a restart 
 
   // An older one, so that it is seen which of the two was heard last.
   const second = agent('--service-version', '2');
-  const heard = { state: 'active', connection: { state: 'up' }, serviceVersion: 2 };
-  const look = async (): Promise<void> => expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject(heard);
+  const host = { state: 'active', connection: { state: 'up' }, serviceVersion: 2 };
+  const look = async (): Promise<void> => expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject(host);
   await vi.waitFor(look, { timeout: 30_000, interval: 200 });
   second.child.kill('SIGINT');
   expect(await second.ended).toMatchObject({ code: 0 });

@@ -45,9 +45,9 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const NORTH = JSON.stringify({ name: 'north' });
 
 async function ask(options: RequestOptions, body = ''): Promise<IncomingMessage> {
-  const asked = request({ host: '127.0.0.1', rejectUnauthorized: false, ...options });
-  asked.end(body);
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const requested = request({ host: '127.0.0.1', rejectUnauthorized: false, ...options });
+  requested.end(body);
+  const [answer] = (await once(requested, 'response')) as [IncomingMessage];
   return answer;
 }
 

@@ -233,12 +233,12 @@ describe('instances', () => {
   test('an operator of one site asks there, and can follow it', async () => {
     const file = join(server.data, 'north');
     writeFileSync(file, (await muster('token', 'create', 'north', '--role', 'operator', '--site', 'north')).out);
-    const asked = ['--flavor', 'tiny', '--network', 'office', '--token-file', file];
-    const built = await muster('instances', 'create', 'mill', ...asked, '--wait');
+    const args = ['--flavor', 'tiny', '--network', 'office', '--token-file', file];
+    const built = await muster('instances', 'create', 'mill', ...args, '--wait');
     expect(built).toMatchObject(done);
     expect(built.out).toMatch(/mill +active +north-1 /);
     expect(await json('instances', 'list', '--token-file', file)).toMatchObject([{ name: 'mill' }]);
-    expect(await muster('instances', 'create', 'far', '--site', 'central', ...asked)).toMatchObject({
+    expect(await muster('instances', 'create', 'far', '--site', 'central', ...args)).toMatchObject({
       code: 1,
       err: expect.stringContaining('bound to site "north"') as string,
     });
@@ -280,13 +280,14 @@ describe('instances', () => {
     expect(deleted.err).toContain('There is no instance "nobody"');
     expect(await json('instances', 'list')).toEqual([]);
     expect(await json('ports', 'list', '--network', 'office')).toEqual([]);
-    const gone = [
+    const removed = [
       'subnets delete floor-v4 floor-v6',
       'segments delete floor',
       'networks delete office',
       'groups delete apart',
     ];
-    for (const words of [...gone, 'flavors delete tiny']) expect(await muster(...words.split(' '))).toMatchObject(done);
+    for (const words of [...removed, 'flavors delete tiny'])
+      expect(await muster(...words.split(' '))).toMatchObject(done);
   });
 });
 

@@ -36,19 +36,19 @@ beforeAll(async () => {
 });
 
 /** Kills a command some time after it has begun with its work; answers how it ended. */
-async function killed(args: readonly string[], hasBegun: () => boolean | Promise<boolean>): Promise<Ended> {
+async function killed(args: readonly string[], hasStarted: () => boolean | Promise<boolean>): Promise<Ended> {
   const command = start(args);
-  while (command.child.exitCode === null && !(await hasBegun())) await setTimeout(1);
+  while (command.child.exitCode === null && !(await hasStarted())) await setTimeout(1);
   await setTimeout(Math.random() * LIFE_MAX_MS);
   command.child.kill('SIGKILL');
   return command.ended;
 }
 
-type Asked = Parameters<typeof tools.verify>[0];
+type ToolOptions = Parameters<typeof tools.verify>[0];
 
 /** A target is whole, or the restore can be run again; a server starts on it only when it is whole. */
-async function expectEmptyOrWhole(asked: Asked, ended: Ended): Promise<'empty' | 'whole'> {
-  const again = await tools.restore({ ...asked, file: backup }).then(
+async function expectEmptyOrWhole(request: ToolOptions, ended: Ended): Promise<'empty' | 'whole'> {
+  const again = await tools.restore({ ...request, file: backup }).then(
     () => 'empty' as const,
     (error: unknown) => (error as Error).message,
   );
@@ -58,7 +58,7 @@ async function expectEmptyOrWhole(asked: Asked, ended: Ended): Promise<'empty' |
   } else expect(ended.signal).toBe('SIGKILL');
   const { digest: _, journalId: _id, ...same } = expected as typeof expected & { file?: string };
   const { file: _file, ...figures } = same;
-  expect(await tools.verify(asked)).toMatchObject({ ...figures, intact: true });
+  expect(await tools.verify(request)).toMatchObject({ ...figures, intact: true });
   return again === 'empty' ? 'empty' : 'whole';
 }
 

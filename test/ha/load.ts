@@ -9,7 +9,7 @@ const READERS = 3;
 const ATTEMPT_MS = 2000;
 const READ_EVERY_MS = 50;
 /** Between attempts that were refused at once: a server without a holder answers in a millisecond. */
-const AGAIN_AFTER_MS = 50;
+const RETRY_MS = 50;
 
 export interface Acknowledged {
   readonly name: string;
@@ -95,7 +95,7 @@ export class Load {
       if (answer !== undefined && !isRetryable(answer)) return answer;
       if (this.#stopping.signal.aborted) return undefined;
       this.retries += 1;
-      await sleep(AGAIN_AFTER_MS);
+      await sleep(RETRY_MS);
     }
   }
 

@@ -51,8 +51,8 @@ export class Program {
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.isRunning) return;
-    const gone = once(this.#child, 'exit');
+    const exited = once(this.#child, 'exit');
     this.#child.kill(signal);
-    await gone;
+    await exited;
   }
 }

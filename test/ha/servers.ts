@@ -111,7 +111,7 @@ export class Servers {
   }
 }
 
-export interface Asked {
+export interface RequestOptions {
   readonly ca: string;
   readonly agent?: Agent;
   readonly method?: string;
@@ -120,16 +120,16 @@ export interface Asked {
   readonly timeoutMs?: number;
 }
 
-export function ask(url: string, { body, timeoutMs = 2000, ...options }: Asked): Promise<Answer> {
+export function ask(url: string, { body, timeoutMs = 2000, ...options }: RequestOptions): Promise<Answer> {
   return new Promise((resolve_, reject) => {
-    const asked = request(url, { ...options, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
+    const requested = request(url, { ...options, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
       answer.on('end', () => resolve_({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
     });
-    asked.on('error', reject);
-    asked.end(body);
+    requested.on('error', reject);
+    requested.end(body);
   });
 }
 

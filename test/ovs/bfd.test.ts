@@ -81,16 +81,17 @@ ovsSuite('heartbeats between switches', () => {
     return HOSTS.find((host) => addressOf(host) === address);
   }
 
-  const unheardBy = async (name: string): Promise<string> => (await switchOf(name).bfdDownPeers())?.join() ?? 'nobody';
+  const listBfdDown = async (name: string): Promise<string> =>
+    (await switchOf(name).bfdDownPeers())?.join() ?? 'nobody';
 
   test('they-come-up-beside-the-port-for-all-tunnels, and-only-then-are-they-watched', async () => {
-    expect(await unheardBy('c1')).toBe('nobody');
+    expect(await listBfdDown('c1')).toBe('nobody');
     for (const name of HOSTS) await follow(name);
     expect((await groupOf('c1'))?.type).toBe('indirect');
     for (const name of HOSTS) {
       const others = HOSTS.filter((other) => other !== name);
       await until(`${name} hears all`, async () => others.every((other) => switchOf(name).hasBfdBeenUp(other)));
-      expect(await unheardBy(name)).toBe('');
+      expect(await listBfdDown(name)).toBe('');
       await follow(name);
     }
     expect((await groupOf('c1'))?.type).toBe('fast-failover');
@@ -109,18 +110,18 @@ ovsSuite('heartbeats between switches', () => {
     let news = 0;
     const stop = switchOf('c1').onBfdChange(() => (news += 1));
     await labHost('c2').kill('ovs-vswitchd');
-    await until('c1 misses it', async () => (await unheardBy('c1')) === 'c2');
+    await until('c1 misses it', async () => (await listBfdDown('c1')) === 'c2');
     const missed = news;
     expect(missed).toBeGreaterThan(0);
     expect(await sendsTo('c1')).toBe('c3');
-    await until('c3 misses it', async () => (await unheardBy('c3')) === 'c2');
+    await until('c3 misses it', async () => (await listBfdDown('c3')) === 'c2');
     const { id } = (await groupOf('c3')) ?? {};
     await labHost('c3').ofctl('add-flow', 'br-int', `priority=40000,in_port=LOCAL,actions=group:${id}`);
     const trace = await labHost('c3').appctl('ofproto/trace', 'br-int', 'in_port=LOCAL,ip');
     expect(trace).toContain('set_field:0x1->reg4');
     expect(trace).not.toContain('->tun_dst');
     await labHost('c2').start('ovs-vswitchd');
-    await until('it is heard again', async () => (await unheardBy('c1')) === '');
+    await until('it is heard again', async () => (await listBfdDown('c1')) === '');
     expect(await sendsTo('c1')).toBe('c2');
     expect(news).toBeGreaterThan(missed);
     stop();

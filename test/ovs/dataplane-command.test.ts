@@ -134,10 +134,10 @@ ovsSuite('muster dataplane on a compute node', () => {
     await daemons.vsctl('br-set-external-id', 'br-int', 'muster-tunnel:c9', '172.16.0.9');
     const { code, out } = await dataplane('diff');
     expect(code).toBe(1);
-    const told = [
+    const lines = [
       ...out.replaceAll(/cookie=0x\w+,/g, '').matchAll(/^(?:\S.*|  \w+ (?:table=\d+,priority=\d+|c\d).*)$/gm),
     ];
-    expect(told.map(([line]) => line.replace(/ actions=.*?(?:  #|$)/, ' #'))).toEqual([
+    expect(lines.map(([line]) => line.replace(/ actions=.*?(?:  #|$)/, ' #'))).toEqual([
       'Missing',
       '  flow table=35,priority=10,ip,reg0=0x2000,ct_state=-inv+trk # service nat:edge: Sends out translated packets.',
       '  flow table=35,priority=0 # host c1: Drops packets that no other flow matches.',

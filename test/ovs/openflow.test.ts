@@ -227,7 +227,7 @@ async function nextPacket(client: OpenFlowClient, send: () => Promise<unknown>):
 
 const MAC = '02:00:00:00:00:01';
 const ASKER = '02:00:00:00:00:11';
-const ASKED = encodeNdFrame({
+const SOLICITATION = encodeNdFrame({
   link: { srcMac: ASKER, dstMac: MAC },
   between: { src: 'fd00::11', dst: 'ff02::1:ff00:1' },
   message: { kind: 'neighbour-solicitation', target: 'fd00::1', sourceMac: ASKER },
@@ -243,11 +243,11 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('metadata=0x7', 'CONTROLLER:65535', 4)),
     ]);
     const packet = await nextPacket(client, () =>
-      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
+      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: SOLICITATION }),
     );
     expect(packet).toMatchObject({ table: 4, cookie });
     expect(packet.match).toBe('in_port="vm1",tun_id=0x5,metadata=0x7');
-    expect(Buffer.from(packet.data)).toEqual(Buffer.from(ASKED));
+    expect(Buffer.from(packet.data)).toEqual(Buffer.from(SOLICITATION));
   });
 
   test('neighbours-are-answered by two flows', async () => {
@@ -269,7 +269,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('icmp6,icmpv6_type=136', `set_field:${MAC}->nd_tll,CONTROLLER:65535`, 3)),
     ]);
     const { data } = await nextPacket(client, () =>
-      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
+      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: SOLICITATION }),
     );
     const answer = decodeNdFrame(data);
     if (isMalformed(answer)) throw new Error(`not an answer: ${JSON.stringify(answer)}`);
@@ -311,8 +311,8 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
     const ovs = await daemons(OURS);
     await withPorts(ovs, OURS);
     const client = clientOf(ovs);
-    const good = { actions: 'ct(commit,zone=7)', data: ASKED };
-    await expect(client.sendPackets([good, { actions: 'group:99', data: ASKED }])).rejects.toThrow('"group:99"');
+    const good = { actions: 'ct(commit,zone=7)', data: SOLICITATION };
+    await expect(client.sendPackets([good, { actions: 'group:99', data: SOLICITATION }])).rejects.toThrow('"group:99"');
     expect(await ovs.appctl('dpctl/dump-conntrack')).toBe('');
   });
 
@@ -328,7 +328,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('in_port="vm1"', 'group:1')),
     ]);
     const through = (): Promise<PacketIn> =>
-      nextPacket(client, () => client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }));
+      nextPacket(client, () => client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: SOLICITATION }));
     expect((await through()).match).toContain('reg0=0x1');
     await ovs.appctl('netdev-dummy/set-admin-state', 'muster-tun', 'down');
     await expect.poll(async () => (await client.ports()).find(({ name }) => name === 'muster-tun')?.down).toBe(true);

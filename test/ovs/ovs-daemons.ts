@@ -17,7 +17,7 @@ const SETPRIV: string = 'setpriv';
 const ENDS_WITH_ITS_PARENT = ['--pdeathsig', 'KILL'];
 
 const START_TRIES_MAX = 1200;
-const TRY_AGAIN_AFTER_MS = 25;
+const RETRY_MS = 25;
 /** A tool that waits for a daemon that is gone would wait for ever. */
 const TOOL_TIMEOUT_S = 30;
 const OUTPUT_BYTES_MAX = 256 << 20;
@@ -181,7 +181,7 @@ class Daemons implements OvsDaemons {
         return;
       } catch (error) {
         if (tries === START_TRIES_MAX || child.exitCode !== null || child.signalCode !== null) throw error;
-        await setTimeout(TRY_AGAIN_AFTER_MS);
+        await setTimeout(RETRY_MS);
       }
     }
   }

@@ -109,7 +109,7 @@ ovsSuite('ovsdb', () => {
     const client = open(ovs.db);
     const monitor = await client.monitor(DATABASE, { Bridge: ['name', 'external_ids'] });
     const changes: RowChange[] = [];
-    monitor.onChange((told) => changes.push(...told));
+    monitor.onChange((rows) => changes.push(...rows));
     await ovs.vsctl('add-br', 'br-theirs', '--', 'set', 'bridge', 'br-theirs', 'datapath_type=netdev');
     await ovs.vsctl('set', 'bridge', 'br-theirs', 'external_ids:a=b');
     await ovs.vsctl('del-br', 'br-theirs');
@@ -165,7 +165,7 @@ ovsSuite('ovsdb', () => {
     const client = open(ovs.db, { onState: (state) => states.push(state) });
     const monitor = await client.monitor(DATABASE, { Bridge: ['name'], Open_vSwitch: ['external_ids'] });
     const changes: RowChange[] = [];
-    monitor.onChange((told) => changes.push(...told));
+    monitor.onChange((rows) => changes.push(...rows));
     await ovs.killDatabase();
     await waitUntil(() => states.at(-1)?.kind === 'down');
     await ovs.startDatabase();

@@ -184,8 +184,8 @@ ovsSuite('a switch that is out of control', () => {
     await waitUntil('they are found', async () => (await driver.inspect()).strays.length === 2);
     expect((await driver.inspect()).strays).toEqual(strays);
     const fence = { stamp: view.stamp, host: 'c1', serviceVersion: 6, signal };
-    const told = await driver.perform({ id: 't', kind: 'leave', args: { force: false } }, fence);
-    expect(told).toMatchObject({ outcome: 'failed', facts: { strays, straysInAll: 2 } });
+    const answer = await driver.perform({ id: 't', kind: 'leave', args: { force: false } }, fence);
+    expect(answer).toMatchObject({ outcome: 'failed', facts: { strays, straysInAll: 2 } });
     for (const name of ['foreign0', 'nodevice0']) await daemons.vsctl('del-port', 'br-int', name);
     await waitUntil('they are gone', async () => (await driver.inspect()).strays.length === 0);
     const left = await driver.perform({ id: 't', kind: 'leave', args: { force: false } }, fence);

@@ -56,9 +56,9 @@ test('a-server-has-every-figure-that-the-rules-name', async () => {
 });
 
 async function shownBy(url: string, ca: string, token: string): Promise<string> {
-  const asked = `const answer = await fetch('${url}/metrics', { headers: { authorization: 'Bearer ${token.trim()}' } });
+  const script = `const answer = await fetch('${url}/metrics', { headers: { authorization: 'Bearer ${token.trim()}' } });
     process.stdout.write(await answer.text());`;
-  const { out, err } = await run(['--input-type=module', '-e', asked], {
+  const { out, err } = await run(['--input-type=module', '-e', script], {
     command: [process.execPath],
     env: { NODE_EXTRA_CA_CERTS: ca },
   });

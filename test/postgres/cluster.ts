@@ -15,7 +15,7 @@ import { freePort } from '../free-port.ts';
 const run = promisify(execFile);
 
 const START_TRIES_MAX = 300;
-const TRY_AGAIN_AFTER_MS = 50;
+const RETRY_MS = 50;
 const NOT_IN_CLEAR = '28000';
 
 export interface Cluster {
@@ -145,7 +145,7 @@ async function untilItAnswers(url: string, server: ChildProcess): Promise<void> 
     } catch (error) {
       if ((error as { readonly code?: unknown }).code === NOT_IN_CLEAR) return; // it is up and wants TLS
       if (tries === START_TRIES_MAX || server.exitCode !== null) throw error;
-      await setTimeout(TRY_AGAIN_AFTER_MS);
+      await setTimeout(RETRY_MS);
     }
   }
 }

@@ -105,11 +105,11 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     // Woken by the listener's return, then, from the head on, only by a notification of the other store's commit.
     await follower.waitForChange(Number.MAX_SAFE_INTEGER, AbortSignal.timeout(30_000));
     const { position } = await withRetries(() => snapshotOf(follower));
-    const giveUp = AbortSignal.timeout(30_000);
-    const woken = follower.waitForChange(position.revision, giveUp);
+    const timeout = AbortSignal.timeout(30_000);
+    const woken = follower.waitForChange(position.revision, timeout);
     await withRetries(() => mustWrite(writer, batch([put('heard')])));
     await woken;
-    expect(giveUp.aborted).toBe(false);
+    expect(timeout.aborted).toBe(false);
   });
 
   test('a-paused-writer-does-not-keep-the-head-for-ever', async () => {

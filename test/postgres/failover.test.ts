@@ -48,11 +48,11 @@ postgresSuite('postgres-failover', (postgres) => {
     expect(await writeUnder(holder, first)).toMatchObject({ kind: 'written' });
     expect(await follower.acquireLease(by('s2'))).toMatchObject({ kind: 'refused', lease: { epoch: first.epoch } });
 
-    const giveUp = AbortSignal.timeout(30_000);
-    const vacant = follower.awaitVacancy('fleet', giveUp);
+    const timeout = AbortSignal.timeout(30_000);
+    const vacant = follower.awaitVacancy('fleet', timeout);
     await endHoldersSession();
     await vacant;
-    expect(giveUp.aborted).toBe(false);
+    expect(timeout.aborted).toBe(false);
     const second = await take(follower, by('s2'));
     expect(second.epoch).toBe(first.epoch + 1);
     // The holder's other connections are as good as ever.
@@ -67,11 +67,11 @@ postgresSuite('postgres-failover', (postgres) => {
   test('a-holder-that-loses-its-session-is-told-and-keeps-the-lease-when-it-renews-first', async () => {
     const [holder, follower] = [await openForTest(url), await openForTest(url)];
     const first = await take(holder, by('s1'));
-    const giveUp = AbortSignal.timeout(30_000);
-    const told = holder.awaitVacancy('fleet', giveUp);
+    const timeout = AbortSignal.timeout(30_000);
+    const vacancy = holder.awaitVacancy('fleet', timeout);
     await endHoldersSession();
-    await told;
-    expect(giveUp.aborted).toBe(false);
+    await vacancy;
+    expect(timeout.aborted).toBe(false);
     expect(await withRetries(() => holder.renewLease({ ...by('s1'), epoch: first.epoch }))).toMatchObject({
       kind: 'held',
     });
@@ -82,16 +82,16 @@ postgresSuite('postgres-failover', (postgres) => {
   test('a-holder-that-stopped-is-succeeded-by-the-clock-and-its-session-stands-in-nobodys-way', async () => {
     const [stopped, second, third] = [await openForTest(url), await openForTest(url), await openForTest(url)];
     const stale = await take(stopped, by('s1', SHORT_MS)); // and never renews; its session lives on
-    const giveUp = AbortSignal.timeout(30_000);
-    await second.awaitVacancy('fleet', giveUp);
-    expect(giveUp.aborted).toBe(false);
+    const timeout = AbortSignal.timeout(30_000);
+    await second.awaitVacancy('fleet', timeout);
+    expect(timeout.aborted).toBe(false);
     const lease = await take(second, by('s2'));
     expect(lease.epoch).toBe(stale.epoch + 1);
     expect(await third.acquireLease(by('s3'))).toMatchObject({ kind: 'refused', lease: { holder: 's2' } });
-    const vacant = third.awaitVacancy('fleet', giveUp);
+    const vacant = third.awaitVacancy('fleet', timeout);
     await second.close();
     await vacant;
-    expect(giveUp.aborted).toBe(false);
+    expect(timeout.aborted).toBe(false);
     expect((await take(third, by('s3'))).epoch).toBe(lease.epoch + 1);
     expect(await writeUnder(stopped, stale)).toMatchObject({ conflict: { kind: 'lease' } });
   });

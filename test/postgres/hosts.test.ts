@@ -58,9 +58,9 @@ postgresSuite('postgres-hosts', (postgres) => {
     expect(await withRetries(() => mustWrite(writer, batch([put('after')])))).toBe(2);
     expect((await withRetries(() => readAll(follower))).map((one) => one.revision)).toEqual([1, 2]);
     // Notifications come from the new primary too.
-    const giveUp = AbortSignal.timeout(30_000);
-    await readEvents(follower, giveUp, () => mustWrite(writer, batch([put('heard')])));
-    expect(giveUp.aborted).toBe(false);
+    const timeout = AbortSignal.timeout(30_000);
+    await readEvents(follower, timeout, () => mustWrite(writer, batch([put('heard')])));
+    expect(timeout.aborted).toBe(false);
   });
 
   test('a-primary-that-no-longer-accepts-writes-is-left-though-its-connections-live', async () => {
@@ -83,12 +83,12 @@ postgresSuite('postgres-hosts', (postgres) => {
 /** Writes until a notification of it wakes the follower: the listener may still be on its way to the new primary. */
 async function readEvents(
   follower: Awaited<ReturnType<typeof openForTest>>,
-  giveUp: AbortSignal,
+  timeout: AbortSignal,
   write: () => Promise<unknown>,
 ): Promise<void> {
-  for (let woken = false; !woken && !giveUp.aborted;) {
+  for (let woken = false; !woken && !timeout.aborted;) {
     const { position } = await snapshotOf(follower);
-    const patience = AbortSignal.any([giveUp, AbortSignal.timeout(2000)]);
+    const patience = AbortSignal.any([timeout, AbortSignal.timeout(2000)]);
     const waking = follower.waitForChange(position.revision, patience).then(() => !patience.aborted);
     await write();
     woken = await waking;

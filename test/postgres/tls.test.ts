@@ -26,7 +26,7 @@ postgresSuite('postgres-tls', (postgres) => {
   const named = (url: string, host: string): string => url.replace('127.0.0.1', host);
 
   test('each-mode-verifies-what-it-says', async () => {
-    const [ca, stranger] = [await testCa(), await testCa()];
+    const [ca, other] = [await testCa(), await testCa()];
     // The name is that of the address; `localhost` is another name for the same server.
     const server = await ca.issue('db', 'IP:127.0.0.1');
     const { url } = await cluster(server);
@@ -39,7 +39,7 @@ postgresSuite('postgres-tls', (postgres) => {
 
     expect(await answers(`${named(url, 'localhost')}?sslmode=verify-full&${by(ca)}`)).toContain('does not match');
     for (const mode of ['verify-full', 'verify-ca', 'require']) {
-      expect(await answers(`${url}?sslmode=${mode}&${by(stranger)}`)).toMatch(/certificate/);
+      expect(await answers(`${url}?sslmode=${mode}&${by(other)}`)).toMatch(/certificate/);
     }
     expect(await answers(`${url}?sslmode=verify-full&sslrootcert=system`)).toMatch(/certificate/);
     expect(await answers(`${url}?sslmode=disable`)).toContain('no encryption');

@@ -66,7 +66,7 @@ function muster(bin: string, ...args: string[]) {
   return run(process.execPath, [...OLD_NODE, bin, ...args], { cwd: scratch.root });
 }
 
-interface Told {
+interface VersionReport {
   readonly node: string;
   readonly pid: number;
   readonly rest: readonly string[];
@@ -199,8 +199,8 @@ describe('from an older Node', () => {
 test('from-node-24-the-program-runs-in-the-same-process-without-warnings', async () => {
   const child = spawn(process.execPath, [await repository(), 'say', 'x'], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const told = JSON.parse(stdout) as Told;
-  expect({ pid: told.pid, rest: told.rest, stderr }).toEqual({ pid: child.pid, rest: ['x'], stderr: '' });
+  const report = JSON.parse(stdout) as VersionReport;
+  expect({ pid: report.pid, rest: report.rest, stderr }).toEqual({ pid: child.pid, rest: ['x'], stderr: '' });
 });
 
 describe('the lock file', () => {

@@ -10,7 +10,7 @@ interface End {
   readonly host: unknown;
   readonly credentials: number;
   readonly parts: unknown;
-  readonly inLine: boolean;
+  readonly hasConverged: boolean;
   readonly unwelcome: unknown;
   readonly violations: readonly string[];
 }
@@ -83,7 +83,7 @@ function endOf(plane: TestControlPlane, rack: TestHost): End {
     },
     credentials: good.length,
     parts: rack.driver.view?.parts,
-    inLine: hasConverged(rack),
+    hasConverged: hasConverged(rack),
     unwelcome: rack.agent!.status().refusal,
     violations: plane.violations,
   };
@@ -99,16 +99,16 @@ function unwritten({ calls }: Run, effect: Crash['effect']): number {
 describe('an agent that crashes', () => {
   test('at-each-port-call-ends-in-the-same-state', { timeout: 60_000 }, async () => {
     const calm = await run();
-    expect(calm.end).toMatchObject({ credentials: 1, inLine: true, unwelcome: undefined, violations: [] });
+    expect(calm.end).toMatchObject({ credentials: 1, hasConverged: true, unwelcome: undefined, violations: [] });
     expect(calm.performed).toHaveLength(2);
     expect(calm.calls.length).toBeGreaterThan(30);
     for (let at = 1; at <= calm.calls.length; at += 1) {
       for (const effect of ['before', 'after'] as const) {
         const crashed = await run({ at, effect });
-        const told = `crash ${effect} call ${at}, ${crashed.calls.at(-1)}`;
-        expect({ told, ...crashed.end }).toEqual({ told, ...calm.end });
+        const where = `crash ${effect} call ${at}, ${crashed.calls.at(-1)}`;
+        expect({ where, ...crashed.end }).toEqual({ where, ...calm.end });
         const twice = crashed.performed.length - new Set(crashed.performed).size;
-        expect({ told, twice: twice <= unwritten(crashed, effect) }).toEqual({ told, twice: true });
+        expect({ where, twice: twice <= unwritten(crashed, effect) }).toEqual({ where, twice: true });
       }
     }
   });

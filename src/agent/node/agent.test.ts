@@ -288,9 +288,9 @@ describe('a view', () => {
     const { clock, plane, rack } = await activeWorld();
     const { applies } = rack.driver;
     const polls = (): number => rack.link.calls.filter((name) => name === 'view').length;
-    const asked = polls();
+    const before = polls();
     await clock.pass(250_000);
-    expect(polls() - asked).toBeLessThanOrEqual(11);
+    expect(polls() - before).toBeLessThanOrEqual(11);
     await plane.edit('c1', { zone: 'other' });
     await clock.settle();
     expect(rack.driver.applies).toBe(applies + 1);

@@ -125,7 +125,7 @@ export class CertificateKeeper {
   async run(asker: () => CertificateRequester | undefined, signal: AbortSignal): Promise<void> {
     if (this.#ports.link.certificates === undefined) return;
     const { clock } = this.#ports;
-    const pace = new Backoff(this.#ports, BACKOFF_MAX_MS);
+    const backoff = new Backoff(this.#ports, BACKOFF_MAX_MS);
     while (!signal.aborted) {
       const waitMs = this.#waitMs();
       if (waitMs > 0) {
@@ -135,10 +135,10 @@ export class CertificateKeeper {
       const isBlocked = this.#isRefused;
       const outcome = await this.#renew(asker());
       // One that is refused again right after it was renewed must not be renewed again and again.
-      if (outcome === 'renewed' && !isBlocked) pace.reset();
+      if (outcome === 'renewed' && !isBlocked) backoff.reset();
       else if (outcome === 'not-issued' && !isBlocked)
         await this.#wakeSignal.wait(signal, { clock, ms: NOT_ISSUED_RETRY_MS });
-      else await pace.wait(signal);
+      else await backoff.wait(signal);
     }
   }
 
@@ -158,17 +158,17 @@ export class CertificateKeeper {
   async #renew(asker: CertificateRequester | undefined): Promise<'renewed' | 'not-issued' | 'failed'> {
     const { link } = this.#ports;
     if (asker === undefined) return 'failed';
-    const asked: { requested?: PendingCertificateRequest } = {};
+    const pending: { requested?: PendingCertificateRequest } = {};
     const said = await this.#parts.leader.call(asker.credential, async (to) => {
       const requested = this.createRequest(to.server);
       if (requested === undefined || link.certificates === undefined) return NOT_AUTHENTICATED;
-      asked.requested = requested;
+      pending.requested = requested;
       return link.certificates.renew(to, { certificateRequest: requested.request });
     });
     if (said.kind === 'refused') return this.#reportRefusal(said);
-    if (said.kind !== 'answer' || asked.requested === undefined) return 'failed';
+    if (said.kind !== 'answer' || pending.requested === undefined) return 'failed';
     try {
-      if (!(await this.store(asker.token, asked.requested, said.answer))) return 'failed';
+      if (!(await this.store(asker.token, pending.requested, said.answer))) return 'failed';
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       this.#problem = error.message;

@@ -25,7 +25,7 @@ export class ConditionProbe {
   #found: readonly ReportedCondition[] = [];
   /** The question that is not answered yet. */
   #inFlight: { readonly atMs: number; readonly answer: Promise<void> } | undefined;
-  #told = '';
+  #reported = '';
 
   constructor(ports: AgentPorts, parts: ConditionProbeParts) {
     this.#ports = ports;
@@ -74,8 +74,8 @@ export class ConditionProbe {
   #reportChange(): void {
     const { current } = this;
     const text = current.map(({ type, code, cannotServe }) => `${type} ${code} ${cannotServe ?? ''}`).join();
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#reported) return;
+    this.#reported = text;
     if (current.length > 0) this.#ports.log.warn({ conditions: current }, 'a part of this host fails; it is degraded');
     else this.#ports.log.info({}, 'nothing of this host fails any more');
     this.#parts.onChanged();

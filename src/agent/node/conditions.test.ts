@@ -159,8 +159,8 @@ describe('agents and servers of other versions', () => {
     cut.c1.testHost.link.tap = async (name, pass) => {
       const answer = await pass();
       if (name !== 'heartbeat') return answer;
-      const { answer: heard, ...rest } = answer as { answer: { features?: unknown } };
-      const { features: _, ...older } = heard;
+      const { answer: response, ...rest } = answer as { answer: { features?: unknown } };
+      const { features: _, ...older } = response;
       return { ...rest, answer: older } as typeof answer;
     };
     await cut.clock.pass(10_000);

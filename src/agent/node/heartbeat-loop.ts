@@ -90,10 +90,10 @@ export class HeartbeatLoop {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ports;
     const { heartbeatMs } = this.#parts;
-    const pace = new Backoff(this.#ports);
+    const backoff = new Backoff(this.#ports);
     while (!signal.aborted) {
       if (await this.#sendHeartbeat()) {
-        pace.reset();
+        backoff.reset();
         const startMs = clock.nowMs();
         const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
         await this.#wakeSignal.wait(signal, { clock, ms });
@@ -101,7 +101,7 @@ export class HeartbeatLoop {
         if (clock.nowMs() - startMs < ms && !signal.aborted) {
           await this.#urgentSignal.wait(signal, { clock, ms: COALESCE_MS * (0.5 + random() / 2) });
         }
-      } else await pace.wait(signal);
+      } else await backoff.wait(signal);
     }
   }
 
@@ -145,12 +145,12 @@ export class HeartbeatLoop {
     const [applied, asOf] = [this.#parts.applied(), this.#parts.viewRevision()];
     const unready = this.#parts.unready();
     // An older server knows hosts that have converged and hosts that have not: to such a one this host has not.
-    const isTold = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);
+    const isInformed = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);
     return {
       serviceVersion,
-      ...(applied !== undefined && isTold && { applied }),
+      ...(applied !== undefined && isInformed && { applied }),
       ...(asOf !== undefined && { asOf }),
-      ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(truncateReason) }),
+      ...(applied !== undefined && isInformed && unready.length > 0 && { unready: unready.map(truncateReason) }),
       ...(this.#acceptsConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
       ...(this.#features.includes(PROCESS_FEATURE) && { process: this.#process }),
       ...(report !== undefined && { report: reportToWire(report, this.#features) }),

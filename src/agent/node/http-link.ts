@@ -53,7 +53,7 @@ const VIEW_REPLY = Type.Union([
 const CHECKS = {
   joined: compileChecker(JOIN_RESPONSE),
   issued: compileChecker(ISSUED_CERTIFICATE),
-  heard: compileChecker(HEARTBEAT_RESPONSE),
+  heartbeat: compileChecker(HEARTBEAT_RESPONSE),
   view: compileChecker(VIEW_REPLY),
   observed: compileChecker(OBSERVATIONS_RESPONSE),
   deposited: compileChecker(DEPOSIT_RESPONSE),
@@ -89,7 +89,7 @@ export class HttpLink implements AgentLink {
   }
 
   async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
-    return this.#client.post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
+    return this.#client.post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heartbeat });
   }
 
   async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {

@@ -24,7 +24,7 @@ export interface MembershipRefusal {
   readonly message: string;
 }
 
-const TOLD_TO_LEAVE: MembershipRefusal = {
+const LEAVE_REFUSAL: MembershipRefusal = {
   code: 'told-to-leave',
   message:
     'This host was told to leave the fleet and has left. It is quiet until it is joined again with a new join token.',
@@ -160,7 +160,7 @@ export class Membership {
   }
 
   #reportWhyLeft(): void {
-    this.#reportRefusal(this.#identity.leaving === REMOVED.code ? REMOVED : TOLD_TO_LEAVE);
+    this.#reportRefusal(this.#identity.leaving === REMOVED.code ? REMOVED : LEAVE_REFUSAL);
   }
 
   /** The machine is wiped from now on; `stay` when that failed. */
@@ -240,9 +240,9 @@ export class Membership {
 
   /** Joins unless it has. Ends when it is in, or when `signal` is aborted. */
   async join(signal: AbortSignal): Promise<void> {
-    const pace = new Backoff(this.#ports);
+    const backoff = new Backoff(this.#ports);
     while ((this.#identity.current === undefined || this.#hasLeft) && !signal.aborted) {
-      if (!(await this.#tryJoin())) await pace.wait(signal);
+      if (!(await this.#tryJoin())) await backoff.wait(signal);
     }
   }
 

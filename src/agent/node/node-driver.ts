@@ -32,7 +32,7 @@ import {
 import { SwitchReconciler } from './switch/switch-reconciler.ts';
 
 /** Enough to know where to look. */
-const STRAYS_TOLD_MAX = 20;
+const STRAYS_REPORTED_MAX = 20;
 
 /** Carries out one task. It may be called again for the same task after a crash, and answers the same then. */
 export type TaskHandler = (task: Task, fence: TaskFence) => TaskResult | Promise<TaskResult>;
@@ -100,11 +100,11 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     if (obstacles.length > 0) return { kind: 'failed', problems: obstacles };
     await this.#restoreNextHops();
     // The same view says nothing of whether the switch still holds what it should.
-    const lined = (await this.#switchReconciler?.reconcile(view, wipes)) ?? { kind: 'already' as const };
+    const result = (await this.#switchReconciler?.reconcile(view, wipes)) ?? { kind: 'already' as const };
     this.#updateResponder(view);
-    if (lined.kind === 'failed') return lined;
-    const { unready = [] } = lined;
-    const isChanged = wanted !== this.#appliedParts || lined.kind === 'applied';
+    if (result.kind === 'failed') return result;
+    const { unready = [] } = result;
+    const isChanged = wanted !== this.#appliedParts || result.kind === 'applied';
     this.#appliedParts = wanted;
     if (isChanged) this.#changeCount += 1;
     return { kind: isChanged ? 'applied' : 'already', ...(unready.length > 0 && { unready }) };
@@ -153,8 +153,8 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     const refused = await this.#refuseLeaveWithStrays(task);
     if (refused !== undefined) return refused;
     this.#appliedParts = undefined;
-    const lined = await this.#switchReconciler?.wipe();
-    return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
+    const result = await this.#switchReconciler?.wipe();
+    return result?.kind === 'failed' ? { outcome: 'failed', problems: result.problems } : { outcome: 'done' };
   }
 
   /** What the fleet does not know is not left behind without a word. */
@@ -165,7 +165,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
       return { outcome: 'failed', problems: [`nobody knows which instances run here: ${failure.message}`] };
     const strays = await this.#strays();
     if (strays.length === 0) return undefined;
-    const facts = { strays: strays.slice(0, STRAYS_TOLD_MAX), straysInAll: strays.length };
+    const facts = { strays: strays.slice(0, STRAYS_REPORTED_MAX), straysInAll: strays.length };
     return {
       outcome: 'failed',
       problems: [`there is what the fleet does not know: ${facts.strays.join(', ')}`],

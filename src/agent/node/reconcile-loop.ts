@@ -85,15 +85,15 @@ export class ReconcileLoop {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, driver } = this.#ports;
-    const pace = new Backoff(this.#ports);
+    const backoff = new Backoff(this.#ports);
     const stopListening = driver.onChanged?.(() => this.#scheduleCheck());
     while (!signal.aborted) {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = this.#failedSinceMs = undefined;
       if (view === undefined) await this.#wakeSignal.wait(signal);
       else if (this.#isUpToDate(view)) await this.#watchForDrift(view, signal);
-      else if (await this.#reconcile(view, signal)) pace.reset();
-      else await this.#wakeSignal.wait(signal, { clock, ms: pace.nextDelayMs() });
+      else if (await this.#reconcile(view, signal)) backoff.reset();
+      else await this.#wakeSignal.wait(signal, { clock, ms: backoff.nextDelayMs() });
     }
     stopListening?.();
   }
@@ -193,12 +193,16 @@ export class ReconcileLoop {
     }
   }
 
-  async #syncConntrack(seeder: ConntrackSync, view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
+  async #syncConntrack(
+    conntrackSync: ConntrackSync,
+    view: View,
+    signal: AbortSignal,
+  ): Promise<readonly UnreadyService[]> {
     const copying = new AbortController();
     const unlink = abortWith(copying, signal);
     this.#syncAbort = copying;
     try {
-      return await seeder.sync(view, copying.signal);
+      return await conntrackSync.sync(view, copying.signal);
     } finally {
       unlink();
       this.#syncAbort = undefined;

@@ -57,7 +57,7 @@ export class TaskRunner {
       const view = this.#parts.view();
       if (view !== undefined) {
         this.#dropFinished(view);
-        await this.#revertLeaveUnlessAsked(view);
+        await this.#revertLeaveUnlessRequested(view);
         this.#startDue(view, signal);
       }
       const done = (await this.#saveAnswers()) && (await this.#sendAnswers());
@@ -78,10 +78,10 @@ export class TaskRunner {
   }
 
   /** Its answer did not outlive a crash, and nobody asks for it any more. */
-  async #revertLeaveUnlessAsked({ tasks }: View): Promise<void> {
+  async #revertLeaveUnlessRequested({ tasks }: View): Promise<void> {
     const { membership } = this.#parts;
-    const told = membership.leaveTask;
-    if (told === undefined || this.#isStarted(told) || tasks.some(({ id }) => id === told)) return;
+    const task = membership.leaveTask;
+    if (task === undefined || this.#isStarted(task) || tasks.some(({ id }) => id === task)) return;
     await membership.revertLeave();
   }
 
@@ -195,11 +195,11 @@ function isBeingRemoved(view: View | undefined): boolean {
 }
 
 function toTaskAnswer(task: Task, { outcome, problems, facts }: TaskResult): TaskAnswer {
-  const told = problems?.slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX));
+  const texts = problems?.slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX));
   return {
     task: task.id,
     outcome,
-    ...(told !== undefined && { problems: told }),
+    ...(texts !== undefined && { problems: texts }),
     ...(facts !== undefined && { facts }),
   };
 }

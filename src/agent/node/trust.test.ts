@@ -58,7 +58,7 @@ describe('a view over plain HTTP', () => {
 });
 
 describe('a holder that a server names', () => {
-  const isVouchedFor = (said: StatementFields<'holder'>): boolean =>
+  const isTrusted = (said: StatementFields<'holder'>): boolean =>
     isHolderSigned(
       TRUST,
       {
@@ -74,11 +74,11 @@ describe('a holder that a server names', () => {
     );
 
   test.each<StatementFields<'holder'>>([{}, { leaseEpoch: 4 }])('is followed (%j)', (said) =>
-    expect(isVouchedFor(said)).toBe(true),
+    expect(isTrusted(said)).toBe(true),
   );
 
   test.each<StatementFields<'holder'>>([{ journalId: 'k' }, { url: 'https://m3' }, { leaseEpoch: 2 }])(
     'is not when the statement says %j',
-    (said) => expect(isVouchedFor(said)).toBe(false),
+    (said) => expect(isTrusted(said)).toBe(false),
   );
 });

@@ -112,10 +112,10 @@ describe('the gateway', () => {
     }
     expect(gateway.reportOf('c1')?.baseline).toBeDefined();
     answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
-    const heardMs = liveness.lastHeartbeatMs('c1');
+    const lastHeartbeatMs = liveness.lastHeartbeatMs('c1');
     await clock.pass(5000);
     expect(gateway.heartbeat(c1, { ...beat })).toMatchObject({ kind: 'refused', code: 'credential-superseded' });
-    expect(liveness.lastHeartbeatMs('c1')).toBe(heardMs);
+    expect(liveness.lastHeartbeatMs('c1')).toBe(lastHeartbeatMs);
   });
 
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {

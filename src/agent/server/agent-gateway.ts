@@ -216,9 +216,9 @@ export class AgentGateway {
   }
 
   #forgetRemovedHost({ before, after }: AppliedChange): void {
-    const gone = after === undefined || (after.doc as Host).state === 'removed';
+    const isRemoved = after === undefined || (after.doc as Host).state === 'removed';
     const id = (after ?? before)?.id ?? '';
-    if (!gone) return;
+    if (!isRemoved) return;
     this.#agentReports.delete(id);
     this.#sentViews.delete(id);
     this.#bfdDown.update(id, []);

@@ -57,11 +57,11 @@ export class InProcessLink implements AgentLink {
 
   async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
     if (signal.aborted) throw new LinkDown('the agent stops');
-    const { promise: given, reject } = Promise.withResolvers<never>();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
     const stop = (): void => reject(new LinkDown('the agent stops'));
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await Promise.race([given, ask()]);
+      return await Promise.race([aborted, ask()]);
     } finally {
       signal.removeEventListener('abort', stop);
     }

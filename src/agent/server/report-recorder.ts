@@ -98,13 +98,13 @@ export class ReportRecorder {
     const nowMs = clock.nowMs();
     const keys = { recorded: troubleKey(degraded ?? []), reported: troubleKey(conditions) };
     const settings = valueOf(journal.fleet, CONDITIONS);
-    const judged = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, settings);
-    this.#conditions.set(host, judged.memory);
-    if (judged.verdict === 'record') {
+    const verdict = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, settings);
+    this.#conditions.set(host, verdict.memory);
+    if (verdict.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
       this.#submitAs(identity, conditions.length > 0 ? 'agent reports a fault' : 'agent reports no fault', decide);
     }
-    return judged.verdict !== 'same';
+    return verdict.verdict !== 'same';
   }
 
   /** Whether the reported strays differ from those on record. On a leaving host they count at once: nothing else comes and goes there. */
@@ -118,13 +118,13 @@ export class ReportRecorder {
     const strays = summarizeStrays(report.strays, report.facts['strays']);
     const patience = isTombstoned(doc) ? IMMEDIATELY : valueOf(journal.fleet, CONDITIONS);
     const keys = { recorded: straysKey(doc.strays), reported: straysKey(strays) };
-    const judged = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);
-    this.#strays.set(host, judged.memory);
-    if (judged.verdict === 'record') {
+    const verdict = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);
+    this.#strays.set(host, verdict.memory);
+    if (verdict.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordStrays(fleet, { host, strays, nowMs });
       this.#submitAs(identity, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
     }
-    return judged.verdict !== 'same';
+    return verdict.verdict !== 'same';
   }
 
   /** A credential that this host once had was presented. */

@@ -136,9 +136,9 @@ function heartbeatRoute(gateway: AgentGateway): Route {
   });
 }
 
-function renderHeartbeatResponse(heard: HeartbeatResponse): Answer {
-  let known = RENDERED_RESPONSES.get(heard);
-  if (known === undefined) RENDERED_RESPONSES.set(heard, (known = toTextAnswer(JSON.stringify(heard))));
+function renderHeartbeatResponse(response: HeartbeatResponse): Answer {
+  let known = RENDERED_RESPONSES.get(response);
+  if (known === undefined) RENDERED_RESPONSES.set(response, (known = toTextAnswer(JSON.stringify(response))));
   return known;
 }
 

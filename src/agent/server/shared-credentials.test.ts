@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { SharedCredentials } from './shared-credentials.ts';
 
 /** Who of `c1` is heard, one after the other, a second apart; answers when it was last certain that there are two. */
-function sharedAfter(heard: string, token: (nth: number) => string = () => 'tok'): readonly number[] {
+function sharedAfter(heartbeats: string, token: (nth: number) => string = () => 'tok'): readonly number[] {
   const credentials = new SharedCredentials();
-  heard.split('').forEach((process, nth) => credentials.note({ host: 'c1', token: token(nth) }, process, nth * 1000));
+  heartbeats
+    .split('')
+    .forEach((process, nth) => credentials.note({ host: 'c1', token: token(nth) }, process, nth * 1000));
   return [...credentials.hosts()].map(([host, sharedMs]) => (host === 'c1' ? sharedMs : NaN));
 }
 
@@ -16,8 +18,8 @@ test.each<readonly [string, string, readonly number[]]>([
   ['two-and-one-of-them-started-anew', 'abacaca', [6000]],
   ['three', 'abcabc', [5000]],
   ['two-until-one-stopped', 'ababbbbbb', [3000]],
-])('%s', (_name, heard, expected) => {
-  expect(sharedAfter(heard)).toEqual(expected);
+])('%s', (_name, heartbeats, expected) => {
+  expect(sharedAfter(heartbeats)).toEqual(expected);
 });
 
 test('a-new-credential-begins-anew', () => {

@@ -134,11 +134,11 @@ describe('what an agent reports its switch', () => {
 
   test('of-a-removed-host-shown-by-several-counts-and-names-all-of-them', () => {
     const sites = put(SITE, idOf(SITE, 'edge'), { name: 'edge', changedBy: 'test', changedAtMs: 0 });
-    const gone = host('c1', { switch: ONE, state: 'removed' });
-    const fleet = fleetOf(sites, gone, host('c2'), host('c3'), host('e1', { site: 'edge' }));
+    const removed = host('c1', { switch: ONE, state: 'removed' });
+    const fleet = fleetOf(sites, removed, host('c2'), host('c3'), host('e1', { site: 'edge' }));
     for (const name of ['c3', 'c2', 'e1']) reportSwitch(fleet, name, ONE);
-    const knocked = recordRemovedHostReport(fleet, { host: 'c1', nowMs: 7 });
-    if (knocked.kind === 'accept') fleet.apply(fleet.revision + 1, knocked.changes);
+    const decision = recordRemovedHostReport(fleet, { host: 'c1', nowMs: 7 });
+    if (decision.kind === 'accept') fleet.apply(fleet.revision + 1, decision.changes);
     const alarm = [...fleet.all(ALARM)].find(({ doc }) => doc.reason.code === 'removed-host-reports');
     expect(alarm?.doc.reason).toMatchObject({ count: 4, itself: true, as: ['c2', 'c3'] });
     expect(alarms(fleet)).toMatchInlineSnapshot(`
@@ -150,8 +150,8 @@ describe('what an agent reports its switch', () => {
 
   test('of-a-removed-host-is-not-shown-by-one-that-is-only-called-so', () => {
     const fleet = fleetOf(host('c1', { switch: ONE, state: 'removed' }), host('sys-1', { switch: TWO }));
-    const knocked = recordRemovedHostReport(fleet, { host: 'c1', nowMs: 7 });
-    if (knocked.kind === 'accept') fleet.apply(fleet.revision + 1, knocked.changes);
+    const decision = recordRemovedHostReport(fleet, { host: 'c1', nowMs: 7 });
+    if (decision.kind === 'accept') fleet.apply(fleet.revision + 1, decision.changes);
     expect([...fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ count: 1, itself: true, as: [] }]);
   });
 

@@ -134,21 +134,21 @@ describe('the driver views', () => {
 
   test('a-target-that-is-unheard-is-told-of-while-another-is-heard', async () => {
     const world = await worldOf('c1', 'c2', 'c3');
-    const asked = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
+    const wait = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
+    expect(await waitForViews(world, wait)).toEqual({ kind: 'applied' });
     world.plane.bfdDownByMajority.add('c1').add('c2');
     const reason = { code: 'target-bfd-down', service: 'nat:r1', host: 'c1', alternative: 'c3' };
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'failed', reason });
+    expect(await waitForViews(world, wait)).toEqual({ kind: 'failed', reason });
     world.plane.bfdDownByMajority.add('c3');
-    expect(await waitForViews(world, asked)).toEqual({ kind: 'applied' });
+    expect(await waitForViews(world, wait)).toEqual({ kind: 'applied' });
   });
 
   test('a-target-that-becomes-unheard-while-it-is-waited-for-is-told-of', async () => {
     const world = await worldOf('c1', 'c2');
     await world.plane.edit('c1', { zone: 'b' });
-    const asked = waitForViews(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
+    const waiting = waitForViews(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
     world.plane.bfdDownByMajority.add('c1');
-    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'target-bfd-down', alternative: 'c2' } });
+    expect(await waiting).toMatchObject({ kind: 'failed', reason: { code: 'target-bfd-down', alternative: 'c2' } });
   });
 
   test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-is-heard', async () => {

@@ -58,15 +58,15 @@ export class ViewsDriver implements Driver {
 
   async carryOut({ args }: Action, { leaseEpoch }: ActionFence): Promise<ActionOutcome> {
     const { journal } = this.#options;
-    const asked = args as unknown as ConvergenceWait;
+    const wait = args as unknown as ConvergenceWait;
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
-    const early = this.#findBfdDownTarget(asked);
+    const early = this.#findBfdDownTarget(wait);
     if (early !== undefined) return fail(early);
-    const behind = await this.#waitForConvergence(asked);
+    const behind = await this.#waitForConvergence(wait);
     // Another holder waits for the agents itself.
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
-    if (behind.length > 0) return fail(this.#reasonOf(behind, asked));
-    const late = this.#findBfdDownTarget(asked);
+    if (behind.length > 0) return fail(this.#reasonOf(behind, wait));
+    const late = this.#findBfdDownTarget(wait);
     return late === undefined ? { kind: 'applied' } : fail(late);
   }
 
@@ -74,8 +74,8 @@ export class ViewsDriver implements Driver {
   #findBfdDownTarget({ service = '', target, others = [] }: ConvergenceWait): Reason | undefined {
     const { isBfdDownByMajority } = this.#options;
     if (target === undefined || others.length === 0 || !isBfdDownByMajority(target)) return undefined;
-    const heard = others.find((host) => !isBfdDownByMajority(host));
-    return heard === undefined ? undefined : { code: 'target-bfd-down', service, host: target, alternative: heard };
+    const alternative = others.find((host) => !isBfdDownByMajority(host));
+    return alternative === undefined ? undefined : { code: 'target-bfd-down', service, host: target, alternative };
   }
 
   /**
@@ -86,9 +86,9 @@ export class ViewsDriver implements Driver {
     const { gateway } = this.#options;
     const hosts = behind.slice(0, NAMED_MAX);
     const converged = behind.filter((host) => gateway.hasConverged(host, revision, serviceVersion));
-    const told = service === undefined ? undefined : this.#findUnready(converged, service);
-    if (service === undefined || told === undefined) return { code: 'hosts-behind', hosts, inAll: behind.length };
-    return { code: 'service-not-ready', service, ...told, hosts };
+    const unready = service === undefined ? undefined : this.#findUnready(converged, service);
+    if (service === undefined || unready === undefined) return { code: 'hosts-behind', hosts, inAll: behind.length };
+    return { code: 'service-not-ready', service, ...unready, hosts };
   }
 
   #findUnready(
@@ -111,13 +111,13 @@ export class ViewsDriver implements Driver {
     const behind = new Set(hosts.filter((host) => !hasConverged(host)));
     if (behind.size === 0) return [];
     const all = new AbortController();
-    const deaf = gateway.onConvergence((host) => {
+    const stop = gateway.onConvergence((host) => {
       if (!behind.has(host) || !hasConverged(host)) return;
       behind.delete(host);
       if (behind.size === 0) all.abort('all have converged');
     });
     await clock.sleep(waitMs, all.signal);
-    deaf();
+    stop();
     // A host may already have the desired state without a new report.
     return [...behind].filter((host) => !hasConverged(host));
   }

@@ -90,11 +90,11 @@ describe('refusals', () => {
     }
     for (let at = 0; at < 5000; at += 1) refusals.record(refused({ address: `192.0.2.${at}` }));
     refusals.flush(Infinity);
-    const strangers = lines.filter(({ by }) => by === undefined);
+    const anonymous = lines.filter(({ by }) => by === undefined);
     const known = lines.filter(({ by }) => by === 'ann');
-    expect(strangers.length).toBeLessThan(110);
+    expect(anonymous.length).toBeLessThan(110);
     expect(known.length).toBeLessThan(1010);
     const total = (of: readonly RefusalLine[]): number => of.reduce((sum, { count }) => sum + count, 0);
-    expect([total(strangers), total(known)]).toEqual([100_000, 5000]);
+    expect([total(anonymous), total(known)]).toEqual([100_000, 5000]);
   });
 });

@@ -84,20 +84,20 @@ export class RefusalLog {
 
   record(request: RefusedRequest): void {
     const audience = request.caller === undefined ? 'strangers' : 'known';
-    const told = this.#collapseKey(request, audience);
-    const key = keyOf(told);
+    const collapseKey = this.#collapseKey(request, audience);
+    const key = keyOf(collapseKey);
     const window = this.#windows.get(key);
-    if (window !== undefined && window.untilMs > told.atMs) {
-      if (window.count === 0) window.sinceMs = told.atMs;
+    if (window !== undefined && window.untilMs > collapseKey.atMs) {
+      if (window.count === 0) window.sinceMs = collapseKey.atMs;
       window.count += 1;
-      window.last = told;
+      window.last = collapseKey;
       return;
     }
     if (window !== undefined) this.#end(key, window);
     this.#keys[audience] += 1;
-    const untilMs = told.atMs + REFUSAL_WINDOW_MS;
-    this.#windows.set(key, { untilMs, audience, last: told, count: 0, sinceMs: told.atMs });
-    this.#options.write(this.#line(told, { count: 1 }), audience);
+    const untilMs = collapseKey.atMs + REFUSAL_WINDOW_MS;
+    this.#windows.set(key, { untilMs, audience, last: collapseKey, count: 0, sinceMs: collapseKey.atMs });
+    this.#options.write(this.#line(collapseKey, { count: 1 }), audience);
   }
 
   /** Writes what was counted in windows that are over; all of it when the server stops. */
@@ -119,7 +119,7 @@ export class RefusalLog {
     return { ...request, address: SEVERAL, method: SEVERAL, route: SEVERAL };
   }
 
-  #line(request: RefusedRequest, told: { readonly count: number; readonly sinceMs?: number }): RefusalLine {
+  #line(request: RefusedRequest, collapsed: { readonly count: number; readonly sinceMs?: number }): RefusalLine {
     const { atMs, revision, caller, address, method, route, status, code, requestId, requestedName, forwarded } =
       request;
     return {
@@ -134,8 +134,8 @@ export class RefusalLog {
       route,
       status,
       code,
-      count: told.count,
-      ...(told.sinceMs !== undefined && { since: new Date(told.sinceMs).toISOString() }),
+      count: collapsed.count,
+      ...(collapsed.sinceMs !== undefined && { since: new Date(collapsed.sinceMs).toISOString() }),
       requestId,
       ...(requestedName !== undefined && { asked: requestedName }),
       ...(forwarded && { forwarded: true as const }),

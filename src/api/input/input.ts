@@ -23,17 +23,17 @@ export function compileInputCheck(route: Route): (raw: RawInput, bodyHasPassed: 
   const readers = queryReaders(route.query);
   return (raw, bodyHasPassed) => {
     if (params !== undefined) demandNoProblems('path', params(raw.params));
-    const given = readQuery(raw.query as Fields, readers);
-    if (query !== undefined) demandNoProblems('query', query(given));
-    else demandNoProblems('query', unknownNames(given));
+    const fields = readQuery(raw.query as Fields, readers);
+    if (query !== undefined) demandNoProblems('query', query(fields));
+    else demandNoProblems('query', unknownNames(fields));
     if (body === undefined) {
       if (raw.body !== undefined) demandNoProblems('body', [{ field: '', message: 'must be empty' }]);
-      return { params: raw.params, query: given, body: undefined };
+      return { params: raw.params, query: fields, body: undefined };
     }
     // No body is an empty one; a body of `null` is not.
     const wanted = raw.body === undefined ? {} : raw.body;
     if (!bodyHasPassed) demandNoProblems('body', body(wanted));
-    return { params: raw.params, query: given, body: wanted };
+    return { params: raw.params, query: fields, body: wanted };
   };
 }
 
@@ -41,8 +41,8 @@ function demandNoProblems(where: 'path' | 'query' | 'body', problems: readonly P
   if (problems.length > 0) throw malformedProblem(where, problems);
 }
 
-function unknownNames(given: Fields): Problem[] {
-  return Object.keys(given).map((name) => ({ field: `/${name}`, message: 'is not a known parameter' }));
+function unknownNames(fields: Fields): Problem[] {
+  return Object.keys(fields).map((name) => ({ field: `/${name}`, message: 'is not a known parameter' }));
 }
 
 type Reader = (text: string) => unknown;
@@ -73,12 +73,12 @@ function readerOf(schema: TSchema): Reader | undefined {
 const NOTHING: Fields = {};
 
 function readQuery(query: Fields, readers: ReadonlyMap<string, Reader>): Fields {
-  let given: Record<string, unknown> | undefined;
+  let values: Record<string, unknown> | undefined;
   for (const name of Object.keys(query)) {
     const value = query[name];
     const reader = readers.get(name);
-    given ??= Object.create(null) as Record<string, unknown>;
-    given[name] = reader !== undefined && typeof value === 'string' ? reader(value) : value;
+    values ??= Object.create(null) as Record<string, unknown>;
+    values[name] = reader !== undefined && typeof value === 'string' ? reader(value) : value;
   }
-  return given ?? NOTHING;
+  return values ?? NOTHING;
 }

@@ -39,7 +39,7 @@ const newcomer = (): CallerState => ({
   bucket: newBucket(0),
 });
 
-function asked(known: CallerState | undefined, route = BEAT): AdmittedRequest {
+function admitRequest(known: CallerState | undefined, route = BEAT): AdmittedRequest {
   return {
     route,
     startedMs: 0,
@@ -52,7 +52,7 @@ function asked(known: CallerState | undefined, route = BEAT): AdmittedRequest {
 
 /** A request whose body passes its route's check. */
 function passes(known: CallerState, text: string): unknown {
-  const admitted = asked(known);
+  const admitted = admitRequest(known);
   const body = repeatedBody(admitted, text);
   rememberBody(admitted, body);
   return body;
@@ -61,34 +61,34 @@ function passes(known: CallerState, text: string): unknown {
 test('the-same-text-is-the-same-value-which-has-passed', () => {
   const known = newcomer();
   const body = passes(known, TEXT);
-  const again = repeatedBody(asked(known), TEXT);
+  const again = repeatedBody(admitRequest(known), TEXT);
   expect(again).toBe(body);
   expect(again).toEqual({ say: 'alive' });
-  expect(hasPassed(asked(known), again)).toBe(true);
+  expect(hasPassed(admitRequest(known), again)).toBe(true);
 });
 
 test('another-text-is-read-and-checked', () => {
   const known = newcomer();
   passes(known, TEXT);
-  const other = repeatedBody(asked(known), '{"say":"not well"}');
+  const other = repeatedBody(admitRequest(known), '{"say":"not well"}');
   expect(other).toEqual({ say: 'not well' });
-  expect(hasPassed(asked(known), other)).toBe(false);
+  expect(hasPassed(admitRequest(known), other)).toBe(false);
 });
 
 test('what-did-not-pass-is-checked-each-time', () => {
   const known = newcomer();
-  const wrong = repeatedBody(asked(known), '{"say":1}');
-  expect(hasPassed(asked(known), wrong)).toBe(false);
-  expect(hasPassed(asked(known), repeatedBody(asked(known), '{"say":1}'))).toBe(false);
+  const wrong = repeatedBody(admitRequest(known), '{"say":1}');
+  expect(hasPassed(admitRequest(known), wrong)).toBe(false);
+  expect(hasPassed(admitRequest(known), repeatedBody(admitRequest(known), '{"say":1}'))).toBe(false);
 });
 
 test('what-passed-on-one-route-or-for-one-caller-is-checked-for-another', () => {
   const known = newcomer();
   const body = passes(known, TEXT);
-  expect(repeatedBody(asked(known, OTHER), TEXT)).not.toBe(body);
-  expect(hasPassed(asked(known, OTHER), body)).toBe(false);
-  expect(hasPassed(asked(newcomer()), body)).toBe(false);
-  expect(hasPassed(asked(undefined), undefined)).toBe(false);
+  expect(repeatedBody(admitRequest(known, OTHER), TEXT)).not.toBe(body);
+  expect(hasPassed(admitRequest(known, OTHER), body)).toBe(false);
+  expect(hasPassed(admitRequest(newcomer()), body)).toBe(false);
+  expect(hasPassed(admitRequest(undefined), undefined)).toBe(false);
 });
 
 test('what-is-long-is-not-kept', () => {

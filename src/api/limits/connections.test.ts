@@ -120,8 +120,8 @@ test('a-connection-that-another-credential-uses-counts-for-that-one, and-no-more
   connections.attribute(accepted[0]!, other);
   connections.attribute(accepted[1]!, one);
   expect([one.usage.connections, other.usage.connections]).toEqual([1, 1]);
-  const gone = accepted.map((socket) => once(socket, 'close'));
+  const closed = accepted.map((socket) => once(socket, 'close'));
   for (const client of clients) client.destroy();
-  await Promise.all(gone);
+  await Promise.all(closed);
   expect([one.usage.connections, other.usage.connections]).toEqual([0, 0]);
 });

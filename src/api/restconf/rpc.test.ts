@@ -11,7 +11,7 @@ test('a-field-of-the-native-request-is-a-node-of-the-module-here', () => {
     field: '/hosts',
     facts: { hosts },
   } as const;
-  const told = withSentences(refusal, 'scalein-computes-recover', () => 'There is no such host.');
-  expect(told.field).toBe('/input/recover-node-ids');
-  expect(told.facts?.['hosts']).toMatchObject([{ sentence: 'There is no such host.' }]);
+  const answer = withSentences(refusal, 'scalein-computes-recover', () => 'There is no such host.');
+  expect(answer.field).toBe('/input/recover-node-ids');
+  expect(answer.facts?.['hosts']).toMatchObject([{ sentence: 'There is no such host.' }]);
 });

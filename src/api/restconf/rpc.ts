@@ -39,8 +39,8 @@ export function requestedNodes(body: unknown): readonly string[] {
 /** What is said otherwise here: these RPCs cannot tell a node to leave. */
 const SENTENCES: ReasonSentences = {
   'still-connected': ({ host, connection }) => {
-    const heard = connection === 'suspect' ? 'was heard a moment ago and may still be' : 'is still';
-    return `Host ${formatFact(host)} ${heard} connected. Stop its agent, wait until the host is down, and ask again.`;
+    const phrase = connection === 'suspect' ? 'was heard a moment ago and may still be' : 'is still';
+    return `Host ${formatFact(host)} ${phrase} connected. Stop its agent, wait until the host is down, and ask again.`;
   },
 };
 
@@ -73,10 +73,10 @@ export function withSentences({ field, ...plain }: Refusal, rpc: Rpc, explain: E
   const refusal = field === '/hosts' ? { ...plain, field: `/input/${LEAF_OF[rpc]}` } : plain;
   const hosts = refusal.facts?.['hosts'];
   if (!Array.isArray(hosts)) return refusal;
-  const told = (hosts as HostResult[]).map((one) => {
+  const texts = (hosts as HostResult[]).map((one) => {
     // The reason of a host that is blocked is the first of what blocks it.
     const reasons = one.blockers ?? (one.reason === undefined ? [] : [one.reason]);
     return { ...one, ...(reasons.length > 0 && { sentence: reasons.map((reason) => explain(reason)).join(' ') }) };
   });
-  return { ...refusal, facts: { ...refusal.facts, hosts: told } };
+  return { ...refusal, facts: { ...refusal.facts, hosts: texts } };
 }

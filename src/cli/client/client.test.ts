@@ -6,7 +6,7 @@ import { Client } from './client.ts';
 type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
 /** A server with scripted answers that records its requests. */
-async function asked(answer: Answer, timeoutMs = 5000) {
+async function startServer(answer: Answer, timeoutMs = 5000) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -29,7 +29,7 @@ const keys = (requests: readonly IncomingMessage[]) => requests.map(({ headers }
 
 describe('the client', () => {
   test('a-write-whose-answer-was-lost-is-asked-for-again with the same key', async () => {
-    const { client, requests } = await asked((_, response, nth) => {
+    const { client, requests } = await startServer((_, response, nth) => {
       if (nth < 3) response.destroy();
       else json(response, 200, { nth });
     });
@@ -41,7 +41,7 @@ describe('the client', () => {
   });
 
   test('a-server-without-a-holder-is-given-the-time-it-asks-for', async () => {
-    const { client, requests } = await asked((_, response, nth) => {
+    const { client, requests } = await startServer((_, response, nth) => {
       if (nth === 1) json(response, 503, { code: 'no-holder', detail: 'Nobody decides.' }, { 'retry-after': '0' });
       else json(response, 200, {});
     });
@@ -53,30 +53,30 @@ describe('the client', () => {
   test('retries-end-when-the-time-is-over, with what the server said last', async () => {
     const refuse: Answer = (_, response) =>
       json(response, 503, { code: 'no-holder', detail: 'Nobody decides.' }, { 'retry-after': '1' });
-    const { client } = await asked(refuse, 500);
+    const { client } = await startServer(refuse, 500);
     await expect(client.get('/x')).rejects.toMatchObject({ exitCode: 1, message: 'Nobody decides.' });
   });
 
   test('lost-answers-without-end-are-a-server-that-cannot-be-reached', async () => {
-    const { client, requests } = await asked((_, response) => response.destroy());
+    const { client, requests } = await startServer((_, response) => response.destroy());
     await expect(client.get('/x')).rejects.toMatchObject({ exitCode: 3 });
     expect(requests).toHaveLength(4);
   });
 
   test('a-refusal-is-not-repeated', async () => {
-    const { client, requests } = await asked((_, response) => json(response, 409, { code: 'x', detail: 'No.' }));
+    const { client, requests } = await startServer((_, response) => json(response, 409, { code: 'x', detail: 'No.' }));
     await expect(client.write('POST', '/x')).rejects.toMatchObject({ exitCode: 1, message: 'No.', status: 409 });
     expect(requests).toHaveLength(1);
   });
 
   test('never: the token follows a redirect', async () => {
-    const { client, requests } = await asked((_, response) => response.writeHead(302, { location: '/y' }).end());
+    const { client, requests } = await startServer((_, response) => response.writeHead(302, { location: '/y' }).end());
     await expect(client.get('/x')).rejects.toMatchObject({ exitCode: 1 });
     expect(requests.map(({ url }) => url)).toEqual(['/x']);
   });
 
   test('lists-are-read-page-by-page, and no further than wanted', async () => {
-    const { client, requests } = await asked((_, response, nth) =>
+    const { client, requests } = await startServer((_, response, nth) =>
       json(response, 200, { items: [{ id: nth * 2 - 1 }, { id: nth * 2 }], ...(nth < 3 && { next: `n${nth}` }) }),
     );
     expect(await client.list('/x', { site: 'a', state: undefined })).toEqual([1, 2, 3, 4, 5, 6].map((id) => ({ id })));
@@ -85,7 +85,7 @@ describe('the client', () => {
       '/x?site=a&after=n1&limit=1000',
       '/x?site=a&after=n2&limit=1000',
     ]);
-    const short = await asked((_, response) => json(response, 200, { items: [{ id: 1 }, { id: 2 }], next: 'n' }));
+    const short = await startServer((_, response) => json(response, 200, { items: [{ id: 1 }, { id: 2 }], next: 'n' }));
     expect(await short.client.list('/x', {}, 4)).toEqual([1, 2, 1, 2].map((id) => ({ id })));
     expect(short.requests.map(({ url }) => url)).toEqual(['/x?limit=4', '/x?after=n&limit=2']);
   });

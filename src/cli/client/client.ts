@@ -96,14 +96,14 @@ export class Client {
       return page;
     };
     let before: string | undefined;
-    for (let asked: Promise<Page<T>> | undefined = ask(); asked !== undefined;) {
-      const { items, next }: Page<T> = await asked;
+    for (let page: Promise<Page<T>> | undefined = ask(); page !== undefined;) {
+      const { items, next }: Page<T> = await page;
       if (!isListOfObjects(items)) throw notMusterFailure(this.server, 'a page that holds no list');
       left -= items.length;
       const goesOn: boolean = next !== undefined && left > 0;
       if (goesOn && next === before) throw notMusterFailure(this.server, 'pages that lead back to themselves');
       before = next;
-      asked = goesOn ? ask(next) : undefined;
+      page = goesOn ? ask(next) : undefined;
       yield items;
     }
   }

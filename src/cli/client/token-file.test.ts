@@ -61,15 +61,15 @@ describe('the token', () => {
       refusing.close();
     });
     const { port } = refusing.address() as AddressInfo;
-    const asked = ['sites', 'list', '--server', `http://127.0.0.1:${port}`];
-    const { code, err } = await runWords([...asked, '--data', '/nowhere']);
+    const args = ['sites', 'list', '--server', `http://127.0.0.1:${port}`];
+    const { code, err } = await runWords([...args, '--data', '/nowhere']);
     expect(code).toBe(1);
     expect(err).toMatchInlineSnapshot(`
       "This needs a token.
       There is no /nowhere/admin-token. Name the server's data folder with --data, or give a token with --token, --token-file or MUSTER_TOKEN. If it is lost, "muster serve --new-admin-token" on that folder makes another.
       "
     `);
-    expect((await runWords([...asked, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
+    expect((await runWords([...args, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
       "This needs a token.
       Give another token with --token, --token-file or MUSTER_TOKEN.
       "

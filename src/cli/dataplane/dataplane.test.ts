@@ -24,15 +24,15 @@ const LINES: readonly TracedLine[] = [
   { text: '10. priority 1', tableName: 'ingress' },
 ];
 
-function node(compared: SwitchComparison | Failure, asked: object[] = []): NodeTools {
+function node(compared: SwitchComparison | Failure, calls: object[] = []): NodeTools {
   return {
     ...NO_NODE,
     compareSwitch: (options) => {
-      asked.push(options);
+      calls.push(options);
       return compared instanceof Failure ? Promise.reject(compared) : Promise.resolve(compared);
     },
     tracePacket: (options) => {
-      asked.push(options);
+      calls.push(options);
       return Promise.resolve(LINES);
     },
   };
@@ -84,7 +84,7 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
   });
 
   test('is-told-what-an-agent-is-told', async () => {
-    const asked: object[] = [];
+    const calls: object[] = [];
     const words = [
       ...DIFF,
       '--ovs-openflow',
@@ -96,8 +96,8 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
       '--external',
       'x',
     ];
-    await runWords([...words, '--datapath', 'netdev', '--state', '/s'], { node: node(EQUAL, asked) });
-    expect(asked).toMatchObject([
+    await runWords([...words, '--datapath', 'netdev', '--state', '/s'], { node: node(EQUAL, calls) });
+    expect(calls).toMatchObject([
       {
         state: '/s',
         ovs: 'unix:/run/db.sock',
@@ -119,10 +119,10 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
 
 describe('muster dataplane trace', () => {
   test('says-below-each-flow-of-ours-whose-it-is', async () => {
-    const asked: object[] = [];
-    const { code, out } = await runWords(TRACE, { node: node(EQUAL, asked) });
+    const calls: object[] = [];
+    const { code, out } = await runWords(TRACE, { node: node(EQUAL, calls) });
     expect(code).toBe(0);
-    expect(asked).toMatchObject([{ flow: 'in_port=1,ip', ovs: 'unix:/run/db.sock', state: './agent-data' }]);
+    expect(calls).toMatchObject([{ flow: 'in_port=1,ip', ovs: 'unix:/run/db.sock', state: './agent-data' }]);
     expect(out).toBe(`bridge("br-int")
  0. priority 50
       # classify: peer c2: It is a peer.

@@ -17,7 +17,7 @@ export function hostPath(name: string): string {
 export function hostFacts(host: Host, nowMs: number): Facts {
   const { capacity, connection, disabled, forcedDown } = host;
   const { ratios } = capacity;
-  const decree = (one: AuditedCommand | undefined): string | undefined =>
+  const formatCommand = (one: AuditedCommand | undefined): string | undefined =>
     one === undefined ? undefined : `${one.reason} (${one.by}, ${relativeTime(one.atMs, nowMs)})`;
   return [
     ['Name', host.name],
@@ -35,10 +35,10 @@ export function hostFacts(host: Host, nowMs: number): Facts {
       `${service}: ${because} (${operation} waits)`,
     ]),
     ['Leaving', leavingText(host, nowMs)],
-    ['Forced', decree(host.leaving?.forced)],
+    ['Forced', formatCommand(host.leaving?.forced)],
     ['Quarantined', quarantineText(host, nowMs)],
-    ['Disabled', decree(disabled)],
-    ['Forced down', decree(forcedDown)],
+    ['Disabled', formatCommand(disabled)],
+    ['Forced down', formatCommand(forcedDown)],
     ['Capacity', `${capacity.vcpus} vcpus, ${gib(capacity.memoryMiB / 1024)} memory, ${gib(capacity.diskGiB)} disk`],
     [
       'Ratios',

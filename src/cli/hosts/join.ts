@@ -71,8 +71,8 @@ interface HostsToJoin {
 }
 
 /** Submits the join of hosts, and with --wait follows it. */
-export async function joinHosts(session: Session, asked: HostsToJoin, options: JoinOptions): Promise<ExitCode> {
-  const { path, verb, names, more = {} } = asked;
+export async function joinHosts(session: Session, request: HostsToJoin, options: JoinOptions): Promise<ExitCode> {
+  const { path, verb, names, more = {} } = request;
   const hosts = await readSpecs(session, names, options);
   const body = { hosts, ...more, ...omitUndefined({ deadlineMs: options.deadline, reason: options.reason }) };
   const joining = await session.client.write<JoiningHosts>('POST', path, { body });

@@ -113,16 +113,16 @@ interface EachAction {
 
 /** Starts one operation for each name; a refusal for one does not stop the others. */
 async function startEach(session: Session, { names, doing, ask }: EachAction, options: WaitOptions): Promise<ExitCode> {
-  const begun: StartedOperation[] = [];
+  const started: StartedOperation[] = [];
   for (const name of names) {
     try {
       const answer = await ask(resourcePath(INSTANCES, name));
-      begun.push({ id: answer.operation, what: `${name} ${doing}`, answer: { instance: name, ...answer } });
+      started.push({ id: answer.operation, what: `${name} ${doing}`, answer: { instance: name, ...answer } });
     } catch (error) {
       if (!(error instanceof ApiRefusal) || names.length === 1) throw error;
       session.note(error.message);
     }
   }
-  const code = await reportAllStarted(session, begun, options);
-  return code === EXIT.ok && begun.length < names.length ? EXIT.refused : code;
+  const code = await reportAllStarted(session, started, options);
+  return code === EXIT.ok && started.length < names.length ? EXIT.refused : code;
 }

@@ -79,10 +79,10 @@ function createGroup(cli: Cli): Command {
     ['never two on one host', 'muster groups create web --policy anti-affinity'],
     ['near each other if possible', 'muster groups create cache --policy soft-affinity'],
   );
-  return withAction<CreateOptions>(cli, command, (session, given) => {
-    const { policy, project, movesAtOnce } = given.options;
+  return withAction<CreateOptions>(cli, command, (session, invocation) => {
+    const { policy, project, movesAtOnce } = invocation.options;
     return createOne(session, GROUPS, {
-      body: omitUndefined({ name: given.args[0], policy, project, movesAtOnce }),
+      body: omitUndefined({ name: invocation.args[0], policy, project, movesAtOnce }),
       sentence: (made) => `Server group ${made.name} is created: ${made.policy}.`,
     });
   });

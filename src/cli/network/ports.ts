@@ -179,9 +179,9 @@ function bodyOf(name: string | undefined, options: CreateOptions): object {
 
 /** An empty list is a port that never has an address; none at all leaves it to the network. */
 function fixedIpsOf({ fixedIp = [], subnet = [], address }: CreateOptions): object[] | undefined {
-  const asked = [...fixedIp.map((ip) => ({ ip })), ...subnet.map((one) => ({ subnet: one }))];
-  if (!address && asked.length > 0) throw usage('--no-address excludes --fixed-ip and --subnet.');
-  return address && asked.length === 0 ? undefined : asked;
+  const wanted = [...fixedIp.map((ip) => ({ ip })), ...subnet.map((one) => ({ subnet: one }))];
+  if (!address && wanted.length > 0) throw usage('--no-address excludes --fixed-ip and --subnet.');
+  return address && wanted.length === 0 ? undefined : wanted;
 }
 
 interface EditOptions {

@@ -61,9 +61,9 @@ export function progressLines(
   const { title, counts, state, createdAtMs, finishedAtMs } = operation;
   const tookMs = (finishedAtMs ?? nowMs) - createdAtMs;
   const head = `${sanitizeLine(title)}: ${countsText(counts)}, ${durationText(tookMs)}`;
-  const told = paint(stateColour(state), state);
+  const text = paint(stateColour(state), state);
   const lines = [
-    `${renderBar(counts, paint)} ${truncate(head, Math.max(10, columns - BAR_WIDTH - state.length - 4))} ${told}`,
+    `${renderBar(counts, paint)} ${truncate(head, Math.max(10, columns - BAR_WIDTH - state.length - 4))} ${text}`,
   ];
   const stop = sentenceOf(operation);
   if (stop !== undefined) lines.push(truncate(`  ${stop}`, columns - 1));

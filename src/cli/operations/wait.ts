@@ -51,33 +51,33 @@ export interface StartedOperation {
 /** After a command that started an operation. */
 export async function reportStarted(
   session: Session,
-  begun: StartedOperation,
+  started: StartedOperation,
   options: WaitOptions,
 ): Promise<ExitCode> {
-  if (options.wait === true) return waitForEnd(session, begun.id, options.timeout);
-  await session.reportDone(begun.answer, `${begun.id}: ${begun.what}.`);
-  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${begun.id}`);
+  if (options.wait === true) return waitForEnd(session, started.id, options.timeout);
+  await session.reportDone(started.answer, `${started.id}: ${started.what}.`);
+  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${started.id}`);
   return EXIT.ok;
 }
 
 /** After a command that started one operation for each thing that was named. */
 export async function reportAllStarted(
   session: Session,
-  begun: readonly StartedOperation[],
+  started: readonly StartedOperation[],
   options: WaitOptions,
 ): Promise<ExitCode> {
-  const [only, ...more] = begun;
+  const [only, ...more] = started;
   if (only !== undefined && more.length === 0) return reportStarted(session, only, options);
   if (options.wait !== true) {
     await session.reportAllDone(
-      begun.map(({ answer }) => answer),
-      begun.map(({ id, what }) => `${id}: ${what}.`),
+      started.map(({ answer }) => answer),
+      started.map(({ id, what }) => `${id}: ${what}.`),
     );
     return EXIT.ok;
   }
   const patience = waitSignals(session, options.timeout);
   const ended: OperationProgress[] = [];
-  for (const { id } of begun) ended.push(await pollOperation(session, id, patience));
+  for (const { id } of started) ended.push(await pollOperation(session, id, patience));
   await session.reportAllDone(
     ended.map(({ operation }) => operation),
     ended.map(endText),

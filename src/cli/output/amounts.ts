@@ -18,8 +18,8 @@ export function amountsText({ vcpus, memoryMiB, diskGiB, resources }: Amounts): 
 }
 
 export function resourcesText(resources: Readonly<Record<string, number>> = {}): string | undefined {
-  const told = Object.entries(resources).map(([name, count]) => `${count} ${name}`);
-  return told.length === 0 ? undefined : told.join(', ');
+  const parts = Object.entries(resources).map(([name, count]) => `${count} ${name}`);
+  return parts.length === 0 ? undefined : parts.join(', ');
 }
 
 /** `gpu=1`, repeated: counts by name. The name itself may hold a colon, not an equals sign. */

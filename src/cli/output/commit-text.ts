@@ -17,20 +17,20 @@ export function commitLines(commit: Commit, paint: Paint, when: string): string[
     ...(operation === undefined ? [] : [`in ${operation}`]),
   ].join(', ');
   const head = `${paint('dim', `${revision}  ${when}`)}  ${sanitizeLine(by)}${about === '' ? '' : `: ${about}`}`;
-  const told = changes.slice(0, CHANGES_MAX).map((change) => `  ${changeText(change, paint)}`);
+  const lines = changes.slice(0, CHANGES_MAX).map((change) => `  ${changeText(change, paint)}`);
   const more = changes.length - CHANGES_MAX;
-  return [head, ...told, ...(more > 0 ? [`  and ${more} more`] : [])];
+  return [head, ...lines, ...(more > 0 ? [`  and ${more} more`] : [])];
 }
 
 function changeText({ kind, id, doc, fields }: Change, paint: Paint): string {
   const name = `${kind}/${id}`;
   if (doc === null) return `${paint('bold', name)} ${paint('red', 'deleted')}`;
   if (fields !== undefined) {
-    const told = fields
+    const texts = fields
       .flatMap(expandFields)
       .filter(({ field }) => !OMITTED_FIELDS.test(field))
       .map(fieldText);
-    return `${paint('bold', name)} ${told.length === 0 ? 'unchanged' : told.join(', ')}`;
+    return `${paint('bold', name)} ${texts.length === 0 ? 'unchanged' : texts.join(', ')}`;
   }
   return `${paint('bold', name)} ${stateText(doc, paint)}`.trimEnd();
 }
@@ -67,7 +67,7 @@ function fieldText({ field, from, to }: FieldChange): string {
 }
 
 function valueText(value: unknown): string {
-  const told = isPlain(value) && 'state' in value ? value['state'] : value;
-  const text = sanitizeLine(typeof told === 'string' ? told : JSON.stringify(told));
+  const shown = isPlain(value) && 'state' in value ? value['state'] : value;
+  const text = sanitizeLine(typeof shown === 'string' ? shown : JSON.stringify(shown));
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX - 1)}…` : text;
 }

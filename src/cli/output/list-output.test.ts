@@ -33,7 +33,7 @@ async function shown(output: OutputForm, ...pages: readonly (readonly Row[])[]):
     err: write,
   };
   const options = { output, color: false, data: 'data', requestTimeout: '10s' };
-  const session = new Session(terminal, options, { version: '1', dataGiven: true });
+  const session = new Session(terminal, options, { version: '1', isDataGiven: true });
   await showPages(session, pagesOf(...pages), { columns: COLUMNS, empty: 'No rows.', what: 'rows' });
   return text;
 }

@@ -151,14 +151,14 @@ test('only-hosts-that-are-empty-are-named-for-removal', () => {
 });
 
 test('peers-that-have-something-to-clean-are-told-the-first-of-them-and-counted', () => {
-  const told = (count: number, inAll = count) => {
+  const linesOf = (count: number, inAll = count) => {
     const pending = Array.from({ length: count }, (_, nth) => ({ peer: `p${nth}`, host: 'c1', sinceMs: 0 }));
     return cleanUpLines({ pending, inAll }, 5000);
   };
-  expect(told(0)).toEqual([]);
-  expect(told(1)).toEqual(['p0 has yet to clean up what it has of c1, since 5s ago.']);
-  expect(told(20)).toHaveLength(20);
-  expect(told(1000, 2345).slice(19)).toEqual([
+  expect(linesOf(0)).toEqual([]);
+  expect(linesOf(1)).toEqual(['p0 has yet to clean up what it has of c1, since 5s ago.']);
+  expect(linesOf(20)).toHaveLength(20);
+  expect(linesOf(1000, 2345).slice(19)).toEqual([
     'p19 has yet to clean up what it has of c1, since 5s ago.',
     'and 2325 more, 2345 in all.',
   ]);

@@ -56,11 +56,11 @@ const UNCHANGED: Readonly<Record<Verb, string>> = {
 const BLOCKERS_MAX = 10;
 
 /** One line for each host, and one for each thing that is in its way. */
-export function resultLines(verb: Verb, { host, name, result, blockers = [], ...told }: HostResult): string[] {
+export function resultLines(verb: Verb, { host, name, result, blockers = [], ...details }: HostResult): string[] {
   const who = sanitizeLine(name === undefined ? host : `${host} (${name})`);
   if (result === 'accepted') return [`${who} ${ACCEPTED[verb]}.`];
   if (result === 'unchanged') return [`${who} ${UNCHANGED[verb]}.`];
-  if (blockers.length === 0) return [`${who}: ${sentenceOf(told) ?? result}`];
+  if (blockers.length === 0) return [`${who}: ${sentenceOf(details) ?? result}`];
   const more = blockers.length - BLOCKERS_MAX;
   return [
     `${who} is blocked:`,

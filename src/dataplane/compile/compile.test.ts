@@ -274,7 +274,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('withdrawn: nothing leaves, and nothing points anywhere', () => {
-    const { designated: _gone, ...withdrawn } = nat();
+    const { designated: _designated, ...withdrawn } = nat();
     const compiled = compile(view({ services: [withdrawn] }));
     expect(flowsOf(compiled, 'nat:edge')).toEqual([]);
     expect(compiled.contents.groups.filter(({ type }) => type === 'indirect')).toEqual([]);

@@ -83,8 +83,8 @@ export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment):
   };
 }
 
-function* tunnelsOf({ peers, bfd: { intervalMs, peers: heard } }: DataplaneView): Steps<Tunnel[]> {
-  const listens = new Set(heard);
+function* tunnelsOf({ peers, bfd: { intervalMs, peers: bfdPeers } }: DataplaneView): Steps<Tunnel[]> {
+  const listens = new Set(bfdPeers);
   return yield* mapInSteps(peers, ({ host, tunnelAddress }) => {
     return { peer: host, address: tunnelAddress, ...(listens.has(host) && { bfdIntervalMs: intervalMs }) };
   });

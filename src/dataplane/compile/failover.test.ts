@@ -9,12 +9,15 @@ import type { ServiceView } from '../view/dataplane-view.ts';
 import type { SwitchContents } from '../switch/switch.ts';
 import { SwitchState } from '../switch/state.ts';
 
-const HEARD = { intervalMs: 100, peers: ['c2', 'c3'] };
+const BFD_PEERS = { intervalMs: 100, peers: ['c2', 'c3'] };
 const WATCHED = { designated: C2, standby: 'c3' };
 const HERE_STANDBY: Partial<ServiceView> = { role: 'standby', designated: C2, standby: 'c1' };
 
 function compiled(facts: Partial<ServiceView>, hasBfdBeenUp: (peer: string) => boolean = () => true): CompileResult {
-  return compile(view({ services: [nat(facts)], bfd: HEARD }), { nextHop: () => '02:00:00:00:00:99', hasBfdBeenUp });
+  return compile(view({ services: [nat(facts)], bfd: BFD_PEERS }), {
+    nextHop: () => '02:00:00:00:00:99',
+    hasBfdBeenUp,
+  });
 }
 
 const groupsOf = ({ contents: { groups } }: CompileResult): (readonly [string, readonly string[]])[] =>
@@ -66,8 +69,8 @@ describe('where packets go when the designated host is lost', () => {
     ['who-was-never-heard-may-just-not-have-begun: standby', WATCHED, (peer) => peer !== 'c3'],
     ['without-a-standby', { designated: C2 }, () => true],
     ['the-standby-has-not-heard-the-designated-host-yet', HERE_STANDBY, () => false],
-  ])('nothing-is-watched: %s', (_name, facts, hasHeard) => {
-    expect(groupsOf(compiled(facts, hasHeard))).toEqual([['indirect', [to('172.16.0.2')]]]);
+  ])('nothing-is-watched: %s', (_name, facts, hasBfd) => {
+    expect(groupsOf(compiled(facts, hasBfd))).toEqual([['indirect', [to('172.16.0.2')]]]);
   });
 
   test('a-host-that-prepares-to-take-it-over-by-plan-watches-only-whom-it-asks', () => {
@@ -92,7 +95,7 @@ describe('where packets go when the designated host is lost', () => {
 
   test('the-route-of-a-subnet-fails-over-as-translation-does', () => {
     const route = (facts: Partial<ServiceView>): CompileResult =>
-      compile(view({ services: [subnetService('subnet-route', facts)], bfd: HEARD }));
+      compile(view({ services: [subnetService('subnet-route', facts)], bfd: BFD_PEERS }));
     expect(groupsOf(route(WATCHED))[0]?.[1]).toHaveLength(3);
     const standby = route(HERE_STANDBY);
     expect(groupsOf(standby)[0]?.[1]).toHaveLength(2);
@@ -137,7 +140,7 @@ describe('heartbeats on the switch', () => {
     expect(follow(state, tunnels(['c2', 'c3']))).toEqual(['put-tunnel', 'put-group']);
     // A host that is reached elsewhere: for a moment nothing sends to it, and nothing watches it.
     const peers = [{ ...C2, tunnelAddress: '172.16.9.9' }, C3];
-    const moved = view({ peers, services: [nat(WATCHED)], bfd: HEARD });
+    const moved = view({ peers, services: [nat(WATCHED)], bfd: BFD_PEERS });
     expect(follow(state, compile(moved).contents)).toContain('put-tunnel');
     expect(follow(state, { flows: [], groups: [], tunnels: [], externalIds: {} })).toContain('remove-tunnel');
   });

@@ -69,14 +69,14 @@ function gatewayFlows({ key: router, subnets }: RouterView, { key, mac }: Domain
     reason: 'gateway',
   });
   if (!subnets.some(({ cidr }) => isIpv6(cidr))) return [routed('ip')];
-  const asked = formatMatch({ is: 'icmp6', metadata, icmpv6_type: 133 });
+  const match = formatMatch({ is: 'icmp6', metadata, icmpv6_type: 133 });
   return [
     routed('ip'),
     routed('ipv6'),
     {
       table: TABLE.ingress,
       priority: 60,
-      match: asked,
+      match,
       actions: formatActions(TO_AGENT),
       reason: 'gateway-advertises',
     },
@@ -101,14 +101,14 @@ export function ndResponderFlows(
   reason: FlowDraft['reason'] = 'gateway-answers',
 ): FlowDraft[] {
   const where = { ...(metadata !== undefined && { metadata }), ...(inPort !== undefined && { in_port: inPort }) };
-  const asked = formatMatch({ is: 'icmp6', ...where, icmpv6_type: 135, nd_target: target });
+  const match = formatMatch({ is: 'icmp6', ...where, icmpv6_type: 135, nd_target: target });
   const duplicate = formatMatch({ is: 'icmp6', ...where, ipv6_src: '::', icmpv6_type: 135, nd_target: target });
   return [
     { table, priority: 81, match: duplicate, actions: formatActions(), reason },
     {
       table,
       priority: 80,
-      match: asked,
+      match,
       actions: formatActions(
         'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
         setField('eth_src', mac),

@@ -132,7 +132,7 @@ export function compileDhcp(
   }
   const away = isDhcpServer(service) ? undefined : findTunnelHop(service, service.designated?.host, context);
   const group = context.allocator.group(service.id);
-  const asked =
+  const matches =
     away === undefined
       ? formatActions(TO_AGENT)
       : away.address === undefined
@@ -140,8 +140,8 @@ export function compileDhcp(
         : formatActions(groupAction(group));
   const flows = here.flatMap(({ mac }): FlowDraft[] => {
     const request = formatMatch({ is: 'udp', metadata: hex(key), dl_src: mac, tp_src: 68, tp_dst: 67 });
-    if (asked === undefined) return [];
-    return [{ table: TABLE.ingress, priority: 60, match: request, actions: asked, reason: 'dhcp-asked' }];
+    if (matches === undefined) return [];
+    return [{ table: TABLE.ingress, priority: 60, match: request, actions: matches, reason: 'dhcp-asked' }];
   });
   const buckets = away?.address === undefined ? [] : [tunnelBucket(away.address, key)];
   return {

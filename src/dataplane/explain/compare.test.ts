@@ -11,7 +11,7 @@ const wanted = compile(view({ services: DESIGNATED }), NEXT_HOPS_BY_NAME);
 const there = compile(view({ services: DESIGNATED }), { nextHop: () => '02:00:00:00:00:99' }).contents;
 
 const compared = (read: Partial<SwitchContents>) => compareContents(wanted, { ...there, ...read });
-const told = (read: Partial<SwitchContents>): string[] =>
+const describeDifference = (read: Partial<SwitchContents>): string[] =>
   compared(read).findings.map(({ kind, what, text, found, owner, sentence }) =>
     [
       kind,
@@ -39,13 +39,13 @@ describe('a switch beside what should be on it', () => {
   });
 
   test('a-flow-that-is-missing', () => {
-    expect(told({ flows: others(PEER) })).toEqual([
+    expect(describeDifference({ flows: others(PEER) })).toEqual([
       'missing | flow | table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2 | Accepts tunnel packets from this peer.',
     ]);
   });
 
   test('a-missing-way-out-names-its-next-hop', () => {
-    expect(told({ flows: others(leaving) })[0]).toContain('set_field:next-hop(198.51.100.1)->eth_dst');
+    expect(describeDifference({ flows: others(leaving) })[0]).toContain('set_field:next-hop(198.51.100.1)->eth_dst');
   });
 
   test('a-flow-that-is-another-is-shown-as-it-is-too', () => {
@@ -62,8 +62,8 @@ describe('a switch beside what should be on it', () => {
 
   test('what-is-too-much-tells-whose-it-was', () => {
     const extra = { ...(PEER as Flow), priority: 51 };
-    const gone = { ...(PEER as Flow), priority: 52, cookie: '4d55000000000001' };
-    expect(told({ flows: [...there.flows, extra, gone] })).toEqual([
+    const removed = { ...(PEER as Flow), priority: 52, cookie: '4d55000000000001' };
+    expect(describeDifference({ flows: [...there.flows, extra, removed] })).toEqual([
       'too-much | flow | table=0,priority=51,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2',
       'too-much | flow | table=0,priority=52,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5)',
     ]);
@@ -71,7 +71,7 @@ describe('a switch beside what should be on it', () => {
 
   test('others-flows-are-no-difference-unless-they-are-in-the-way', () => {
     const theirs = { ...(PEER as Flow), cookie: '0000000000000007' };
-    expect(told({ flows: [...there.flows, { ...theirs, priority: 7 }] })).toEqual([]);
+    expect(describeDifference({ flows: [...there.flows, { ...theirs, priority: 7 }] })).toEqual([]);
     const [finding] = compared({ flows: [...others(PEER), theirs] }).findings;
     expect(finding).toMatchObject({ kind: 'in-the-way', owner: { kind: 'peer', id: 'c2' } });
     expect(finding?.found).toContain('cookie=0x0000000000000007');
@@ -85,7 +85,11 @@ describe('a switch beside what should be on it', () => {
       { peer: 'c3', address: '172.16.0.33' },
       { peer: 'c9', address: '172.16.0.9' },
     ];
-    const found = told({ groups: [bent, ...rest, extra], tunnels, externalIds: { tombstoned: 'true', owner: 'us' } });
+    const found = describeDifference({
+      groups: [bent, ...rest, extra],
+      tunnels,
+      externalIds: { tombstoned: 'true', owner: 'us' },
+    });
     expect(found.map((line) => line.split(' | ').slice(0, 2).join(' '))).toEqual([
       'missing tunnel',
       'different tunnel',

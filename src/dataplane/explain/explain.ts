@@ -89,8 +89,8 @@ export interface FlowFilter {
   readonly text?: string | undefined;
 }
 
-export function isOwnedBy({ kind, id }: Owner, asked: string): boolean {
-  return id === asked || `${kind}/${id}` === asked;
+export function isOwnedBy({ kind, id }: Owner, owner: string): boolean {
+  return id === owner || `${kind}/${id}` === owner;
 }
 
 export function matchesFilter(flow: ExplainedFlow, { table, owner, text }: FlowFilter): boolean {
@@ -98,8 +98,8 @@ export function matchesFilter(flow: ExplainedFlow, { table, owner, text }: FlowF
   if (owner !== undefined && !isOwnedBy(flow.owner, owner)) return false;
   if (text === undefined) return true;
   const { match, actions, cookie, sentence, reason } = flow;
-  const told = [match, actions, cookie, reason, sentence, `${flow.owner.kind}/${flow.owner.id}`]
+  const texts = [match, actions, cookie, reason, sentence, `${flow.owner.kind}/${flow.owner.id}`]
     .join('\n')
     .toLowerCase();
-  return told.includes(text.toLowerCase());
+  return texts.includes(text.toLowerCase());
 }

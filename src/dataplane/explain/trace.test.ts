@@ -33,9 +33,9 @@ describe('a trace', () => {
   test('tells-whose-each-flow-is-and-why-and-leaves-the-rest-as-it-is', () => {
     const lines = annotateTrace(TRACE, compiled);
     expect(lines.map(({ text }) => text).join('\n')).toBe(TRACE.trimEnd());
-    const told = lines.filter(({ tableName }) => tableName !== undefined);
+    const annotated = lines.filter(({ tableName }) => tableName !== undefined);
     expect(
-      told.map(({ tableName, owner, sentence }) => `${tableName}: ${owner?.kind} ${owner?.id}: ${sentence}`),
+      annotated.map(({ tableName, owner, sentence }) => `${tableName}: ${owner?.kind} ${owner?.id}: ${sentence}`),
     ).toEqual([
       'classify: port port-1: Assigns what this port sends to its network, only from its own hardware address.',
       'route: router edge: Sends packets for addresses outside the subnets of the router to its way out.',
@@ -47,8 +47,8 @@ describe('a trace', () => {
   });
 
   test('of-a-host-that-left-names-tables-only', () => {
-    const told = annotateTrace(TRACE, EMPTY_COMPILE_RESULT).filter(({ tableName }) => tableName !== undefined);
-    expect(told).toHaveLength(6);
-    expect(told.every(({ owner }) => owner === undefined)).toBe(true);
+    const annotated = annotateTrace(TRACE, EMPTY_COMPILE_RESULT).filter(({ tableName }) => tableName !== undefined);
+    expect(annotated).toHaveLength(6);
+    expect(annotated.every(({ owner }) => owner === undefined)).toBe(true);
   });
 });

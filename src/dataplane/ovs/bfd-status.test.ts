@@ -3,19 +3,19 @@ import { bfdPortName } from '../switch/derived-ids.ts';
 import { mapOf, type Row } from './ovsdb/value.ts';
 import { BfdStatus } from './bfd-status.ts';
 
-type Heard = 'never' | 'heard' | 'lost';
+type SessionState = 'never' | 'heard' | 'lost';
 
 /** The tables of a switch that listens for these peers. */
-function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: string): ReadonlyMap<string, Row> } {
+function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name: string): ReadonlyMap<string, Row> } {
   const all = Object.entries(peers);
   const ids = Object.fromEntries(all.map(([peer]) => [`muster-tunnel:${peer}`, '172.16.0.2']));
-  const interfaces = all.map(([peer, heard]): [string, Row] => [
+  const interfaces = all.map(([peer, state]): [string, Row] => [
     peer,
     {
       name: bfdPortName(peer).slice(1, -1),
       options: mapOf({ remote_ip: '172.16.0.2' }),
       bfd: mapOf({ enable: 'true', min_tx: '100' }),
-      bfd_status: mapOf({ flap_count: heard === 'never' ? '0' : '1', forwarding: String(heard === 'heard') }),
+      bfd_status: mapOf({ flap_count: state === 'never' ? '0' : '1', forwarding: String(state === 'heard') }),
     },
   ]);
   const tables: Readonly<Record<string, ReadonlyMap<string, Row>>> = {
@@ -28,14 +28,14 @@ function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: strin
 const NEITHER = { hasChanged: false, hasFirstUp: false };
 
 test('who-was-never-heard-is-not-missed, and-who-was-is', () => {
-  const hearing = new BfdStatus('br-int');
-  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([undefined, false]);
-  expect(hearing.update(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
-  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], false]);
-  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: false, hasFirstUp: true });
-  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], true]);
-  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
-  expect(hearing.update(tablesWith({ c2: 'lost' }))).toEqual({ hasChanged: true, hasFirstUp: false });
-  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([['c2'], true]);
-  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: true, hasFirstUp: false });
+  const bfdStatus = new BfdStatus('br-int');
+  expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([undefined, false]);
+  expect(bfdStatus.update(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
+  expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([[], false]);
+  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: false, hasFirstUp: true });
+  expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([[], true]);
+  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
+  expect(bfdStatus.update(tablesWith({ c2: 'lost' }))).toEqual({ hasChanged: true, hasFirstUp: false });
+  expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([['c2'], true]);
+  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: true, hasFirstUp: false });
 });

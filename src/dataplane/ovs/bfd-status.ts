@@ -21,8 +21,8 @@ export class BfdStatus {
   update(tables: Pick<Monitor, 'table'>): BfdStatusChange {
     const before = this.#snapshot();
     this.#sessions = readBfdSessions(tables, this.#bridge);
-    const [unheard, known] = this.#snapshot();
-    return { hasChanged: unheard !== before[0], hasFirstUp: known !== before[1] };
+    const [down, known] = this.#snapshot();
+    return { hasChanged: down !== before[0], hasFirstUp: known !== before[1] };
   }
 
   hasBeenUp(peer: string): boolean {

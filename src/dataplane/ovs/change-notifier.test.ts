@@ -1,38 +1,38 @@
 import { expect, test } from 'vitest';
 import { ChangeNotifier } from './change-notifier.ts';
 
-function opened(): { notices: ChangeNotifier; told: () => number } {
+function opened(): { notices: ChangeNotifier; timesNotified: () => number } {
   const notices = new ChangeNotifier();
   let times = 0;
   notices.subscribe(() => {
     times += 1;
   });
-  return { notices, told: () => times };
+  return { notices, timesNotified: () => times };
 }
 
 const refused = (): Promise<never> => Promise.reject(new Error('gone'));
 
 test('what-others-change-is-told-at-once', async () => {
-  const { notices, told } = opened();
+  const { notices, timesNotified: countNotices } = opened();
   notices.recordChange();
-  expect(told()).toBe(1);
+  expect(countNotices()).toBe(1);
   await notices.trackRead(async () => notices.recordChange());
-  expect(told()).toBe(2);
+  expect(countNotices()).toBe(2);
 });
 
 test('what-we-change-and-read-back-is-no-news, what-comes-after-is', async () => {
-  const { notices, told } = opened();
+  const { notices, timesNotified: countNotices } = opened();
   await notices.trackApply(async () => notices.recordChange());
   await notices.trackRead(async () => undefined);
-  expect(told()).toBe(0);
+  expect(countNotices()).toBe(0);
   notices.recordChange();
-  expect(told()).toBe(1);
+  expect(countNotices()).toBe(1);
 });
 
 test('what-is-lost-with-a-switch-is-told-whatever-goes-on', async () => {
-  const { notices, told } = opened();
+  const { notices, timesNotified: countNotices } = opened();
   await notices.trackApply(async () => notices.notify());
-  expect(told()).toBe(1);
+  expect(countNotices()).toBe(1);
 });
 
 test.each<readonly [string, (notices: ChangeNotifier) => Promise<unknown>]>([
@@ -52,9 +52,9 @@ test.each<readonly [string, (notices: ChangeNotifier) => Promise<unknown>]>([
     },
   ],
 ])('%s is told: nobody knows what is there', async (_name, fails) => {
-  const { notices, told } = opened();
+  const { notices, timesNotified: countNotices } = opened();
   await expect(fails(notices)).rejects.toThrow('gone');
-  expect(told()).toBe(1);
+  expect(countNotices()).toBe(1);
 });
 
 test('nobody-is-told-who-does-not-listen-any-more', () => {

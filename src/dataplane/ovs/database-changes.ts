@@ -7,7 +7,7 @@ import { bfdPortOperations, externalIdOperation, tunnelOperation } from './bridg
 export type ChangeStage = 'begin' | 'end';
 
 export function externalIdOperations(bridge: string, changes: readonly SwitchChange[], turn: ChangeStage): Operation[] {
-  const isDue = turn === 'begin' ? isBegun : isEnded;
+  const isDue = turn === 'begin' ? isStarted : isEnded;
   return changes.filter(isDue).map((change) => operationOf(bridge, change));
 }
 
@@ -27,7 +27,7 @@ export function bfdOperations(
   return due.flatMap((tunnel) => bfdPortOperations(tables, bridge, tunnel));
 }
 
-function isBegun(change: SwitchChange): boolean {
+function isStarted(change: SwitchChange): boolean {
   return change.kind === 'put-tunnel' || (change.kind === 'set-external-id' && change.value !== null);
 }
 

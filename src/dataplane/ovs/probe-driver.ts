@@ -25,8 +25,8 @@ export async function probeSwitch({
   isDaemonGone,
   uplinkErrors,
 }: ProbeOptions): Promise<SwitchCondition | undefined> {
-  const asked = Object.entries(sockets).map(async ([name, ask]) => ({ name, why: await failureOf(ask, clock) }));
-  const cut = (await Promise.all(asked)).filter(({ why }) => why !== undefined);
+  const probes = Object.entries(sockets).map(async ([name, ask]) => ({ name, why: await failureOf(ask, clock) }));
+  const cut = (await Promise.all(probes)).filter(({ why }) => why !== undefined);
   if (cut.length === 0) return notOpened(uplinkErrors());
   if (isDaemonGone()) return { code: 'not-running', message: 'ovs-vswitchd is not running', cannotServe: true };
   const names = cut.map(({ name }) => name).join(', ');

@@ -8,7 +8,7 @@ import { findIdleFlow, waitForRevalidation } from './revalidation-driver.ts';
 /** A switch that goes through its cache for a while whenever it is made to, and tells who waits when it is at the end. */
 class Sweeping {
   readonly clock = new ManualClock();
-  readonly begun: number[] = [];
+  readonly started: number[] = [];
   triggers = 0;
   readonly #waiting: (() => void)[] = [];
   #again = false;
@@ -29,7 +29,7 @@ class Sweeping {
 
   async sweep(): Promise<void> {
     this.#busy = true;
-    this.begun.push(this.clock.nowMs());
+    this.started.push(this.clock.nowMs());
     await this.clock.sleep(this.#takesMs);
     for (const tell of this.#waiting.splice(0)) tell();
     this.#busy = false;
@@ -49,7 +49,7 @@ test.each([1, 30, 400])('one that began before the change is not enough: %i ms e
     return it.clock.nowMs();
   };
   const [overMs] = await Promise.all([inForce(), it.clock.advance(5000)]);
-  const whole = it.begun.filter((ms) => ms >= changedMs && ms + takesMs <= overMs);
+  const whole = it.started.filter((ms) => ms >= changedMs && ms + takesMs <= overMs);
   expect(whole.length).toBeGreaterThanOrEqual(1);
   const triggers = it.triggers;
   await it.clock.advance(10_000);

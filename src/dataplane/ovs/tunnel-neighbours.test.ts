@@ -5,7 +5,7 @@ import { probeNeighbours, resolveNeighbours, type NeighbourResolution } from './
 /** A switch that knows some neighbours, and learns of others as it is asked to send to them. */
 class Underlay implements NeighbourResolution {
   readonly known: Set<string>;
-  readonly asked: string[] = [];
+  readonly queried: string[] = [];
   sleeps = 0;
   readonly clock = {
     nowMs: () => 0,
@@ -25,7 +25,7 @@ class Underlay implements NeighbourResolution {
   readonly send = async (packets: readonly PacketOut[]): Promise<void> => {
     for (const { actions } of packets) {
       const [, address = ''] = /set_field:([^>]+)->tun_(?:ipv6_)?dst/.exec(actions) ?? [];
-      this.asked.push(address);
+      this.queried.push(address);
       if (this.#answers) this.known.add(address);
     }
   };
@@ -35,22 +35,22 @@ describe('neighbours in the underlay', () => {
   test('those-that-are-not-known-are-asked-for, and-waited-for-until-they-are', async () => {
     const underlay = new Underlay(['172.16.0.2']);
     await resolveNeighbours(['172.16.0.2', '172.16.0.3', 'fd00::4'], underlay);
-    expect(underlay.asked).toEqual(['172.16.0.3', 'fd00::4']);
+    expect(underlay.queried).toEqual(['172.16.0.3', 'fd00::4']);
     expect(underlay.sleeps).toBe(1);
   });
 
   test('one-that-never-answers-is-not-waited-for-for-ever', async () => {
     const underlay = new Underlay([], false);
     await resolveNeighbours(['172.16.0.3'], underlay);
-    expect(underlay.asked).toEqual(['172.16.0.3']);
+    expect(underlay.queried).toEqual(['172.16.0.3']);
     expect(underlay.sleeps).toBe(10);
   });
 
   test('who-only-asks-waits-for-nobody', async () => {
     const underlay = new Underlay(['172.16.0.2'], false);
     await probeNeighbours(['172.16.0.2', '172.16.0.3'], underlay);
-    expect([underlay.asked, underlay.sleeps]).toEqual([['172.16.0.3'], 0]);
+    expect([underlay.queried, underlay.sleeps]).toEqual([['172.16.0.3'], 0]);
     await probeNeighbours([], underlay);
-    expect(underlay.asked).toHaveLength(1);
+    expect(underlay.queried).toHaveLength(1);
   });
 });

@@ -79,8 +79,8 @@ describe('what is read', () => {
     ['with an option of no length', packet(`${NS} 0100020000000001`, HERE), 'bad-option'],
     ['with an option cut short', packet(`${NS} 0101020000`, HERE), 'bad-option'],
     ['with one octet of an option', packet(`${NS} 01`, HERE), 'bad-option'],
-  ])('not one %s', (_name, given, code) => {
-    expect(decodeNd(given)).toEqual({ malformed: code });
+  ])('not one %s', (_name, frame, code) => {
+    expect(decodeNd(frame)).toEqual({ malformed: code });
   });
 });
 

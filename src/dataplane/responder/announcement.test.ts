@@ -47,7 +47,7 @@ describe('when', () => {
   });
 
   test('who looks at the times it is told misses none, and is told when it is over', () => {
-    const told: number[] = [];
+    const sentMs: number[] = [];
     let announcing: AnnouncementState = { sinceMs: 1000, sent: 0 };
     let nowMs = 1000;
     for (;;) {
@@ -55,11 +55,11 @@ describe('when', () => {
       if (next.kind === 'over') break;
       if (next.kind === 'at') nowMs = next.atMs;
       else {
-        told.push(nowMs);
+        sentMs.push(nowMs);
         announcing = next.after;
       }
     }
-    expect(told).toEqual([1000, 1200, 2000, 4000]);
+    expect(sentMs).toEqual([1000, 1200, 2000, 4000]);
   });
 
   test('what was missed is made good for once', () => {

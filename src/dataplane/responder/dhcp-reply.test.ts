@@ -47,16 +47,16 @@ describe('what is in it', () => {
   });
 
   test('a client that says what it wants is told that, the mask and the MTU', () => {
-    const asked = options(
+    const reply = options(
       encodeRequest('request', { options: [requestedOption(IP), parametersOption(DHCP_OPTION.router)] }),
     );
-    expect(Object.keys(asked).map(Number)).toEqual([1, 3, 26, 51, 53, 54, 58, 59]);
+    expect(Object.keys(reply).map(Number)).toEqual([1, 3, 26, 51, 53, 54, 58, 59]);
   });
 
   test('routes are said to those who ask for them, with the one by the gateway among them', () => {
     const known = { ...KNOWN, routes: [{ cidr: '169.254.169.254/32', via: '10.0.0.2' }] };
-    const asked = options(encodeRequest('discover', { options: [parametersOption(DHCP_OPTION.routes)] }), known);
-    expect(asked[DHCP_OPTION.routes]).toBe('20a9fea9fe0a000002000a000001');
+    const reply = options(encodeRequest('discover', { options: [parametersOption(DHCP_OPTION.routes)] }), known);
+    expect(reply[DHCP_OPTION.routes]).toBe('20a9fea9fe0a000002000a000001');
     expect(
       options(encodeRequest('discover', { options: [parametersOption(DHCP_OPTION.router)] }), known),
     ).not.toHaveProperty('121');

@@ -123,9 +123,9 @@ function fitOptions(context: ReplyContext, first: readonly Option[], type: Reply
   const { options } = context.request.message;
   const relay = context.request.message.giaddr === UNSPECIFIED_IPV4 ? undefined : options.get(DHCP_OPTION.relay);
   const last: readonly Option[] = relay === undefined ? [] : [[DHCP_OPTION.relay, relay]];
-  const asked = Math.max(maximumSizeIn(options) ?? SMALLEST_MAXIMUM, SMALLEST_MAXIMUM);
+  const maximum = Math.max(maximumSizeIn(options) ?? SMALLEST_MAXIMUM, SMALLEST_MAXIMUM);
   let room =
-    Math.min(asked, Math.max(context.subnet.mtu, SMALLEST_MAXIMUM)) - DHCP_OVERHEAD - sizeOf([...first, ...last]);
+    Math.min(maximum, Math.max(context.subnet.mtu, SMALLEST_MAXIMUM)) - DHCP_OVERHEAD - sizeOf([...first, ...last]);
   const taken = (type === 'nak' ? [] : settings(context)).filter((option) => {
     const fits = sizeOf([option]) <= room;
     if (fits) room -= sizeOf([option]);

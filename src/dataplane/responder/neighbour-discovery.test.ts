@@ -26,7 +26,7 @@ const KNOWN: NdNetwork = {
   ]),
 };
 
-function asked(
+function encodeQuery(
   message: NdMessage,
   way: { src?: string; dst?: string; srcMac?: string; vlan?: number } = {},
 ): Uint8Array {
@@ -69,46 +69,46 @@ describe('who asks for a neighbour', () => {
   test.each<[string, Uint8Array, string]>([
     [
       'the-gateway',
-      asked(solicit('2001:db8::1')),
+      encodeQuery(solicit('2001:db8::1')),
       `neighbour: 2001:db8::1 is at ${GATEWAY} (router+solicited+override) from 2001:db8::1 ${GATEWAY} ${toAsker}`,
     ],
     [
       'the-gateway-of-the-second-subnet',
-      asked(solicit('2001:db8:1::1')),
+      encodeQuery(solicit('2001:db8:1::1')),
       `neighbour: 2001:db8:1::1 is at ${GATEWAY} (router+solicited+override) from 2001:db8:1::1 ${GATEWAY} ${toAsker}`,
     ],
     [
       'the-gateway-on-the-link',
-      asked(solicit('fe80::ff:fe00:1')),
+      encodeQuery(solicit('fe80::ff:fe00:1')),
       `neighbour: fe80::ff:fe00:1 is at ${GATEWAY} (router+solicited+override) from fe80::ff:fe00:1 ${GATEWAY} ${toAsker}`,
     ],
     [
       'the-gateway-whether-it-is-still-there',
-      asked(solicit('2001:db8::1'), { dst: '2001:db8::1' }),
+      encodeQuery(solicit('2001:db8::1'), { dst: '2001:db8::1' }),
       `neighbour: 2001:db8::1 is at ${GATEWAY} (router+solicited+override) from 2001:db8::1 ${GATEWAY} ${toAsker}`,
     ],
     [
       'a-port',
-      asked(solicit('2001:db8::c')),
+      encodeQuery(solicit('2001:db8::c')),
       `neighbour: 2001:db8::c is at ${OTHER} (solicited+override) from 2001:db8::c ${OTHER} ${toAsker}`,
     ],
-    ['its-own-address', asked(solicit(FROM)), 'silence: own-address'],
-    ['its-own-address-before-it-uses-it', asked(solicit(FROM), nowhere), 'silence: own-address'],
+    ['its-own-address', encodeQuery(solicit(FROM)), 'silence: own-address'],
+    ['its-own-address-before-it-uses-it', encodeQuery(solicit(FROM), nowhere), 'silence: own-address'],
     [
       'anothers-address-for-itself',
-      asked(solicit('2001:db8::c'), nowhere),
+      encodeQuery(solicit('2001:db8::c'), nowhere),
       `taken: 2001:db8::c is at ${OTHER} (override) from 2001:db8::c ${OTHER} ${toAll}`,
     ],
     [
       'the-gateways-address-for-itself',
-      asked(solicit('2001:db8::1'), nowhere),
+      encodeQuery(solicit('2001:db8::1'), nowhere),
       `taken: 2001:db8::1 is at ${GATEWAY} (router+override) from 2001:db8::1 ${GATEWAY} ${toAll}`,
     ],
-    ['an-address-of-nobody', asked(solicit('2001:db8::d')), 'silence: unknown-target'],
-    ['an-address-of-nobody-for-itself', asked(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
+    ['an-address-of-nobody', encodeQuery(solicit('2001:db8::d')), 'silence: unknown-target'],
+    ['an-address-of-nobody-for-itself', encodeQuery(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
     [
       'nothing',
-      asked({ kind: 'neighbour-advertisement', target: FROM, router: false, solicited: false, override: true }),
+      encodeQuery({ kind: 'neighbour-advertisement', target: FROM, router: false, solicited: false, override: true }),
       'silence: not-a-question',
     ],
     ['nothing-at-all', new Uint8Array(10), 'silence: truncated'],
@@ -117,7 +117,7 @@ describe('who asks for a neighbour', () => {
   });
 
   test('is answered in the VLAN that the question came in', () => {
-    expect(frameOf(answerNd(asked(solicit('2001:db8::1'), { vlan: 9 }), KNOWN)).link.vlan).toBe(9);
+    expect(frameOf(answerNd(encodeQuery(solicit('2001:db8::1'), { vlan: 9 }), KNOWN)).link.vlan).toBe(9);
   });
 });
 
@@ -138,7 +138,7 @@ describe('who asks for a router', () => {
   const FROM_GATEWAY = linkLocalOf(GATEWAY);
 
   test('is told of the gateway and of the prefixes', () => {
-    const answer = answerNd(asked({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
+    const answer = answerNd(encodeQuery({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
     expect(frameOf(answer)).toMatchObject({
       link: { srcMac: GATEWAY, dstMac: ASKER },
       between: { src: FROM_GATEWAY, dst: 'fe80::b' },
@@ -147,13 +147,13 @@ describe('who asks for a router', () => {
   });
 
   test('from nowhere is answered together with all others', () => {
-    const answer = answerNd(asked({ kind: 'router-solicitation' }, { src: '::' }), KNOWN);
+    const answer = answerNd(encodeQuery({ kind: 'router-solicitation' }, { src: '::' }), KNOWN);
     expect(frameOf(answer)).toMatchObject({ link: { dstMac: '33:33:00:00:00:01' }, between: { dst: 'ff02::1' } });
   });
 
   test('hears nothing where there is no gateway', () => {
     const { gateway: _gateway, ...without } = KNOWN;
-    expect(answerNd(asked({ kind: 'router-solicitation' }), without)).toEqual({
+    expect(answerNd(encodeQuery({ kind: 'router-solicitation' }), without)).toEqual({
       kind: 'silence',
       code: 'no-gateway',
     });
@@ -176,7 +176,7 @@ describe('who asks for a router', () => {
 });
 
 test('never: a frame from nowhere makes it throw', () => {
-  const good = [asked(solicit('2001:db8::1')), asked({ kind: 'router-solicitation' }, { vlan: 3 })];
+  const good = [encodeQuery(solicit('2001:db8::1')), encodeQuery({ kind: 'router-solicitation' }, { vlan: 3 })];
   fc.assert(
     fc.property(fuzzOctets(good), (frame) => {
       expect(['reply', 'silence']).toContain(answerNd(frame, KNOWN).kind);

@@ -100,7 +100,7 @@ describe('resolving', () => {
   const TWO: NextHop = { network: 'ext', ip: '2001:db8:f::1' };
 
   /** Everything that is asked from a time until another, as times. */
-  function askedBetween(
+  function queriesBetween(
     start: NextHopTable,
     fromMs: number,
     untilMs: number,
@@ -118,7 +118,7 @@ describe('resolving', () => {
   }
 
   test('one that is not known is asked for at once, soon again, and then less often', () => {
-    const { times, after } = askedBetween(updateNextHops([], [ONE]), 1000, 20_000);
+    const { times, after } = queriesBetween(updateNextHops([], [ONE]), 1000, 20_000);
     expect(times).toEqual([1000, 1200, 1400, 1900, 2900, 4900, 9900, 14_900, 19_900]);
     expect(listNextHops(after)).toEqual([{ ...ONE, state: 'unknown', unansweredSinceMs: 1000 }]);
   });
@@ -141,10 +141,10 @@ describe('resolving', () => {
 
   test('one that does not answer any more keeps its MAC address, and says since when', () => {
     const known = learnBinding(planQueries(updateNextHops([], [ONE]), 0).table, { ...ONE, mac: HOP }, 0).table;
-    const soon = askedBetween(known, 0, REFRESH_MS + 300);
+    const soon = queriesBetween(known, 0, REFRESH_MS + 300);
     expect(soon.times).toEqual([30_000, 30_200]);
     expect(listNextHops(soon.after)).toEqual([{ ...ONE, state: 'known', mac: HOP, unansweredSinceMs: 30_000 }]);
-    const { times, after } = askedBetween(soon.after, REFRESH_MS + 300, 45_000);
+    const { times, after } = queriesBetween(soon.after, REFRESH_MS + 300, 45_000);
     expect(times).toEqual([30_400, 30_900, 31_900, 33_900, 38_900, 43_900]);
     expect(listNextHops(after)).toEqual([{ ...ONE, state: 'stale', mac: HOP, unansweredSinceMs: 30_000 }]);
     const again = learnBinding(after, { ...ONE, mac: '02:cc:00:00:00:02' }, 45_100);

@@ -8,10 +8,12 @@ const FLOATING = [{ outside: '198.51.100.20', inside: '10.0.0.11', via: '198.51.
 
 describe('what an agent does by packets of its own', () => {
   test('nothing-for-what-others-do', () => {
-    const duties = responderConfigOf(view({ services: [nat(), subnetService('dhcp'), subnetService('subnet-route')] }));
-    expect(duties.nextHops).toEqual([]);
-    expect(duties.announcedAddresses).toEqual([]);
-    expect([...duties.dhcpSubnets]).toEqual([]);
+    const responderConfig = responderConfigOf(
+      view({ services: [nat(), subnetService('dhcp'), subnetService('subnet-route')] }),
+    );
+    expect(responderConfig.nextHops).toEqual([]);
+    expect(responderConfig.announcedAddresses).toEqual([]);
+    expect([...responderConfig.dhcpSubnets]).toEqual([]);
   });
 
   test('the-designated-host-knows-its-next-hops-and-says-where-the-addresses-are', () => {

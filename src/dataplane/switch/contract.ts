@@ -35,8 +35,8 @@ const putGroup: SwitchChange = { kind: 'put-group', group };
 const putFlow: SwitchChange = { kind: 'put-flow', flow };
 const ALL = [putTunnel, putGroup, putFlow];
 
-const heard: Tunnel = { ...tunnel, bfdIntervalMs: 100 };
-const putHeard: SwitchChange = { kind: 'put-tunnel', tunnel: heard };
+const withBfd: Tunnel = { ...tunnel, bfdIntervalMs: 100 };
+const putWithBfd: SwitchChange = { kind: 'put-tunnel', tunnel: withBfd };
 const [usual = ''] = group.buckets;
 const failover: Group = {
   id: GROUP,
@@ -95,10 +95,10 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
         [{ kind: 'put-tunnel', tunnel: { ...tunnel, address: '172.16.0.9' } }],
       ],
       ['a-group-watches-a-heartbeat-that-is-not-there', [putTunnel], [putFailover]],
-      ['a-heartbeat-that-a-group-watches-ends', [putHeard, putFailover], [putTunnel]],
+      ['a-heartbeat-that-a-group-watches-ends', [putWithBfd, putFailover], [putTunnel]],
       [
         'a-group-that-fails-over-without-a-port-to-watch',
-        [putHeard, putFailover],
+        [putWithBfd, putFailover],
         [{ kind: 'put-group', group: { ...failover, buckets: ['drop'] } }],
       ],
     ])('%s is refused as a whole', async (_name, before, refused) => {
@@ -112,10 +112,10 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     test('heartbeats-with-a-peer-come-and-go, and-a-group-watches-them', async () => {
       const { it } = await start();
       await it.apply([putTunnel]);
-      await it.apply([putHeard, putFailover, putFlow]);
-      expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [heard] });
-      await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, bfdIntervalMs: 200 } }]);
-      expect((await it.read()).tunnels).toEqual([{ ...heard, bfdIntervalMs: 200 }]);
+      await it.apply([putWithBfd, putFailover, putFlow]);
+      expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [withBfd] });
+      await it.apply([{ kind: 'put-tunnel', tunnel: { ...withBfd, bfdIntervalMs: 200 } }]);
+      expect((await it.read()).tunnels).toEqual([{ ...withBfd, bfdIntervalMs: 200 }]);
       const nowhere: Group = { id: GROUP, type: 'indirect', buckets: ['drop'] };
       await it.apply([{ kind: 'put-group', group: nowhere }]);
       expect((await it.read()).groups).toEqual([nowhere]);

@@ -16,7 +16,7 @@ const group: Group = { id: 0x40000001, type: 'indirect', buckets: [to('172.16.0.
 const flow: Flow = { table: 30, priority: 10, match: 'xreg0=0x1', actions: `group:${group.id}`, cookie: OURS };
 const full: SwitchContents = { flows: [flow], groups: [group], tunnels: [tunnel], externalIds: { tombstoned: 'true' } };
 
-function told(changes: readonly SwitchChange[]): string[] {
+function describeChanges(changes: readonly SwitchChange[]): string[] {
   return changes.map(sentence);
 }
 
@@ -41,7 +41,7 @@ function sentence(change: SwitchChange): string {
 
 describe('diff', () => {
   test('builds-from-below', () => {
-    expect(told(diff(full, EMPTY).changes)).toMatchInlineSnapshot(`
+    expect(describeChanges(diff(full, EMPTY).changes)).toMatchInlineSnapshot(`
       [
         "tombstoned=true",
         "tunnel c2 at 172.16.0.2",
@@ -52,7 +52,7 @@ describe('diff', () => {
   });
 
   test('takes-away-from-above', () => {
-    expect(told(diff(EMPTY, full).changes)).toMatchInlineSnapshot(`
+    expect(describeChanges(diff(EMPTY, full).changes)).toMatchInlineSnapshot(`
       [
         "no flow table=30,priority=10,xreg0=0x1",
         "no group 1073741825",
@@ -77,13 +77,13 @@ describe('diff', () => {
     };
     const none = diff(wanted, { ...EMPTY, ports: ['"mp2"'] });
     expect(none.missingPorts).toEqual(['"mp1"']);
-    expect(told(none.changes)).toEqual([
+    expect(describeChanges(none.changes)).toEqual([
       'flow table=30,priority=11,xreg0=0x1 output:"mp2",ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
       'flow table=30,priority=12,xreg0=0x1 drop',
     ]);
-    expect(told(diff(wanted, { ...EMPTY, ports: ['"mp1"', '"mp2"'] }).changes)).toHaveLength(3);
+    expect(describeChanges(diff(wanted, { ...EMPTY, ports: ['"mp1"', '"mp2"'] }).changes)).toHaveLength(3);
     // Unplugged: what named it goes.
-    expect(told(diff(wanted, { ...wanted, ports: [] }).changes)).toEqual([
+    expect(describeChanges(diff(wanted, { ...wanted, ports: [] }).changes)).toEqual([
       'flow table=30,priority=11,xreg0=0x1 ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
       'flow table=30,priority=12,xreg0=0x1 drop',
       'no flow table=30,priority=10,in_port="mp1"',
@@ -100,7 +100,7 @@ describe('diff', () => {
       tunnels: [tunnel, { peer: 'c3', address: '172.16.0.3' }],
       groups: [{ ...group, buckets: [to('172.16.0.3')] }],
     };
-    expect(told(diff(moved, full).changes)).toMatchInlineSnapshot(`
+    expect(describeChanges(diff(moved, full).changes)).toMatchInlineSnapshot(`
       [
         "tunnel c3 at 172.16.0.3",
         "group 1073741825 set_field:172.16.0.3->tun_dst,output:"muster-tun"",
@@ -114,7 +114,7 @@ describe('diff', () => {
       tunnels: [{ peer: 'c2', address: '172.16.0.9' }],
       groups: [{ ...group, buckets: [to('172.16.0.9')] }],
     };
-    expect(told(diff(moved, full).changes)).toMatchInlineSnapshot(`
+    expect(describeChanges(diff(moved, full).changes)).toMatchInlineSnapshot(`
       [
         "group 1073741825 drop",
         "tunnel c2 at 172.16.0.9",
@@ -143,12 +143,14 @@ describe('diff', () => {
     ],
     ['an-external-id-of-others-stays', { ...EMPTY, externalIds: { theirs: 'x' } }, []],
   ])('%s', (_name, read, changes) => {
-    expect(told(diff(EMPTY, read).changes)).toEqual(changes);
+    expect(describeChanges(diff(EMPTY, read).changes)).toEqual(changes);
   });
 
   test('a-flow-that-was-changed-by-hand-is-put-back', () => {
     const read: SwitchContents = { ...full, flows: [{ ...flow, actions: 'drop' }] };
-    expect(told(diff(full, read).changes)).toEqual([`flow table=30,priority=10,xreg0=0x1 group:${group.id}`]);
+    expect(describeChanges(diff(full, read).changes)).toEqual([
+      `flow table=30,priority=10,xreg0=0x1 group:${group.id}`,
+    ]);
   });
 
   test('somebody-elses-flow-in-the-place-of-ours-is-told-and-not-overwritten', () => {
@@ -225,7 +227,7 @@ function oursOf(all: SwitchContents): SwitchContents {
 /** Others' things that stand on a tunnel whose address changes make the change impossible: only they can let go. */
 function isStuck(wanted: SwitchContents, read: SwitchContents): boolean {
   const next = new Map(wanted.tunnels.map(({ peer, address }) => [peer, address]));
-  const gone = new Set(
+  const removed = new Set(
     read.tunnels
       .filter(({ peer, address }) => next.has(peer) && next.get(peer) !== address)
       .map(({ address }) => address),
@@ -234,7 +236,7 @@ function isStuck(wanted: SwitchContents, read: SwitchContents): boolean {
     ...read.flows.filter(({ cookie }) => !isOurCookie(cookie)).map(({ actions }) => actions),
     ...read.groups.filter(({ id }) => id < 0x40000000).flatMap(({ buckets }) => buckets),
   ];
-  return theirs.flatMap(peerAddressesIn).some((address) => gone.has(address));
+  return theirs.flatMap(peerAddressesIn).some((address) => removed.has(address));
 }
 
 describe('properties of the diff', () => {

@@ -35,8 +35,8 @@ describe('simulated switch', () => {
     const identity = await new SimulatedSwitch({ host: 'c1' }).identity();
     expect(identity).toEqual(await new SimulatedSwitch({ host: 'c1' }).identity());
     expect(identity.datapathId).not.toBe((await new SimulatedSwitch({ host: 'c2' }).identity()).datapathId);
-    const given = { datapathId: 'fedcba9876543210' };
-    expect(await new SimulatedSwitch({ host: 'c1', identity: given }).identity()).toEqual(given);
+    const configured = { datapathId: 'fedcba9876543210' };
+    expect(await new SimulatedSwitch({ host: 'c1', identity: configured }).identity()).toEqual(configured);
   });
 
   test('does-not-answer-while-it-is-down', async () => {
@@ -74,9 +74,9 @@ describe('simulated switch', () => {
       kind: 'put-tunnel',
       tunnel: { peer: host, address },
     });
-    const deaf = new SimulatedSwitch({ host: 'c1' });
-    await deaf.apply([peer('c2', '172.16.0.2')]);
-    expect(await deaf.bfdDownPeers()).toBeUndefined();
+    const without = new SimulatedSwitch({ host: 'c1' });
+    await without.apply([peer('c2', '172.16.0.2')]);
+    expect(await without.bfdDownPeers()).toBeUndefined();
     const it = new SimulatedSwitch({ host: 'c1', isBfdUp: (host) => host !== 'c3' });
     await it.apply([peer('c2', '172.16.0.2'), peer('c3', '172.16.0.3')]);
     expect(await it.bfdDownPeers()).toEqual(['c3']);

@@ -50,7 +50,7 @@ type Call = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connection
 
 const CALLS_KEPT = 1000;
 /** Of a connection's text: everything but the translated port. */
-const ASKED_FIELDS = 5;
+const ORIGINAL_DIRECTION_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
@@ -149,8 +149,8 @@ export class SimulatedSwitch implements Switch {
   track(zone: number, connections: readonly TrackedConnection[]): void {
     const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
     for (const one of connections) {
-      const asked = formatConnection(one).split(' ', ASKED_FIELDS).join(' ');
-      if (!there.has(asked)) there.set(asked, one);
+      const key = formatConnection(one).split(' ', ORIGINAL_DIRECTION_FIELDS).join(' ');
+      if (!there.has(key)) there.set(key, one);
     }
     this.#tracked.set(zone, there);
   }

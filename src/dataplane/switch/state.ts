@@ -208,10 +208,10 @@ function selectRelevant(contents: SwitchContents, changes: readonly SwitchChange
   const { matches, peers, groupIds, hasPuts } = collectChangedKeys(changes);
   const left = contents.tunnels.filter(({ peer }) => peers.has(peer));
   const ports = left.flatMap(({ peer, bfdIntervalMs }) => (bfdIntervalMs === undefined ? [] : [bfdPortName(peer)]));
-  const gone = [...left.map(({ address }) => address), ...ports, ...[...groupIds].map((id) => `group:${id}`)];
-  const uses = (text: string): boolean => gone.some((one) => text.includes(one));
+  const removed = [...left.map(({ address }) => address), ...ports, ...[...groupIds].map((id) => `group:${id}`)];
+  const uses = (text: string): boolean => removed.some((one) => text.includes(one));
   const flows =
-    gone.length > FEW
+    removed.length > FEW
       ? contents.flows
       : contents.flows.filter(({ match, actions }) => matches.has(match) || uses(actions));
   if (hasPuts) return { ...contents, flows };

@@ -330,9 +330,9 @@ describe('properties of the parts', () => {
           for (const changes of all) {
             const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
-            const told = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+            const affected = new Set(applied.flatMap((change) => part.affects(fleet, change)));
             const missed = HOSTS.filter(
-              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !told.has(id),
+              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !affected.has(id),
             );
             expect(missed).toEqual([]);
           }

@@ -10,12 +10,12 @@ const NAT = 'nat:r1';
 const NAMES = ['b', 'c'];
 
 /** Everything is at a, which b and c could take it from; b comes first, and its BFD is down. */
-async function served(...unheard: readonly string[]): Promise<World> {
+async function served(...bfdDown: readonly string[]): Promise<World> {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(...NAMES.flatMap((name) => [fitHost(name), portOn(name, 's1')]));
   await world.settle();
-  for (const name of unheard) await world.loseBfd(name);
+  for (const name of bfdDown) await world.loseBfd(name);
   return world;
 }
 
@@ -24,8 +24,8 @@ async function drain(world: World): Promise<void> {
   await world.commit((fleet) => {
     const leavers = [{ host: 'a', tenants: evacuator.inventory(fleet, 'a') }];
     const planned = planEvacuation(fleet, evacuator, leavers, world);
-    const begun = beginEvacuation(fleet, evacuator, planned, world.asking());
-    return 'code' in begun ? { kind: 'refuse', refusal: begun } : accept(begun.changes, null);
+    const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+    return 'code' in started ? { kind: 'refuse', refusal: started } : accept(started.changes, null);
   });
 }
 

@@ -34,14 +34,14 @@ export function targetCheckFor(fleet: FleetReader, { service: { doc }, handover 
 export function handleBfdDownTarget(
   fleet: FleetReader,
   item: StoredItem,
-  { code, host: unheard, alternative }: Reason,
+  { code, host: bfdDown, alternative }: Reason,
   nowMs: number,
 ): RecordStep | undefined {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   if (code !== TARGET_BFD_DOWN || active === undefined) return undefined;
   const { service, handover } = active;
   const { from, to, why } = handover;
-  if (unheard !== to || !isBeforeSwitch(handover)) return undefined;
+  if (bfdDown !== to || !isBeforeSwitch(handover)) return undefined;
   if (isVoluntary(why.cause)) return failHandover(item, active, 'bfd-down', nowMs);
   const host = String(alternative);
   const context = new ElectionContext(fleet, (one) => one === to);

@@ -115,10 +115,10 @@ describe('the target before the switch', () => {
     const world = await leaving();
     const { carryOut } = world.views;
     let died = false;
-    world.views.carryOut = async (...asked) => {
+    world.views.carryOut = async (...args) => {
       if (!died) await world.silent('x');
       died = true;
-      return carryOut.apply(world.views, asked);
+      return carryOut.apply(world.views, args);
     };
     await world.settle();
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
@@ -257,14 +257,14 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
 });
 
 describe('cancel', () => {
-  async function asked(): Promise<World> {
+  async function startMove(): Promise<World> {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
     return world;
   }
 
   test('while-preparing-the-old-host-goes-on', async () => {
-    const world = await asked();
+    const world = await startMove();
     const epoch = service(world.fleet, NAT)?.epoch;
     world.views.behind.add('y');
     await world.pass();
@@ -276,7 +276,7 @@ describe('cancel', () => {
   });
 
   test('after-the-switch-the-new-host-keeps-it', async () => {
-    const world = await asked();
+    const world = await startMove();
     world.views.behind.add('b');
     await world.until(NAT, 'switched');
     await cancel(world);

@@ -261,10 +261,10 @@ function servingHostFact(fleet: FleetReader, item: StoredItem, { code }: Reason)
 }
 
 /** The hosts of a step have converged, or were given up: the next step, decided on the newest state. */
-function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, givenUp?: UnsyncedHosts): RecordStep {
+function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, unsynced?: UnsyncedHosts): RecordStep {
   const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   const { step } = item.doc;
-  const uncopied = givenUp ?? unsyncedHostsIn(item);
+  const uncopied = unsynced ?? unsyncedHostsIn(item);
   if (step === 'clear') return record(item, { state: 'done', step, ...unsyncedReason(item, uncopied) });
   const active = findActiveHandover(stored, item);
   if (active === undefined) return endSuperseded(item, stored);

@@ -84,8 +84,8 @@ test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks
   await passes(world, 8);
   const why = serviceRoutes.find(({ path }) => path.endsWith('/:id/why'))!;
   const call = { params: { id: SICK } } as unknown as Parameters<typeof why.handle>[0];
-  const asked = { journal: { fleet: world.fleet } } as unknown as Parameters<typeof why.handle>[1];
-  const answered = (await why.handle(call, asked)) as { readonly body: { readonly sentences: readonly string[] } };
+  const context = { journal: { fleet: world.fleet } } as unknown as Parameters<typeof why.handle>[1];
+  const answered = (await why.handle(call, context)) as { readonly body: { readonly sentences: readonly string[] } };
   expect(answered.body.sentences).toContain(
     'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. a serves meanwhile.',
   );

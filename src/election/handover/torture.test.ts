@@ -70,7 +70,7 @@ function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decis
     const tombstone = fitHost('a', LEAVING);
     trial.add([tombstone]);
     const services = IDS.map((id) => idOf(SERVICE, id));
-    const asked = {
+    const command = {
       services,
       hasBfdUp: () => false,
       isBfdDownByMajority: () => false,
@@ -80,7 +80,7 @@ function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decis
       nowMs,
       deadlineMs: 36_000_000,
     };
-    const decision = reconcileServices(trial, asked);
+    const decision = reconcileServices(trial, command);
     if (decision.kind === 'refuse') return decision;
     return accept([tombstone, ...decision.changes], decision.answer);
   });
@@ -103,9 +103,9 @@ onRack({
   name: 'handover, with hosts that are late and a target that is lost',
   hosts: ['x', 'y'],
   world: async (journal, views) => {
-    const isBegun = service(journal.fleet, 'nat:r1')?.handover !== undefined;
+    const isStarted = service(journal.fleet, 'nat:r1')?.handover !== undefined;
     const b = journal.fleet.get(HOST, idOf(HOST, 'b'));
-    if (isBegun && b?.doc.connection.state === 'up') {
+    if (isStarted && b?.doc.connection.state === 'up') {
       views.behind.add('x');
       await journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes: [silent(b.doc)], answer: null }) });
     } else views.behind.clear();

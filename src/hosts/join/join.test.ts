@@ -26,8 +26,8 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
         },
       });
     } else if (doc.connection.state === 'unknown') {
-      const heard = [{ host: id, from: 'unknown', to: 'up' } as const];
-      await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, heard, nowMs) });
+      const transitions = [{ host: id, from: 'unknown', to: 'up' } as const];
+      await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, transitions, nowMs) });
     }
   }
   for (const item of journal.fleet.find(ITEMS_BY_OPERATION, 'op-torture')) await answer(journal, item, nowMs);

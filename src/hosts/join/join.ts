@@ -43,7 +43,7 @@ export const hostJoin: OperationKind = {
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const host = findHost(fleet, item.doc.target.id);
-      return host === undefined ? [fail(item, hostGoneReason(item))] : nextStep(item, host, nowMs);
+      return host === undefined ? [fail(item, hostRemovedReason(item))] : nextStep(item, host, nowMs);
     }),
 
   undo: (fleet, item, nowMs) => {
@@ -136,7 +136,7 @@ function activateHost(item: StoredItem, host: StoredHost, nowMs: number): Record
   return record(item, { state: 'done', step: 'activate' }, made);
 }
 
-function hostGoneReason(item: StoredItem): { readonly code: string; readonly host: string } {
+function hostRemovedReason(item: StoredItem): { readonly code: string; readonly host: string } {
   return { code: 'host-gone', host: item.doc.target.id };
 }
 

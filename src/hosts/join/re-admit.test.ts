@@ -32,14 +32,14 @@ const token = (id: string, revoked = false): Change =>
   });
 
 const quarantined = (because: 'operator-fenced' | 'identity' | 'removed') => ({ because, atMs: 3 }) as const;
-const decree = (id: string) => ({ id, reason: 'reinstalled', by: 'ann', nowMs: 9 });
+const commandFor = (id: string) => ({ id, reason: 'reinstalled', by: 'ann', nowMs: 9 });
 
 describe('re-admitting a host', () => {
   test.each(['operator-fenced', 'identity'] as const)('ends-the-quarantine-%s', (because) => {
     const fleet = fleetOf(
       hostChange({ name: 'c1', quarantined: quarantined(because), forcedDown: FORCED, switch: IDENTITY }),
     );
-    const decision = reAdmitHost(fleet, decree('c1'));
+    const decision = reAdmitHost(fleet, commandFor('c1'));
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
     expect(decision.answer).toMatchObject({ state: 'active', changedBy: 'ann', changedAtMs: 9, switch: IDENTITY });
     expect(decision.answer).not.toHaveProperty('quarantined');
@@ -51,7 +51,7 @@ describe('re-admitting a host', () => {
     const fleet = fleetOf(
       hostChange({ name: 'c1', state: 'draining', quarantined: quarantined('operator-fenced'), leaving }),
     );
-    const decision = reAdmitHost(fleet, decree('c1'));
+    const decision = reAdmitHost(fleet, commandFor('c1'));
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
     expect(decision.answer.leaving).toEqual({ operation: 'op-1', drain: true, by: 'ann', atMs: 2 });
   });
@@ -61,7 +61,7 @@ describe('re-admitting a host', () => {
       hostChange({ name: 'c1', state: 'removed', switch: IDENTITY }),
       hostChange({ name: 'c9', quarantined: { ...quarantined('identity'), as: 'c1' }, switch: IDENTITY }),
     );
-    const decision = reAdmitHost(fleet, decree('c9'));
+    const decision = reAdmitHost(fleet, commandFor('c9'));
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
     fleet.apply(2, decision.changes);
     expect(findHost(fleet, 'c9')?.doc).toMatchObject({ switch: IDENTITY });
@@ -74,13 +74,13 @@ describe('re-admitting a host', () => {
       hostChange({ name: 'c1', switch: { datapathId: IDENTITY.datapathId } }),
       hostChange({ name: 'c9', quarantined: quarantined('identity'), switch: IDENTITY }),
     );
-    expect(reAdmitHost(fleet, decree('c9'))).toMatchObject({
+    expect(reAdmitHost(fleet, commandFor('c9'))).toMatchObject({
       refusal: { kind: 'conflict', code: 'shared-identity', facts: { host: 'c9', other: 'c1' } },
     });
   });
 
   test('of-a-trusted-host-changes-nothing', () => {
-    expect(reAdmitHost(fleetOf(hostChange({ name: 'c1' })), decree('c1'))).toMatchObject({ changes: [] });
+    expect(reAdmitHost(fleetOf(hostChange({ name: 'c1' })), commandFor('c1'))).toMatchObject({ changes: [] });
   });
 
   test.each([
@@ -88,7 +88,7 @@ describe('re-admitting a host', () => {
     ['of-an-unknown-host-is-refused', 'x', 'unknown-host'],
   ])('%s', (_name, id, code) => {
     const fleet = fleetOf(hostChange({ name: 'c1', state: 'removed', quarantined: quarantined('removed') }));
-    expect(reAdmitHost(fleet, decree(id))).toMatchObject({ refusal: { code } });
+    expect(reAdmitHost(fleet, commandFor(id))).toMatchObject({ refusal: { code } });
   });
 });
 
@@ -100,11 +100,17 @@ describe('joining a removed host again', () => {
     quarantined: quarantined('removed'),
     credential: 'tk-old',
   });
-  const asked = { hosts: [{ name: 'c1' }], operation: idOf(OPERATION, 'op-1'), deadlineMs: 1000, by: 'ann', nowMs: 5 };
+  const command = {
+    hosts: [{ name: 'c1' }],
+    operation: idOf(OPERATION, 'op-1'),
+    deadlineMs: 1000,
+    by: 'ann',
+    nowMs: 5,
+  };
 
   function joined(): Fleet {
     const fleet = fleetOf(removed, token('tk-old'), token('tk-older', true));
-    const decision = joinHosts(fleet, asked);
+    const decision = joinHosts(fleet, command);
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
     fleet.apply(2, decision.changes);
     return fleet;
@@ -123,7 +129,7 @@ describe('joining a removed host again', () => {
 
   test('keeps-its-mark-when-the-join-is-asked-for-again', () => {
     const fleet = fleetOf(hostChange({ name: 'c1', state: 'joining', readmitted: true, switch: IDENTITY }));
-    const decision = joinHosts(fleet, asked);
+    const decision = joinHosts(fleet, command);
     if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
     expect(decision.changes[0]?.doc).toMatchObject({ readmitted: true, switch: IDENTITY });
   });
@@ -131,8 +137,8 @@ describe('joining a removed host again', () => {
   test('cancelled-it-leaves-as-others-do, without its credential and still identified by its switch', () => {
     const host = findHost(joined(), 'c1');
     if (host === undefined) throw new Error('no host');
-    const heard = { ...host.doc, credential: 'tk-new', connection: { state: 'up' as const, sinceMs: 1 } };
-    const { doc } = abandonJoin({ ...host, doc: heard }, 'op-9', { by: 'ann', nowMs: 7 });
+    const connected = { ...host.doc, credential: 'tk-new', connection: { state: 'up' as const, sinceMs: 1 } };
+    const { doc } = abandonJoin({ ...host, doc: connected }, 'op-9', { by: 'ann', nowMs: 7 });
     const leaving = { operation: 'op-9', drain: false, by: 'ann', atMs: 7 };
     expect(doc).toMatchObject({ name: 'c1', state: 'finalizing', switch: IDENTITY, leaving });
     expect(doc).toMatchObject({ connection: { state: 'down', sinceMs: 7 } });

@@ -99,12 +99,12 @@ const joinRoute = write({
     if ('code' in hosts) return refusalAnswer(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-    const asked = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const command = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'join hosts',
       operation,
       creates: hostNames(hosts),
-      decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
+      decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...command }),
       answer: () => ({
         // Small for any number of hosts, so that it can be stored for a repeated request.
         ...answer({ operation, count: hosts.length }, 202),

@@ -30,12 +30,12 @@ export const scaleOutRoute = write({
     if ('code' in hosts) return refusalAnswer(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS, rebalance = false } = body;
-    const asked = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const command = { ...requesterOf(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'scale out',
       operation,
       creates: hostNames(hosts),
-      decide: (fleet) => scaleOut(fleet, { hosts, rebalance, operation, deadlineMs, ...asked }),
+      decide: (fleet) => scaleOut(fleet, { hosts, rebalance, operation, deadlineMs, ...command }),
       answer: () => ({
         ...answer({ operation, count: hosts.length }, 202),
         headers: { location: `/api/v1/operations/${operation}` },

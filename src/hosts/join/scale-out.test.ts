@@ -45,8 +45,8 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
     };
     if (doc.credential === undefined) await journal.submit({ by: 'agent', decide });
     else if (doc.connection.state === 'unknown') {
-      const heard = [{ host: id, from: 'unknown', to: 'up' } as const];
-      await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, heard, nowMs) });
+      const transitions = [{ host: id, from: 'unknown', to: 'up' } as const];
+      await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, transitions, nowMs) });
     }
   }
   for (const item of journal.fleet.find(ITEMS_BY_OPERATION, OP)) {
@@ -64,7 +64,7 @@ const subject: TortureSubject = {
   prepare: [CENTRAL, REMOVED, WEIGHED],
   start: (operation, nowMs) => ({
     by: 'test',
-    decide: (fleet) => scaleOut(fleet, { ...asked(), operation, deadlineMs: 36_000_000, nowMs }),
+    decide: (fleet) => scaleOut(fleet, { ...commandOf(), operation, deadlineMs: 36_000_000, nowMs }),
   }),
   world: agents,
   wrongWhenDone: (fleet) => [
@@ -79,7 +79,7 @@ const subject: TortureSubject = {
 
 torture(subject);
 
-function asked(more: Partial<Parameters<typeof scaleOut>[1]> = {}): Parameters<typeof scaleOut>[1] {
+function commandOf(more: Partial<Parameters<typeof scaleOut>[1]> = {}): Parameters<typeof scaleOut>[1] {
   const hosts = NAMES.map((name) => ({ name }));
   return { hosts, rebalance: true, operation: OP, by: 'ann', nowMs: 5, deadlineMs: 1000, ...more };
 }
@@ -90,9 +90,9 @@ function fleetOf(...changes: readonly Change[]): Fleet {
   return fleet;
 }
 
-function begun(more: Parameters<typeof asked>[0] = {}): Fleet {
+function startScaleOut(more: Parameters<typeof commandOf>[0] = {}): Fleet {
   const fleet = fleetOf(REMOVED, WEIGHED);
-  const decision = scaleOut(fleet, asked(more));
+  const decision = scaleOut(fleet, commandOf(more));
   if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
   fleet.apply(2, decision.changes);
   return fleet;
@@ -113,7 +113,7 @@ function planned(fleet: Fleet, ends: readonly ('done' | 'failed' | 'pending')[],
 
 describe('scale-out', () => {
   test('brings-in-new-hosts-and-removed-ones-in-one-operation', () => {
-    const fleet = begun();
+    const fleet = startScaleOut();
     expect(NAMES.map((name) => findHost(fleet, name)?.doc.state)).toEqual(['joining', 'joining']);
     expect([...fleet.find(ITEMS_BY_OPERATION, OP)].map(({ id }) => id)).toEqual([
       'op-torture..rebalance',
@@ -124,11 +124,11 @@ describe('scale-out', () => {
   });
 
   test('spreads-nothing-unless-asked', () => {
-    expect(begun({ rebalance: false }).get(ITEM, AFTER)).toBeUndefined();
+    expect(startScaleOut({ rebalance: false }).get(ITEM, AFTER)).toBeUndefined();
   });
 
   test('a-host-in-service-refuses-the-whole', () => {
-    expect(scaleOut(fleetOf(WEIGHED), asked({ hosts: [{ name: 'c1' }, { name: 'old' }] }))).toMatchObject({
+    expect(scaleOut(fleetOf(WEIGHED), commandOf({ hosts: [{ name: 'c1' }, { name: 'old' }] }))).toMatchObject({
       refusal: { code: 'host-exists', facts: { hosts: ['old'] } },
     });
   });
@@ -139,7 +139,7 @@ describe('scale-out', () => {
     ['spreads-over-those-that-came', ['failed', 'done'], 'waiting', 1],
     ['spreads-nothing-when-none-came', ['failed', 'failed'], 'done', 0],
   ] as const)('%s', (_name, ends, state, changes) => {
-    const next = planned(begun(), ends);
+    const next = planned(startScaleOut(), ends);
     expect(next).toMatchObject({ kind: 'record', progress: { state } });
     expect(next?.kind === 'record' && next.changes.length).toBe(changes);
   });
@@ -151,16 +151,16 @@ describe('scale-out', () => {
         names.push(operation);
         return { changes: [], more };
       });
-    const first = planned(begun(), ['done', 'done'], twice(true));
+    const first = planned(startScaleOut(), ['done', 'done'], twice(true));
     expect(first).toMatchObject({ progress: { state: 'waiting', attempt: 2, reason: { code: 'more-to-spread' } } });
-    expect(planned(begun(), ['done', 'done'], twice(false))).toMatchObject({ progress: { state: 'done' } });
+    expect(planned(startScaleOut(), ['done', 'done'], twice(false))).toMatchObject({ progress: { state: 'done' } });
     expect(names).toEqual(['op-torture.rebalance-1', 'op-torture.rebalance-1']);
   });
 
   test('waits-with-the-reason-while-services-may-not-move', () => {
     const message = 'Elections are held.';
     const held = scaleOutKind(() => ({ kind: 'conflict', code: 'elections-held', message }));
-    const next = planned(begun(), ['done', 'done'], held);
+    const next = planned(startScaleOut(), ['done', 'done'], held);
     const reason = { code: 'cannot-rebalance', because: 'elections-held', message };
     expect(next).toMatchObject({ progress: { state: 'waiting', reason, retryAtMs: 10_009 } });
     expect(explainer([scaleOutSentences])(reason)).toBe(
@@ -169,7 +169,7 @@ describe('scale-out', () => {
   });
 
   test('the-end-of-a-host-item-wakes-it', () => {
-    const fleet = begun();
+    const fleet = startScaleOut();
     const item = fleet.get(ITEM, idOf(ITEM, 'op-torture.c1'));
     if (item === undefined) throw new Error('no item');
     const kind = scaleOutKind(rebalance);

@@ -125,11 +125,11 @@ function planRebalanceStep(
   return [
     decideLater(item, (now, atMs) => {
       const how = { operation: named, by, ...(why !== undefined && { why }), nowMs: atMs, deadlineMs };
-      const begun = rebalance(now, how);
+      const started = rebalance(now, how);
       const retryAtMs = atMs + REBALANCE_AGAIN_MS;
-      if ('code' in begun) return [wait(item, cannotRebalanceReason(begun), retryAtMs)];
-      const { changes } = begun;
-      if (begun.more) return [record(item, { ...MORE, retryAtMs, attempt: attempt + 1 }, { changes })];
+      if ('code' in started) return [wait(item, cannotRebalanceReason(started), retryAtMs)];
+      const { changes } = started;
+      if (started.more) return [record(item, { ...MORE, retryAtMs, attempt: attempt + 1 }, { changes })];
       return [record(item, { state: 'done', step: REBALANCE_STEP }, { changes })];
     }),
   ];

@@ -27,7 +27,7 @@ const hostNamed = (name: string): Host => ({
   changedAtMs: 0,
 });
 
-class Hearing {
+class LivenessWorld {
   nowMs = 0;
   readonly #disk = new MemoryDisk({ journalId: 'j', nowMs: () => this.nowMs });
   #epochs = 0;
@@ -95,15 +95,15 @@ class Hearing {
   }
 }
 
-async function hearing(...names: string[]): Promise<Hearing> {
-  const world = new Hearing();
+async function startWorld(...names: string[]): Promise<LivenessWorld> {
+  const world = new LivenessWorld();
   await world.takeOver();
   await world.addHosts(...names);
   return world;
 }
 
 test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-heard-steadily', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   expect(world.states).toBe('c1 up, c2 up');
   await world.pass(12, 'c1');
@@ -117,7 +117,7 @@ test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-hear
 });
 
 test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-does-not-make-it-so', async () => {
-  const world = await hearing('c1', 'c2', 'c3', 'c4');
+  const world = await startWorld('c1', 'c2', 'c3', 'c4');
   expect(world.liveness.maybePartitioned('central')).toBe(true);
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   expect(world.liveness.maybePartitioned('central')).toBe(false);
@@ -144,11 +144,11 @@ test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-do
 });
 
 test.each([30, 370, 990])('a-silent-host-is-suspect-on-time-and-not-at-the-next-pass: %i ms', async (laterMs) => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   world.nowMs += laterMs;
   world.liveness.recordHeartbeat('c2');
-  const heardMs = world.nowMs;
+  const lastHeartbeatMs = world.nowMs;
   const over = new AbortController();
   const slept: number[] = [];
   await world.run(over.signal, (ms) => {
@@ -158,14 +158,14 @@ test.each([30, 370, 990])('a-silent-host-is-suspect-on-time-and-not-at-the-next-
     if (world.states.includes('suspect') || slept.length > 100) over.abort();
   });
   expect(world.states).toBe('c1 up, c2 suspect');
-  expect(world.connectionOf('c2')?.sinceMs).toBe(heardMs + 15_000);
+  expect(world.connectionOf('c2')?.sinceMs).toBe(lastHeartbeatMs + 15_000);
   // No pass earlier than every second before that.
   expect(slept.length).toBeLessThan(20);
 });
 
 test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async () => {
   const names = Array.from({ length: 100 }, (_, nth) => `c${nth}`);
-  const world = await hearing('up', ...names);
+  const world = await startWorld('up', ...names);
   await world.pass(10, 'up', ...names);
   for (const name of names) {
     world.nowMs += 7;
@@ -184,7 +184,7 @@ test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async
 });
 
 test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   world.nowMs += 50_000;
   await world.takeOver();
@@ -195,7 +195,7 @@ test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it'
 });
 
 test('a-holder-that-stood-still-blames-nobody', async () => {
-  const world = await hearing('c1', 'c2', 'c3', 'c4');
+  const world = await startWorld('c1', 'c2', 'c3', 'c4');
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   world.nowMs += 300_000;
   const { revision } = world.journal.fleet;
@@ -204,7 +204,7 @@ test('a-holder-that-stood-still-blames-nobody', async () => {
 });
 
 test('a-holder-that-stood-still-takes-nobody-for-back-whom-it-has-not-heard-since', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   await world.pass(80, 'c1');
   expect(world.states).toBe('c1 up, c2 down');
@@ -216,7 +216,7 @@ test('a-holder-that-stood-still-takes-nobody-for-back-whom-it-has-not-heard-sinc
 });
 
 test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   const down = { ...hostNamed('c2'), connection: { state: 'down' as const, sinceMs: 0 } };
   const changes = [put(HOST, idOf(HOST, 'c2'), down)];
@@ -232,7 +232,7 @@ test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () 
 });
 
 test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', async () => {
-  const world = await hearing('c1');
+  const world = await startWorld('c1');
   world.liveness.recordHeartbeat('c1');
   world.nowMs += 700;
   await world.liveness.reconcile();
@@ -240,7 +240,7 @@ test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', asyn
 });
 
 test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   const become = (facts: Partial<Host>): Promise<unknown> =>
     world.journal.submit({
       by: 'test',
@@ -263,7 +263,7 @@ test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async ()
 });
 
 test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c2');
   await world.journal.submit({
     by: 'test',
@@ -274,7 +274,7 @@ test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten',
 });
 
 test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed', async () => {
-  const world = await hearing('c1');
+  const world = await startWorld('c1');
   const unknown = { state: 'unknown' as const, sinceMs: 0 };
   const become = (facts: Partial<Host>): Promise<unknown> =>
     world.journal.submit({
@@ -297,7 +297,7 @@ test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed'
 });
 
 test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
-  const world = await hearing('c1', 'c2');
+  const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   // As an older version may have left it: with a field that this one does not allow.
   const body = JSON.stringify({ ...world.journal.fleet.get(HOST, idOf(HOST, 'c1'))?.doc, retired: true });

@@ -82,9 +82,9 @@ export class LivenessController {
     if (journal.fence !== undefined && journal.fence.epoch !== this.#epoch)
       this.#restartObservation(journal.fence.epoch, nowMs);
     const settings = valueOf(journal.fleet, LIVENESS);
-    const heard = addHeartbeat(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs, settings);
+    const history = addHeartbeat(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs, settings);
     this.#heartbeats.delete(host);
-    this.#heartbeats.set(host, heard);
+    this.#heartbeats.set(host, history);
     if (!isUp) this.#returning.add(host);
   }
 
@@ -167,7 +167,7 @@ export class LivenessController {
     for (const { id, doc } of this.#options.journal.fleet.all(HOST)) {
       if (doc.connection.state !== 'unknown' && !known.has(id)) this.#heartbeats.set(id, NO_HEARTBEAT_HISTORY);
     }
-    for (const [host, heard] of known) this.#heartbeats.set(host, heard);
+    for (const [host, history] of known) this.#heartbeats.set(host, history);
   }
 
   /** The hosts that a pass has to check; forgets removed ones. */
@@ -177,20 +177,20 @@ export class LivenessController {
     settings: LivenessSettings,
   ): Map<string, HeartbeatHistory> {
     const watched = new Map<string, HeartbeatHistory>();
-    for (const [host, heard] of this.#heartbeats) {
-      if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) {
-        this.#dueMs = heard.lastMs + settings.suspectAfterMs;
+    for (const [host, history] of this.#heartbeats) {
+      if (history.lastMs !== undefined && listening.nowMs - history.lastMs < settings.suspectAfterMs) {
+        this.#dueMs = history.lastMs + settings.suspectAfterMs;
         break;
       }
       if (findHost(fleet, host) === undefined) this.#heartbeats.delete(host);
-      else watched.set(host, heard);
+      else watched.set(host, history);
     }
     for (const host of this.#returning) {
-      const heard = this.#heartbeats.get(host);
+      const history = this.#heartbeats.get(host);
       const stored = findHost(fleet, host);
-      if (heard === undefined || stored === undefined || stored.doc.connection.state === 'up')
+      if (history === undefined || stored === undefined || stored.doc.connection.state === 'up')
         this.#returning.delete(host);
-      else watched.set(host, heard);
+      else watched.set(host, history);
     }
     return watched;
   }

@@ -9,7 +9,7 @@ import { HOST, hostsModel, type ConnectionState, type Host } from '../model.ts';
 
 const settings = LIVENESS.defaultValue;
 const START = 1_000_000;
-const heardAt = (ms: number): HeartbeatHistory => addHeartbeat(NO_HEARTBEAT_HISTORY, ms, settings);
+const historyAt = (ms: number): HeartbeatHistory => addHeartbeat(NO_HEARTBEAT_HISTORY, ms, settings);
 
 describe('one host', () => {
   const at = (
@@ -27,7 +27,7 @@ describe('one host', () => {
     ['silent for down-after is down', 'suspect', 60_000, 'down'],
     ['down stays down while silent', 'down', 500_000, 'down'],
   ])('%s', (_name, connection, silentMs, wanted) => {
-    expect(at(connection, heardAt(START), START + silentMs)).toBe(wanted);
+    expect(at(connection, historyAt(START), START + silentMs)).toBe(wanted);
   });
 
   test('never-heard-is-unknown-not-down', () => {
@@ -35,13 +35,13 @@ describe('one host', () => {
   });
 
   test('silence-does-not-count-from-before-the-holder-listened', () => {
-    const heard = heardAt(START);
-    expect(at('up', heard, START + 70_000, START + 60_000)).toBe('up');
-    expect(at('up', heard, START + 76_000, START + 60_000)).toBe('suspect');
+    const history = historyAt(START);
+    expect(at('up', history, START + 70_000, START + 60_000)).toBe('up');
+    expect(at('up', history, START + 76_000, START + 60_000)).toBe('suspect');
   });
 
   test('a-host-is-not-up-by-what-was-heard-before-the-holder-listened', () => {
-    const [long, once] = [heardAt(START), addLoss(heardAt(START), START + 20_000)];
+    const [long, once] = [historyAt(START), addLoss(historyAt(START), START + 20_000)];
     for (const connection of ['down', 'suspect', 'unknown'] as const) {
       expect(at(connection, long, START + 600_000, START + 600_000)).toBe(connection);
       expect(at(connection, once, START + 600_000, START + 600_000)).toBe(connection);
@@ -49,11 +49,11 @@ describe('one host', () => {
   });
 
   test('a-lost-host-is-up-again-only-after-a-steady-while-and-each-loss-doubles-it', () => {
-    const once = addHeartbeat(addLoss(heardAt(START), START + 20_000), START + 30_000, settings);
+    const once = addHeartbeat(addLoss(historyAt(START), START + 20_000), START + 30_000, settings);
     expect(at('suspect', once, START + 30_000)).toBe('suspect');
     expect(at('suspect', once, START + 35_000)).toBe('up');
     const twice = addHeartbeat(
-      addLoss(addLoss(heardAt(START), START + 20_000), START + 25_000),
+      addLoss(addLoss(historyAt(START), START + 20_000), START + 25_000),
       START + 30_000,
       settings,
     );
@@ -62,7 +62,7 @@ describe('one host', () => {
   });
 
   test('losses-are-forgotten-after-ten-quiet-minutes', () => {
-    const old = addLoss(addLoss(heardAt(START), START), START + 1);
+    const old = addLoss(addLoss(historyAt(START), START), START + 1);
     expect(addLoss(old, START + 601_000).losses).toBe(1);
   });
 });
@@ -108,9 +108,9 @@ describe('a whole site', () => {
   const listening = { sinceMs: 0, nowMs };
 
   function planned(hosts: number, silent: number): ReturnType<typeof planLiveness> {
-    const heard = new Map<string, HeartbeatHistory>();
-    for (let at = 0; at < hosts; at += 1) heard.set(`edge-${at}`, heardAt(at < silent ? START : nowMs));
-    return planLiveness(fleetOf({ edge: hosts }, 'suspect'), heard, listening, settings);
+    const histories = new Map<string, HeartbeatHistory>();
+    for (let at = 0; at < hosts; at += 1) histories.set(`edge-${at}`, historyAt(at < silent ? START : nowMs));
+    return planLiveness(fleetOf({ edge: hosts }, 'suspect'), histories, listening, settings);
   }
 
   test('three-of-ten-silent-hosts-are-down', () => {
@@ -139,30 +139,30 @@ describe('a whole site', () => {
   test('hosts-that-were-down-before-do-not-count: the two that are left are the site', () => {
     const fleet = fleetOf({ edge: 3 }, 'suspect');
     fleet.apply(2, [put(HOST, idOf(HOST, 'edge-2'), hostIn('edge', 'edge-2', 'down'))]);
-    const heard = new Map(['edge-0', 'edge-1'].map((host) => [host, heardAt(START)]));
-    const plan = planLiveness(fleet, heard, listening, settings);
+    const histories = new Map(['edge-0', 'edge-1'].map((host) => [host, historyAt(START)]));
+    const plan = planLiveness(fleet, histories, listening, settings);
     expect(plan.transitions.filter((one) => one.to === 'down')).toEqual([]);
     expect(plan.silentSites).toEqual([{ site: 'edge', silent: 2, hosts: 3 }]);
   });
 
   test('who-wants-none-of-it-says-a-hundred-percent', () => {
-    const heard = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, heardAt(START)]));
+    const histories = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, historyAt(START)]));
     const never = { ...settings, massSilencePercent: 100 };
-    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), heard, listening, never);
+    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, never);
     expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
   test('hosts-that-fell-silent-one-by-one-are-down-one-by-one', () => {
-    const heard = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, heardAt(START - at * 200_000)]));
-    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), heard, listening, settings);
+    const histories = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, historyAt(START - at * 200_000)]));
+    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, settings);
     expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
   test('another-site-is-judged-on-its-own', () => {
-    const heard = new Map<string, HeartbeatHistory>();
+    const histories = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < 5; at += 1)
-      heard.set(`edge-${at}`, heardAt(START)).set(`hub-${at}`, heardAt(at === 0 ? START : nowMs));
-    const plan = planLiveness(fleetOf({ edge: 5, hub: 5 }, 'suspect'), heard, listening, settings);
+      histories.set(`edge-${at}`, historyAt(START)).set(`hub-${at}`, historyAt(at === 0 ? START : nowMs));
+    const plan = planLiveness(fleetOf({ edge: 5, hub: 5 }, 'suspect'), histories, listening, settings);
     expect(plan.transitions.filter((one) => one.to === 'down').map((one) => one.host)).toEqual(['hub-0']);
     expect(plan.silentSites.map((one) => one.site)).toEqual(['edge']);
   });

@@ -43,7 +43,7 @@ interface SiteSilence {
  */
 export function planLiveness(
   fleet: FleetReader,
-  watched: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  watched: Iterable<readonly [host: string, history: HeartbeatHistory]>,
   listening: ObservationWindow,
   settings: LivenessSettings,
 ): LivenessPlan {
@@ -83,7 +83,7 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
  */
 export function findPossiblyPartitionedSites(
   fleet: FleetReader,
-  heartbeats: Iterable<readonly [host: string, heard: HeartbeatHistory]>,
+  heartbeats: Iterable<readonly [host: string, history: HeartbeatHistory]>,
   listening: ObservationWindow,
   settings: LivenessSettings,
 ): ReadonlySet<string> {

@@ -37,13 +37,13 @@ const INVENTORY: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet,
 export function planBatch(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  asked: BatchPlanRequest,
+  request: BatchPlanRequest,
 ): EvacuatorPlan[] {
   return runTrial(fleet, (trial) => {
-    runAllSteps(tombstone(trial, asked.hosts));
+    runAllSteps(tombstone(trial, request.hosts));
     return evacuators.map((evacuator) => {
-      const leavers = runAllSteps(collectLeavers(trial, evacuator, asked));
-      return { evacuator, evacuating: planEvacuation(trial, evacuator, leavers, asked) };
+      const leavers = runAllSteps(collectLeavers(trial, evacuator, request));
+      return { evacuator, evacuating: planEvacuation(trial, evacuator, leavers, request) };
     });
   });
 }
@@ -52,20 +52,21 @@ export function planBatch(
 export function* planBatchInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
-  asked: BatchPlanRequest,
+  request: BatchPlanRequest,
 ): Steps<EvacuatorPlan[]> {
   const planned: EvacuatorPlan[] = [];
-  for (const evacuator of evacuators) planned.push({ evacuator, evacuating: yield* planOne(slices, evacuator, asked) });
+  for (const evacuator of evacuators)
+    planned.push({ evacuator, evacuating: yield* planOne(slices, evacuator, request) });
   return planned;
 }
 
-function* planOne(slices: Slices, evacuator: Evacuator, asked: BatchPlanRequest): PlanSteps {
-  const leavers = yield* collectLeavers(slices.fleet, evacuator, asked);
+function* planOne(slices: Slices, evacuator: Evacuator, request: BatchPlanRequest): PlanSteps {
+  const leavers = yield* collectLeavers(slices.fleet, evacuator, request);
   if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
   const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
   yield;
-  yield* tombstone(trial, asked.hosts);
-  return yield* evacuator.plan(trial, leavers, asked);
+  yield* tombstone(trial, request.hosts);
+  return yield* evacuator.plan(trial, leavers, request);
 }
 
 function* collectLeavers(

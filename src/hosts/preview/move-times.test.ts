@@ -7,8 +7,8 @@ const COUNTS = { pending: 0, running: 0, waiting: 0, done: 1, failed: 0, cancell
 
 /** An operation that was begun at 1000 and took this long. */
 function took(ms: number, more: Partial<Operation> = {}): Stored {
-  const begun = { createdAtMs: 1000, deadlineMs: 50, deadlineAtMs: 1050, finishedAtMs: 1000 + ms, counts: COUNTS };
-  return { id: 'op' as Stored['id'], revision: 1, doc: { kind: 'move', state: 'succeeded', ...begun, ...more } };
+  const operation = { createdAtMs: 1000, deadlineMs: 50, deadlineAtMs: 1050, finishedAtMs: 1000 + ms, counts: COUNTS };
+  return { id: 'op' as Stored['id'], revision: 1, doc: { kind: 'move', state: 'succeeded', ...operation, ...more } };
 }
 
 function timesOf(...operations: readonly Stored[]) {

@@ -28,7 +28,7 @@ function worldOf(fleet: Fleet, between: (slice: number) => void = () => undefine
 
 const AUTHORITY = {} as never;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
-const asked = { hosts: ['c1', 'c2'], nowMs: 1, hash: sha256, budgets: BUDGETS };
+const requested = { hosts: ['c1', 'c2'], nowMs: 1, hash: sha256, budgets: BUDGETS };
 
 function* counting(slices: Slices, upTo: number): Steps<number> {
   for (let at = 0; at < upTo; at += 1) yield;
@@ -82,12 +82,12 @@ describe('a plan in slices', () => {
   test('is-the-same-as-in-one-go', async () => {
     const fleet = fleetOf('c1', 'c2', 'c3');
     const evacuators = [
-      evacuatorOf({ name: 'instances', kind: 'instance', on: { c1: ['a', 'b'], c2: ['c'] }, told: {} }),
+      evacuatorOf({ name: 'instances', kind: 'instance', on: { c1: ['a', 'b'], c2: ['c'] }, evacuations: {} }),
     ];
     const { world, taken } = worldOf(fleet);
-    const made = await planInSlices(world, AUTHORITY, (slices) => planPreviewInSteps(slices, evacuators, asked));
+    const made = await planInSlices(world, AUTHORITY, (slices) => planPreviewInSteps(slices, evacuators, requested));
     expect(taken()).toBeGreaterThan(1);
-    expect('plan' in made && made.plan).toEqual(previewScaleIn(fleet, evacuators, asked));
+    expect('plan' in made && made.plan).toEqual(previewScaleIn(fleet, evacuators, requested));
   });
 
   test('a-slice-that-is-decided-once-more-goes-on-where-it-was', async () => {

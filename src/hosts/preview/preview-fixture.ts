@@ -43,20 +43,29 @@ export interface Tenancy {
   readonly how?: string;
   readonly on: Readonly<Record<string, readonly string[]>>;
   /** Fixed outcomes of some of them, whatever capacity there is. */
-  readonly told?: Readonly<Record<string, Evacuation>>;
+  readonly evacuations?: Readonly<Record<string, Evacuation>>;
   readonly leavesFirst?: true;
   readonly aboutMs?: number;
   readonly movedBy?: readonly string[];
 }
 
 export function evacuatorOf(tenancy: Tenancy): Evacuator {
-  const { name, kind, how = 'live', on, told = {}, leavesFirst, aboutMs: typicalMoveMs, movedBy: moveKinds } = tenancy;
+  const {
+    name,
+    kind,
+    how = 'live',
+    on,
+    evacuations = {},
+    leavesFirst,
+    aboutMs: typicalMoveMs,
+    movedBy: moveKinds,
+  } = tenancy;
   return {
     name,
     ...(leavesFirst !== undefined && { leavesFirst }),
     ...(typicalMoveMs !== undefined && { typicalMoveMs }),
     ...(moveKinds !== undefined && { moveKinds }),
-    ...(Object.values(told).some((one) => one.kind === 'ends') && { canEndWithHost: true as const }),
+    ...(Object.values(evacuations).some((one) => one.kind === 'ends') && { canEndWithHost: true as const }),
     dependsOn: [],
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
     countLeaving: () => 0,
@@ -64,7 +73,7 @@ export function evacuatorOf(tenancy: Tenancy): Evacuator {
       yield;
       const room = roomIn(fleet, on);
       return leavers.flatMap(({ host, tenants }) =>
-        tenants.map((tenant) => ({ host, tenant, evacuation: told[tenant.id] ?? place(room, how) })),
+        tenants.map((tenant) => ({ host, tenant, evacuation: evacuations[tenant.id] ?? place(room, how) })),
       );
     },
     begin: () => inOneStep({ changes: [] }),

@@ -100,14 +100,18 @@ describe('what would become of what lives there', () => {
 
   test('what-has-no-place-to-go-is-told-with-its-reason', () => {
     const reason = { code: 'no-valid-host', instance: 'web-2' };
-    const { blocked } = shown(plainFleet(), ['c1'], both({ told: { 'web-2': { kind: 'wait', reason } } }));
+    const { blocked } = shown(plainFleet(), ['c1'], both({ evacuations: { 'web-2': { kind: 'wait', reason } } }));
     expect(blocked).toEqual([
       { host: 'c1', tenant: { kind: 'instance', id: 'web-2' }, evacuation: { kind: 'wait', reason } },
     ]);
   });
 
   test('services-that-end-with-their-host-are-told-without-a-target', () => {
-    const { designations } = shown(plainFleet(), ['c1', 'c2'], both({}, { told: { 'nat:edge': { kind: 'ends' } } }));
+    const { designations } = shown(
+      plainFleet(),
+      ['c1', 'c2'],
+      both({}, { evacuations: { 'nat:edge': { kind: 'ends' } } }),
+    );
     expect(designations).toEqual([
       { tenant: { kind: 'service', id: 'nat:edge' }, from: 'c1' },
       { tenant: { kind: 'service', id: 'dhcp:lan' }, from: 'c2', to: 'c3' },
@@ -116,7 +120,10 @@ describe('what would become of what lives there', () => {
 
   test('interruptions-are-counted-by-kind-and-way', () => {
     const evacuators = [
-      ...both({ told: { 'web-1': { kind: 'rebuild', to: 'c3' } } }, { told: { 'dhcp:lan': { kind: 'ends' } } }),
+      ...both(
+        { evacuations: { 'web-1': { kind: 'rebuild', to: 'c3' } } },
+        { evacuations: { 'dhcp:lan': { kind: 'ends' } } },
+      ),
     ];
     const rows = shown(plainFleet(), ['c1', 'c2'], evacuators).interruptions;
     expect(rows.map(({ kind, by, how, count, interruption }) => [kind, by, how, count, interruption])).toEqual([
@@ -178,8 +185,8 @@ describe('what moves took', () => {
     const fleet = plainFleet();
     const moves = [9000, 8000, 7000].map((ms, nth) => {
       const counts = { pending: 0, running: 0, waiting: 0, done: 2, failed: 0, cancelled: 0 };
-      const begun = { title: 'move', by: 'test', createdAtMs: 0, deadlineMs: 10, deadlineAtMs: 10 };
-      const doc = { kind: 'move', state: 'succeeded' as const, ...begun, finishedAtMs: ms, counts };
+      const facts = { title: 'move', by: 'test', createdAtMs: 0, deadlineMs: 10, deadlineAtMs: 10 };
+      const doc = { kind: 'move', state: 'succeeded' as const, ...facts, finishedAtMs: ms, counts };
       return put(OPERATION, idOf(OPERATION, `op-${nth}`), doc);
     });
     fleet.apply(2, moves);
@@ -237,7 +244,7 @@ describe('a preview', () => {
       'unknown-host',
       'gone: in the wrong state (re-admit-first), x: unknown',
     ],
-  ])('%s', (_name, hosts, code, told) => {
+  ])('%s', (_name, hosts, code, text) => {
     const fleet = fleetOf(
       'c1',
       { name: 'gone', state: 'removed' },
@@ -247,7 +254,7 @@ describe('a preview', () => {
     const refusal = previewScaleIn(fleet, both(), { hosts, nowMs: 5, hash: sha256, budgets: BUDGETS });
     expect(refusal).toMatchObject({
       code,
-      message: `These hosts cannot be taken out of service: ${told}. Nothing was changed.`,
+      message: `These hosts cannot be taken out of service: ${text}. Nothing was changed.`,
     });
   });
 
@@ -274,7 +281,7 @@ describe('the plan that a start is bound to', () => {
   test.each([
     ['the-same-again', () => hashWith(both()), []],
     ['another-load-elsewhere', () => hashWith(both({ on: { ...MACHINES.on, c4: ['a', 'b', 'c'] } })), []],
-    ['another-target-of-an-instance', () => hashWith(both({ told: { 'web-1': goTo('c3') } })), []],
+    ['another-target-of-an-instance', () => hashWith(both({ evacuations: { 'web-1': goTo('c3') } })), []],
     ['another-host-named', () => hashWith(both(), plainFleet(), ['c1', 'c2', 'c4']), ['hosts', 'designations']],
     ['an-instance-more', () => hashWith(both({ on: { ...MACHINES.on, c1: ['web-1', 'web-2', 'x'] } })), ['tenants']],
     [
@@ -282,13 +289,17 @@ describe('the plan that a start is bound to', () => {
       () => hashWith(both({ on: { c1: ['web-1'], c2: ['web-2', 'db-1'] } })),
       ['tenants'],
     ],
-    ['an-instance-that-is-blocked-now', () => hashWith(both({ told: { 'web-1': waits('x') } })), ['blocked']],
+    ['an-instance-that-is-blocked-now', () => hashWith(both({ evacuations: { 'web-1': waits('x') } })), ['blocked']],
     [
       'another-target-of-a-service',
-      () => hashWith(both({}, { told: { 'nat:edge': goTo('c4'), 'dhcp:lan': goTo('c4') } })),
+      () => hashWith(both({}, { evacuations: { 'nat:edge': goTo('c4'), 'dhcp:lan': goTo('c4') } })),
       ['designations'],
     ],
-    ['a-service-that-ends', () => hashWith(both({}, { told: { 'dhcp:lan': { kind: 'ends' } } })), ['designations']],
+    [
+      'a-service-that-ends',
+      () => hashWith(both({}, { evacuations: { 'dhcp:lan': { kind: 'ends' } } })),
+      ['designations'],
+    ],
   ])('%s', (_name, now, differs) => {
     expect(denyChangedPlan(seen, now())?.facts?.['differs'] ?? []).toEqual(differs);
   });
@@ -296,22 +307,23 @@ describe('the plan that a start is bound to', () => {
   test('the-order-in-which-an-evacuator-answers-does-not-count', () => {
     const turned = both().map((one): Evacuator => ({
       ...one,
-      plan: (...asked) => inOneStep(runAllSteps(one.plan(...asked)).toReversed()),
+      plan: (...args) => inOneStep(runAllSteps(one.plan(...args)).toReversed()),
     }));
     expect(hashWith(turned)).toBe(seen);
   });
 
   test('a-reason-that-tells-of-times-and-counts-is-the-same-reason', () => {
-    const at = (atMs: number) => hashWith(both({ told: { 'web-1': { kind: 'wait', reason: { code: 'x', atMs } } } }));
+    const at = (atMs: number) =>
+      hashWith(both({ evacuations: { 'web-1': { kind: 'wait', reason: { code: 'x', atMs } } } }));
     expect(at(1)).toBe(at(2));
-    expect(at(1)).not.toBe(hashWith(both({ told: { 'web-1': waits('y') } })));
+    expect(at(1)).not.toBe(hashWith(both({ evacuations: { 'web-1': waits('y') } })));
   });
 
   test('a-start-that-finds-another-plan-says-what-differs', () => {
-    const evacuators = both({ on: { c1: [] }, told: {} }, { told: { 'nat:edge': { kind: 'ends' } } });
-    const asked = { hosts: ['c1', 'c2'], plan: seen, nowMs: 9, hash: sha256 };
-    expect(planProblem(plainFleet(), both(), asked)).toBeUndefined();
-    expect(planProblem(plainFleet(), evacuators, asked)).toMatchObject({
+    const evacuators = both({ on: { c1: [] }, evacuations: {} }, { evacuations: { 'nat:edge': { kind: 'ends' } } });
+    const request = { hosts: ['c1', 'c2'], plan: seen, nowMs: 9, hash: sha256 };
+    expect(planProblem(plainFleet(), both(), request)).toBeUndefined();
+    expect(planProblem(plainFleet(), evacuators, request)).toMatchObject({
       kind: 'conflict',
       code: 'plan-changed',
       message:
@@ -328,7 +340,7 @@ describe('the plan that a start is bound to', () => {
   });
 
   test('the-bad-names-of-a-pinned-start-are-told-first', () => {
-    const asked = { hosts: ['c9'], plan: seen, nowMs: 9, hash: sha256 };
-    expect(planProblem(plainFleet(), both(), asked)).toMatchObject({ code: 'unknown-host' });
+    const request = { hosts: ['c9'], plan: seen, nowMs: 9, hash: sha256 };
+    expect(planProblem(plainFleet(), both(), request)).toMatchObject({ code: 'unknown-host' });
   });
 });

@@ -76,28 +76,28 @@ export interface InterruptionCount {
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  asked: PreviewScaleIn,
+  request: PreviewScaleIn,
 ): ScaleInPreview | Refusal {
-  const hosts = leaversOf(fleet, asked.hosts, asked.site);
+  const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
-  const { nowMs, explained = 0 } = asked;
-  const planned = planBatch(fleet, evacuators, { hosts, within: () => asked.site, nowMs, explained });
-  return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
+  const { nowMs, explained = 0 } = request;
+  const planned = planBatch(fleet, evacuators, { hosts, within: () => request.site, nowMs, explained });
+  return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, request));
 }
 
 /** The same in slices: the first and the last part may be planned on different revisions of the fleet. */
 export function* planPreviewInSteps(
   slices: Slices,
   evacuators: readonly Evacuator[],
-  asked: PreviewScaleIn,
+  request: PreviewScaleIn,
 ): Steps<ScaleInPreview | Refusal> {
   const { fleet } = slices;
-  const hosts = leaversOf(fleet, asked.hosts, asked.site);
+  const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
-  const { nowMs, explained = 0 } = asked;
-  const how = { hosts, within: () => asked.site, nowMs, explained };
+  const { nowMs, explained = 0 } = request;
+  const how = { hosts, within: () => request.site, nowMs, explained };
   const planned = yield* planBatchInSteps(slices, evacuators, how);
-  return yield* assemble({ fleet, evacuators, hosts, planned }, asked);
+  return yield* assemble({ fleet, evacuators, hosts, planned }, request);
 }
 
 interface PreviewInput {
@@ -207,16 +207,16 @@ function designationMove({ host: from, tenant, evacuation }: PlannedEvacuation):
 }
 
 function interruptionsOf(all: readonly PlannedEvacuation[]): InterruptionCount[] {
-  const told = new Map<string, InterruptionCount>();
+  const counts = new Map<string, InterruptionCount>();
   for (const { tenant, evacuation } of all) {
     const how = evacuation.kind === 'move' ? evacuation.how : undefined;
     const key = [tenant.kind, evacuation.kind, how].join(' ');
     const interruption = interruptionOf(evacuation);
-    const { count } = told.get(key) ?? { count: 0 };
+    const { count } = counts.get(key) ?? { count: 0 };
     const by = { kind: tenant.kind, by: evacuation.kind, ...(how !== undefined && { how }) };
-    told.set(key, { ...by, count: count + 1, interruption });
+    counts.set(key, { ...by, count: count + 1, interruption });
   }
-  return [...told].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
+  return [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
 }
 
 /** Kinds of moves that a running tenant notices. In a handover the new path works before the old one ends. */

@@ -223,25 +223,25 @@ describe('the deadline', () => {
 });
 
 describe('a host that is down', () => {
-  const vouch = (world: World, id: string) =>
+  const forceDown = (world: World, id: string) =>
     world.commit((fleet) => forceDownHost(fleet, { id, reason: 'burnt', by: 'ann', nowMs: world.nowMs }));
-  const heard = (world: World, host: string) =>
+  const reconnect = (world: World, host: string) =>
     world.commit((fleet) => recordTransitions(fleet, [{ host, from: 'down', to: 'up' }], world.nowMs));
 
-  async function vouchedOff(): Promise<World> {
+  async function startForcedDown(): Promise<World> {
     const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
     await world.settle();
     expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'host-down', host: 'c1' } });
     expect(world.driver.moved).toEqual([]);
-    await vouch(world, 'c1');
+    await forceDown(world, 'c1');
     await world.settle();
     return world;
   }
 
   test('waits-until-an-operator-forces-it-down, then is emptied', async () => {
-    const world = await vouchedOff();
+    const world = await startForcedDown();
     expect(guests.on(world.fleet, 'c2')).toEqual(['a']);
     expect(world.states('c1')).toBe('c1 drained');
     expect(world.host('c1')?.leaving?.rebuilt).toBe(true);
@@ -249,21 +249,21 @@ describe('a host that is down', () => {
   });
 
   test('is-quarantined-when-it-is-heard-again', async () => {
-    const world = await vouchedOff();
-    await heard(world, 'c1');
+    const world = await startForcedDown();
+    await reconnect(world, 'c1');
     expect(world.host('c1')?.quarantined).toEqual({ because: 'operator-fenced', atMs: world.nowMs });
     expect(world.host('c1')?.connection.state).toBe('up');
   });
 
   test('is-quarantined-when-the-word-is-taken-back-before-it-is-heard', async () => {
-    const world = await vouchedOff();
+    const world = await startForcedDown();
     await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
     expect(world.host('c1')?.quarantined?.because).toBe('operator-fenced');
   });
 
   test('is-quarantined-at-once-when-it-was-heard-all-the-time', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
-    await vouch(world, 'c1');
+    await forceDown(world, 'c1');
     await started(world, 'c1');
     await world.settle();
     expect(world.host('c1')?.quarantined?.because).toBe('operator-fenced');
@@ -272,10 +272,10 @@ describe('a host that is down', () => {
   test('is-not-quarantined-when-nothing-was-built-elsewhere', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'));
     await world.connect('c1', 'down');
-    await vouch(world, 'c1');
+    await forceDown(world, 'c1');
     await started(world, 'c1');
     await world.settle();
-    await heard(world, 'c1');
+    await reconnect(world, 'c1');
     expect(world.host('c1')?.quarantined).toBeUndefined();
   });
 

@@ -45,7 +45,7 @@ const DRAINER = 'operation:scale-in';
 export function drainStep(context: DrainContext): readonly RecordStep[] {
   const { item } = context;
   const handed = attemptHandovers(context);
-  if (handed.kind === 'begun') return [recordBegun(context, 'handover', handed, 'handovers-under-way')];
+  if (handed.kind === 'begun') return [recordStarted(context, 'handover', handed, 'handovers-under-way')];
   // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
   if (handed.kind === 'busy' && item.doc.step === 'handover') return waitIfNew(item, 'handover', handed.reason);
   if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
@@ -72,9 +72,9 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
   // On the fleet as it is: the host is tombstoned already. The revision tells these operations from those of other looks.
   const operation = `${fleet.revision}.${host.id}`;
   const start = { hosts: [host.id], tombstones: [], operation, by, within, nowMs };
-  for (const { evacuator, planned, changes: begun, refusal } of startHandovers(fleet, evacuators, start)) {
-    changes.push(...begun);
-    if (refusal !== undefined) refused = notBegunReason(host.id, refusal);
+  for (const { evacuator, planned, changes: started, refusal } of startHandovers(fleet, evacuators, start)) {
+    changes.push(...started);
+    if (refusal !== undefined) refused = notStartedReason(host.id, refusal);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     // Tenants that could move and were not started wait for the budget.
     postponed ||= planned.some(isActionable);
@@ -114,7 +114,7 @@ function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Re
   return reasons.some(({ code }) => code === recorded?.code) ? recorded : reasons[0];
 }
 
-interface BegunEvacuations {
+interface StartedEvacuations {
   readonly changes: readonly Change[];
   readonly reason?: Reason;
 }
@@ -123,16 +123,16 @@ function beginEvacuations(
   { fleet, host, by, within, nowMs }: DrainContext,
   evacuator: Evacuator,
   planned: readonly PlannedEvacuation[],
-): BegunEvacuations {
+): StartedEvacuations {
   const going = planned.filter(isActionable);
   if (going.length === 0) return { changes: [] };
   const how = evacuationCommand({ hosts: [host.id], by, within, nowMs }, drainMovesId(fleet, host.id));
   const answer = beginEvacuation(fleet, evacuator, going, how);
-  if ('code' in answer) return { changes: [], reason: notBegunReason(host.id, answer) };
+  if ('code' in answer) return { changes: [], reason: notStartedReason(host.id, answer) };
   return { changes: answer.changes };
 }
 
-function notBegunReason(host: string, { message }: Refusal): Reason {
+function notStartedReason(host: string, { message }: Refusal): Reason {
   return { code: 'not-begun', host, message };
 }
 
@@ -157,7 +157,7 @@ function beginMoves(context: DrainContext): readonly RecordStep[] {
   }
   if (changes.length > 0) {
     const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
-    return [recordBegun(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
+    return [recordStarted(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
   }
   return recordStuck(context, waits, budget.underWay);
 }
@@ -209,10 +209,10 @@ function isActionable({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
 }
 
-function recordBegun(
+function recordStarted(
   { item, host }: DrainContext,
   step: string,
-  { changes }: BegunEvacuations,
+  { changes }: StartedEvacuations,
   code: 'handovers-under-way' | 'moves-under-way',
 ): RecordStep {
   const reason = { code, host: host.id };

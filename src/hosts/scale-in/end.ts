@@ -73,7 +73,7 @@ interface EndContext extends EndOptions {
 }
 
 /** The time of the request, or of the last retry. */
-function begunAtMs({ fleet, item }: EndContext): number {
+function readStartMs({ fleet, item }: EndContext): number {
   const { deadlineAtMs, deadlineMs } = operationOf(fleet, item).doc;
   return deadlineAtMs - deadlineMs;
 }
@@ -104,21 +104,21 @@ function decideOnNewest(context: EndContext, step: (context: EndContext, host: S
 
 function planDisconnect(context: EndContext, { doc }: StoredHost): readonly PlannedStep[] {
   const { item, nowMs } = context;
-  const begunMs = begunAtMs(context);
+  const startedMs = readStartMs(context);
   const { state, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [decideOnNewest(context, recheckAndFinalize)];
   const forced = doc.leaving?.forced;
   // Counted from the request, not from its last answer: a host that fails again and again would never end.
-  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunMs) + LEAVE_PATIENCE_MS) {
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, startedMs) + LEAVE_PATIENCE_MS) {
     mark('forced-out-unheard');
     return [decideOnNewest(context, recheckAndFinalize)];
   }
   const host = item.doc.target.id;
-  const waitedMs = nowMs - begunMs;
+  const waitedMs = nowMs - startedMs;
   // The missing answer was reported for a while. A host that answers with a failure is asked again instead.
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
-  const isToldOf = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
-  if (forced === undefined && isToldOf && waitedMs >= LEAVE_DEADLINE_MS) {
+  const isReported = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
+  if (forced === undefined && isReported && waitedMs >= LEAVE_DEADLINE_MS) {
     mark('leave-given-up');
     return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
   }

@@ -7,7 +7,12 @@ const ENDS = { kind: 'ends' } as const;
 const AT = { host: 'c1', nowMs: 1 };
 
 test('never: a host counts as empty because its first tenants end with it', () => {
-  const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ['s1', 's2'] }, told: { s1: ENDS } });
+  const services = evacuatorOf({
+    name: 'services',
+    kind: 'service',
+    on: { c1: ['s1', 's2'] },
+    evacuations: { s1: ENDS },
+  });
   expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(false);
   expect(findBlockingTenants(fleetOf('c1', 'c2'), [services], { ...AT, enough: 1 })).toEqual([
     { kind: 'service', id: 's2' },
@@ -16,8 +21,8 @@ test('never: a host counts as empty because its first tenants end with it', () =
 
 test('tenants-that-end-with-the-host-do-not-keep-it, however many there are', () => {
   const ids = Array.from({ length: 250 }, (_, nth) => `s${nth}`);
-  const told = Object.fromEntries(ids.map((id) => [id, ENDS]));
-  const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ids }, told });
+  const evacuations = Object.fromEntries(ids.map((id) => [id, ENDS]));
+  const services = evacuatorOf({ name: 'services', kind: 'service', on: { c1: ids }, evacuations });
   expect(isEmpty(fleetOf('c1', 'c2'), [services], AT)).toBe(true);
 });
 

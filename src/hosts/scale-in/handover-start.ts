@@ -70,9 +70,9 @@ function startOn(fleet: FleetReader, evacuators: readonly Evacuator[], start: Ha
     const planned = planEvacuation(fleet, evacuator, leavers, start);
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) return [{ evacuator, planned, changes: [] }];
-    const begun = beginEvacuation(fleet, evacuator, startable, handoverCommand(start));
-    if ('code' in begun) return [{ evacuator, planned, changes: [], refusal: begun }];
-    return [{ evacuator, planned, changes: begun.changes }];
+    const started = beginEvacuation(fleet, evacuator, startable, handoverCommand(start));
+    if ('code' in started) return [{ evacuator, planned, changes: [], refusal: started }];
+    return [{ evacuator, planned, changes: started.changes }];
   });
 }
 
@@ -83,7 +83,7 @@ export function* startHandoversInSteps(
   start: HandoverStart,
 ): Steps<PreparedHandovers[]> {
   const { hosts, tombstones, nowMs } = start;
-  const begun: PreparedHandovers[] = [];
+  const started: PreparedHandovers[] = [];
   for (const evacuator of handingOver(evacuators)) {
     const basis = basisOf(slices.fleet, [evacuator], hosts);
     const leavers: LeavingTenants[] = [];
@@ -101,9 +101,9 @@ export function* startHandoversInSteps(
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) continue;
     const how = handoverCommand(start);
-    begun.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, startable, how, basis })) });
+    started.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, startable, how, basis })) });
   }
-  return begun;
+  return started;
 }
 
 interface HandoverBatch {
@@ -117,10 +117,10 @@ function* prepareBatch(
   trial: Trial,
   { evacuator, startable, how, basis }: HandoverBatch,
 ): Steps<Omit<PreparedHandovers, 'evacuator'>> {
-  const begun = yield* evacuator.begin(trial, startable, how);
+  const started = yield* evacuator.begin(trial, startable, how);
   // The drains say why.
-  if ('code' in begun) return { changes: [], targets: new Map(), isStillValid: () => true };
-  const { changes, validity } = begun;
+  if ('code' in started) return { changes: [], targets: new Map(), isStillValid: () => true };
+  const { changes, validity } = started;
   if (validity !== undefined) return { changes, ...validity };
   const targets = new Map(startable.map((one) => [one.tenant.id, targetOf(one) ?? '']));
   return { changes, targets, isStillValid: (fleet) => isPlanBasisUnchanged(fleet, basis) };

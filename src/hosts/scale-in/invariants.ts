@@ -63,8 +63,8 @@ const staysRemoved: Invariant = {
     hostSteps(changed).flatMap(({ id, was, is }) => {
       if (was?.state !== 'removed') return [];
       if (is === undefined) return [`host ${id} is deleted`];
-      const isHeard = is.connection.state !== 'unknown' || is.credential !== undefined;
-      return isHeard ? [`host ${id} is ${is.state} and ${is.connection.state}`] : [];
+      const isKnown = is.connection.state !== 'unknown' || is.credential !== undefined;
+      return isKnown ? [`host ${id} is ${is.state} and ${is.connection.state}`] : [];
     }),
 };
 

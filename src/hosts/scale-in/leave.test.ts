@@ -89,15 +89,15 @@ test.each(['up', 'suspect'] as const)(
     const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
     world.mute.add('c1');
     const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
-    const begunMs = world.nowMs;
+    const startedMs = world.nowMs;
     await world.connect('c1', state);
-    while (world.nowMs - begunMs <= 10_000) await world.tick();
-    expect(world.nowMs - begunMs).toBeLessThanOrEqual(15_000);
+    while (world.nowMs - startedMs <= 10_000) await world.tick();
+    expect(world.nowMs - startedMs).toBeLessThanOrEqual(15_000);
     expect(world.item(operation, 'c1')?.reason).toMatchObject({
       code: state === 'up' ? 'leave-unanswered' : 'leaver-silent',
       host: 'c1',
     });
-    while (world.nowMs - begunMs < 5 * 60_000) await world.tick();
+    while (world.nowMs - startedMs < 5 * 60_000) await world.tick();
     await world.tick();
     expect(world.item(operation, 'c1')).toMatchObject({
       state: 'failed',
@@ -117,13 +117,13 @@ test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true, force: { reason: 'gone' } }));
-  const begunMs = world.nowMs;
+  const startedMs = world.nowMs;
   await world.connect('c1', state);
-  while (world.nowMs - begunMs <= 15_000) await world.tick();
+  while (world.nowMs - startedMs <= 15_000) await world.tick();
   const { reason } = world.item(operation, 'c1') ?? {};
   const sentence = explainer([scaleInSentences])(reason ?? { code: 'none' });
   expect(sentence).toContain('It is removed by force after a minute at most.');
-  while (world.nowMs - begunMs <= 70_000) await world.tick();
+  while (world.nowMs - startedMs <= 70_000) await world.tick();
   expect(world.states('c1')).toBe('c1 removed');
 });
 

@@ -53,13 +53,13 @@ export interface MoveBudget {
 /** Moves off the host that others started count against its own budget, too. */
 export function moveBudgetFor(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): MoveBudget {
   const { movesAtOnce, movesPerHostAtOnce } = valueOf(fleet, SCALE_IN);
-  const begun = movesOff(fleet, host);
+  const started = movesOff(fleet, host);
   const leaving = evacuators
     .filter((one) => one.leavesFirst !== true)
     .reduce((sum, one) => sum + one.countLeaving(fleet, host), 0);
-  const onHost = movesPerHostAtOnce - Math.max(begun, leaving);
+  const onHost = movesPerHostAtOnce - Math.max(started, leaving);
   const overall = movesAtOnce - fleet.countOf(DRAIN_MOVES, EVERY_MOVE);
-  return { moves: Math.max(0, Math.min(onHost, overall)), underWay: Math.max(begun, leaving) > 0 };
+  return { moves: Math.max(0, Math.min(onHost, overall)), underWay: Math.max(started, leaving) > 0 };
 }
 
 /** Why no move may be begun now. */

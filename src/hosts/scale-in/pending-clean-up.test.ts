@@ -89,8 +89,8 @@ describe('peers of a host that goes', () => {
     await world.commit(world.ending(['c1', 'c2']));
     await world.settle();
     expect(world.states('c1', 'c2')).toBe('c1 removed, c2 removed');
-    expect(world.views.asked.flat()).not.toContain('c1');
-    expect(world.views.asked.flat()).not.toContain('c2');
+    expect(world.views.requests.flat()).not.toContain('c1');
+    expect(world.views.requests.flat()).not.toContain('c2');
     expect(world.pending()).toEqual([]);
     const history = await world.journal.store.read({ revision: before }, 1000);
     if (history.kind !== 'commits') throw new Error(history.kind);
@@ -125,7 +125,7 @@ describe('peers of a host that goes', () => {
       expect(world.states('c4')).toBe('c4 finalizing');
       await world.settle();
       expect(world.states('c4')).toBe('c4 removed');
-      expect(world.views.asked).toEqual([['c2']]);
+      expect(world.views.requests).toEqual([['c2']]);
       expect(world.pending()).toEqual(['c3@c4']);
       expect(world.violations).toEqual([]);
     },
@@ -137,7 +137,7 @@ describe('peers of a host that goes', () => {
     await world.commit(world.ending(['c1']));
     await world.settle();
     expect(world.states('c1')).toBe('c1 removed');
-    expect(world.views.asked).toEqual([['c2']]);
+    expect(world.views.requests).toEqual([['c2']]);
     expect(world.open()).toEqual(['clean-up-op-4.c1.1.c3 await-peer waiting (peer-too-old)']);
     await world.edit('c3', { serviceVersion: 4 });
     await world.settle();

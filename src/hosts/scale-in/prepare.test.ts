@@ -16,8 +16,8 @@ import { startScaleIn, type StartScaleIn } from './decide.ts';
 const HOSTS = 30;
 const leaving = Array.from({ length: HOSTS }, (_, nth) => `l${String(nth).padStart(2, '0')}`);
 const staying = ['s1', 's2', 's3'];
-const ASKED = { hosts: leaving, operation: idOf(OPERATION, 'op-1'), by: 'ann', nowMs: 5 };
-const START: StartScaleIn = { ...ASKED, drain: true, deadlineMs: 3_600_000 };
+const REQUEST = { hosts: leaving, operation: idOf(OPERATION, 'op-1'), by: 'ann', nowMs: 5 };
+const START: StartScaleIn = { ...REQUEST, drain: true, deadlineMs: 3_600_000 };
 
 /** Two guests and two posts on each leaving host. */
 function fleetOf(hosts: readonly Change[] = activeHosts(...leaving, ...staying)): Fleet {
@@ -53,9 +53,9 @@ function asking(fleet: Fleet, between: (slice: number) => void = () => undefined
 /** As the API does: prepared as often as needed. */
 async function decided(
   fleet: Fleet,
-  asked: PreparableDecision,
+  request: PreparableDecision,
 ): Promise<{ decision: Decision<ScaleInAnswer>; prepared: number }> {
-  let verb = asked;
+  let verb = request;
   for (let prepared = 0; ; prepared += 1) {
     const decision = verb.decide(fleet);
     if (decision.kind === 'accept' || decision.refusal.code !== NOT_PREPARED) return { decision, prepared };
@@ -230,7 +230,7 @@ describe('an end of many', () => {
   const down = { connection: { state: 'down' as const, sinceMs: 0 } };
   const draining = () =>
     fleetOf([...activeHosts(...staying), ...leaving.map((name) => hostIn(name, 'draining', down))]);
-  const END = { ...ASKED, disconnect: false };
+  const END = { ...REQUEST, disconnect: false };
 
   test('what-is-in-the-way-is-found-before-its-commit', async () => {
     const fleet = draining();
@@ -247,13 +247,13 @@ describe('an end of many', () => {
   test('never: a host ends on evidence from before its commit', async () => {
     const fleet = draining();
     const empty = leaving.map((host) => hostIn(host, 'drained', down));
-    const gone = leaving.flatMap((host) =>
+    const removed = leaving.flatMap((host) =>
       ['guest/a', 'guest/b', 'post/p', 'post/q'].map((of) => {
         const [kind, end] = of.split('/') as [string, string];
         return remove({ name: kind } as never, `${host}-${end}` as never);
       }),
     );
-    commit(fleet, ...empty, ...gone);
+    commit(fleet, ...empty, ...removed);
     const next = await endInSlices(asking(fleet), () => END).prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');
     commit(fleet, guests.put('late', { host: 'l07' }));

@@ -27,7 +27,7 @@ import {
 /** A plan for this many tenants takes a few milliseconds. */
 const TENANTS_PLANNED_HERE_MAX = 50;
 /** Each is decided by at most about a hundred names. */
-const HOSTS_JUDGED_HERE_MAX = 20;
+const HOSTS_CHECKED_HERE_MAX = 20;
 
 /** By host id: the host's document then, and its blockers. */
 export type KnownBlockers = ReadonlyMap<string, { readonly host: StoredHost; readonly verdict: HostVerdict }>;
@@ -93,14 +93,14 @@ function* prepareStart(
   command: StartScaleIn,
 ): Steps<PreparedStart | undefined> {
   const { fleet } = slices;
-  const { plan, prepared: _, ...asked } = command;
+  const { plan, prepared: _, ...request } = command;
   const hosts = leaversOf(fleet, command.hosts, command.site);
   if ('code' in hosts) return undefined;
   const ids = hosts.map(({ id }): string => id);
   // Changes from here on make it another plan.
   const basis = plan === undefined ? undefined : basisOf(fleet, evacuators, ids);
   const pinned =
-    plan === undefined ? undefined : yield* planPinnedInSteps(slices, evacuators, { ...asked, hosts, ...plan });
+    plan === undefined ? undefined : yield* planPinnedInSteps(slices, evacuators, { ...request, hosts, ...plan });
   const stands = (now: FleetReader, named: readonly string[]): boolean =>
     isSameList(ids, named) && (basis === undefined || isPlanBasisUnchanged(now, basis));
   if (pinned?.problem !== undefined) return { problem: pinned.problem, first: [], isStillValid: stands };
@@ -109,11 +109,11 @@ function* prepareStart(
     changes.push(...(tombstoneHost(fleet, host, command).changes ?? []));
     yield;
   }
-  const begun = yield* startHandoversInSteps(slices, evacuators, { ...asked, hosts: ids, tombstones: changes });
-  if (pinned !== undefined && !begun.every((one) => isAsPlanned(one, pinned.planned))) return undefined;
+  const started = yield* startHandoversInSteps(slices, evacuators, { ...request, hosts: ids, tombstones: changes });
+  if (pinned !== undefined && !started.every((one) => isAsPlanned(one, pinned.planned))) return undefined;
   return {
-    first: begun.flatMap((one) => one.changes),
-    isStillValid: (now, named) => stands(now, named) && begun.every(({ isStillValid }) => isStillValid(now)),
+    first: started.flatMap((one) => one.changes),
+    isStillValid: (now, named) => stands(now, named) && started.every(({ isStillValid }) => isStillValid(now)),
   };
 }
 
@@ -136,7 +136,7 @@ export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndSca
   return {
     decide: (fleet) => {
       const command = commandOf(fleet);
-      if (command.hosts.length > HOSTS_JUDGED_HERE_MAX && command.force === undefined) return notPrepared();
+      if (command.hosts.length > HOSTS_CHECKED_HERE_MAX && command.force === undefined) return notPrepared();
       return endScaleIn(fleet, evacuators, command);
     },
     prepare: async () => {

@@ -9,13 +9,13 @@ export function markUntrustedAfterRebuild(fleet: FleetReader, host: string, { by
   const stored = findHost(fleet, host);
   if (stored?.doc.leaving === undefined) return [];
   const { doc } = stored;
-  const isHeard = doc.connection.state === 'up' && doc.quarantined === undefined;
-  if (stored.doc.leaving.rebuilt === true && !isHeard) return [];
-  if (isHeard) mark('operator-fenced-while-connected');
+  const isConnected = doc.connection.state === 'up' && doc.quarantined === undefined;
+  if (stored.doc.leaving.rebuilt === true && !isConnected) return [];
+  if (isConnected) mark('operator-fenced-while-connected');
   const marked: Host = {
     ...doc,
     leaving: { ...stored.doc.leaving, rebuilt: true },
-    ...(isHeard && { quarantined: { because: 'operator-fenced', atMs: nowMs } }),
+    ...(isConnected && { quarantined: { because: 'operator-fenced', atMs: nowMs } }),
     changedBy: by,
     changedAtMs: nowMs,
   };

@@ -90,9 +90,9 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         ),
         deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
       },
-      decisionOf: ({ body: { drain = true, plan, deadlineMs }, asked, hash }, slicing) =>
+      decisionOf: ({ body: { drain = true, plan, deadlineMs }, request, hash }, slicing) =>
         startInSlices(slicing, (fleet) => ({
-          ...asked,
+          ...request,
           drain,
           ...(plan !== undefined && { plan: { plan, hash } }),
           deadlineMs: deadlineMs ?? valueOf(fleet, SCALE_IN).drainDeadlineMs,
@@ -105,15 +105,15 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
         force: Type.Optional(strictObject({ reason: REASON })),
       },
-      decisionOf: ({ body: { disconnect = false, force }, asked }, slicing) =>
-        endInSlices(slicing, () => ({ ...asked, disconnect, ...(force !== undefined && { force }) })),
+      decisionOf: ({ body: { disconnect = false, force }, request }, slicing) =>
+        endInSlices(slicing, () => ({ ...request, disconnect, ...(force !== undefined && { force }) })),
     }),
     verbRoute(options, {
       verb: 'recover',
       about: 'Bring back hosts that are leaving, each decided on its own',
       fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
-      decisionOf: ({ body: { failBack = false }, asked }) => ({
-        decide: (fleet) => recoverHosts(fleet, { ...asked, failBack }),
+      decisionOf: ({ body: { failBack = false }, request }) => ({
+        decide: (fleet) => recoverHosts(fleet, { ...request, failBack }),
       }),
     }),
   ];
@@ -147,8 +147,8 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
       const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object | Refusal> {
         const { fleet } = slices;
         const budgets = valueOf(fleet, SCALE_IN);
-        const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
-        const preview = yield* planPreviewInSteps(slices, evacuators, asked);
+        const request = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
+        const preview = yield* planPreviewInSteps(slices, evacuators, request);
         const sight = world.redactorFor(caller, fleet);
         if ('code' in preview) return renderRefusal(preview, { explain, sight });
         const leavers = preview.hosts.map(({ host }) => host);
@@ -175,9 +175,9 @@ interface VerbRoute<F extends TProperties> {
   readonly about: string;
   readonly fields: F;
   readonly decisionOf: (
-    given: {
+    input: {
       readonly body: Static<ReturnType<typeof strictObject<F>>>;
-      readonly asked: ScaleInRequest;
+      readonly request: ScaleInRequest;
       readonly hash: RouteContext['hash'];
     },
     slicing: SlicingContext,
@@ -204,15 +204,15 @@ function verbRoute<F extends TProperties>(
       const { clock, ids, hash, redactorFor } = world;
       const { hosts, reason: why } = body as unknown as { readonly hosts: readonly string[]; readonly reason?: string };
       const operation = idOf(OPERATION, ids.next('op'));
-      const asked = {
+      const request = {
         hosts,
         operation,
         ...requesterFields(caller),
         nowMs: clock.nowMs(),
         ...(why !== undefined && { why }),
       };
-      const given = { body: body as unknown as Static<ReturnType<typeof strictObject<F>>>, asked, hash };
-      return preparableWrite(decisionOf(given, { world, authority, evacuators }), (decide) => ({
+      const input = { body: body as unknown as Static<ReturnType<typeof strictObject<F>>>, request, hash };
+      return preparableWrite(decisionOf(input, { world, authority, evacuators }), (decide) => ({
         why: why ?? `scale-in ${verb}`,
         operation,
         decide: (fleet) => {
@@ -231,13 +231,13 @@ function requesterFields({ name, site }: Caller): Pick<ScaleInRequest, 'by' | 's
   return { by: name, site };
 }
 
-function renderAnswer(made: ScaleInAnswer, begun: OperationId, telling: RenderContext): Answer {
+function renderAnswer(made: ScaleInAnswer, started: OperationId, telling: RenderContext): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),
     hosts: made.hosts.map((one) => renderResult(one, telling, operation)),
   };
-  const shown = answer(body, operation === begun ? 202 : 200);
+  const shown = answer(body, operation === started ? 202 : 200);
   return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
 }
 

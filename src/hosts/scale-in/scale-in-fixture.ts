@@ -73,11 +73,11 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
 /** Hosts that have not applied their view; the others have. */
 class ViewsDriver implements Driver {
   readonly behind = new Set<string>();
-  readonly asked: string[][] = [];
+  readonly requests: string[][] = [];
 
   async carryOut({ args }: Parameters<Driver['carryOut']>[0]): ReturnType<Driver['carryOut']> {
     const hosts = args['hosts'] as string[];
-    this.asked.push(hosts);
+    this.requests.push(hosts);
     const behind = hosts.filter((host) => this.behind.has(host));
     if (behind.length === 0) return { kind: 'applied' };
     return { kind: 'failed', reason: { code: 'hosts-behind', hosts: behind } };

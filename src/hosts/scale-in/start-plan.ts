@@ -39,7 +39,7 @@ export function planStart(
   evacuators: readonly Evacuator[],
   { command, hosts, changes, isNew }: StartInput,
 ): PlannedStart | RefusalAnswer {
-  const { plan, prepared, plannedHereMax = Infinity, ...asked } = command;
+  const { plan, prepared, plannedHereMax = Infinity, ...request } = command;
   if (plan === undefined && !isNew) return { kind: 'planned', first: () => [] };
   const malformed = plan === undefined ? undefined : malformedPlan(plan.plan);
   if (malformed !== undefined) return refuseChangedPlan(malformed);
@@ -51,9 +51,9 @@ export function planStart(
   }
   const planners = plan === undefined ? handingOver(evacuators) : evacuators;
   if (hasMoreThan(fleet, planners, { hosts, most: plannedHereMax })) return notPrepared();
-  const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
+  const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...request, ...plan });
   if (problem !== undefined) return refuseChangedPlan(problem);
-  const start = { ...asked, hosts, tombstones: changes };
+  const start = { ...request, hosts, tombstones: changes };
   // What is refused is left to the drains: they say why.
   return { kind: 'planned', first: () => startHandovers(fleet, evacuators, start).flatMap((one) => one.changes) };
 }

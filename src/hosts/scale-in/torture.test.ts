@@ -161,10 +161,10 @@ const recover: TortureSubject = {
 };
 
 /** A peer that was away comes back. */
-async function peerIsHeard(journal: Journal, nowMs: number): Promise<void> {
+async function connectPeer(journal: Journal, nowMs: number): Promise<void> {
   if (journal.fleet.get(HOST, idOf(HOST, 'c3'))?.doc.connection.state !== 'down') return;
-  const heard = [{ host: 'c3', from: 'down', to: 'up' } as const];
-  await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, heard, nowMs) });
+  const transitions = [{ host: 'c3', from: 'down', to: 'up' } as const];
+  await journal.submit({ by: 'liveness', decide: (fleet) => recordTransitions(fleet, transitions, nowMs) });
 }
 
 const cleanUp: TortureSubject = {
@@ -181,7 +181,7 @@ const cleanUp: TortureSubject = {
     by: 'test',
     decide: () => accept(named(recordPendingCleanUps(['c3', 'c4'], 'c1', { key: 'x', nowMs }), operation), null),
   }),
-  world: peerIsHeard,
+  world: connectPeer,
   wrongWhenDone: (fleet) => [...fleet.all(PENDING_CLEAN_UP)].map(({ id }) => `${id} is still pending`),
   wrongWhenCancelled: () => [],
 };

@@ -52,10 +52,10 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
  */
 function decideInParts<T>(
   fleet: FleetReader,
-  asked: ValidatedRequest,
+  request: ValidatedRequest,
   decide: (seen: FleetReader, show: StageChanges) => T,
 ): T {
-  const { names, nics, changes } = asked;
+  const { names, nics, changes } = request;
   if (names.length === 1 && nics.length < 2 && changes.length === 0) return decide(fleet, refuseStaging);
   return runTrial(fleet, (trial) => {
     if (changes.length > 0) trial.add(changes);

@@ -12,7 +12,7 @@ export interface ChangeStamp {
   readonly nowMs: number;
 }
 
-export const GIVEN_UP_MESSAGE = 'The build failed.';
+export const BUILD_FAILED_MESSAGE = 'The build failed.';
 
 /** Why a build failed, from its last placement and its last try. */
 export function composeFault(instance: Instance, report: ScheduleReport | undefined, nowMs: number): InstanceFault {
@@ -29,7 +29,7 @@ export function composeFault(instance: Instance, report: ScheduleReport | undefi
       .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
     return { code, message, atMs: nowMs, report: { hosts: report.hosts, stages } };
   }
-  if (last?.fault === undefined) return { code: 'given-up', message: GIVEN_UP_MESSAGE, atMs: nowMs };
+  if (last?.fault === undefined) return { code: 'given-up', message: BUILD_FAILED_MESSAGE, atMs: nowMs };
   const aborted = FAULTS[toFaultCode(last.fault)].next === 'abort';
   const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
   const message = aborted

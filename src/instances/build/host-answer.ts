@@ -40,11 +40,11 @@ export function validateReportedPorts(fleet: FleetReader, instance: Instance, fa
     const addresses = canonicalizeAddresses(one.addresses ?? []);
     if (addresses === undefined) return { problem: `The host reports an invalid address of port "${one.port}".` };
     const pool = instance.attempts.at(-1)?.pools[nic] ?? '';
-    const stranger = addresses.find(
+    const foreign = addresses.find(
       (address) => !canHaveAddress(fleet, { port: one.port, network: port.doc.network, pool }, address),
     );
-    if (stranger !== undefined)
-      return { problem: `The host may not give port "${one.port}" the address ${stranger.ip}.` };
+    if (foreign !== undefined)
+      return { problem: `The host may not give port "${one.port}" the address ${foreign.ip}.` };
     const { mac, type } = one;
     ports.push({
       port: one.port,

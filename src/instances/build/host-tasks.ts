@@ -167,8 +167,8 @@ export function recordHostBinding(
   }
   // Those that it bound outside the journal: its segments may have changed since the task.
   if (!canReachPools(fleet, host, pools)) return { kind: 'fault', failed: { fault: 'mapping-gone' } };
-  const told = validateReportedPorts(fleet, instance.doc, answer.facts?.['ports']);
-  if ('problem' in told) return { kind: 'fault', failed: { fault: 'binding-failed', text: told.problem } };
-  const theirs = recordBoundPorts(fleet, instance, told.ports, nowMs);
+  const reported = validateReportedPorts(fleet, instance.doc, answer.facts?.['ports']);
+  if ('problem' in reported) return { kind: 'fault', failed: { fault: 'binding-failed', text: reported.problem } };
+  const theirs = recordBoundPorts(fleet, instance, reported.ports, nowMs);
   return { kind: 'made', changes: [...bound.ports.map(({ id, doc }) => put(PORT, id, doc)), ...theirs] };
 }

@@ -64,19 +64,19 @@ test.each([
   ['an address that was picked for a host of another segment', 'bind', 'sub0', []],
   ['one of this segment', 'bind', 'sub2', ['10.2.0.9']],
   ['a requested one', 'user', 'sub0', ['10.0.0.9']],
-] as const)('the task of a host that binds by itself with %s', (_name, chosenBy, of, told) => {
+] as const)('the task of a host that binds by itself with %s', (_name, chosenBy, of, addresses) => {
   const ip = of === 'sub0' ? '10.0.0.9' : '10.2.0.9';
   const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, addresses: [{ ip, subnet: of, chosenBy }] }));
   const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
   const doc = { ...newInstanceOf(fleet), nics: [{ port: 'p0', network: 'n' }], attempts: [attempt] };
   const { nics } = composeBuildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'driver');
-  expect(nics).toMatchObject([{ port: 'p0', addresses: told, pool: 'segment:seg2' }]);
+  expect(nics).toMatchObject([{ port: 'p0', addresses, pool: 'segment:seg2' }]);
 });
 
 test.each([
   ['the binding at a dead host is not sent to the next one', 'h1', { serial: 2, segment: 'seg2' }],
   ['the host itself is', 'h3', { serial: 1, segment: 'seg0', type: 'ovs' }],
-])('a binding at %s', (_name, host, told) => {
+])('a binding at %s', (_name, host, expected) => {
   const binding = { host, serial: 1, type: 'ovs', segment: 'seg0' };
   const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, serial: 2, binding }));
   const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
@@ -85,7 +85,7 @@ test.each([
     nics: readonly object[];
   };
   const [{ serial, segment, type }] = nics as [{ serial: number; segment: string; type?: string }];
-  expect({ serial, segment, ...(type !== undefined && { type }) }).toEqual(told);
+  expect({ serial, segment, ...(type !== undefined && { type }) }).toEqual(expected);
 });
 
 function newInstanceOf(fleet: FleetReader): Instance {

@@ -175,10 +175,10 @@ function nextStep(fleet: FleetReader, context: BuildContext): readonly PlannedSt
 function waitForHost(
   fleet: FleetReader,
   { item, instance }: BuildContext,
-  onHostGone: (fleet: FleetReader, nowMs: number) => RecordStep,
+  onHostRemoved: (fleet: FleetReader, nowMs: number) => RecordStep,
 ): readonly PlannedStep[] | undefined {
   const host = item.doc.host ?? '';
-  if (isFencedOrRemoved(fleet, host)) return [decideWhileBuilding(item, onHostGone)];
+  if (isFencedOrRemoved(fleet, host)) return [decideWhileBuilding(item, onHostRemoved)];
   if (!isUnavailable(fleet, host)) return undefined;
   mark('build-waits-for-a-silent-host');
   return [wait(item, { code: 'host-silent', host, instance: instance.id })];

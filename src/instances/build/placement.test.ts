@@ -14,8 +14,8 @@ describe('placing an instance', () => {
     const huge = { ...instance, attempts: [], amounts: { ...instance.amounts, vcpus: 99_999 } };
     const ports = portsOf(world.fleet, instance);
     const ask = { id: 'web', instance: huge, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
-    const told = placeInstance(world.fleet, ask);
-    expect(told.kind === 'none' && told.report.stages.length).toBeGreaterThan(0);
+    const outcome = placeInstance(world.fleet, ask);
+    expect(outcome.kind === 'none' && outcome.report.stages.length).toBeGreaterThan(0);
     const brief = placeInstance(world.fleet, { ...ask, brief: true });
     expect(brief).toMatchObject({ kind: 'none', report: { stages: [] } });
   });

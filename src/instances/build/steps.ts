@@ -16,7 +16,7 @@ import { recordBuildFailure, clearBuildFailures, type ScheduleReport } from '../
 import { attemptPlacement, type AttemptResult } from './attempt.ts';
 import { beginSweep } from '../delete/clean.ts';
 import { toFaultCode, FAULTS, recordFault, type AttemptFailure } from '../faults.ts';
-import { dropClaim, composeFault, GIVEN_UP_MESSAGE, releaseFailedBuild, keepWithoutHost } from './failure.ts';
+import { dropClaim, composeFault, BUILD_FAILED_MESSAGE, releaseFailedBuild, keepWithoutHost } from './failure.ts';
 import { INSTANCE, type Instance, type InstanceFault } from '../model.ts';
 import { nonInlinePorts } from '../back-end-orders.ts';
 import { isUnavailable, isFencedOrRemoved, isInline, portsOf, type StoredInstance } from './placement.ts';
@@ -58,7 +58,7 @@ export function endSuperseded(item: StoredItem, instance: StoredInstance | undef
     return fail(item, { code: 'instance-deleted', instance: id });
   }
   if (state !== 'error' && state !== 'shelved') return record(item, { state: 'done', step: item.doc.step });
-  const { code, message } = fault ?? { code: 'given-up', message: GIVEN_UP_MESSAGE };
+  const { code, message } = fault ?? { code: 'given-up', message: BUILD_FAILED_MESSAGE };
   return fail(item, { code, instance: id, message: message.slice(0, FAULT_MESSAGE_MAX) });
 }
 
@@ -148,8 +148,8 @@ export function failBuild(
   why: FailureCause,
 ): RecordStep {
   const { nowMs } = why;
-  const told = why.fault ?? composeFault(instance.doc, why.report, nowMs);
-  const fault = { ...told, message: told.message.slice(0, FAULT_MESSAGE_MAX) };
+  const composed = why.fault ?? composeFault(instance.doc, why.report, nowMs);
+  const fault = { ...composed, message: composed.message.slice(0, FAULT_MESSAGE_MAX) };
   const doc = { ...instance.doc, fault };
   const reason = { code: fault.code, instance: instance.id, message: fault.message };
   const expects = expectInstanceUnchanged(instance);

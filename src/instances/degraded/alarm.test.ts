@@ -31,8 +31,8 @@ async function unplug(world: World, port: string, nowMs = world.nowMs): Promise<
 
 /** Bound a moment ago, without an event yet. */
 async function dropEvents(world: World): Promise<number> {
-  const told = [...world.fleet.all(NETWORK_EVENT)].map(({ id }) => remove(NETWORK_EVENT, id));
-  await world.put(...told, portWith(world, 'web-p0', { changedAtMs: world.nowMs }));
+  const changes = [...world.fleet.all(NETWORK_EVENT)].map(({ id }) => remove(NETWORK_EVENT, id));
+  await world.put(...changes, portWith(world, 'web-p0', { changedAtMs: world.nowMs }));
   return world.nowMs;
 }
 

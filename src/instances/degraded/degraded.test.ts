@@ -231,28 +231,30 @@ describe('a build', () => {
 });
 
 describe('nothing is bound for a host that binds ports by itself, and the wait says', () => {
-  async function withUnpluggedAt(facts: Parameters<World['edit']>[1]): Promise<{ world: World; told: () => string }> {
+  async function withUnpluggedAt(
+    facts: Parameters<World['edit']>[1],
+  ): Promise<{ world: World; lastTry: () => string }> {
     const world = await startActive('simulated');
     await world.edit('h2', facts);
     await recordEvent(world, 'unplugged');
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
     expect(world.port('web-p0')?.binding?.host).toBe('h2');
-    return { world, told: () => readInstance(world).degraded?.lastTry ?? '' };
+    return { world, lastTry: () => readInstance(world).degraded?.lastTry ?? '' };
   }
 
   test('of-a-driver-that-it-is-its-to-do-and-ends-with-its-word', async () => {
-    const { world, told } = await withUnpluggedAt({ bindsAt: 'driver' });
-    expect(told()).toContain('only its driver can connect them');
-    expect(told()).not.toContain('pgrade');
+    const { world, lastTry } = await withUnpluggedAt({ bindsAt: 'driver' });
+    expect(lastTry()).toContain('only its driver can connect them');
+    expect(lastTry()).not.toContain('pgrade');
     await recordEvent(world, 'plugged');
     await world.settle();
     expectConnected(world, 'h2');
   });
 
   test('of-old-agents-how-many-and-binds-when-they-are-upgraded', async () => {
-    const { world, told } = await withUnpluggedAt({ serviceVersion: 2 });
-    expect(told()).toContain('have service version 3 (below it: 1)');
+    const { world, lastTry } = await withUnpluggedAt({ serviceVersion: 2 });
+    expect(lastTry()).toContain('have service version 3 (below it: 1)');
     await world.edit('h2', { serviceVersion: 3 });
     for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expectConnected(world, 'h2');

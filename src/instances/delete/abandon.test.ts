@@ -113,8 +113,8 @@ describe('instances of a host that is removed by force', () => {
     await world.runUntilStep(operation, 'web', 'migrate');
     await removeWhileNobodyAnswers(world, 'h4');
     const at = idOf(ITEM, `${operation}.web`);
-    const asked = { ...(world.item(operation, 'web') as Item), step: 'bind' };
-    await world.put(put(ITEM, at, asked));
+    const before = { ...(world.item(operation, 'web') as Item), step: 'bind' };
+    await world.put(put(ITEM, at, before));
     const ports = [{ port: 'web-p0', outcome, addresses: [{ ip: '10.0.0.2', subnet: 'sub0' }] }];
     await world.commit((fleet): Decision<unknown> => {
       const item = fleet.get(ITEM, at) as StoredItem;

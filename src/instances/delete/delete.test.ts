@@ -60,8 +60,8 @@ test('retried: the host is asked under a task id that no earlier try had', async
   await world.tick();
   await world.reconnectHost('h2');
   await world.settle();
-  const asked = world.machines.taskIds.filter((id) => id.startsWith(`${operation}.one:destroy`));
-  expect(asked.length).toBeGreaterThan(1);
-  expect(new Set(asked).size).toBe(asked.length);
+  const destroys = world.machines.taskIds.filter((id) => id.startsWith(`${operation}.one:destroy`));
+  expect(destroys.length).toBeGreaterThan(1);
+  expect(new Set(destroys).size).toBe(destroys.length);
   expect([world.instance('one'), world.open()]).toEqual([undefined, []]);
 });

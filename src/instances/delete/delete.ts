@@ -48,12 +48,12 @@ export function deleteInstances(
   // A deletion that failed, by its deadline, is started again.
   const instances = resolveInstances(fleet, ids, 'among-them');
   if ('code' in instances) return refuse(instances);
-  const begun = beginInstanceOperation(fleet, instances, command, {
+  const started = beginInstanceOperation(fleet, instances, command, {
     kind: 'instance-delete',
     title: (what) => `delete ${what}`,
     step: 'stop',
   });
-  return accept([...instances.map((one) => markDeleting(one, by, nowMs)), ...begun], { operation });
+  return accept([...instances.map((one) => markDeleting(one, by, nowMs)), ...started], { operation });
 }
 
 /** The operation that deletes all of these already: a repeated request answers it. */

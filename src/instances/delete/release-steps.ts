@@ -52,10 +52,10 @@ export function handleDestroyAnswer(
   nowMs: number,
 ): RecordStep {
   const path = instanceOf(fleet, item)?.doc.path;
-  const told = path?.create === 'host' ? { reason: { code: RELEASED_BY_HOST } } : {};
+  const reason = path?.create === 'host' ? { reason: { code: RELEASED_BY_HOST } } : {};
   const { attempt } = item.doc;
   if (answer.outcome === 'done')
-    return record(item, { state: 'running', step: 'release', attempt, host: null, ...told });
+    return record(item, { state: 'running', step: 'release', attempt, host: null, ...reason });
   return retryDestroy(item, answer, nowMs);
 }
 

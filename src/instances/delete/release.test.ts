@@ -14,7 +14,7 @@ async function passDeadlineAt(world: World, operation: string, step: string): Pr
   world.clock.now += DEADLINE_MS + 1;
 }
 
-function expectGivenBack(world: World, ...ports: readonly string[]): void {
+function expectReleased(world: World, ...ports: readonly string[]): void {
   expect(world.instance('web')).toMatchObject({ state: 'error', nics: [], fault: { code: 'deadline-passed' } });
   expect(world.instance('web')?.host).toBeUndefined();
   expect(world.claim('web')).toBeUndefined();
@@ -38,7 +38,7 @@ describe('deadline-gives-back', () => {
     const world = await World.of(fixtureF(backEnd));
     await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), step);
     await world.settle();
-    expectGivenBack(world, 'web-p0');
+    expectReleased(world, 'web-p0');
   });
 
   test('the-host-has-a-copy: it is destroyed there before the addresses are free', async () => {
@@ -54,20 +54,20 @@ describe('deadline-gives-back', () => {
     expect(world.open()).toEqual([expect.stringContaining('host-silent')]);
     await world.reconnectHost('h2');
     await world.settle();
-    expectGivenBack(world, 'web-p0');
+    expectReleased(world, 'web-p0');
   });
 
   test.each(['embedded', 'simulated'] as const)('a-users-port-is-free-again: on %s', async (backEnd) => {
     const world = await World.of(fixtureF(backEnd));
     const port = { id: 'mine', network: 'n', admin: true, by: 'ann', nowMs: world.nowMs };
     await world.commit((fleet) => createPort(fleet, port));
-    const asked = { networks: [{ port: 'mine' }], portIds: [], deadlineMs: DEADLINE_MS };
-    await passDeadlineAt(world, await world.create(asked), 'build');
+    const request = { networks: [{ port: 'mine' }], portIds: [], deadlineMs: DEADLINE_MS };
+    await passDeadlineAt(world, await world.create(request), 'build');
     await world.settle();
     expect(world.port('mine')).toMatchObject({ createdBy: 'user', addresses: [] });
     expect(world.port('mine')).not.toHaveProperty('instance');
     expect(world.port('mine')).not.toHaveProperty('binding');
-    expectGivenBack(world);
+    expectReleased(world);
   });
 
   test('the-host-is-not-blocked: nothing of the build is left to evacuate', async () => {

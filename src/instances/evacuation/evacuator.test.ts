@@ -39,13 +39,13 @@ async function startTwo(): Promise<World> {
 async function evacuate(world: World, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
-    const begun = beginEvacuation(fleet, instanceEvacuator, planEvacuations(fleet, [host], world.nowMs), how);
-    if ('code' in begun) return { kind: 'refuse', refusal: begun };
-    const moving = begun.changes.filter(
+    const started = beginEvacuation(fleet, instanceEvacuator, planEvacuations(fleet, [host], world.nowMs), how);
+    if ('code' in started) return { kind: 'refuse', refusal: started };
+    const moving = started.changes.filter(
       ({ kind, doc }) => kind === OPERATION.name && (doc as Operation).kind !== 'instance-clean',
     );
     return accept(
-      begun.changes,
+      started.changes,
       moving.map(({ id }) => id),
     );
   });

@@ -46,15 +46,15 @@ export function backoffAfterFailure(
 
 /** Those beyond the limit of their group wait. Open moves of a group count, whoever started them. */
 export function limitByGroup(fleet: FleetReader, planned: readonly PlannedEvacuation[]): readonly PlannedEvacuation[] {
-  const begun = new Map<string, number>();
+  const started = new Map<string, number>();
   return planned.map((one) => {
     if (one.evacuation.kind !== 'move' && one.evacuation.kind !== 'rebuild') return one;
     const group = fleet.get(INSTANCE, idOf(INSTANCE, one.tenant.id))?.doc.place.group;
     const limit = group === undefined ? undefined : limitOf(fleet, group);
     if (group === undefined || limit === undefined) return one;
-    const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group) + (begun.get(group) ?? 0);
+    const moving = fleet.countOf(RELOCATING_INSTANCES_BY_GROUP, group) + (started.get(group) ?? 0);
     if (moving < limit) {
-      begun.set(group, (begun.get(group) ?? 0) + 1);
+      started.set(group, (started.get(group) ?? 0) + 1);
       return one;
     }
     const reason = { code: 'group-limit', instance: one.tenant.id, group, limit };

@@ -18,8 +18,8 @@ async function ask(
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
   const submit: RouteWorld['submit'] = (_, request) => world.journal.submit({ ...request, by: 'test' });
   const redactorFor: RouteWorld['redactorFor'] = () => undefined;
-  const given = { journal: world.journal, clock: world.clock, submit, redactorFor };
-  const answered = (await route?.handle(call as never, given as never)) as Answer | RefusalAnswer;
+  const context = { journal: world.journal, clock: world.clock, submit, redactorFor };
+  const answered = (await route?.handle(call as never, context as never)) as Answer | RefusalAnswer;
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }
 

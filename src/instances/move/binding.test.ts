@@ -101,7 +101,7 @@ describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) =>
 
 describe('one binding: the way back to the source', () => {
   /** Bound at the target, and then the source fails to migrate. */
-  async function withFailedHandOver(deadlineMs = HOUR_MS): Promise<{ world: World; operation: string }> {
+  async function failMigration(deadlineMs = HOUR_MS): Promise<{ world: World; operation: string }> {
     const world = await startActive('simulated-single');
     world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
     const operation = await move(world, { deadlineMs });
@@ -110,7 +110,7 @@ describe('one binding: the way back to the source', () => {
   }
 
   test('a-back-end-that-refuses-it: the instance is degraded, not connected', async () => {
-    const { world } = await withFailedHandOver();
+    const { world } = await failMigration();
     for (const host of ['h2', 'h5'])
       world.network.faults.arm({ op: 'bind', host, outcome: 'binding-failed', times: 999 });
     await world.settle();
@@ -121,7 +121,7 @@ describe('one binding: the way back to the source', () => {
   });
 
   test('a-back-end-that-does-not-answer-is-asked-for-as-long-as-it-takes: nobody knows where the port is', async () => {
-    const { world, operation } = await withFailedHandOver();
+    const { world, operation } = await failMigration();
     world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'unavailable', times: 12 });
     for (let tick = 0; tick < 10; tick += 1) await world.tick();
     expect(world.item(operation, 'web')?.step).toBe('unbind-target');
@@ -130,7 +130,7 @@ describe('one binding: the way back to the source', () => {
   });
 
   test('the-deadline-passes-on-it: the instance is degraded until its port is bound there again', async () => {
-    const { world, operation } = await withFailedHandOver(60_000);
+    const { world, operation } = await failMigration(60_000);
     world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'unavailable', times: 999 });
     for (let tick = 0; tick < 15; tick += 1) await world.tick();
     expect(world.operationDoc(operation)?.state).toBe('failed');

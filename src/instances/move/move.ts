@@ -30,10 +30,10 @@ export function moveInstances(
     targetProblem(fleet, target) ?? instances.map((one) => moveProblem(fleet, one, target)).find((one) => one);
   if (problem !== undefined) return refuse(problem);
   const moving = instances.map(({ id, doc }) => {
-    const asked = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
+    const details = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
     // Drains that wait until it is connected keep waiting, whatever the result of this move.
     const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
-    const move: Move = movedOff.length === 0 ? asked : { ...asked, movedOff };
+    const move: Move = movedOff.length === 0 ? details : { ...details, movedOff };
     const path = currentPathOf(fleet, doc);
     return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
   });

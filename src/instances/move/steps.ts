@@ -27,8 +27,8 @@ import { isFencedOrRemoved, placeInstance, portsOf, type Placement } from '../bu
 import { undoFailedTry, firstStep, unbindIfUncertain } from './switch-mode.ts';
 
 /** Takes a second claim, or ends the move. Exclusions are in the move's tries, and so outlive a crash. */
-export function scheduleMove(asked: MoveContext): RecordStep {
-  const look = asked.instance.doc.state === 'active' ? restartMove(asked) : asked;
+export function scheduleMove(context: MoveContext): RecordStep {
+  const look = context.instance.doc.state === 'active' ? restartMove(context) : context;
   const { fleet, instance, nowMs } = look;
   if (isFencedOrRemoved(fleet, instance.doc.move.from)) return failSourceLost(look);
   const targetInstance = composeTargetInstance(instance).doc;
@@ -59,9 +59,9 @@ export function scheduleMove(asked: MoveContext): RecordStep {
 function restartMove(look: MoveContext): MoveContext {
   const { instance } = look;
   const { doc } = instance;
-  const { origin: _, ...asked } = doc.move;
+  const { origin: _, ...rest } = doc.move;
   const movedOff = vacatedHosts(doc);
-  const move: Move = { ...asked, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
+  const move: Move = { ...rest, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
 

@@ -182,8 +182,8 @@ function handleActivated(look: MoveContext, answer: TaskAnswer): RecordStep {
   if (made.kind === 'fault') return arriveDisconnected(look, made.failed);
   const promises = made.changes.length === 0 ? [] : clearPromisedAddresses(fleet, instance.id);
   const changes = mergeChanges([...made.changes, ...promises]);
-  const isToldOf = portsOf(fleet, instance.doc).some((port) => reportsPlugEvents(fleet, port));
-  return isToldOf ? advanceMove(look, { step: 'plug', host: null, changes }) : handlePlugged(look, changes);
+  const isReported = portsOf(fleet, instance.doc).some((port) => reportsPlugEvents(fleet, port));
+  return isReported ? advanceMove(look, { step: 'plug', host: null, changes }) : handlePlugged(look, changes);
 }
 
 /** It is connected where it is now: the copy at the source is no longer needed. */

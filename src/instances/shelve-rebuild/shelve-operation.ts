@@ -83,7 +83,7 @@ function planDestroy(
   nowMs: number,
 ): readonly PlannedStep[] {
   const { host = '', state, attempt, retryAtMs = 0 } = item.doc;
-  if (isFencedOrRemoved(fleet, host)) return [decideLater(item, (at, atMs) => [recordHostGone(at, item, atMs)])];
+  if (isFencedOrRemoved(fleet, host)) return [decideLater(item, (at, atMs) => [recordHostRemoved(at, item, atMs)])];
   if (findHost(fleet, host)?.doc.connection.state !== 'up')
     return [wait(item, { code: 'host-silent', host, instance: instance.id })];
   if (state === 'running' || nowMs < retryAtMs) return [];
@@ -91,7 +91,7 @@ function planDestroy(
 }
 
 /** The host is certainly off. Should it come back, it is swept first. */
-function recordHostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+function recordHostRemoved(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const { host = '', attempt, target } = item.doc;
   const next = recordDestroyed(fleet, item, nowMs);
   const sweep = findHost(fleet, host) === undefined ? [] : beginSweep(target.id, host, `${item.id}.${attempt}`, nowMs);

@@ -56,10 +56,10 @@ export function chainContract(make: MakeWorld): void {
           const all = await readAll(store);
           const walk = new ChainWalk(sha256, { after: { revision: 0, hash: null }, chainedFrom: 1 });
           expect(all.map((one) => walk.take(one))).toEqual(all.map(() => undefined));
-          const gone = await store.compact(Infinity, compacted);
-          const floor = all[gone - 1];
+          const removed = await store.compact(Infinity, compacted);
+          const floor = all[removed - 1];
           const after = floor === undefined ? { revision: 0 } : positionOf(floor);
-          expect(await readAll(store, after)).toEqual(all.slice(gone));
+          expect(await readAll(store, after)).toEqual(all.slice(removed));
           await snapshotOf(store);
         } finally {
           await close();

@@ -28,11 +28,11 @@ export function leaseContract(make: MakeWorld): void {
 
 /** Never waits for longer than a test may take, and says which it was. */
 async function waitForVacancy(store: Store, until: () => Promise<void>): Promise<'vacant' | 'given up'> {
-  const giveUp = AbortSignal.timeout(20_000);
-  const waiting = store.awaitVacancy('fleet', giveUp);
+  const timeout = AbortSignal.timeout(20_000);
+  const waiting = store.awaitVacancy('fleet', timeout);
   await until();
   await waiting;
-  return giveUp.aborted ? 'given up' : 'vacant';
+  return timeout.aborted ? 'given up' : 'vacant';
 }
 
 function sessionContract(make: MakeWorld): void {

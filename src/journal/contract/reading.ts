@@ -33,11 +33,11 @@ function positionContract(make: MakeWorld): void {
     await mustWrite(store, batch([put('a')]));
     await expect(woken).resolves.toBeUndefined();
     await expect(store.waitForChange(0, signal)).resolves.toBeUndefined();
-    const giveUp = new AbortController();
-    const waiting = store.waitForChange(1, giveUp.signal);
-    giveUp.abort();
+    const timeout = new AbortController();
+    const waiting = store.waitForChange(1, timeout.signal);
+    timeout.abort();
     await expect(waiting).resolves.toBeUndefined();
-    await expect(store.waitForChange(1, giveUp.signal)).resolves.toBeUndefined();
+    await expect(store.waitForChange(1, timeout.signal)).resolves.toBeUndefined();
   });
 
   test('a position with another commit id, or above the head, has diverged', async () => {

@@ -171,14 +171,14 @@ function noServerError(refusals: readonly Exclude<Probe, { server: unknown }>[])
   const failures = refusals.map(({ refusal, error }) =>
     error === undefined ? new StoreUnavailable(refusal, { outcome: 'failed' }) : classifyPostgresError(error),
   );
-  const told = refusals.map(({ refusal }) => refusal).join('; ');
+  const text = refusals.map(({ refusal }) => refusal).join('; ');
   // A bug is to be seen as it is.
   const bug = failures.find((one) => !(one instanceof StoreUnavailable) && !(one instanceof StoreUnusable));
   if (bug !== undefined) return bug;
   if (failures.every((one) => one instanceof StoreUnusable)) {
-    return new StoreUnusable('postgres-refused', `PostgreSQL refuses this program: ${told}`);
+    return new StoreUnusable('postgres-refused', `PostgreSQL refuses this program: ${text}`);
   }
   const message =
-    refusals.length > 1 ? `none of ${refusals.length} PostgreSQL hosts can be used: ${told}` : `PostgreSQL ${told}`;
+    refusals.length > 1 ? `none of ${refusals.length} PostgreSQL hosts can be used: ${text}` : `PostgreSQL ${text}`;
   return new StoreUnavailable(message, { outcome: 'failed', cause: first?.error });
 }

@@ -144,8 +144,8 @@ function sessionConfig(base: ClientConfig): ClientConfig {
  */
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const giveUp = (): void => reject(new Error(`timeout: no answer within ${ANSWER_TIMEOUT_MS / 1000} s`));
-  const timer = setTimeout(() => setImmediate(giveUp), ANSWER_TIMEOUT_MS);
+  const timeOut = (): void => reject(new Error(`timeout: no answer within ${ANSWER_TIMEOUT_MS / 1000} s`));
+  const timer = setTimeout(() => setImmediate(timeOut), ANSWER_TIMEOUT_MS);
   work.then(resolve, reject).finally(() => clearTimeout(timer));
   return promise;
 }

@@ -24,13 +24,13 @@ export class PostgresListener {
     readonly channel: string;
     readonly waiters: HeadWaiters;
     /** A lease was released. */
-    readonly onGivenBack: () => void;
+    readonly onLeaseReleased: () => void;
   }) {
     this.#hosts = options.hosts;
     this.#hosts.onMoved(() => this.#reconnect(this.#client));
     this.#channel = options.channel;
     this.#waiters = options.waiters;
-    this.#onLeaseReleased = options.onGivenBack;
+    this.#onLeaseReleased = options.onLeaseReleased;
   }
 
   /** Never fails: without a connection it tries again until it is closed. */

@@ -60,8 +60,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
     const waiters = new HeadWaiters();
     const session = new PostgresLeaseSession(hosts);
-    const onGivenBack = (): void => session.wakeWaiters();
-    const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters, onGivenBack });
+    const onLeaseReleased = (): void => session.wakeWaiters();
+    const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters, onLeaseReleased });
     await listener.start();
     return new PostgresStore({ connections, session, waiters, listener, journalId, schema });
   } catch (error) {

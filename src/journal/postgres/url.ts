@@ -91,9 +91,9 @@ function parse(text: string, env: PostgresEnvironment): PostgresUrl {
   const [authority, path = ''] = splitOnce(address, '/');
   const at = authority.lastIndexOf('@');
   const [user = '', password] = at === -1 ? [] : splitOnce(authority.slice(0, at), ':');
-  const given = parametersOf(query);
-  const get = (name: string): string | undefined => given.get(name) ?? nonEmpty(env[VARIABLES[name] ?? '']);
-  const hosts = hostsOf(authority.slice(at + 1), given, get);
+  const parameters = parametersOf(query);
+  const get = (name: string): string | undefined => parameters.get(name) ?? nonEmpty(env[VARIABLES[name] ?? '']);
+  const hosts = hostsOf(authority.slice(at + 1), parameters, get);
   return {
     hosts,
     tls: tlsOf(get),
@@ -103,12 +103,12 @@ function parse(text: string, env: PostgresEnvironment): PostgresUrl {
       TARGETS,
     ),
     connectTimeoutMs: 1000 * parseWhole('connect_timeout', get('connect_timeout') ?? CONNECT_TIMEOUT_DEFAULT_S, 600),
-    ...optionalField('user', given.get('user') ?? nonEmpty(decode(user))),
-    ...optionalField('password', given.get('password') ?? (password === undefined ? undefined : decode(password))),
-    ...optionalField('database', given.get('dbname') ?? nonEmpty(decode(path))),
-    ...optionalField('options', given.get('options')),
-    ...optionalField('applicationName', given.get('application_name')),
-    ...statementTimeout(given.get('statement_timeout')),
+    ...optionalField('user', parameters.get('user') ?? nonEmpty(decode(user))),
+    ...optionalField('password', parameters.get('password') ?? (password === undefined ? undefined : decode(password))),
+    ...optionalField('database', parameters.get('dbname') ?? nonEmpty(decode(path))),
+    ...optionalField('options', parameters.get('options')),
+    ...optionalField('applicationName', parameters.get('application_name')),
+    ...statementTimeout(parameters.get('statement_timeout')),
   };
 }
 
@@ -138,26 +138,26 @@ function decode(text: string): string {
 }
 
 function parametersOf(query: string): ReadonlyMap<string, string> {
-  const given = new Map<string, string>();
+  const parameters = new Map<string, string>();
   for (const part of query.split('&')) {
     if (part === '') continue;
     const [name = '', value] = splitOnce(part, '=').map((one) => decode(one ?? ''));
     if (!PARAMETERS.has(name)) {
       throw new InvalidUrl(`the parameter ${name} is not known: there are ${[...PARAMETERS].toSorted().join(', ')}`);
     }
-    if (given.has(name)) throw new InvalidUrl(`the parameter ${name} is given twice`);
-    given.set(name, value ?? '');
+    if (parameters.has(name)) throw new InvalidUrl(`the parameter ${name} is given twice`);
+    parameters.set(name, value ?? '');
   }
-  return given;
+  return parameters;
 }
 
 /** From the address of the URL, or from the parameters `host` and `port`, each a list. */
 function hostsOf(
   authority: string,
-  given: ReadonlyMap<string, string>,
+  parameters: ReadonlyMap<string, string>,
   get: (name: string) => string | undefined,
 ): readonly PostgresHost[] {
-  const listed = given.get('host') ?? (authority === '' ? (get('host') ?? 'localhost') : undefined);
+  const listed = parameters.get('host') ?? (authority === '' ? (get('host') ?? 'localhost') : undefined);
   const named: readonly (readonly [string, string?])[] =
     listed === undefined ? authority.split(',').map(hostAndPort) : listed.split(',').map((host) => [host] as const);
   const ports = (get('port') ?? PORT_DEFAULT).split(',');

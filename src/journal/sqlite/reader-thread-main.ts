@@ -89,9 +89,9 @@ function stepSnapshot(snapshot: number, step: 'begin' | 'next' | 'drop'): Snapsh
 function beginSnapshot(snapshot: number): OpenSnapshot {
   const own = connectReadOnly();
   own.exec('BEGIN');
-  const begun = { database: own, pages: readSnapshot(own) };
-  snapshots.set(snapshot, begun);
-  return begun;
+  const reading = { database: own, pages: readSnapshot(own) };
+  snapshots.set(snapshot, reading);
+  return reading;
 }
 
 function openSnapshot(snapshot: number): OpenSnapshot {

@@ -61,7 +61,7 @@ describe('a snapshot of many documents', () => {
 
   test('lets history and the lease through between two pages', async () => {
     const order: string[] = [];
-    const asked: Promise<unknown>[] = [];
+    const requests: Promise<unknown>[] = [];
     const noting = async (name: string, work: Promise<unknown>): Promise<void> => {
       await work;
       order.push(name);
@@ -70,11 +70,11 @@ describe('a snapshot of many documents', () => {
     await noting(
       'snapshot',
       store.snapshot(() => {
-        if (asked.length > 0) return;
-        asked.push(noting('history', store.history({ limit: 1 })), noting('lease', store.acquireLease(request)));
+        if (requests.length > 0) return;
+        requests.push(noting('history', store.history({ limit: 1 })), noting('lease', store.acquireLease(request)));
       }),
     );
-    await Promise.all(asked);
+    await Promise.all(requests);
     expect(order.at(-1)).toBe('snapshot');
     expect(order).toHaveLength(3);
   });

@@ -22,11 +22,11 @@ let clockOffsetMs = 0;
 const database = connect(workerData as string);
 const groups = new SqliteGroupWriter(database, () => Math.floor(monotonicMs() + clockOffsetMs));
 
-parentPort?.on('message', (asked: WriterRequest) => {
-  if (asked === undefined) {
+parentPort?.on('message', (request: WriterRequest) => {
+  if (request === undefined) {
     database.close();
     parentPort?.close();
-  } else parentPort?.postMessage(answerTo(asked), []);
+  } else parentPort?.postMessage(answerTo(request), []);
 });
 
 const ready: WriterReply = { kind: 'ready' };

@@ -38,8 +38,8 @@ export class SqliteWriterThread {
 
   /** One group at a time. Rejects with what SQLite said, as it would in this thread. */
   write({ batches, ...group }: Group): Promise<WriteAnswer> {
-    const asked = Promise.withResolvers<WriteAnswer>();
-    this.#pending = asked;
+    const answer = Promise.withResolvers<WriteAnswer>();
+    this.#pending = answer;
     const thread = (this.#thread ??= this.#start());
     thread.ref();
     const message: WriterRequest = {
@@ -48,7 +48,7 @@ export class SqliteWriterThread {
       clockOffsetMs: this.#nowMs() - monotonicMs(),
     };
     thread.postMessage(message, NO_TRANSFER);
-    return asked.promise;
+    return answer.promise;
   }
 
   async close(): Promise<void> {
@@ -85,19 +85,19 @@ export class SqliteWriterThread {
   }
 
   #settle(thread: Worker, answer: Exclude<WriterReply, { readonly kind: 'ready' }>): void {
-    const asked = this.#pending;
+    const request = this.#pending;
     this.#pending = undefined;
     thread.unref();
-    if (answer.kind === 'answered') asked?.resolve(answer.written);
-    else asked?.reject(Object.assign(new Error(answer.message), { code: answer.code, errcode: answer.errcode }));
+    if (answer.kind === 'answered') request?.resolve(answer.written);
+    else request?.reject(Object.assign(new Error(answer.message), { code: answer.code, errcode: answer.errcode }));
   }
 
   /** How far it came is not known. The next group gets a new thread. */
   #onExit(cause: unknown): void {
-    const asked = this.#pending;
+    const request = this.#pending;
     this.#thread = undefined;
     this.#isReady = false;
     this.#pending = undefined;
-    asked?.reject(new StoreUnavailable('SQLite: the thread that writes has ended', { outcome: 'unknown', cause }));
+    request?.reject(new StoreUnavailable('SQLite: the thread that writes has ended', { outcome: 'unknown', cause }));
   }
 }

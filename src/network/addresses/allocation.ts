@@ -13,9 +13,9 @@ export interface AllocatedAddress {
 }
 
 /** The addresses in a report of a back end or a host, each in canonical form and once; undefined when one is invalid. */
-export function canonicalizeAddresses(told: readonly AllocatedAddress[]): AllocatedAddress[] | undefined {
+export function canonicalizeAddresses(reported: readonly AllocatedAddress[]): AllocatedAddress[] | undefined {
   const addresses = new Map<string, AllocatedAddress>();
-  for (const { ip: text, subnet } of told) {
+  for (const { ip: text, subnet } of reported) {
     const ip = canonicalIp(text);
     if (ip === undefined) return undefined;
     addresses.set(addressKey(subnet, ip), { ip, subnet });
@@ -36,21 +36,21 @@ export interface IpAddressRequest {
 }
 
 /** A requested address: it lies in a subnet of the network, is not special, and is free. */
-export function resolveRequestedAddress(fleet: FleetReader, asked: IpAddressRequest): AllocatedAddress | Refusal {
-  const { network, field } = asked;
-  const ip = parseIp(asked.ip);
-  if (ip === undefined) return invalid('address-invalid', `"${asked.ip}" is not an IP address.`, { field });
+export function resolveRequestedAddress(fleet: FleetReader, request: IpAddressRequest): AllocatedAddress | Refusal {
+  const { network, field } = request;
+  const ip = parseIp(request.ip);
+  if (ip === undefined) return invalid('address-invalid', `"${request.ip}" is not an IP address.`, { field });
   const text = formatIp(ip);
   const subnets = topologyOf(fleet).subnetsOf(network);
   const subnet = subnets.find(
-    ({ id, doc }) => (asked.subnet === undefined || asked.subnet === id) && contains(cidrOf(doc.cidr), ip),
+    ({ id, doc }) => (request.subnet === undefined || request.subnet === id) && contains(cidrOf(doc.cidr), ip),
   );
-  if (subnet === undefined) return addressOutsideSubnet(text, asked);
+  if (subnet === undefined) return addressOutsideSubnet(text, request);
   if (isSpecial(cidrOf(subnet.doc.cidr), ip)) return addressReserved(text, subnet, field);
   const stock = stockOf(fleet);
   const holder = stock.holderOf(subnet.id, text);
   if (holder !== undefined) return addressInUse(text, holder, field);
-  if (asked.taken?.has(addressKey(subnet.id, text)) === true) {
+  if (request.taken?.has(addressKey(subnet.id, text)) === true) {
     return invalid('address-twice', `The request asks for ${text} more than once.`, { field, facts: { ip: text } });
   }
   const pool = poolOf(subnet.doc);

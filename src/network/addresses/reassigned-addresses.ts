@@ -18,15 +18,17 @@ export function revokeReassignedAddresses(
 ): AddressRevocation {
   const stock = stockOf(fleet);
   const own = new Set<string>(ports.map(({ id }) => id));
-  const given = ports.flatMap(({ doc }) => doc.addresses);
-  const losers = new Set(given.flatMap(({ subnet, ip }) => stock.holdersOf(subnet, ip).filter((id) => !own.has(id))));
-  const isGiven = (one: Port['addresses'][number]): boolean =>
-    given.some(({ subnet, ip }) => one.subnet === subnet && one.ip === ip);
+  const allocated = ports.flatMap(({ doc }) => doc.addresses);
+  const losers = new Set(
+    allocated.flatMap(({ subnet, ip }) => stock.holdersOf(subnet, ip).filter((id) => !own.has(id))),
+  );
+  const isAllocated = (one: Port['addresses'][number]): boolean =>
+    allocated.some(({ subnet, ip }) => one.subnet === subnet && one.ip === ip);
   const stored = [...losers].flatMap((id) => fleet.get(PORT, idOf(PORT, id)) ?? []);
   if (stored.length > 0) mark('address-given-away');
   return {
     changes: stored.map(({ id, doc }) =>
-      put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isGiven(one)) }),
+      put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isAllocated(one)) }),
     ),
     expects: stored.map((port) => expectUnchanged(PORT, port)),
   };

@@ -100,8 +100,8 @@ interface CredentialSource {
 }
 
 /** The back ends that need credentials and have none. */
-export function missingCredentials(backEnds: Iterable<BackEndName>, given: CredentialSource): BackEndName[] {
-  return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
+export function missingCredentials(backEnds: Iterable<BackEndName>, source: CredentialSource): BackEndName[] {
+  return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !source.has(name));
 }
 
 /** Whether these back ends cannot be used here. `present`: the server has the credentials of all of them. */
@@ -112,8 +112,8 @@ export function isMissingCredentials(backEnds: Iterable<BackEndName>, present: b
 }
 
 /** Whether a server has the credentials of every back end that needs some. */
-export function hasCredentials(given: CredentialSource): boolean {
-  return missingCredentials(BACK_ENDS, given).length === 0;
+export function hasCredentials(source: CredentialSource): boolean {
+  return missingCredentials(BACK_ENDS, source).length === 0;
 }
 
 const ALARM_CODE = 'network-credentials-missing';

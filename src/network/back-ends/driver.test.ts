@@ -103,18 +103,18 @@ describe('the network driver', () => {
   test('a-back-end-that-hangs-is-given-up-after-a-while', async () => {
     const { carryOut, clock } = startDriver([{ op: 'bind', outcome: 'hang', times: 2 }], { callTimeoutMs: 5000 });
     await carryOut(CREATE);
-    const asked = carryOut(BIND);
+    const outcome = carryOut(BIND);
     await clock.advance(5000);
-    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
+    expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
   test('a-back-end-that-ignores-its-deadline-is-given-up-as-well', async () => {
     const never = new Promise<OrderResult>(() => undefined);
-    const deaf = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
-    const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', deaf]]), callTimeoutMs: 5000 });
-    const asked = carryOut(BIND);
+    const silent = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
+    const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', silent]]), callTimeoutMs: 5000 });
+    const outcome = carryOut(BIND);
     await clock.advance(6000);
-    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
+    expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
   test('never: an order acts after the deadline of its operation', async () => {

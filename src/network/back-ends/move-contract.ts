@@ -78,9 +78,9 @@ function nonInlineMover(back: NonInlineHarness, isDouble: boolean): Mover {
       return outcome(await back.network.bind({ ...order(at), op: 'bind' }, back.fence));
     },
     switchOver: async (at) => {
-      const asked = order(at);
-      if (!isDouble) return recorded(at, await back.network.bind({ ...asked, op: 'bind' }, back.fence));
-      return recorded(at, await back.network.activateBinding({ ...asked, op: 'activate-binding' }, back.fence));
+      const request = order(at);
+      if (!isDouble) return recorded(at, await back.network.bind({ ...request, op: 'bind' }, back.fence));
+      return recorded(at, await back.network.activateBinding({ ...request, op: 'activate-binding' }, back.fence));
     },
     rollBack: async (at, source) => {
       if (isDouble) return outcome(await back.network.deleteBinding(old(at), back.fence));

@@ -235,8 +235,8 @@ function countLooks(fleet: Fleet, decide: (reader: FleetReader) => Decision<unkn
       const it: unknown = Reflect.get(target, key, target);
       if (typeof it !== 'function') return it;
       if (key !== 'find') return it.bind(target) as unknown;
-      return function* (...asked: Parameters<Fleet['find']>) {
-        for (const found of target.find(...asked)) {
+      return function* (...args: Parameters<Fleet['find']>) {
+        for (const found of target.find(...args)) {
           looked += 1;
           yield found;
         }

@@ -50,8 +50,8 @@ const ask = (networks: NicsRequest['networks'], facts: Partial<NicsRequest> = {}
   ...facts,
 });
 
-function resolveOrThrow(fleet: Fleet, asked: NicsRequest): ResolvedNetworks {
-  const found = resolveNetworks(fleet, asked);
+function resolveOrThrow(fleet: Fleet, request: NicsRequest): ResolvedNetworks {
+  const found = resolveNetworks(fleet, request);
   if (isRefusal(found)) throw new Error(`${found.code}: ${found.message}`);
   return found;
 }
@@ -109,8 +109,8 @@ describe('requested networks', () => {
   });
 
   test('security groups apply to new ports only', () => {
-    const asked = ask([{ network: 'n' }, { port: 'free' }], { securityGroups: ['web'] });
-    expect(resolveOrThrow(world(), asked).nics).toHaveLength(2);
+    const request = ask([{ network: 'n' }, { port: 'free' }], { securityGroups: ['web'] });
+    expect(resolveOrThrow(world(), request).nics).toHaveLength(2);
     expect(resolveOrThrow(world(), ask([{ network: 'open' }], { securityGroups: [] })).nics).toHaveLength(1);
   });
 
@@ -120,8 +120,8 @@ describe('requested networks', () => {
 });
 
 describe('what is refused', () => {
-  type Asked = [NicsRequest['networks'], Partial<NicsRequest>?];
-  test.each<[string, string, string, Asked]>([
+  type NicsCase = [NicsRequest['networks'], Partial<NicsRequest>?];
+  test.each<[string, string, string, NicsCase]>([
     [
       'both port and fixed address',
       'port-and-fixed-ip',

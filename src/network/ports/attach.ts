@@ -61,11 +61,11 @@ function composeNicPort(
 ): { readonly id: PortId; readonly doc: Port } | Refusal {
   const network = findNetwork(fleet, id)?.doc;
   if (network === undefined) return unknownResource('network', id);
-  const isAsked = fixedIps.length > 0;
-  const given = isAsked
+  const isRequested = fixedIps.length > 0;
+  const allocated = isRequested
     ? fixedIps.map(({ ip, subnet }): Address => ({ ip, subnet, chosenBy: 'user' }))
     : pickInitialAddresses(fleet, id, network, of.taken);
-  if (isRefusal(given)) return given;
+  if (isRefusal(allocated)) return allocated;
   const { instance, nic, project, by, nowMs, nth = nic, securityGroups = NO_GROUPS } = of;
   const { portSecurity, qosPolicy, minBandwidthKbps } = network;
   const doc: Port = {
@@ -76,8 +76,8 @@ function composeNicPort(
     mac: allocateMac(fleet, nth, of.revision),
     instance,
     nic,
-    ipAllocation: ipAllocationOf(fleet, id, network, isAsked),
-    addresses: [...given],
+    ipAllocation: ipAllocationOf(fleet, id, network, isRequested),
+    addresses: [...allocated],
     serial: 0,
     portSecurity,
     securityGroups: portSecurity ? [...securityGroups] : [],
@@ -108,9 +108,9 @@ export function ipAllocationOf(
   fleet: FleetReader,
   id: string,
   network: Network,
-  asked: boolean,
+  isRequested: boolean,
 ): Exclude<Port['ipAllocation'], 'none'> {
-  if (asked) return 'immediate';
+  if (isRequested) return 'immediate';
   // Hosts that do their own networking allocate when the host is known, whatever the network looks like.
   return network.backEnd === 'host-local' || topologyOf(fleet).isRouted(id) ? 'deferred' : 'immediate';
 }

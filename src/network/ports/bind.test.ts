@@ -88,10 +88,13 @@ describe('binding', () => {
   test('a NIC does not get an address that a later one of the same call holds', () => {
     const fleet = world();
     const first = preparePort(fleet, 'p0');
-    const asked: StoredPort = { ...first, doc: { ...first.doc, nic: 1, addresses: [at('10.1.2.2', 'sc', 'user')] } };
+    const requested: StoredPort = {
+      ...first,
+      doc: { ...first.doc, nic: 1, addresses: [at('10.1.2.2', 'sc', 'user')] },
+    };
     const found = bind(fleet, [
       [first, 'segment:c'],
-      [{ ...asked, id: 'p1' as never }, 'segment:c'],
+      [{ ...requested, id: 'p1' as never }, 'segment:c'],
     ]);
     const ports = found.kind === 'bound' ? found.ports : [];
     expect(ports.map(({ doc }) => doc.addresses[0]?.ip)).toEqual(['10.1.2.3', '10.1.2.2']);
@@ -120,8 +123,8 @@ describe('binding', () => {
   test('addresses from an earlier bind are kept in their segment and dropped in another (R16)', () => {
     const fleet = world();
     const again = (pool: PoolKey) => {
-      const given = { addresses: [at('10.1.0.77', 'sa', 'bind')], serial: 4 };
-      return bind(fleet, [[preparePort(fleet, 'p0', given), pool]]);
+      const binding = { addresses: [at('10.1.0.77', 'sa', 'bind')], serial: 4 };
+      return bind(fleet, [[preparePort(fleet, 'p0', binding), pool]]);
     };
     expect(again('segment:a')).toMatchObject({ ports: [{ doc: { addresses: [{ ip: '10.1.0.77' }], serial: 5 } }] });
     expect(again('segment:b')).toMatchObject({
@@ -165,9 +168,9 @@ describe('what stops a binding', () => {
 
   test('scheduling-11: a host that lost its mapping since it was chosen gets no binding', () => {
     const fleet = world();
-    const asked = preparePort(fleet, 'p0');
+    const prepared = preparePort(fleet, 'p0');
     commit(fleet, [host('h1', 'phys-b')]);
-    expect(bind(fleet, [[asked, 'segment:a']])).toMatchObject({ fault: { code: 'mapping-gone' } });
+    expect(bind(fleet, [[prepared, 'segment:a']])).toMatchObject({ fault: { code: 'mapping-gone' } });
   });
 
   test('an address that a user chose is not moved elsewhere', () => {
@@ -234,22 +237,22 @@ describe('answers of outside back ends', () => {
 
 describe('addresses from outside back ends', () => {
   const had = at('fd00::a', 's6', 'user');
-  const told = ['FD00:0:0:0:0:0:0:A', 'fd00::000b', 'fd00::b'].map((ip) => ({ ip, subnet: 's6' }));
+  const reported = ['FD00:0:0:0:0:0:0:A', 'fd00::000b', 'fd00::b'].map((ip) => ({ ip, subnet: 's6' }));
 
   test('each is canonical, so that a known address is recognised and has one owner', () => {
-    const answer = { host: 'h9', serial: 4, type: 'ovs', addresses: told, ...WHO };
+    const answer = { host: 'h9', serial: 4, type: 'ovs', addresses: reported, ...WHO };
     expect(recordPortBound({ ...BOUND, addresses: [had] }, answer).addresses).toEqual([
       had,
       at('fd00::b', 's6', 'bind'),
     ]);
-    const made = recordPortCreated({ ...ANY, addresses: [had] }, { addresses: told, ...WHO });
+    const made = recordPortCreated({ ...ANY, addresses: [had] }, { addresses: reported, ...WHO });
     expect(made.addresses).toEqual([had, at('fd00::b', 's6', 'create')]);
   });
 
   test.each(['10.0.0.300', '010.0.0.1', 'fd00::g', '', '10.0.0.1/24'])(
     '%j is no address, and refuses the list with it',
     (ip) => {
-      expect(canonicalizeAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
+      expect(canonicalizeAddresses([...reported, { ip, subnet: 's6' }])).toBeUndefined();
     },
   );
 });

@@ -108,14 +108,14 @@ interface PortBindInput {
   readonly taken: ReadonlySet<string>;
 }
 
-function bindPort(fleet: FleetReader, asked: PortBindInput): Port | BindFault {
-  const { port, pool, host, at } = asked;
+function bindPort(fleet: FleetReader, input: PortBindInput): Port | BindFault {
+  const { port, pool, host, at } = input;
   const network = findNetwork(fleet, port.network);
-  if (network === undefined || host === undefined || !isMapped(fleet, asked)) {
+  if (network === undefined || host === undefined || !isMapped(fleet, input)) {
     mark('bind-mapping-gone');
     return { code: 'mapping-gone', pool };
   }
-  const addresses = resolveBoundAddresses(fleet, asked);
+  const addresses = resolveBoundAddresses(fleet, input);
   if (!Array.isArray(addresses)) return addresses;
   const segment = segmentOfPool(pool);
   const serial = port.serial + 1;
@@ -201,8 +201,8 @@ export function recordPortCreated(
  * Known addresses keep their origin. Each address is canonical, or it would have two owners. Callers check with `canonicalizeAddresses` first
  * that all of them are addresses: a document with an invalid one is refused.
  */
-function keepOrigins(port: Port, told: readonly AllocatedAddress[], chosenBy: Address['chosenBy']): Address[] {
-  return (canonicalizeAddresses(told) ?? told).map(({ ip, subnet }) => {
+function keepOrigins(port: Port, reported: readonly AllocatedAddress[], chosenBy: Address['chosenBy']): Address[] {
+  return (canonicalizeAddresses(reported) ?? reported).map(({ ip, subnet }) => {
     const had = port.addresses.find((one) => one.ip === ip && one.subnet === subnet);
     return had ?? { ip, subnet, chosenBy };
   });

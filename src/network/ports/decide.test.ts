@@ -238,13 +238,13 @@ describe('refusals for a new port', () => {
   test('the last address, when it is used or claimed', () => {
     const fleet = world();
     commit(fleet, [claim('i', { pool: 'network:tiny', version: 4, count: 1 })]);
-    const told = { refusal: { kind: 'conflict', code: 'addresses-exhausted' } };
-    expect(make(fleet, { network: 'tiny' })).toMatchObject(told);
-    expect(make(fleet, { network: 'tiny', fixedIps: [{ ip: '10.3.0.2' }] })).toMatchObject(told);
-    expect(make(fleet, { network: 'tiny', fixedIps: [{ subnet: 't' }] })).toMatchObject(told);
+    const refused = { refusal: { kind: 'conflict', code: 'addresses-exhausted' } };
+    expect(make(fleet, { network: 'tiny' })).toMatchObject(refused);
+    expect(make(fleet, { network: 'tiny', fixedIps: [{ ip: '10.3.0.2' }] })).toMatchObject(refused);
+    expect(make(fleet, { network: 'tiny', fixedIps: [{ subnet: 't' }] })).toMatchObject(refused);
     commit(fleet, [claim('i')]);
     commitAccepted(fleet, make(fleet, { network: 'tiny' }));
-    expect(make(fleet, { id: 'q', network: 'tiny' })).toMatchObject(told);
+    expect(make(fleet, { id: 'q', network: 'tiny' })).toMatchObject(refused);
   });
 });
 

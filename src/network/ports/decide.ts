@@ -42,17 +42,17 @@ export function createPort(fleet: FleetReader, command: CreatePort): Decision<{ 
     macProblem(fleet, command) ??
     portQuotaProblem(fleet, project, 1);
   if (problem !== undefined) return refuse(problem);
-  const given = resolveAddresses(fleet, network, command);
-  if (isRefusal(given)) return refuse(given);
+  const allocation = resolveAddresses(fleet, network, command);
+  if (isRefusal(allocation)) return refuse(allocation);
   const id = idOf(PORT, command.id);
-  return accept([put(PORT, id, composeUserPort(fleet, network, command, given))], { id });
+  return accept([put(PORT, id, composeUserPort(fleet, network, command, allocation))], { id });
 }
 
 function composeUserPort(
   fleet: FleetReader,
   { id, doc: network }: StoredNetwork,
   command: CreatePort,
-  given: Pick<Port, 'ipAllocation' | 'addresses'>,
+  allocation: Pick<Port, 'ipAllocation' | 'addresses'>,
 ): Port {
   const { project = DEFAULT_PROJECT, securityGroups = [], by, nowMs, mac = allocateMac(fleet, 0) } = command;
   const { name, portSecurity, qosPolicy, minBandwidthKbps, pciRequest, dnsName } = command;
@@ -63,7 +63,7 @@ function composeUserPort(
     createdBy: 'user',
     state: network.backEnd === 'embedded' ? 'made' : 'wanted',
     mac,
-    ...given,
+    ...allocation,
     serial: 0,
     ...portDefaultsOf(network),
     ...(portSecurity !== undefined && { portSecurity }),

@@ -55,7 +55,7 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
     if (running !== undefined) return accept([], { port, operation: idOf(OPERATION, running.doc.operation) });
   }
   if (isUnknownToBackEnds(fleet, port)) return accept([remove(PORT, port.id)], { port });
-  const begun = newOperation({
+  const started = newOperation({
     id: operation,
     kind: portDelete.name,
     title: `delete port ${id}`,
@@ -66,7 +66,7 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
     items: [{ key: id, target: { kind: PORT.name, id }, step: 'release' }],
   });
   const left = put(PORT, port.id, { ...port.doc, state: 'releasing', changedBy: by, changedAtMs: nowMs });
-  return accept([left, ...begun], { port, operation });
+  return accept([left, ...started], { port, operation });
 }
 
 /** A back end outside cannot know of it: it is in the journal, or no build ever used it. */

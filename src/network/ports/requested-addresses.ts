@@ -17,12 +17,12 @@ export interface RequestedPortAddress {
 export function resolveRequestedAddresses(
   fleet: FleetReader,
   network: string,
-  asked: readonly RequestedPortAddress[],
+  requested: readonly RequestedPortAddress[],
 ): readonly Address[] | Refusal {
-  const given: Address[] = [];
+  const allocated: Address[] = [];
   const taken = new Set<string>();
   const promised = new Map<string, bigint>();
-  for (const [at, { ip, subnet }] of asked.entries()) {
+  for (const [at, { ip, subnet }] of requested.entries()) {
     const field = `/fixedIps/${at}`;
     const problem = subnet === undefined ? undefined : subnetProblem(fleet, network, subnet, field);
     if (problem !== undefined) return problem;
@@ -33,10 +33,10 @@ export function resolveRequestedAddresses(
     if (isRefusal(address)) return address;
     const short = stockProblem(fleet, { network, address, field, promised });
     if (short !== undefined) return short;
-    given.push({ ...address, chosenBy: ip === undefined ? 'create' : 'user' });
+    allocated.push({ ...address, chosenBy: ip === undefined ? 'create' : 'user' });
     taken.add(addressKey(address.subnet, address.ip));
   }
-  return segmentsProblem(fleet, given) ?? given;
+  return segmentsProblem(fleet, allocated) ?? allocated;
 }
 
 function subnetProblem(fleet: FleetReader, network: string, id: string, at: string): Refusal | undefined {
@@ -89,8 +89,8 @@ function stockProblem(fleet: FleetReader, { network, address, field, promised }:
     : undefined;
 }
 
-function segmentsProblem(fleet: FleetReader, given: readonly Address[]): Refusal | undefined {
-  const segments = new Set(given.map(({ subnet }) => findSubnet(fleet, subnet)?.doc.segment));
+function segmentsProblem(fleet: FleetReader, addresses: readonly Address[]): Refusal | undefined {
+  const segments = new Set(addresses.map(({ subnet }) => findSubnet(fleet, subnet)?.doc.segment));
   if (segments.size <= 1) return undefined;
   const message = `The addresses lie in ${segments.size} segments: ${[...segments].join(', ')}. A port is in one; ask for addresses of one segment.`;
   return invalid('addresses-in-different-segments', message, {

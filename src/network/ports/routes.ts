@@ -134,14 +134,14 @@ const deletePortRoute = write({
       target: { view: PORT_REPRESENTATION, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
-      answer: ({ port, operation: begun }, { redactor }) =>
-        begun === undefined
+      answer: ({ port, operation: operationId }, { redactor }) =>
+        operationId === undefined
           ? { kind: 'answer', status: 200, text: PORT_REPRESENTATION.toJsonText(port, redactor) }
           : {
               kind: 'answer',
               status: 202,
-              body: { operation: begun },
-              headers: { location: `/api/v1/operations/${begun}` },
+              body: { operation: operationId },
+              headers: { location: `/api/v1/operations/${operationId}` },
             },
     };
   },

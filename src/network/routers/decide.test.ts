@@ -339,8 +339,8 @@ describe('editing routers', () => {
   test('refused: what floating addresses depend on stays; the rest may be removed', () => {
     const fleet = edged();
     commitAccepted(fleet, edit(fleet, { addSubnets: ['dmz-v4'] }));
-    const asked = { ...REQUESTER, id: 'f', portId: 'fp', network: 'ext', port: 'web' };
-    commitAccepted(fleet, createFloatingAddress(fleet, asked));
+    const request = { ...REQUESTER, id: 'f', portId: 'fp', network: 'ext', port: 'web' };
+    commitAccepted(fleet, createFloatingAddress(fleet, request));
     const sentence =
       'conflict router-has-floating-addresses : Floating addresses depend on what router "edge" would lose: 203.0.113.3. Disassociate them first.';
     expect(describeDecision(edit(fleet, { removeSubnets: ['lan-v4'] }))).toBe(sentence);

@@ -44,13 +44,13 @@ export function allocateExternalAddress(
   if (network === undefined) return unknownResource('network', ask.network, ask.fields.network);
   const problem = networkProblem(network, ask) ?? portQuotaProblem(fleet, ask.project, ask.replaces === true ? 0 : 1);
   if (problem !== undefined) return problem;
-  const given =
+  const allocated =
     ask.ip === undefined
       ? pickLowestExternal(fleet, network, ask.fields.network)
       : resolveRequestedAddress(fleet, { network: network.id, ip: ask.ip, field: ask.fields.ip });
-  if (isRefusal(given)) return given;
-  const change = put(PORT, idOf(PORT, ask.portId), composeExternalPort(fleet, network, ask, given));
-  return { address: { port: ask.portId, ip: given.ip }, change };
+  if (isRefusal(allocated)) return allocated;
+  const change = put(PORT, idOf(PORT, ask.portId), composeExternalPort(fleet, network, ask, allocated));
+  return { address: { port: ask.portId, ip: allocated.ip }, change };
 }
 
 function networkProblem(
@@ -95,7 +95,7 @@ function composeExternalPort(
   fleet: FleetReader,
   { id, doc }: StoredNetwork,
   ask: ExternalAddressRequest,
-  given: AllocatedAddress,
+  allocated: AllocatedAddress,
 ): Port {
   return {
     network: id,
@@ -105,7 +105,7 @@ function composeExternalPort(
     mac: allocateMac(fleet, 0),
     usedBy: ask.usedBy,
     ipAllocation: 'immediate',
-    addresses: [{ ...given, chosenBy: ask.ip === undefined ? 'create' : 'user' }],
+    addresses: [{ ...allocated, chosenBy: ask.ip === undefined ? 'create' : 'user' }],
     serial: 0,
     ...portDefaultsOf(doc),
     securityGroups: [],

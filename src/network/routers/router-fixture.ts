@@ -13,8 +13,8 @@ export function insidePort(
   addresses: readonly (readonly [ip: string, subnet: string])[],
   more: Partial<Port> = {},
 ): Change {
-  const given = addresses.map(([ip, of]) => ({ ip, subnet: of, chosenBy: 'user' as const }));
-  return port(id, 'lan', { addresses: given, ...more });
+  const requested = addresses.map(([ip, of]) => ({ ip, subnet: of, chosenBy: 'user' as const }));
+  return port(id, 'lan', { addresses: requested, ...more });
 }
 
 export function externalWorld(): Fleet {

@@ -25,8 +25,8 @@ test('what-has-no-number-gets-one-once-the-lease-is-there, and-nothing-is-writte
     ids,
   });
   await journal.open();
-  const told: string[] = [];
-  const log = { info: (_: object, text: string) => told.push(text), warn: () => undefined, error: () => undefined };
+  const logged: string[] = [];
+  const log = { info: (_: object, text: string) => logged.push(text), warn: () => undefined, error: () => undefined };
   const controller = new TunnelKeyController({ journal, clock, log });
   await controller.reconcile();
   const answer = await store.acquireLease(LEASE);
@@ -39,7 +39,7 @@ test('what-has-no-number-gets-one-once-the-lease-is-there, and-nothing-is-writte
   expect(keys).not.toContain(undefined);
   expect(new Set(keys).size).toBe(501);
   expect(submitted).toHaveBeenCalledTimes(2);
-  expect(told).toHaveLength(1);
+  expect(logged).toHaveLength(1);
   await controller.reconcile();
   expect(submitted).toHaveBeenCalledTimes(2);
 });

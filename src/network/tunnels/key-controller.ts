@@ -39,7 +39,8 @@ export class TunnelKeyController {
   async #allocateAll({ isNewTerm }: LeasePass): Promise<void> {
     if (!isNewTerm) return;
     let all = 0;
-    for (let given = await this.#allocateMissing(); given > 0; given = await this.#allocateMissing()) all += given;
+    for (let allocated = await this.#allocateMissing(); allocated > 0; allocated = await this.#allocateMissing())
+      all += allocated;
     if (all > 0) this.#options.log.info({ keys: all }, 'numbers for tunnels given to what had none');
   }
 

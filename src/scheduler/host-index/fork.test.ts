@@ -12,10 +12,10 @@ import { claim, host, newFleet, request } from '../scheduler-fixture.ts';
 import { schedule } from '../schedule.ts';
 import { findBest } from '../search/search.ts';
 
-function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
-  const found = findBest(prepareRequest(fleet, asked));
+function expectSame(fleet: FleetReader, requested: ScheduleRequest): void {
+  const found = findBest(prepareRequest(fleet, requested));
   const best = found === undefined ? undefined : { host: found.host, pools: found.pools, score: found.score };
-  expect({ asked, best }).toEqual({ asked, best: naiveBest(fleet, asked) });
+  expect({ requested, best }).toEqual({ requested, best: naiveBest(fleet, requested) });
 }
 
 /** What plans add: claims, and hosts that leave. */
@@ -55,11 +55,11 @@ describe('a fork of the scheduler', () => {
   test('claims-of-others-are-not-in-it, new hosts make it outdated', () => {
     const fleet = newFleet(host('h1', { memoryMiB: 1024 }));
     const trial = new LongTrial(fleet, [HOST.name, CLAIM.name]);
-    const asked = request({ amounts: { vcpus: 1, memoryMiB: 1024, diskGiB: 0 } });
-    expect(schedule(trial, asked).kind).toBe('chosen');
+    const requested = request({ amounts: { vcpus: 1, memoryMiB: 1024, diskGiB: 0 } });
+    expect(schedule(trial, requested).kind).toBe('chosen');
     fleet.apply(fleet.revision + 1, [claim('other', 'h1', { memoryMiB: 1024 })]);
-    expect(schedule(fleet, asked).kind).toBe('none');
-    expect(schedule(trial, asked).kind).toBe('chosen');
+    expect(schedule(fleet, requested).kind).toBe('none');
+    expect(schedule(trial, requested).kind).toBe('chosen');
     expect(trial.isOutdated).toBe(false);
     fleet.apply(fleet.revision + 1, [host('h2')]);
     expect(trial.isOutdated).toBe(true);

@@ -205,8 +205,8 @@ export class AmountsProfile extends Profile {
 }
 
 function earliest(all: ScoreRows, set: number, weighing: Weighing, bound: number): number | undefined {
-  const told = weighing.balance === 0 && all.isExact(set, weighing);
-  return told && all.bound(set, weighing) === bound ? all.leader(set) : undefined;
+  const isExact = weighing.balance === 0 && all.isExact(set, weighing);
+  return isExact && all.bound(set, weighing) === bound ? all.leader(set) : undefined;
 }
 
 function keyOf({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): string {

@@ -5,8 +5,8 @@ import type { ScheduleReport, ScheduleRequest } from '../request.ts';
 import { schedule } from '../schedule.ts';
 import { choice, claim, host, newFleet, nic, request, segment, settings } from '../scheduler-fixture.ts';
 
-function reportOf(asked: ScheduleRequest, ...changes: readonly Change[]): ScheduleReport {
-  const answer = schedule(newFleet(...changes), asked);
+function reportOf(requested: ScheduleRequest, ...changes: readonly Change[]): ScheduleReport {
+  const answer = schedule(newFleet(...changes), requested);
   if (answer.kind === 'chosen') throw new Error(`${answer.host} was chosen`);
   return answer.report;
 }
@@ -148,9 +148,9 @@ describe('the report of a request without a fitting host', () => {
   });
 
   test('tells-the-most-that-any-host-had-left', () => {
-    const asked = request({ amounts: { vcpus: 20, memoryMiB: 32_768, diskGiB: 500, resources: { gpus: 2 } } });
+    const requested = request({ amounts: { vcpus: 20, memoryMiB: 32_768, diskGiB: 500, resources: { gpus: 2 } } });
     const report = reportOf(
-      asked,
+      requested,
       host('a', { vcpus: 8 }),
       host('b', { vcpus: 12 }),
       claim('i', 'b', { vcpus: 1 }),
@@ -258,13 +258,13 @@ describe('the report of a request without a fitting host', () => {
   });
 
   test('tells-of-excluded-segments-bandwidth-caps-and-affinity', () => {
-    const asked = request({
+    const requested = request({
       group: { id: 'g', policy: 'affinity' },
       nics: [{ ...nic('n', choice('s0'), choice('s1')), minBandwidthKbps: 300 }],
       excludedPools: ['segment:s0'],
     });
     const report = reportOf(
-      asked,
+      requested,
       settings({}, { instancesPerHostMax: 2 }),
       ...segment('s0', 'n', 5, 0),
       ...segment('s1', 'n', 5, 1),
@@ -317,8 +317,8 @@ describe('the report of a request without a fitting host', () => {
       ['h3', { because: 'tried-in-build', fault: 'not-plugged' }],
       ['h4', { because: 'to-be-swept' }],
     ] as const);
-    const asked = request({ excludedHosts: [...exclusionReasons.keys()], exclusionReasons });
-    expect(reportSentences(reportOf(asked, host('h1'), host('h2'), host('h3'), host('h4')))).toEqual([
+    const requested = request({ excludedHosts: [...exclusionReasons.keys()], exclusionReasons });
+    expect(reportSentences(reportOf(requested, host('h1'), host('h2'), host('h3'), host('h4')))).toEqual([
       '2 of 4 hosts: excluded: tried before in this build: spawn-failed on h1, h2.',
       '1 of 2 hosts: excluded: an earlier copy of it is still to be destroyed on h4.',
       '1 of 1 host: excluded: tried before in this build: not-plugged on h3.',

@@ -99,8 +99,8 @@ function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Los
     if (own.length === 0) stages.push({ filter, before, after: before });
     for (const loss of own) {
       const facts = lossFacts(loss);
-      const told = Object.keys(facts).length > 0 ? { facts } : {};
-      stages.push({ filter, before, after: before - loss.lost, cause: loss.rejection.cause, ...told });
+      const optional = Object.keys(facts).length > 0 ? { facts } : {};
+      stages.push({ filter, before, after: before - loss.lost, cause: loss.rejection.cause, ...optional });
       before -= loss.lost;
     }
   }
@@ -119,7 +119,7 @@ function limitStages(stages: readonly ReportStage[]): ReportStage[] {
 }
 
 function isApplied(filter: Filter, { request, amounts, settings, group }: PreparedRequest): boolean {
-  const asked: Partial<Record<Filter, boolean>> = {
+  const isActive: Partial<Record<Filter, boolean>> = {
     version: request.serviceVersion !== undefined,
     'only-host': request.onlyHost !== undefined,
     'excluded-hosts': (request.excludedHosts?.length ?? 0) > 0,
@@ -136,7 +136,7 @@ function isApplied(filter: Filter, { request, amounts, settings, group }: Prepar
     bandwidth: request.nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined),
     'instance-cap': settings.instancesPerHostMax > 0,
   };
-  return asked[filter] ?? true;
+  return isActive[filter] ?? true;
 }
 
 /** The first filter that a host does not pass. */

@@ -59,9 +59,9 @@ describe('preview', () => {
     expect(world.designationHistoryOf(ROUTE)).toEqual(['nobody', 'a', 'e']);
     // Targets of instances are not promised, only that these move and no others do.
     const before = { one: 'a', two: 'a', three: 'b', four: 'd', five: 'e' };
-    const gone = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);
-    expect(gone.map(([name]) => name).sort()).toEqual(['one', 'three', 'two']);
-    for (const [name] of gone) expect(['a', 'b']).not.toContain(world.instance(name).host);
+    const removed = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);
+    expect(removed.map(([name]) => name).sort()).toEqual(['one', 'three', 'two']);
+    for (const [name] of removed) expect(['a', 'b']).not.toContain(world.instance(name).host);
     expectSound(world);
   });
 

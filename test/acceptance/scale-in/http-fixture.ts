@@ -60,8 +60,8 @@ export class HttpApi {
 
   async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<HttpAnswer> {
     const headers = { authorization: `Bearer ${this.#secret}` };
-    const asked = { method, url, headers, ...(body !== undefined && { payload: body }) };
-    const answer = await this.#server().app.inject(asked);
+    const request = { method, url, headers, ...(body !== undefined && { payload: body }) };
+    const answer = await this.#server().app.inject(request);
     return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() };
   }
 

@@ -120,14 +120,14 @@ describe('control of the designated host is lost', () => {
     world: ScaleInWorld,
     host: string,
     silentMs: number,
-  ): Promise<{ cutMs: number; heardMs: number }> {
+  ): Promise<{ cutMs: number; lastHeartbeatMs: number }> {
     const lastMs = (): number | undefined => world.server.liveness.lastHeartbeatMs(host);
     const before = lastMs();
     await world.until('it is heard', () => lastMs() !== before);
     await world.clock.pass(silentMs);
-    const heardMs = lastMs() ?? 0;
+    const lastHeartbeatMs = lastMs() ?? 0;
     await world.agents.stop(host);
-    return { cutMs: world.nowMs, heardMs };
+    return { cutMs: world.nowMs, lastHeartbeatMs };
   }
 
   const isTakenOver = (world: ScaleInWorld): boolean =>
@@ -139,12 +139,12 @@ describe('control of the designated host is lost', () => {
     async (silentMs) => {
       const world = await scaleInWorld();
       await presentOn(world, 'a', 'd', 'e');
-      const { cutMs, heardMs } = await cutOff(world, 'a', silentMs);
-      expect(cutMs - heardMs).toBe(silentMs);
+      const { cutMs, lastHeartbeatMs } = await cutOff(world, 'a', silentMs);
+      expect(cutMs - lastHeartbeatMs).toBe(silentMs);
       await world.until('others are designated', () => isTakenOver(world));
       expect(world.nowMs - cutMs).toBeLessThanOrEqual(MISSED_MS);
       // And not before it was silent for as long as a host may be.
-      expect(world.nowMs - heardMs).toBe(MISSED_MS);
+      expect(world.nowMs - lastHeartbeatMs).toBe(MISSED_MS);
     },
   );
 

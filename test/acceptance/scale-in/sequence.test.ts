@@ -65,7 +65,8 @@ describe.each([
     expect(world.host('b')).not.toHaveProperty('leaving');
     expect(isMarked(world, 'b')).toBe(false);
     expect(tunnels(world, 'b')).toEqual(STAYERS);
-    for (const host of ['b', ...STAYERS]) for (const gone of ['a', 'c']) expect(traces(world, host, gone)).toEqual([]);
+    for (const host of ['b', ...STAYERS])
+      for (const removed of ['a', 'c']) expect(traces(world, host, removed)).toEqual([]);
     expect(addresses(world)).toEqual(had);
     for (const name of Object.keys(ON)) expect(world.copies(name)).toEqual([world.instance(name).host]);
     expect(world.copies('three')).toEqual(['b']);

@@ -97,7 +97,8 @@ describe('scale-in', () => {
     const watch = watchSwitches(world, ...ALL);
     await takeOut(of, everyNth, 'a', 'b');
     watch.stop();
-    for (const host of HOSTS.slice(2)) for (const gone of ['a', 'b']) expect(traces(world, host, gone)).toEqual([]);
+    for (const host of HOSTS.slice(2))
+      for (const removed of ['a', 'b']) expect(traces(world, host, removed)).toEqual([]);
     for (const service of ALL) expect(['d', 'e']).toContain(world.designatedHostOf(service));
     for (const host of ['d', 'e']) expect(delivers(world, host, `on-${host}`)).toBe(true);
     expect(['on-d', 'on-e'].map((name) => world.addresses(name))).toEqual(kept);

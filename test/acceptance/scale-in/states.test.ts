@@ -88,7 +88,7 @@ describe('start and recover', () => {
     await world.untilState('active', 'b');
     await world.settle();
     for (const host of ['b', 'd', 'e', 'f', 'g'])
-      for (const gone of ['a', 'c']) expect(traces(world, host, gone)).toEqual([]);
+      for (const removed of ['a', 'c']) expect(traces(world, host, removed)).toEqual([]);
     expect(world.designatedHostOf('nat:edge')).toBe('b');
     expect(servers(world, 'nat:edge')).toEqual(['b']);
     expectSound(world);
@@ -165,24 +165,24 @@ describe('repeated requests', () => {
     const first = await world.start(['a'], { drain: false });
     await world.settle();
     const again = async (verb: () => ReturnType<ScaleInWorld['start']>): Promise<void> => {
-      const told = (): number[] => [
+      const countReports = (): number[] => [
         world.documentVersions.filter(({ kind }) => kind === HOST.name).length,
         world.all(OPERATION).length,
       ];
-      const before = told();
+      const before = countReports();
       const { hosts } = await verb();
       expect(hosts.map((one) => one.result)).toEqual(['unchanged']);
-      expect(told()).toEqual(before);
+      expect(countReports()).toEqual(before);
     };
     await again(() => world.start(['a'], { drain: false }));
     expect((await world.start(['a'], { drain: false })).operation).toBe(first.operation);
     await world.recover(['a']);
-    const begun = world.operations('scale-in-recover').length;
+    const started = world.operations('scale-in-recover').length;
     await again(() => world.recover(['a']));
     await world.untilState('active', 'a');
     await world.settle();
     await again(() => world.recover(['a']));
-    expect(world.operations('scale-in-recover')).toHaveLength(begun);
+    expect(world.operations('scale-in-recover')).toHaveLength(started);
     await world.start(['b']);
     await world.untilState('drained', 'b');
     const ended = await world.end(['b'], { disconnect: true });

@@ -134,10 +134,10 @@ export function watchSwitches(world: ScaleInWorld, ...services: readonly string[
 /** At rest: the switches of hosts in the fleet match the journal, and none names a removed host. */
 export function expectSound(world: ScaleInWorld): void {
   const all = world.all(HOST).filter(({ doc }) => doc.connection.state === 'up' && doc.quarantined === undefined);
-  const gone = world.all(HOST).filter(({ doc }) => doc.state === 'removed');
+  const removedOnes = world.all(HOST).filter(({ doc }) => doc.state === 'removed');
   for (const { id, doc } of all) {
     expect(danglingReferencesOf(world, id)).toEqual([]);
     expect(isMarked(world, id)).toBe(['draining', 'drained', 'finalizing'].includes(doc.state));
-    for (const removed of gone) expect(traces(world, id, removed.id)).toEqual([]);
+    for (const removed of removedOnes) expect(traces(world, id, removed.id)).toEqual([]);
   }
 }

@@ -58,8 +58,8 @@ export class ScaleInWorld extends World {
   /** With external network `out`, unless given otherwise. */
   async router(name: string, subnets: readonly string[], facts: Partial<CreateRouter> = {}): Promise<void> {
     const { nowMs } = this;
-    const asked = { name, subnets, externalNetwork: 'out', portId: `${name}-out`, admin: true, by: 'ann', nowMs };
-    await this.commit((fleet) => createRouter(fleet, { ...asked, ...facts }));
+    const request = { name, subnets, externalNetwork: 'out', portId: `${name}-out`, admin: true, by: 'ann', nowMs };
+    await this.commit((fleet) => createRouter(fleet, { ...request, ...facts }));
   }
 
   async removeRouter(id: string): Promise<void> {
@@ -108,8 +108,8 @@ export class ScaleInWorld extends World {
   }
 
   preview(...hosts: readonly string[]): ScaleInPreview {
-    const asked = { hosts, nowMs: this.nowMs, hash: sha256, budgets: BUDGETS };
-    const preview = previewScaleIn(this.fleet, EVACUATORS, asked);
+    const request = { hosts, nowMs: this.nowMs, hash: sha256, budgets: BUDGETS };
+    const preview = previewScaleIn(this.fleet, EVACUATORS, request);
     if ('code' in preview) throw new Error(preview.message);
     return preview;
   }

@@ -182,8 +182,8 @@ test('scheduling-36 a back end that is local to hosts allocates when the host is
   const web = await world.boot({ networks: [{ network: 'n' }, { network: 'plain' }] });
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
   // The port never had an address without a host: both came with one bind.
-  const told = ['web-p0', 'web-p1'].map((id) => world.versionsOf('port', id));
-  for (const chapters of told) {
+  const versions = ['web-p0', 'web-p1'].map((id) => world.versionsOf('port', id));
+  for (const chapters of versions) {
     expect(chapters.length).toBe(1);
     expect(chapters[0]).toMatchObject({ state: 'made', serial: 1, binding: { host: 'h2', type: 'bridge' } });
     expect(chapters[0]?.['addresses']).toHaveLength(1);

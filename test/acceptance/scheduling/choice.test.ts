@@ -44,8 +44,8 @@ test.each(BOTH)('scheduling-3 a NIC by network is deferred until it is bound (%s
   const world = await startFixtureF({ backEnd });
   const web = await world.boot();
   expect(web).toMatchObject({ state: 'active', host: 'h2' });
-  const told = world.versionsOf('port', 'web-p0');
-  const before = told.filter((port) => port?.['binding'] === undefined);
+  const versions = world.versionsOf('port', 'web-p0');
+  const before = versions.filter((port) => port?.['binding'] === undefined);
   expect(before.every((port) => port?.['ipAllocation'] === 'deferred')).toBe(true);
   expect(before.flatMap((port) => port?.['addresses'])).toEqual([]);
   // A back end in the journal creates and binds in one commit; one outside gets orders in between.
@@ -149,11 +149,11 @@ test('scheduling-8 a network is routed throughout or not at all', async () => {
   await world.segment('seg9', 'plain');
   await world.subnet('flat', 'plain', '192.168.0.0/24');
   const { nowMs } = world;
-  const asked = { by: 'ann', nowMs, cidr: '10.9.0.0/24', name: 'mixed' };
-  const bare = await world.refusal((fleet) => createSubnet(fleet, { ...asked, network: 'n' }));
+  const request = { by: 'ann', nowMs, cidr: '10.9.0.0/24', name: 'mixed' };
+  const bare = await world.refusal((fleet) => createSubnet(fleet, { ...request, network: 'n' }));
   expect(bare).toMatchObject({ code: 'subnet-without-segment', field: '/segment' });
   const segmented = await world.refusal((fleet) =>
-    createSubnet(fleet, { ...asked, network: 'plain', segment: 'seg9' }),
+    createSubnet(fleet, { ...request, network: 'plain', segment: 'seg9' }),
   );
   expect(segmented).toMatchObject({ code: 'subnet-with-segment', field: '/segment' });
 });

@@ -103,11 +103,11 @@ test.each(BOTH)("scheduling-19 a user's port is taken as long as a build tries o
   world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
   world.arm({ op: 'spawn', host: 'h3', outcome: 'spawn-failed' });
   const codes = new Set<string>();
-  let asked = 0;
+  let calls = 0;
   world.onCommit(() => {
     const other = world.createCommand({ name: 'other', networks: [{ port: 'mine' }] });
     const decision = createInstances(world.fleet, other);
-    asked += 1;
+    calls += 1;
     codes.add(decision.kind === 'refuse' ? `${decision.refusal.kind} ${decision.refusal.code}` : 'accepted');
   });
   const web = await world.boot({ networks: [{ port: 'mine' }] });
@@ -117,7 +117,7 @@ test.each(BOTH)("scheduling-19 a user's port is taken as long as a build tries o
     ['h3', 'spawn-failed'],
     ['h4', undefined],
   ]);
-  expect(asked).toBeGreaterThan(5);
+  expect(calls).toBeGreaterThan(5);
   expect([...codes]).toEqual(['conflict port-in-use']);
 });
 

@@ -10,7 +10,7 @@ type Case = readonly [
   name: string,
   wanted: Partial<CreateInstances>,
   refusal: Partial<Refusal>,
-  given?: (world: World) => Promise<void>,
+  prepare?: (world: World) => Promise<void>,
 ];
 
 async function quota(world: World, limits: Partial<Quota>): Promise<void> {
@@ -203,12 +203,12 @@ const CASES: readonly Case[] = [
 ];
 
 describe('a request for instances is refused, and nothing changes', () => {
-  const cases = CASES.map(([name, wanted, refusal, given]) => ({ name, wanted, refusal, given }));
-  test.each(cases)('$name', async ({ wanted, refusal, given }) => {
+  const cases = CASES.map(([name, wanted, refusal, prepare]) => ({ name, wanted, refusal, prepare }));
+  test.each(cases)('$name', async ({ wanted, refusal, prepare }) => {
     const world = await startConnectedWorld();
     // Ports are created early only where hosts support that; without one of them the old path refuses less at once.
     await world.hosts({ h1: {} });
-    await given?.(world);
+    await prepare?.(world);
     await world.settle();
     const said = await world.createRefused(wanted);
     expect(said).toMatchObject(refusal);

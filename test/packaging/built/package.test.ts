@@ -50,13 +50,13 @@ await withTools(TOOLS, () => {
       const image = await buildImage(work, debian, deb);
       expect(await image.run('/usr/bin/muster', '--version')).toBe(`${manifest.version}\n`);
       expect(await image.run('id', '--user')).toBe('10001\n');
-      const asked =
+      const command =
         'exec 3>&1; muster serve --data /var/lib/muster --listen 127.0.0.1:7070 >/dev/null 2>&1 & server=$!; ';
       const health = image.health.map((word) => `'${word}'`).join(' ');
       const said = await image.run(
         'sh',
         '-c',
-        `${asked} until ${health}; do sleep 0.2; done; echo healthy; kill $server; wait $server; echo $?`,
+        `${command} until ${health}; do sleep 0.2; done; echo healthy; kill $server; wait $server; echo $?`,
       );
       expect(said).toBe('healthy\n0\n');
     });

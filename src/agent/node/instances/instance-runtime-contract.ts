@@ -60,10 +60,10 @@ class Bench {
 
   /** What the runtime says runs, and what really does: the same, unless something was done behind its back. */
   async running(): Promise<readonly string[]> {
-    const told = this.runtime.instances.flatMap(({ id, state }) => (state === 'running' ? [id] : []));
+    const running = this.runtime.instances.flatMap(({ id, state }) => (state === 'running' ? [id] : []));
     const found = await this.machine.running();
-    if (found !== undefined) expect([...found].sort()).toEqual(told);
-    return told;
+    if (found !== undefined) expect([...found].sort()).toEqual(running);
+    return running;
   }
 }
 
@@ -216,13 +216,13 @@ function taskContract(make: () => RuntimeMachine): void {
       const { outcome, facts } = await performTask(bench.runtime, kind, args, id);
       return outcome === 'done' ? outcome : String(facts?.['fault']);
     };
-    const told: string[] = [];
+    const reported: string[] = [];
     for (let nth = 0; nth < 2; nth += 1) {
-      told.push(await perform('t1', 'build', build('i1')), await perform('t2', 'prepare', build('i2')));
+      reported.push(await perform('t1', 'build', build('i1')), await perform('t2', 'prepare', build('i2')));
       await bench.restart();
     }
-    for (let nth = 0; nth < 2; nth += 1) told.push(await perform('t3', 'activate', activate('i2')));
-    expect(new Set(told)).toEqual(new Set(['done']));
+    for (let nth = 0; nth < 2; nth += 1) reported.push(await perform('t3', 'activate', activate('i2')));
+    expect(new Set(reported)).toEqual(new Set(['done']));
     expect(await bench.running()).toEqual(['i1', 'i2']);
     expect(await perform('t4', 'prepare', build('i1'))).toBe('instance-exists');
     expect(await perform('t5', 'activate', activate('i9'))).toBe('not-prepared');

@@ -109,9 +109,9 @@ export class InstanceTasksHarness {
   begin(
     kind: string,
     args: Task['args'],
-    given: { readonly id?: string } & Partial<TaskFence> = {},
+    options: { readonly id?: string } & Partial<TaskFence> = {},
   ): Promise<TaskResult> {
-    const { id = `task-${(this.#tasks += 1)}`, ...rest } = given;
+    const { id = `task-${(this.#tasks += 1)}`, ...rest } = options;
     const stamp = { journalId: 'j1', leaseEpoch: 1, revision: 1 };
     const fence = { stamp, host: 'h1', serviceVersion: 3, signal: new AbortController().signal, ...rest };
     return this.driver.perform({ id, kind, args }, fence);

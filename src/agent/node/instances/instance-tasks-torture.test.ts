@@ -114,8 +114,8 @@ describe('an agent that crashes while it builds and destroys', () => {
     for (let at = 1; at <= calm.calls.length; at += 1) {
       for (const effect of ['before', 'after'] as const) {
         const crashed = await run({ at, effect });
-        const told = `crash ${effect} call ${at}, ${crashed.calls.at(-1)}`;
-        expect({ told, end: crashed.end }).toEqual({ told, end: calm.end });
+        const where = `crash ${effect} call ${at}, ${crashed.calls.at(-1)}`;
+        expect({ where, end: crashed.end }).toEqual({ where, end: calm.end });
       }
     }
   });

@@ -216,8 +216,8 @@ function checkPower(
 }
 
 function succeed({ ports = [], facts }: { ports?: readonly PortFact[]; facts?: RuntimeFacts | undefined }): TaskResult {
-  const told = { ...facts, ...(ports.length > 0 && { ports }) };
-  return { outcome: 'done', ...(Object.keys(told).length > 0 && { facts: told }) };
+  const reported = { ...facts, ...(ports.length > 0 && { ports }) };
+  return { outcome: 'done', ...(Object.keys(reported).length > 0 && { facts: reported }) };
 }
 
 function toFailure({ fault, problem }: RuntimeFailure): TaskResult {

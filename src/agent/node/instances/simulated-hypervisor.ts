@@ -151,6 +151,6 @@ export class SimulatedHypervisor {
   }
 }
 
-function isSameHandover(expected: RuntimeFacts | undefined, given: RuntimeFacts | undefined): boolean {
-  return expected === undefined || JSON.stringify(expected) === JSON.stringify(given);
+function isSameHandover(expected: RuntimeFacts | undefined, actual: RuntimeFacts | undefined): boolean {
+  return expected === undefined || JSON.stringify(expected) === JSON.stringify(actual);
 }

@@ -119,10 +119,10 @@ describe('instances on a simulated machine', () => {
   test('a-stop-before-the-effect-leaves-no-effect', async () => {
     const bench = new InstanceTasksHarness({ durations: { build: 1000 } });
     const stopping = new AbortController();
-    const begun = bench.begin('build', build('i1'), { signal: stopping.signal });
+    const running = bench.begin('build', build('i1'), { signal: stopping.signal });
     await bench.clock.settle();
     stopping.abort();
-    expect((await begun).outcome).toBe('failed');
+    expect((await running).outcome).toBe('failed');
     expect(bench.running).toEqual([]);
   });
 });
@@ -212,16 +212,16 @@ describe('armed failures', () => {
       { outcome: 'bad-image', delayMs: 0 },
       { outcome: 'hang', delayMs: 0 },
     ];
-    const asked: string[] = [];
+    const kinds: string[] = [];
     const spawnFault = (host: string): (typeof armed)[number] | undefined => {
-      asked.push(host);
+      kinds.push(host);
       return armed.shift();
     };
     const bench = new InstanceTasksHarness({ faultFor: spawnFaults({ spawnFault }) });
     expect(await bench.perform('build', build('i1'))).toMatchObject({ ...DONE, tookMs: 700 });
     expect(await bench.perform('build', build('i2'))).toMatchObject(fault('bad-image', false));
     await bench.perform('destroy', destroy('i1'));
-    expect(asked).toEqual(['h1', 'h1']);
+    expect(kinds).toEqual(['h1', 'h1']);
     let ended = false;
     const stopping = new AbortController();
     void bench.begin('build', build('i3'), { signal: stopping.signal }).then(() => (ended = true));

@@ -175,10 +175,10 @@ describe('nobody is in line before it is done', () => {
     world.track('c2', [TWO], 'nat:back');
     await world.setHandoverPhase('c2', 'c1', 'preparing', 'nat:back');
     await world.untilConverged('c1', 'c2');
-    const begunMs = world.clock.nowMs();
+    const startedMs = world.clock.nowMs();
     await world.startCrossHandover('c1', 'c2', 'nat:back');
     await world.untilConverged('c1', 'c2');
-    expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
+    expect(world.clock.nowMs() - startedMs).toBeLessThan(2000);
     expect(await world.listTracked('c1', 'nat:back')).toEqual(texts(TWO));
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
@@ -189,9 +189,9 @@ describe('nobody is in line before it is done', () => {
     await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.clock.pass(2000);
     await world.designate('c1');
-    const begunMs = world.clock.nowMs();
+    const startedMs = world.clock.nowMs();
     await world.untilConverged('c2');
-    expect(world.clock.nowMs() - begunMs).toBeLessThan(1000);
+    expect(world.clock.nowMs() - startedMs).toBeLessThan(1000);
     expect(await world.listTracked('c2')).toEqual([]);
   });
 
@@ -200,10 +200,10 @@ describe('nobody is in line before it is done', () => {
     for (const name of ['c1', 'c2']) {
       await world.restart(name, { driver: plainDriver(world.host(name).testHost.driver) });
     }
-    const begunMs = world.clock.nowMs();
+    const startedMs = world.clock.nowMs();
     await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
-    expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
+    expect(world.clock.nowMs() - startedMs).toBeLessThan(2000);
     expect(await world.listTracked('c2')).toEqual([]);
   });
 });
@@ -302,8 +302,8 @@ describe('connections are forgotten', () => {
       { joinToken: async () => undefined },
       { ...parts, certificates: new CertificateKeeper(ports, parts) },
     );
-    const seeder = new ConntrackSync(ports, { leader, membership });
-    expect(await seeder.sync(view, NEVER)).toEqual([]);
+    const conntrackSync = new ConntrackSync(ports, { leader, membership });
+    expect(await conntrackSync.sync(view, NEVER)).toEqual([]);
     expect(await its.listConnections(zone)).toEqual([]);
   });
 

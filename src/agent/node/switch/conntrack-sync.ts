@@ -64,18 +64,18 @@ export class ConntrackSync {
 
   /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
   async sync(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
-    const errands = syncTasksOf(view);
+    const tasks = syncTasksOf(view);
     // Views that say nothing more of an errand may be followed by one that asks for it again.
-    const keys = new Set(errands.map(({ key }) => key));
+    const keys = new Set(tasks.map(({ key }) => key));
     this.#completed = new Set([...this.#completed].filter((key) => keys.has(key)));
-    const due = errands.filter(({ key }) => !this.#completed.has(key));
+    const due = tasks.filter(({ key }) => !this.#completed.has(key));
     const [old, next] = [due.filter(({ end }) => end === 'old'), due.filter(({ end }) => end === 'new')];
     const untilMs = this.#ports.clock.nowMs() + COLLECT_WAIT_MAX_MS;
     // Two hosts that hand over to each other must not wait for each other: what others wait for goes first.
     return [
       ...(await this.#forgetReleased(view)),
-      ...(await this.#runTasks(old, (errand) => this.#deposit(errand))),
-      ...(await this.#runTasks(next, (errand) => this.#collect(errand, untilMs, signal))),
+      ...(await this.#runTasks(old, (command) => this.#deposit(command))),
+      ...(await this.#runTasks(next, (command) => this.#collect(command, untilMs, signal))),
     ];
   }
 
@@ -162,19 +162,19 @@ export class ConntrackSync {
   }
 
   async #runTasks(
-    errands: readonly SyncTask[],
-    work: (errand: SyncTask) => Promise<string | undefined>,
+    tasks: readonly SyncTask[],
+    work: (command: SyncTask) => Promise<string | undefined>,
   ): Promise<readonly UnreadyService[]> {
     const unready: UnreadyService[] = [];
-    const left = errands.values();
+    const left = tasks.values();
     const worker = async (): Promise<void> => {
-      for (const errand of left) {
-        const because = await this.#describeSwitchFailure(() => work(errand));
-        if (because === undefined) this.#completed.add(errand.key);
-        else unready.push({ service: errand.copy.service, because });
+      for (const command of left) {
+        const because = await this.#describeSwitchFailure(() => work(command));
+        if (because === undefined) this.#completed.add(command.key);
+        else unready.push({ service: command.copy.service, because });
       }
     };
-    await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, errands.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, tasks.length) }, worker));
     return unready;
   }
 

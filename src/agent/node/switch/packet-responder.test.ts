@@ -17,7 +17,7 @@ const GATEWAY = '02:ee:00:00:00:01';
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
 interface ResponderWorld {
-  readonly desk: PacketResponder;
+  readonly responder: PacketResponder;
   readonly clock: VirtualClock;
   readonly sent: OutgoingPacket[];
   hear(packet: ReceivedPacket): void;
@@ -35,7 +35,7 @@ function startResponder(): ResponderWorld {
     hear: (packet) => {
       for (const listener of listeners) listener(packet);
     },
-    desk: new PacketResponder({
+    responder: new PacketResponder({
       clock,
       log: quiet,
       packets: {
@@ -53,7 +53,7 @@ function startResponder(): ResponderWorld {
     stop: () => Promise.resolve(),
   };
   const stopping = new AbortController();
-  const running = all.desk.run(stopping.signal);
+  const running = all.responder.run(stopping.signal);
   all.stop = async () => {
     stopping.abort();
     await running;
@@ -77,15 +77,15 @@ const answer: ReceivedPacket = {
 
 describe('packets of an agent', () => {
   test('a-next-hop-is-asked-for-until-it-answers, and-then-now-and-again', async () => {
-    const { desk, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, hear, stop } = startResponder();
     let changes = 0;
-    desk.onNextHopChange(() => (changes += 1));
-    desk.applyView(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
+    responder.onNextHopChange(() => (changes += 1));
+    responder.applyView(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
     await clock.pass(1000);
     expect(sent.filter(({ actions }) => actions === 'output:"muster-ext"').length).toBeGreaterThan(2);
-    expect(desk.environment.nextHop('198.51.100.1')).toBeUndefined();
+    expect(responder.environment.nextHop('198.51.100.1')).toBeUndefined();
     hear(answer);
-    expect(desk.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
+    expect(responder.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
     expect(changes).toBe(1);
     sent.length = 0;
     hear(answer);
@@ -97,27 +97,27 @@ describe('packets of an agent', () => {
   });
 
   test('an-agent-that-is-started-anew-goes-on-by-what-is-on-the-switch, until-the-next-hop-answers', () => {
-    const { desk, hear } = startResponder();
+    const { responder, hear } = startResponder();
     const there = '02:aa:00:00:00:09';
     const flow = { table: 35, priority: 10, cookie: '4d55000000000001', match: 'ip,reg0=0x2000,ct_state=-inv+trk' };
-    desk.restoreNextHops({
+    responder.restoreNextHops({
       flows: [
         { ...flow, actions: `set_field:02:bb:00:00:00:01->eth_src,set_field:${there}->eth_dst,output:"muster-ext"` },
       ],
     });
-    expect([desk.environment.nextHop('198.51.100.1'), desk.environment.nextHop('2001:db8:ff::1')]).toEqual([
+    expect([responder.environment.nextHop('198.51.100.1'), responder.environment.nextHop('2001:db8:ff::1')]).toEqual([
       there,
       undefined,
     ]);
-    desk.applyView(view({ services: [nat(AT_C1)] }));
+    responder.applyView(view({ services: [nat(AT_C1)] }));
     hear(answer);
-    expect(desk.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
+    expect(responder.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
   });
 
   test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {
-    const { desk, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, hear, stop } = startResponder();
     const here = view({ services: [nat(AT_C1)] });
-    desk.applyView(here);
+    responder.applyView(here);
     hear(answer);
     await clock.pass(10_000);
     const from = (mac: string): number =>
@@ -125,40 +125,42 @@ describe('packets of an agent', () => {
     const shared = macOf('service', 'nat:edge');
     const announced = from(shared);
     expect(announced).toBe(8);
-    desk.applyView(here);
+    responder.applyView(here);
     await clock.pass(10_000);
     expect(from(shared)).toBe(announced);
-    desk.applyView(view({ services: [nat()] }));
-    desk.applyView(here);
+    responder.applyView(view({ services: [nat()] }));
+    responder.applyView(here);
     await clock.pass(10_000);
     expect(from(shared)).toBe(2 * announced);
     await stop();
   });
 
   test('what-the-old-host-sent-from-too-is-announced-anew-when-it-does-no-more', async () => {
-    const { desk, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, hear, stop } = startResponder();
     const during = (phase: 'switched' | 'resyncing' | 'draining'): ReturnType<typeof view> =>
       view({ services: [nat({ ...AT_C1, handover: { phase, other: 'c2' } })] });
-    desk.applyView(during('switched'));
+    responder.applyView(during('switched'));
     hear(answer);
     const mac = macOf('service', 'nat:edge').replaceAll(':', '');
-    const told = async (): Promise<number> => {
+    const announced = async (): Promise<number> => {
       await clock.pass(10_000);
       return sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac).length;
     };
-    expect(await told()).toBe(8);
-    desk.applyView(during('resyncing'));
-    expect(await told()).toBe(8);
-    desk.applyView(during('draining'));
-    expect(await told()).toBe(16);
-    desk.applyView(view({ services: [nat(AT_C1)] }));
-    expect(await told()).toBe(16);
+    expect(await announced()).toBe(8);
+    responder.applyView(during('resyncing'));
+    expect(await announced()).toBe(8);
+    responder.applyView(during('draining'));
+    expect(await announced()).toBe(16);
+    responder.applyView(view({ services: [nat(AT_C1)] }));
+    expect(await announced()).toBe(16);
     await stop();
   });
 
   test('never: the shared address is used by a host that only prepares', async () => {
-    const { desk, clock, sent, stop } = startResponder();
-    desk.applyView(view({ services: [nat({ role: 'preparing', handover: { phase: 'preparing', other: 'c2' } })] }));
+    const { responder, clock, sent, stop } = startResponder();
+    responder.applyView(
+      view({ services: [nat({ role: 'preparing', handover: { phase: 'preparing', other: 'c2' } })] }),
+    );
     await clock.pass(5000);
     const shared = macOf('service', 'nat:edge').replaceAll(':', '');
     expect(sent.some(({ data }) => Buffer.from(data).toString('hex').includes(shared))).toBe(false);
@@ -166,8 +168,8 @@ describe('packets of an agent', () => {
   });
 
   test('a-router-solicitation-is-answered-into-the-network-that-it-came-from', async () => {
-    const { desk, clock, sent, hear, stop } = startResponder();
-    desk.applyView(view({ services: [subnetService('dhcp', AT_C1)] }));
+    const { responder, clock, sent, hear, stop } = startResponder();
+    responder.applyView(view({ services: [subnetService('dhcp', AT_C1)] }));
     await clock.pass(10);
     sent.length = 0;
     const data = encodeNdFrame({
@@ -186,7 +188,7 @@ describe('packets of an agent', () => {
   test('a-switch-that-is-not-there-is-tried-again', async () => {
     const all = startResponder();
     all.fails = true;
-    all.desk.applyView(view({ services: [nat({ ...AT_C1 })] }));
+    all.responder.applyView(view({ services: [nat({ ...AT_C1 })] }));
     await all.clock.pass(3000);
     expect(all.sent).toEqual([]);
     all.fails = false;

@@ -93,14 +93,14 @@ export class PacketResponder {
 
   /** From now on it does what this view asks for. Called once its flows are there. */
   applyView(view: DataplaneView): void {
-    const duties = responderConfigOf(view);
-    this.#config = duties;
+    const responderConfig = responderConfigOf(view);
+    this.#config = responderConfig;
     this.#localPorts = localPorts(view);
     this.#resolving = updateNextHops(
       this.#resolving,
-      duties.nextHops.map((ip) => ({ network: OUTSIDE, ip })),
+      responderConfig.nextHops.map((ip) => ({ network: OUTSIDE, ip })),
     );
-    this.#updateAnnouncements(duties.announcedAddresses);
+    this.#updateAnnouncements(responderConfig.announcedAddresses);
     this.#wakeSignal.notify();
   }
 

@@ -54,8 +54,8 @@ test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async 
 
 test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   const { it, line } = await startReconciler(BOTH);
-  const gone = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
-  const theirs: SwitchChange = { kind: 'put-flow', flow: { ...gone, actions: 'drop', cookie: THEIRS } };
+  const removed = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
+  const theirs: SwitchChange = { kind: 'put-flow', flow: { ...removed, actions: 'drop', cookie: THEIRS } };
   it.applyForeign([theirs]);
   await line.reconcile(viewOf('without c3', { services: [nat()], peers: [C2] }));
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
@@ -100,9 +100,9 @@ test('never: a view that was begun before the host was told to leave is followed
   const fence = { stamp: BOTH.stamp, host: 'c1', serviceVersion: CURRENT_SERVICE_VERSION, signal };
   // Both take their time; the view is a little slower.
   const left = driver.perform({ id: 'go', kind: 'leave', args: {} }, fence);
-  const begun = driver.apply(BOTH, signal);
+  const applying = driver.apply(BOTH, signal);
   await clock.pass(50);
-  expect([await begun, await left]).toEqual([
+  expect([await applying, await left]).toEqual([
     { kind: 'failed', problems: ['this host was told to leave'] },
     { outcome: 'done' },
   ]);

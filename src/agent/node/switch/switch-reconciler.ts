@@ -74,12 +74,12 @@ export class SwitchReconciler {
     this.#gaps = gaps
       .slice(0, NAMED_MAX)
       .map(({ owner, reason, what }) => `${owner.kind} ${owner.id}: ${reason} ${what}`);
-    const lined = await this.#serialize(async () => {
+    const result = await this.#serialize(async () => {
       await this.#switch.setUp();
       return this.#converge(wanted, digest);
     }, wipes);
     const unready = unreadyServices(view, gaps);
-    return unready.length === 0 || lined.kind === 'failed' ? lined : { ...lined, unready };
+    return unready.length === 0 || result.kind === 'failed' ? result : { ...result, unready };
   }
 
   /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
@@ -87,8 +87,8 @@ export class SwitchReconciler {
     const view = readDataplaneView(host, parts);
     if (view === undefined) return true;
     const wanted = this.#cachedDesired(digest) ?? compile(view, this.#environment).contents;
-    const lined = await this.#serialize(() => this.#compare(wanted, digest));
-    return lined.kind === 'already';
+    const result = await this.#serialize(() => this.#compare(wanted, digest));
+    return result.kind === 'already';
   }
 
   /** What is around a switch changes while the view is the same: then it is compiled anew. */
@@ -103,12 +103,12 @@ export class SwitchReconciler {
     this.#wipeCount += 1;
     this.#gaps = [];
     return this.#serialize(async () => {
-      const lined = await this.#converge(EMPTY_COMPILE_RESULT);
-      if (lined.kind === 'failed') return lined;
+      const result = await this.#converge(EMPTY_COMPILE_RESULT);
+      if (result.kind === 'failed') return result;
       await this.#flushTracked();
       await this.#switch.tearDown();
       this.#verified = undefined;
-      return lined;
+      return result;
     });
   }
 
@@ -148,7 +148,7 @@ export class SwitchReconciler {
   }
 
   async #converge({ contents: wanted }: DesiredSwitch, digest = ''): Promise<ReconcileResult> {
-    const hasGone = await this.#removeStale(wanted);
+    const hasRemoved = await this.#removeStale(wanted);
     let contents = await this.#switch.read();
     const { changes, conflicts } = diff(wanted, contents);
     if (changes.length > 0) {
@@ -164,7 +164,7 @@ export class SwitchReconciler {
         `a flow of somebody else is in the way: table=${other.table},${other.match} (${conflicts.length} in all)`,
       );
     this.#verified = { digest, wanted, contents };
-    return { kind: changes.length === 0 && !hasGone ? 'already' : 'applied' };
+    return { kind: changes.length === 0 && !hasRemoved ? 'already' : 'applied' };
   }
 
   /**

@@ -18,7 +18,7 @@ import {
 } from './switch-world-fixture.ts';
 
 /** Tells its host to leave. */
-const told: OperationKind = {
+const taskKind: OperationKind = {
   name: 'told',
   steps: ['leave'],
   cancel: { kind: 'none', because: 'a test' },
@@ -36,7 +36,7 @@ const told: OperationKind = {
         }),
 };
 
-const worldOf = (...names: readonly string[]): Promise<World> => startSwitchWorld(names, { kinds: [told] });
+const worldOf = (...names: readonly string[]): Promise<World> => startSwitchWorld(names, { kinds: [taskKind] });
 
 async function beginLeave({ plane, clock }: World, host: string): Promise<void> {
   const id = idOf(OPERATION, `op-${host}`);

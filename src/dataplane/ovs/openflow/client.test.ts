@@ -327,13 +327,13 @@ describe('the connection', () => {
 
   test('listeners-that-stopped are told nothing', async () => {
     const { fake, clock, client } = start();
-    const told: string[] = [];
+    const states: string[] = [];
     await clock.advance(1);
-    const stop = [client.onUp(() => told.push('up')), client.onDown(() => told.push('down'))];
-    expect(told).toEqual(['up']);
+    const stop = [client.onUp(() => states.push('up')), client.onDown(() => states.push('down'))];
+    expect(states).toEqual(['up']);
     for (const one of stop) one();
     fake.hangUp();
     await clock.advance(500);
-    expect(told).toEqual(['up']);
+    expect(states).toEqual(['up']);
   });
 });

@@ -61,7 +61,7 @@ export class OpenFlowConnection implements LiveConnection {
   readonly #handshake = Promise.withResolvers<undefined>();
   #isGreeted = false;
   #nextXid = 1;
-  #heard = 0;
+  #messagesReceived = 0;
 
   constructor(stream: Duplex, options: OpenFlowConnectionOptions) {
     this.#stream = stream;
@@ -166,7 +166,7 @@ export class OpenFlowConnection implements LiveConnection {
 
   #read(chunk: Uint8Array): void {
     if (this.#ended.signal.aborted) return;
-    this.#heard += 1;
+    this.#messagesReceived += 1;
     try {
       for (const message of this.#cutter.push(chunk)) {
         this.#take(message);
@@ -210,13 +210,13 @@ export class OpenFlowConnection implements LiveConnection {
     const { clock, probeAfterMs } = this.#options;
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      const heard = this.#heard;
+      const before = this.#messagesReceived;
       await clock.sleep(probeAfterMs, signal);
       // Who waits for an answer has a deadline of his own: a switch with much to do is not a dead one.
-      if (signal.aborted || this.#heard !== heard || this.#pending.size > 0) continue;
+      if (signal.aborted || this.#messagesReceived !== before || this.#pending.size > 0) continue;
       this.send((writer, xid) => putEcho(writer, xid));
       await clock.sleep(probeAfterMs, signal);
-      if (!signal.aborted && this.#heard === heard) {
+      if (!signal.aborted && this.#messagesReceived === before) {
         this.end(new ConnectionLost(`the switch said nothing for ${2 * probeAfterMs} ms`));
       }
     }
@@ -239,13 +239,13 @@ export async function connectOpenFlow(
   options: OpenFlowConnectionOptions,
 ): Promise<OpenFlowConnection> {
   const connection = new OpenFlowConnection(await dial(signal), options);
-  const giveUp = (): void => connection.end(new ClientClosed());
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
+  const abort = (): void => connection.end(new ClientClosed());
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
   try {
     await connection.handshake;
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
   return connection;
 }

@@ -55,10 +55,10 @@ describe('requests', () => {
     await clock.advance(1);
     daemon.peer.hangUp();
     await clock.advance(100);
-    const asked = client.echo();
+    const echo = client.echo();
     daemon.reachable = 'yes';
     await clock.advance(900);
-    await expect(asked).resolves.toBeUndefined();
+    await expect(echo).resolves.toBeUndefined();
   });
 
   test('and-not-longer-than-it-may', async () => {
@@ -86,11 +86,11 @@ describe('requests', () => {
     await client.echo();
     daemon.peer.stopReading();
     const large = [{ op: 'comment', comment: 'x'.repeat(8000) }] as const;
-    const asked = Array.from({ length: 100 }, () => client.transact('Db', large));
+    const requests = Array.from({ length: 100 }, () => client.transact('Db', large));
     await clock.advance(1);
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
     daemon.peer.readOn();
-    expect(await Promise.all(asked)).toHaveLength(100);
+    expect(await Promise.all(requests)).toHaveLength(100);
     const ids = daemon.peer.received.map((message) => ('id' in message ? message.id : undefined));
     expect(ids).toEqual(ids.toSorted((a, b) => Number(a) - Number(b)));
   });
@@ -123,11 +123,11 @@ describe('signs of life', () => {
   test('the-server-s-echo-is-answered-and-other-requests-are-refused', async () => {
     const { daemon, clock } = start();
     await clock.advance(1);
-    const [asked, other] = [
+    const [first, other] = [
       { id: 'e', method: 'echo', params: ['are', 'you', 'there'] },
       { id: 'x', method: 'steal', params: [] },
     ];
-    daemon.peer.sendText(JSON.stringify(asked) + JSON.stringify(other));
+    daemon.peer.sendText(JSON.stringify(first) + JSON.stringify(other));
     await clock.advance(1);
     expect(daemon.peer.received).toEqual([
       { kind: 'answer', id: 'e', result: ['are', 'you', 'there'] },
@@ -220,11 +220,11 @@ describe('what is not of the protocol', () => {
       fc.asyncProperty(fc.array(message, { maxLength: 6 }), async (texts) => {
         const { daemon, client, clock } = start(() => undefined);
         await clock.advance(1);
-        const asked = [failureOf(client.monitor('Db', TABLES)), failureOf(client.transact('Db', COMMENT))];
+        const requests = [failureOf(client.monitor('Db', TABLES)), failureOf(client.transact('Db', COMMENT))];
         await clock.advance(1);
         for (const text of texts) daemon.peer.sendText(text);
         await clock.advance(2000);
-        for (const outcome of await Promise.all(asked)) {
+        for (const outcome of await Promise.all(requests)) {
           if (!(outcome instanceof DaemonFailure)) expect(String(outcome)).toBe('Error: it did not fail');
         }
         await client.close();

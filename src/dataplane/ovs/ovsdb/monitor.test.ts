@@ -6,7 +6,7 @@ import { ClientClosed } from '../transport/failures.ts';
 import type { Answers } from '../transport/fake-daemon-fixture.ts';
 import type { RowChange } from './replica.ts';
 
-function told(changes: readonly (readonly RowChange[])[]): string[] {
+function describeChanges(changes: readonly (readonly RowChange[])[]): string[] {
   return changes.flat().map(({ kind, uuid }) => `${kind} ${uuid}`);
 }
 
@@ -19,7 +19,7 @@ describe('monitors', () => {
     monitor.onChange((change) => changes.push(change));
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
     await client.echo();
-    expect(told(changes)).toEqual(['inserted b']);
+    expect(describeChanges(changes)).toEqual(['inserted b']);
     expect(monitor.table('Bridge').size).toBe(2);
   });
 
@@ -46,7 +46,7 @@ describe('monitors', () => {
       method === 'monitor' ? { result: BRIDGES({ a: 'renamed', c: 'br-c' }) } : usual(method, params, peer);
     daemon.peer.hangUp();
     await clock.advance(1000);
-    expect(told(changes)).toEqual(['changed a', 'inserted c']);
+    expect(describeChanges(changes)).toEqual(['changed a', 'inserted c']);
   });
 
   test('nobody-gets-a-new-connection-before-the-copies-are-up-to-date', async () => {
@@ -56,9 +56,9 @@ describe('monitors', () => {
       method === 'monitor' ? { result: BRIDGES({ n: 'new' }) } : usual(method, params, peer);
     daemon.peer.hangUp();
     await clock.advance(1);
-    const asked = client.echo().then(() => [...monitor.table('Bridge').keys()]);
+    const reply = client.echo().then(() => [...monitor.table('Bridge').keys()]);
     await clock.advance(500);
-    expect(await asked).toEqual(['n']);
+    expect(await reply).toEqual(['n']);
     expect(daemon.peer.methods()).toEqual(['monitor', 'echo']);
   });
 

@@ -63,20 +63,20 @@ describe('replica', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), rows), { maxLength: 10 }), (states) => {
         const replica = new Replica(['T']);
-        const told = new Map<string, unknown>();
+        const expected = new Map<string, unknown>();
         let before: Readonly<Record<string, string>> = {};
         for (const [anew, state] of states) {
           const changes = anew ? replica.replace({ T: wireOf(state) }) : replica.update({ T: between(before, state) });
           for (const change of changes) {
-            expect(told.has(change.uuid)).toBe(change.kind !== 'inserted');
-            if (change.kind === 'removed') told.delete(change.uuid);
+            expect(expected.has(change.uuid)).toBe(change.kind !== 'inserted');
+            if (change.kind === 'removed') expected.delete(change.uuid);
             else {
-              expect(told.get(change.uuid)).not.toEqual(change.after['name']);
-              told.set(change.uuid, change.after['name']);
+              expect(expected.get(change.uuid)).not.toEqual(change.after['name']);
+              expected.set(change.uuid, change.after['name']);
             }
           }
-          expect(Object.fromEntries(told)).toEqual(state);
-          expect(new Map([...replica.table('T')].map(([uuid, row]) => [uuid, row['name']]))).toEqual(told);
+          expect(Object.fromEntries(expected)).toEqual(state);
+          expect(new Map([...replica.table('T')].map(([uuid, row]) => [uuid, row['name']]))).toEqual(expected);
           before = state;
         }
       }),
@@ -103,10 +103,10 @@ function wireOf(state: Readonly<Record<string, string>>): object {
 }
 
 function between(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): object {
-  const gone = Object.keys(before).filter((uuid) => after[uuid] === undefined);
+  const removed = Object.keys(before).filter((uuid) => after[uuid] === undefined);
   const changed = Object.entries(after).filter(([uuid, name]) => before[uuid] !== name);
   return {
-    ...Object.fromEntries(gone.map((uuid) => [uuid, { old: { name: before[uuid] } }])),
+    ...Object.fromEntries(removed.map((uuid) => [uuid, { old: { name: before[uuid] } }])),
     ...wireOf(Object.fromEntries(changed)),
   };
 }

@@ -41,10 +41,10 @@ export class Replica {
     const updates = readUpdates(contents, this.#tables);
     const there = new Map([...this.#tables.keys()].map((table) => [table, new Set<string>()]));
     for (const { table, uuid } of updates) there.get(table)?.add(uuid);
-    const gone = [...this.#tables].flatMap(([table, rows]) =>
+    const removed = [...this.#tables].flatMap(([table, rows]) =>
       [...rows.keys()].filter((uuid) => there.get(table)?.has(uuid) !== true).map((uuid) => ({ table, uuid })),
     );
-    return this.#take([...gone.map((one) => ({ ...one, row: undefined })), ...updates]);
+    return this.#take([...removed.map((one) => ({ ...one, row: undefined })), ...updates]);
   }
 
   /** Applies an update and returns the changes. Nothing is applied when a part of it is malformed. */

@@ -86,7 +86,7 @@ export class FakeDaemon {
         signal.addEventListener('abort', () => reject(new ConnectionLost('given up')), { once: true });
       });
     }
-    const peer = new FakePeer((...asked) => this.answers(...asked));
+    const peer = new FakePeer((...args) => this.answers(...args));
     this.peers.push(peer);
     return Promise.resolve(peer.client);
   };

@@ -60,7 +60,7 @@ export class JsonRpcConnection implements LiveConnection {
   readonly #ended = new AbortController();
   readonly #closed = Promise.withResolvers<Error>();
   #lastId = 0;
-  #heard = 0;
+  #messagesReceived = 0;
   /** Resolves when everything before was taken by the stream. */
   #sending: Promise<void> = Promise.resolve();
   #answersWaiting = 0;
@@ -83,7 +83,7 @@ export class JsonRpcConnection implements LiveConnection {
 
   /** Whether the daemon has said anything. */
   get hasReceived(): boolean {
-    return this.#heard > 0;
+    return this.#messagesReceived > 0;
   }
 
   end(why: Error): void {
@@ -172,7 +172,7 @@ export class JsonRpcConnection implements LiveConnection {
 
   #read(chunk: Uint8Array): void {
     if (this.#ended.signal.aborted) return;
-    this.#heard += 1;
+    this.#messagesReceived += 1;
     try {
       for (const message of this.#incoming.push(chunk)) {
         this.#take(readMessage(message));
@@ -219,14 +219,14 @@ export class JsonRpcConnection implements LiveConnection {
 
   async #probe(afterMs: number): Promise<void> {
     while (!this.#ended.signal.aborted) {
-      const heard = this.#heard;
+      const before = this.#messagesReceived;
       await this.#options.clock.sleep(afterMs, this.#ended.signal);
-      if (this.#ended.signal.aborted || this.#heard !== heard) continue;
+      if (this.#ended.signal.aborted || this.#messagesReceived !== before) continue;
       try {
         await this.request('echo', ['muster'], { timeoutMs: afterMs });
       } catch (cause) {
         // A long answer may be on its way: then the daemon lives.
-        if (this.#heard === heard) {
+        if (this.#messagesReceived === before) {
           this.end(new ConnectionLost(`the daemon said nothing for ${2 * afterMs} ms`, { cause }));
         }
       }

@@ -13,8 +13,8 @@ export function readMessage(message: object): JsonRpcMessage {
     if (typeof method !== 'string' || !Array.isArray(params)) {
       throw new MalformedMessage(`a request without method or parameters: ${brief(message)}`);
     }
-    const asked = { method, params: params as unknown[] };
-    return id === null || id === undefined ? { kind: 'notification', ...asked } : { kind: 'request', ...asked, id };
+    const call = { method, params: params as unknown[] };
+    return id === null || id === undefined ? { kind: 'notification', ...call } : { kind: 'request', ...call, id };
   }
   if (id === null || id === undefined) throw new MalformedMessage(`an answer to nothing: ${brief(message)}`);
   // A daemon leaves out what it has nothing to say of: an error comes without a result.

@@ -168,14 +168,14 @@ export class ReconnectingConnection<C extends LiveConnection> {
 
   async #connect(): Promise<C | undefined> {
     const { clock, connect, connectTimeoutMs: timeoutMs } = this.#options;
-    const giveUp = new AbortController();
+    const deadline = new AbortController();
     const failure = (): Error => new ConnectionLost(`no connection within ${timeoutMs} ms`);
-    const connecting = connect(AbortSignal.any([giveUp.signal, this.#closing.signal]));
+    const connecting = connect(AbortSignal.any([deadline.signal, this.#closing.signal]));
     try {
       return await withTimeout(connecting, { clock, timeoutMs, failure });
     } catch (error) {
       this.#last = asError(error);
-      giveUp.abort();
+      deadline.abort();
       // It may come in the moment in which it is given up: nobody else knows of it.
       connecting.then(
         (late) => late.end(this.#last),

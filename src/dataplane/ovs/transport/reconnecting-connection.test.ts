@@ -90,9 +90,9 @@ describe.each([
     await clock.advance(1);
     expect(await early).toBe(connection.current);
     expect(await connection.acquire({ timeoutMs: 1 })).toBe(connection.current);
-    const told: LiveConnection[] = [];
-    connection.onUp((up) => void told.push(up));
-    expect(told).toEqual([connection.current]);
+    const connections: LiveConnection[] = [];
+    connection.onUp((up) => void connections.push(up));
+    expect(connections).toEqual([connection.current]);
     expect(states).toEqual([{ kind: 'up' }]);
   });
 
@@ -208,10 +208,10 @@ describe.each([
   test('listeners-that-stopped-are-told-nothing', async () => {
     const peer = peerOf();
     const { clock, connection } = start(peer);
-    const told: string[] = [];
-    connection.onUp(() => void told.push('up'))();
-    connection.onState(({ kind }) => void told.push(kind))();
+    const states: string[] = [];
+    connection.onUp(() => void states.push('up'))();
+    connection.onState(({ kind }) => void states.push(kind))();
     await clock.advance(1);
-    expect(told).toEqual([]);
+    expect(states).toEqual([]);
   });
 });

@@ -18,11 +18,11 @@ export function dialSocket(address: SocketAddress): Dial {
         socket.destroy();
         reject(new ConnectionLost(connectProblem(address, cause), { cause }));
       };
-      const giveUp = (): void => fail(undefined);
-      signal.addEventListener('abort', giveUp, { once: true });
+      const abort = (): void => fail(undefined);
+      signal.addEventListener('abort', abort, { once: true });
       socket.once('error', fail);
       socket.once('connect', () => {
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', abort);
         resolve(socket);
       });
     });

@@ -123,8 +123,8 @@ describe('unixctl client', () => {
   test('never: an answer is taken for something else than a text', async () => {
     const answer = fc.oneof(fc.record({ result: fc.jsonValue() }), fc.record({ error: fc.jsonValue() }));
     await fc.assert(
-      fc.asyncProperty(answer, async (given) => {
-        const { client, clock } = start(() => given);
+      fc.asyncProperty(answer, async (text) => {
+        const { client, clock } = start(() => text);
         const outcome = client.command('x').catch((error: unknown) => error);
         await clock.advance(2000);
         const got = await outcome;

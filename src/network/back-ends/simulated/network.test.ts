@@ -165,11 +165,11 @@ describe('orders', () => {
     const { create, end, network } = world();
     const user = { createdBy: 'user' as const, pick: true, pools: [NEAR] };
     await create([user]);
-    const [given] = ips(network, 'p0');
+    const [allocated] = ips(network, 'p0');
     await end('release', 'p0', 1, { createdBy: 'user', drops: [], keeps: [] });
     expect(ips(network, 'p0')).toEqual([]);
     expect(await create([{ ...user, serial: 1 }])).toMatchObject({ kind: 'applied', ports: [{ outcome: 'ok' }] });
-    expect(ips(network, 'p0')).toEqual([given]);
+    expect(ips(network, 'p0')).toEqual([allocated]);
     expect(await create([{ ...user, serial: 1 }])).toMatchObject({ kind: 'already' });
   });
 

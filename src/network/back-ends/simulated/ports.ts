@@ -36,9 +36,9 @@ export type OrderEffect =
 /** Deleted ports that are remembered, so that a late create does not bring one back. */
 const TOMBSTONES_MAX = 10_000;
 
-function dropOldest(gone: Set<string> | Map<string, number>): void {
-  const [oldest] = gone.keys();
-  if (gone.size > TOMBSTONES_MAX && oldest !== undefined) gone.delete(oldest);
+function dropOldest(entries: Set<string> | Map<string, number>): void {
+  const [oldest] = entries.keys();
+  if (entries.size > TOMBSTONES_MAX && oldest !== undefined) entries.delete(oldest);
 }
 
 export interface BindDestination {
@@ -89,35 +89,35 @@ export class SimulatedPorts {
   create(order: PortToCreate, instance: string): OrderEffect {
     const { port, mac, serial } = order;
     const known = this.#ports.get(port);
-    const letGo = known === undefined ? (this.#releasedSerials.get(port) ?? 0) : known.serial;
+    const releasedSerial = known === undefined ? (this.#releasedSerials.get(port) ?? 0) : known.serial;
     const picks = order.pick && (known?.addresses.length ?? 0) === 0;
     if (known?.instance === instance && !picks) return { kind: 'already', reply: OK, port: known };
     if (this.#tombstones.has(port)) return refusedReply(404);
-    if (known?.instance !== instance && serial < letGo) return { kind: 'stale' };
+    if (known?.instance !== instance && serial < releasedSerial) return { kind: 'stale' };
     if (known?.instance !== undefined && known.instance !== instance) return refusedReply(409, 'PortInUse');
-    const taken = this.#takeAddresses(order, { given: known === undefined, picks });
+    const taken = this.#takeAddresses(order, { isNew: known === undefined, picks });
     if ('code' in taken) return refusedReply(409, taken.code);
-    const made = known ?? { mac, addresses: [], binding: undefined, serial: letGo };
+    const made = known ?? { mac, addresses: [], binding: undefined, serial: releasedSerial };
     return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
   }
 
   /** The addresses that a port gets when it is created; nothing has changed when there is a code. */
   #takeAddresses(
     { port, fixedIps, pools }: PortToCreate,
-    what: { readonly given: boolean; readonly picks: boolean },
+    what: { readonly isNew: boolean; readonly picks: boolean },
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const taken: HeldAddress[] = [];
-    const giveUp = (code: string): { readonly code: string } => {
+    const fail = (code: string): { readonly code: string } => {
       for (const address of taken) this.addresses.give(address);
       return { code };
     };
-    for (const { ip, subnet } of what.given ? fixedIps : []) {
-      if (!this.addresses.take({ ip, subnet }, port)) return giveUp('IpAddressInUse');
+    for (const { ip, subnet } of what.isNew ? fixedIps : []) {
+      if (!this.addresses.take({ ip, subnet }, port)) return fail('IpAddressInUse');
       taken.push({ ip, subnet, origin: 'given' });
     }
     for (const version of what.picks ? new Set(pools.map((pool) => pool.version)) : []) {
       const address = this.addresses.pick(pools, version, port);
-      if (address === undefined) return giveUp('IpAddressGenerationFailure');
+      if (address === undefined) return fail('IpAddressGenerationFailure');
       taken.push({ ...address, origin: 'create' });
     }
     return { addresses: taken };
