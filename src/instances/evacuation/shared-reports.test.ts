@@ -22,9 +22,7 @@ function plan<T>(world: World, leaving: readonly Leaver[], read: (trial: Trial, 
       if (stored !== undefined) trial.add([put(HOST, stored.id, { ...stored.doc, state: 'draining' })]);
     }
     const leavers = leaving.map((one) => ({ ...one, tenants: instanceEvacuator.inventory(trial, one.host) }));
-    const steps = instanceEvacuator.planInSteps?.(trial, leavers, { nowMs: 1, explained: 100 });
-    if (steps === undefined) throw new Error('instances are planned in steps');
-    const planned = runAllSteps(steps);
+    const planned = runAllSteps(instanceEvacuator.plan(trial, leavers, { nowMs: 1, explained: 100 }));
     const messages = planned.map(({ tenant, evacuation }) =>
       evacuation.kind === 'wait'
         ? String(evacuation.reason['message'] ?? evacuation.reason.code)

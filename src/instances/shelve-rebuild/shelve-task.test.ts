@@ -5,7 +5,6 @@ import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
 import {
   ITEM,
-  OPERATION,
   recordStep,
   taskId,
   type OperationId,
@@ -45,9 +44,7 @@ async function answer(world: World, item: StoredItem, outcome: TaskAnswer['outco
 
 /** The plan of this moment, committed. */
 async function commitPlan(world: World, operation: OperationId): Promise<void> {
-  const stored = world.fleet.get(OPERATION, operation);
-  if (stored === undefined) throw new Error(`no operation ${operation}`);
-  for (const next of instanceShelve.plan(world.fleet, stored, [itemOf(world, operation)], world.nowMs)) {
+  for (const next of instanceShelve.plan(world.fleet, [itemOf(world, operation)], world.nowMs)) {
     if (next.kind === 'act') throw new Error('nothing outside the journal is concerned');
     const steps = next.kind === 'decide' ? next.decide(world.fleet, world.nowMs) : [next];
     for (const step of steps) await world.commit((fleet) => recordStep(fleet, step, world.nowMs));
