@@ -173,9 +173,10 @@ export class TestControlPlane {
     await this.commit((fleet) => joinHosts(fleet, { hosts, operation, deadlineMs: 3_600_000, by: 'test', nowMs }));
   }
 
-  async joinToken(host: string, livesMs = 3_600_000): Promise<string> {
+  /** `aheadMs`: by how much the clock of the server is ahead that makes it. */
+  async joinToken(host: string, livesMs = 3_600_000, aheadMs = 0): Promise<string> {
     const made = newSecret({ ids: this.ids, hash: sha256 });
-    const nowMs = this.clock.nowMs();
+    const nowMs = this.clock.nowMs() + aheadMs;
     const token = { id: made.id, name: `join/${host}`, role: 'join' as const, host, hash: made.hash };
     const rest = { createdAtMs: nowMs, createdBy: 'test', expiresAtMs: nowMs + livesMs };
     await this.commit((fleet): Decision<unknown> => createToken(fleet, { ...token, ...rest }));
