@@ -1,6 +1,8 @@
-// How long a scrape, and the question what should be on the switch of one host, hold the event loop in one piece, on 10^5 hosts: with
+// How long a scrape, the view of one host's agent, and the question what should be on its switch, hold the event loop in one piece, on 10^5 hosts: with
 // instances in networks that a thousand hosts have a part of, every host then has a tunnel to every other one. Processor time of the thread.
 import { dataplaneRoutes } from '../src/agent/server/dataplane-routes.ts';
+import { ViewComposer } from '../src/agent/server/view-composer.ts';
+import { viewPieces } from '../src/agent/server/view-pieces.ts';
 import { Metrics } from '../src/api/runtime.ts';
 import type { Answer, Caller } from '../src/access/index.ts';
 import type { Fleet } from '../src/fleet/index.ts';
@@ -25,34 +27,57 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Asks as the API does. A piece ends where everything else has its turn. */
-async function piecesOf(fleet: Fleet, caller: object): Promise<number[]> {
-  const [route] = dataplaneRoutes(PROGRAM.all(VIEW_PARTS));
-  const pieces: number[] = [];
-  let began = cpuMs();
-  const end = (): void => {
-    pieces.push(cpuMs() - began);
-  };
-  const turn = async (): Promise<void> => {
-    end();
-    await realClock.turn();
-    began = cpuMs();
-  };
-  const clock = { ...realClock, nowMs: () => realClock.nowMs(), turn };
-  const call = { params: { id: sampleHostId(7) }, query: {}, caller };
-  const answered = (await route?.handle(call as never, { journal: { fleet }, clock } as never)) as Required<Answer>;
-  let length = 0;
-  for (const text of answered.pieces()) {
-    length += text.length;
-    if (length < SLICE_CHARACTERS) continue;
-    await turn();
-    length = 0;
+/** Measures pieces: one ends where everything else has its turn. */
+class PieceTimer {
+  readonly pieces: number[] = [];
+  #began = cpuMs();
+  readonly clock = { ...realClock, nowMs: () => realClock.nowMs(), turn: () => this.turn() };
+
+  end(): readonly number[] {
+    this.pieces.push(cpuMs() - this.#began);
+    return this.pieces;
   }
-  end();
-  return pieces;
+
+  async turn(): Promise<void> {
+    this.end();
+    await realClock.turn();
+    this.#began = cpuMs();
+  }
+
+  /** Takes text in slices as large as those of the API. */
+  async render(texts: Iterable<string>): Promise<readonly number[]> {
+    let length = 0;
+    for (const text of texts) {
+      length += text.length;
+      if (length < SLICE_CHARACTERS) continue;
+      await this.turn();
+      length = 0;
+    }
+    return this.end();
+  }
 }
 
-async function scraped(fleet: Fleet): Promise<number[]> {
+/** Asks as the API does. */
+async function piecesOf(fleet: Fleet, caller: object): Promise<readonly number[]> {
+  const [route] = dataplaneRoutes(PROGRAM.all(VIEW_PARTS));
+  const timer = new PieceTimer();
+  const call = { params: { id: sampleHostId(7) }, query: {}, caller };
+  const world = { journal: { fleet }, clock: timer.clock };
+  const answered = (await route?.handle(call as never, world as never)) as Required<Answer>;
+  return timer.render(answered.pieces());
+}
+
+/** Composes the view of an agent, and renders it as the gateway does. */
+async function composed(fleet: Fleet): Promise<readonly number[]> {
+  const timer = new PieceTimer();
+  const journal = { fleet, journalId: 'bench', fence: { lease: 'fleet', epoch: 1 } };
+  const source = { parts: PROGRAM.all(VIEW_PARTS), kinds: new Map() };
+  const view = await new ViewComposer({ journal, clock: timer.clock, source }).compose(sampleHostId(7));
+  if (view === undefined) throw new Error('there is a lease');
+  return timer.render(viewPieces({ kind: 'view', view }));
+}
+
+async function scraped(fleet: Fleet): Promise<readonly number[]> {
   const metrics = new Metrics();
   const journal = { fleet, fence: undefined, onCommit: () => () => undefined, onRebuilt: () => () => undefined };
   metrics.follow(journal as unknown as Journal, realClock, PROGRAM.metrics);
@@ -62,8 +87,8 @@ async function scraped(fleet: Fleet): Promise<number[]> {
   return [cpuMs() - began];
 }
 
-async function figure(scope: Scope, name: string, ask: () => Promise<number[]>): Promise<Figure> {
-  const rounds: number[][] = [];
+async function figure(scope: Scope, name: string, ask: () => Promise<readonly number[]>): Promise<Figure> {
+  const rounds: (readonly number[])[] = [];
   await ask();
   while (rounds.length < ROUNDS) {
     scope.check();
@@ -90,6 +115,7 @@ async function run(scope: Scope): Promise<Figure[]> {
   const ofSite: Partial<Caller> = { name: 'bench', site: 'central' };
   return [
     await figure(scope, 'metrics-piece-100000', () => scraped(fleet)),
+    await figure(scope, 'view-piece-100000', () => composed(fleet)),
     await figure(scope, 'dataplane-piece-100000', () => piecesOf(fleet, {})),
     await figure(scope, 'dataplane-piece-of-a-site', () => piecesOf(fleet, ofSite)),
   ];
@@ -97,7 +123,7 @@ async function run(scope: Scope): Promise<Figure[]> {
 
 export const figuresPiecesBenchmark: Benchmark = {
   name: 'figures-pieces',
-  about: `the longest that a scrape and the data plane of a host with ${HOSTS} peers hold the event loop`,
+  about: `the longest that a scrape, the view and the data plane of a host with ${HOSTS} peers hold the event loop`,
   seconds: 60,
   run,
 };

@@ -5,6 +5,7 @@ import type { Decision } from '../journal/index.ts';
 import { consumeJoinToken, createToken, hasAdmin, revokeToken } from './decide.ts';
 import { accessModel, TOKEN, type Token } from './model.ts';
 
+const HOUR_MS = 3_600_000;
 const NOW = 1_000_000;
 const HASH = 'a'.repeat(64);
 const id = (text: string) => idOf(TOKEN, text);
@@ -115,10 +116,22 @@ describe('consumeJoinToken', () => {
 
   test.each([
     ['expired', join, { nowMs: NOW + 10 }, 'join-token-expired'],
+    [
+      'made-by-a-clock-that-was-ahead',
+      { ...join, createdAtMs: NOW + 5 * 60_000 + 1, expiresAtMs: NOW + HOUR_MS },
+      {},
+      'join-token-early',
+    ],
     ['for-another-host', join, { host: 'h2' }, 'join-token-other-host'],
     ['revoked', { ...join, revoked: { atMs: 1, by: 'x' } }, {}, 'join-token-invalid'],
     ['no-join-token', token({ role: 'admin' }), {}, 'join-token-invalid'],
   ])('%s-is-refused', (_, doc, extra, code) => {
     expect(use(fleetWith(['j', doc]), extra)).toBe(code);
+  });
+
+  test('made by a clock that is ahead by less than the clocks of servers may differ it counts', () => {
+    const fleet = fleetWith(['j', { ...join, createdAtMs: NOW + 5 * 60_000, expiresAtMs: NOW + HOUR_MS }]);
+    use(fleet);
+    expect(fleet.get(TOKEN, id('cred'))?.doc).toMatchObject({ role: 'agent', host: 'h1' });
   });
 });

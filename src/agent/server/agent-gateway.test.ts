@@ -118,6 +118,17 @@ describe('the gateway', () => {
     expect(liveness.lastHeartbeatMs('c1')).toBe(lastHeartbeatMs);
   });
 
+  test('refuses-a-join-token-that-was-made-by-a-clock-that-was-ahead, until-that-time-has-come', async () => {
+    const { clock, plane, gateway } = await worldOf('c1');
+    const hourMs = 3_600_000;
+    // No HTTP edge looks at it here: the commit does.
+    const secret = await plane.joinToken('c1', hourMs, 24 * hourMs);
+    expect(await gateway.join(secret, { secret: SECRET })).toMatchObject({ kind: 'refused', code: 'join-token-early' });
+    const other = await plane.joinToken('c1', hourMs, 60_000);
+    expect(await gateway.join(other, { secret: SECRET })).toMatchObject({ kind: 'answer' });
+    await clock.settle();
+  });
+
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];

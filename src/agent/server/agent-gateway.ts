@@ -13,7 +13,6 @@ import {
   authenticateAgent,
   type AgentIdentity,
 } from './admission.ts';
-import { ViewCache } from './view-cache.ts';
 import { readConvergence, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { ConntrackRelay } from './conntrack-relay.ts';
@@ -41,7 +40,8 @@ import { reportFromWire } from '../protocol/report-words.ts';
 import type { Reply } from '../../link/index.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
 import { SharedCredentials } from './shared-credentials.ts';
-import { affectedHosts, composeView, isOutdated } from './compose-view.ts';
+import { affectedHosts, isOutdated } from './compose-view.ts';
+import { ViewComposer } from './view-composer.ts';
 import { BfdDownIndex } from './bfd-down-index.ts';
 import { isRepeat, toBaseline, type HeartbeatBaseline } from './heartbeat-dedup.ts';
 import { StatementIssuer } from './statement-issuer.ts';
@@ -61,7 +61,7 @@ export class AgentGateway {
   readonly statements: StatementIssuer;
   readonly #waiters = new LongPollWaiters();
   readonly #agentReports = new Map<string, AgentReport>();
-  readonly #viewCache = new ViewCache();
+  readonly #views: ViewComposer;
   /** The view that was last sent to each host. */
   readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reportRecorder: ReportRecorder;
@@ -80,6 +80,7 @@ export class AgentGateway {
     this.statements = options.statements ?? new StatementIssuer({ journalId: () => options.journal.journalId });
     this.#reportRecorder = new ReportRecorder(options);
     this.#conntrackRelay = new ConntrackRelay(options);
+    this.#views = new ViewComposer(options);
   }
 
   /** How many agents wait for their view to change. */
@@ -121,9 +122,16 @@ export class AgentGateway {
     const applied = this.#lacksLease() ? undefined : this.#agentReports.get(host)?.applied;
     if (applied === undefined) return false;
     if ((findHost(journal.fleet, host)?.doc.serviceVersion ?? 0) < serviceVersion) return false;
-    const holds = this.#viewCache.isValidAt(host, applied, revision);
+    const holds = this.#views.isValidAt(host, applied, revision);
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
-    return this.#compose(host)?.digest === applied;
+    const view = this.#views.compose(host);
+    if (!(view instanceof Promise)) return view?.digest === applied;
+    // A view as large as the fleet takes a while: whoever waits for the host is told when it is there.
+    view.then(
+      () => this.#announceConvergence(host),
+      (err: unknown) => this.#options.log.error({ err, host }, 'the view of a host could not be composed'),
+    );
+    return false;
   }
 
   /** Why a converged host cannot provide a service yet; undefined when it can. */
@@ -131,20 +139,15 @@ export class AgentGateway {
     return this.#agentReports.get(host)?.unready?.get(service);
   }
 
-  #compose(host: string): View | undefined {
-    const { journal, source, clock } = this.#options;
-    const leaseEpoch = journal.fence?.epoch;
-    if (leaseEpoch === undefined) return undefined;
-    const view = composeView(journal.fleet, source, host, { journalId: journal.journalId, leaseEpoch });
-    this.#viewCache.record(host, { digest: view.digest, revision: view.stamp.revision, atMs: clock.nowMs() });
-    return view;
+  #announceConvergence(host: string): void {
+    for (const hear of this.#convergenceListeners) hear(host);
   }
 
   /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
     this.#isOpen = true;
-    this.#viewCache.clear(); // affected hosts were not tracked before
+    this.#views.clear(); // affected hosts were not tracked before
     const stops = [
       journal.onCommit((_commit, applied) => this.#onCommit(applied)),
       journal.onRebuilt(() => this.#reset()),
@@ -181,7 +184,7 @@ export class AgentGateway {
   }
 
   #reset(): void {
-    this.#viewCache.clear();
+    this.#views.clear();
     this.#waiters.wakeAll();
     this.#conntrackRelay.recheck();
   }
@@ -191,11 +194,11 @@ export class AgentGateway {
     this.#conntrackRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
     // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
-    if (this.#viewCache.isEmpty && this.#waiters.size === 0) return;
+    if (this.#views.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
         this.#affected.add(host);
-        this.#viewCache.invalidate(host);
+        this.#views.invalidate(host);
       }
       if (change.kind === HOST.name) this.#forgetRemovedHost(change);
     }
@@ -222,7 +225,7 @@ export class AgentGateway {
     this.#agentReports.delete(id);
     this.#sentViews.delete(id);
     this.#bfdDown.update(id, []);
-    this.#viewCache.forget(id);
+    this.#views.forget(id);
   }
 
   #wakeAffected(): void {
@@ -313,8 +316,7 @@ export class AgentGateway {
     const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
     this.#agentReports.set(host, { applied, unready, report, baseline });
     if (agentReport?.report !== report) this.#bfdDown.update(host, report?.bfdDownPeers ?? []);
-    if (agentReport?.applied !== applied || agentReport?.unready !== unready)
-      for (const hear of this.#convergenceListeners) hear(host);
+    if (agentReport?.applied !== applied || agentReport?.unready !== unready) this.#announceConvergence(host);
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
@@ -329,7 +331,10 @@ export class AgentGateway {
       // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
       const { digest = ask.digest } = this.#sentViews.get(identity.host) ?? {};
       if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {
-        const view = this.#compose(identity.host);
+        const composed = this.#views.compose(identity.host);
+        const view = composed instanceof Promise ? await composed : composed;
+        const denial = composed instanceof Promise ? this.denialOf(identity) : undefined;
+        if (denial !== undefined) return denial;
         if (view === undefined) return this.#redirect();
         if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, identity);
       }
@@ -341,7 +346,7 @@ export class AgentGateway {
   /** The agent has the view that would be composed: the case of nearly every poll. */
   #hasCurrentView(host: string, { digest, leaseEpoch }: ViewRequest): boolean {
     if (digest === undefined || leaseEpoch !== this.#epoch) return false;
-    return this.#viewCache.isCurrent(host, digest, this.#options.clock.nowMs());
+    return this.#views.isCurrent(host, digest);
   }
 
   /** From here on it is applying this view: what it reported as applied before says nothing about it. */

@@ -1,6 +1,6 @@
 // The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet, so that every
 // holder composes the same view; it must never depend on who asked or when.
-import { idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
+import { finish, idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {
   ITEM,
@@ -12,7 +12,7 @@ import {
   type StoredItem,
   type Task,
 } from '../../operations/index.ts';
-import { digestOf } from '../protocol/digest.ts';
+import { digestInSteps, digestOf } from '../protocol/digest.ts';
 import type { Stamp, View, ViewRequest } from '../protocol/messages.ts';
 
 export interface ViewSource {
@@ -24,24 +24,39 @@ export interface ViewSource {
 export type Authority = Omit<Stamp, 'revision'>;
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
-  const parts = buildParts(fleet, source.parts, host);
+  return finish(composeViewInSteps(fleet, source, host, authority));
+}
+
+/** The same in steps. Nothing that affects the host's view may change between them: the view would be that of no moment. */
+export function* composeViewInSteps(
+  fleet: FleetReader,
+  source: ViewSource,
+  host: string,
+  { journalId, leaseEpoch }: Authority,
+): Steps<View> {
+  const stamp = { journalId, leaseEpoch, revision: fleet.revision };
+  const parts = yield* partsInSteps(fleet, source.parts, host);
   const tasks = tasksOf(fleet, source.kinds, host);
-  return {
-    host,
-    stamp: { journalId: authority.journalId, leaseEpoch: authority.leaseEpoch, revision: fleet.revision },
-    digest: digestOf({ host, parts, tasks }),
-    parts,
-    tasks,
-  };
+  const content = { host, parts, tasks };
+  const digest = isLarge(parts) ? yield* digestInSteps(content) : digestOf(content);
+  return { host, stamp, digest, parts, tasks };
 }
 
-/** The modules' view parts, by name. */
-function buildParts(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
-  const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
-  return Object.fromEntries(built.filter(([, part]) => part !== undefined));
+/** Entries of a list that are rendered or hashed in well below a millisecond. */
+const LARGE_LIST_MIN = 256;
+
+/** Whether a part of a view is, or has, a long list: it grows with the fleet, and is processed in pieces. */
+export function isLarge(parts: View['parts']): boolean {
+  return Object.values(parts).some((part) => hasLongList(part, 4));
 }
 
-/** As above, but yields to other work: each part is consistent with some moment in between. */
+function hasLongList(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth === 0) return false;
+  if (Array.isArray(value) && value.length >= LARGE_LIST_MIN) return true;
+  return Object.values(value).some((field) => hasLongList(field, depth - 1));
+}
+
+/** The modules' view parts, by name. Where other work is done between the steps, each part is consistent with some moment in between. */
 export function* partsInSteps(
   fleet: FleetReader,
   parts: readonly ViewPart[],

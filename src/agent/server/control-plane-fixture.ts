@@ -6,7 +6,7 @@ import { alarmsModel } from '../../alarms/index.ts';
 import { peersPart, servicesPart } from '../../dataplane/index.ts';
 import { electionModel } from '../../election/index.ts';
 import { idOf, put, Registry, SETTING, type Stored } from '../../fleet/index.ts';
-import { findHost, hostJoin, hostsModel, joinHosts, selfPart, type Host } from '../../hosts/index.ts';
+import { findHost, hostJoin, hostsModel, joinHosts, selfPart, type Host, type ViewPart } from '../../hosts/index.ts';
 import { LivenessController } from '../../hosts/runtime.ts';
 import { networkModel } from '../../network/index.ts';
 import { accept, Journal, type Clock, type Decision, type Ids } from '../../journal/index.ts';
@@ -75,10 +75,17 @@ export class TestControlPlane {
   signer: Signer | undefined = fakeSigner();
   readonly #disk: StoreDisk;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
+  readonly #parts: readonly ViewPart[];
   readonly #running: TestControlPlaneServer[] = [];
 
-  constructor(clock: Clock, journalId = 'journal-1', kinds: readonly OperationKind[] = []) {
+  constructor(
+    clock: Clock,
+    journalId = 'journal-1',
+    kinds: readonly OperationKind[] = [],
+    parts: readonly ViewPart[] = [selfPart, peersPart, servicesPart],
+  ) {
     this.clock = clock;
+    this.#parts = parts;
     this.#kinds = new Map([...KINDS, ...kinds.map((kind) => [kind.name, kind] as const)]);
     this.ids = countedIds(journalId);
     this.#disk = new StoreDisk({ journalId, nowMs: () => clock.nowMs() });
@@ -99,7 +106,7 @@ export class TestControlPlane {
     const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url, ...LEASE_TIMES });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
-    const source = { parts: [selfPart, peersPart, servicesPart], kinds };
+    const source = { parts: this.#parts, kinds };
     const holder = () => lease.holder();
     const statements = new StatementIssuer({
       journalId: () => journal.journalId,
@@ -166,9 +173,10 @@ export class TestControlPlane {
     await this.commit((fleet) => joinHosts(fleet, { hosts, operation, deadlineMs: 3_600_000, by: 'test', nowMs }));
   }
 
-  async joinToken(host: string, livesMs = 3_600_000): Promise<string> {
+  /** `aheadMs`: by how much the clock of the server is ahead that makes it. */
+  async joinToken(host: string, livesMs = 3_600_000, aheadMs = 0): Promise<string> {
     const made = newSecret({ ids: this.ids, hash: sha256 });
-    const nowMs = this.clock.nowMs();
+    const nowMs = this.clock.nowMs() + aheadMs;
     const token = { id: made.id, name: `join/${host}`, role: 'join' as const, host, hash: made.hash };
     const rest = { createdAtMs: nowMs, createdBy: 'test', expiresAtMs: nowMs + livesMs };
     await this.commit((fleet): Decision<unknown> => createToken(fleet, { ...token, ...rest }));

@@ -14,6 +14,8 @@ import {
 import type { Refusal } from '../../fleet/index.ts';
 import { NotHolder } from '../../journal/index.ts';
 import type { AgentIdentity } from './admission.ts';
+import { isLarge } from './compose-view.ts';
+import { viewPieces } from './view-pieces.ts';
 import { joinAgent } from './decide.ts';
 import type { CertificateIssuer } from './certificate-issuer.ts';
 import type { AgentGateway } from './agent-gateway.ts';
@@ -169,7 +171,10 @@ function viewRoute(gateway: AgentGateway): Route {
 }
 
 function renderViewResponse(found: ViewResponse): Answer {
-  return found.kind === 'unchanged' ? renderUnchanged(found.controlPlane) : toTextAnswer(JSON.stringify(found));
+  if (found.kind === 'unchanged') return renderUnchanged(found.controlPlane);
+  return isLarge(found.view.parts)
+    ? { kind: 'answer', status: 200, pieces: () => viewPieces(found) }
+    : toTextAnswer(JSON.stringify(found));
 }
 
 /** The same text for nearly every poll, rendered once for as long as keys and servers stay the same. */
