@@ -6,6 +6,7 @@ export { tryParseJson } from './json-text.ts';
 export { LeaderClient } from './leader-client.ts';
 export type { CallResult } from './leader-client.ts';
 export { isLoopback } from './loopback.ts';
+export { http } from './node-http.ts';
 export { originOf, transportTo } from './server-address.ts';
 export { fingerprintsOf, parseFingerprint } from './server-pin.ts';
 export type { Fingerprint, ServerFingerprints } from './server-pin.ts';
