@@ -20,6 +20,7 @@ export async function runPinned(entry, args) {
   if (process.versions.node.split('.')[0] === PINNED_MAJOR) {
     dropExperimentalWarnings();
     keepCompiledCode();
+    resolveWithoutSearching();
     process.argv = [process.execPath, entry, ...args];
     await import(pathToFileURL(entry).href);
     return;
@@ -36,6 +37,33 @@ export async function runPinned(entry, args) {
 /** Types are stripped and code is compiled once, not at every start. Node 24 has it; without a place to write it does nothing. */
 function keepCompiledCode() {
   nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/muster', import.meta.url)));
+}
+
+/**
+ * Modules name their neighbours by the whole path, ending included: it need not be searched for on the disk, nor its package and its
+ * links, which takes a fifth of the time of a start. All else, such as packages by name, is resolved as ever.
+ */
+function resolveWithoutSearching() {
+  const own = new URL('../src/', import.meta.url).href;
+  nodeModule.registerHooks?.({
+    resolve(specifier, context, next) {
+      const parent = context.parentURL ?? '';
+      const format = specifier.startsWith('.') ? formatOfModule(specifier, parent.startsWith(own)) : undefined;
+      if (format === undefined || !parent.startsWith('file:')) return next(specifier, context);
+      return { url: new URL(specifier, parent).href, format, shortCircuit: true };
+    },
+  });
+}
+
+/**
+ * Undefined where the package would have to be asked.
+ * @param {string} path
+ * @param {boolean} isOurs
+ */
+function formatOfModule(path, isOurs) {
+  if (path.endsWith('.mjs')) return 'module';
+  if (!isOurs) return undefined;
+  return path.endsWith('.ts') ? 'module-typescript' : path.endsWith('.js') ? 'module' : undefined;
 }
 
 /**

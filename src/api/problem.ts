@@ -1,8 +1,8 @@
 // Everything that goes wrong, as application/problem+json (RFC 9457): a stable code, a sentence that says what to do, the
 // offending field. It never shows a stack, a secret, or what an internal error said.
-import { STATUS_CODES } from 'node:http';
 import type { Problem, Refusal } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../journal/index.ts';
+import { http } from '../link/index.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
@@ -40,7 +40,7 @@ export class HttpProblem extends Error {
     return {
       ...facts,
       type: `urn:muster:problem:${code}`,
-      title: STATUS_CODES[status] ?? 'Error',
+      title: http.STATUS_CODES[status] ?? 'Error',
       status,
       detail,
       code,

@@ -1,7 +1,6 @@
 // The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops gracefully: requests
 // in progress are completed.
 import { randomBytes } from 'node:crypto';
-import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure, Server as SecureServer, type ServerOptions as SecureOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -15,6 +14,7 @@ import {
 } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
+import { http } from '../link/index.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
@@ -261,7 +261,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
       const { tls } = options;
       const made =
         tls === undefined
-          ? createPlain(server, handler)
+          ? http.createServer(server, handler)
           : createSecure({ ...server, ...secureOptions(tls), handshakeTimeout: limits.headersMs }, handler);
       connections.track(made, { isTls: tls !== undefined });
       return made;

@@ -1,9 +1,10 @@
 // One HTTP request to a server, over kept connections. Whatever keeps an answer from coming is a `LinkDown`.
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { Agent as HttpAgent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { lookup } from 'node:dns';
 import { isLoopback } from './loopback.ts';
+import { http } from './node-http.ts';
 import { PinningHttpsAgent } from './pinning-https-agent.ts';
 import { LinkDown, type KeyPair } from './call.ts';
 import type { Fingerprint } from './server-pin.ts';
@@ -60,7 +61,7 @@ export class HttpConnections {
   constructor(options: HttpConnectionsOptions = {}) {
     this.#options = options;
     const resolve = options.lookup ?? lookup;
-    this.#http = new HttpAgent({
+    this.#http = new http.Agent({
       ...KEEP_ALIVE,
       lookup: options.loopbackOnly === true ? onlyLoopback(resolve) : resolve,
     });
@@ -131,7 +132,7 @@ export class HttpConnections {
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };
     const to = { hostname, port, path, method, headers };
-    return isSecure ? httpsRequest({ ...to, agent: this.#https }) : httpRequest({ ...to, agent: this.#http });
+    return isSecure ? httpsRequest({ ...to, agent: this.#https }) : http.request({ ...to, agent: this.#http });
   }
 }
 

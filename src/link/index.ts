@@ -8,6 +8,7 @@ export type { CallResult } from './leader-client.ts';
 export { LongPoll } from './long-poll.ts';
 export type { PollOutcome } from './long-poll.ts';
 export { isLoopback } from './loopback.ts';
+export { http } from './node-http.ts';
 export { originOf, transportTo } from './server-address.ts';
 export { fingerprintsOf, parseFingerprint } from './server-pin.ts';
 export type { Fingerprint, ServerFingerprints } from './server-pin.ts';

@@ -203,6 +203,14 @@ test('from-node-24-the-program-runs-in-the-same-process-without-warnings', async
   expect({ pid: report.pid, rest: report.rest, stderr }).toEqual({ pid: child.pid, rest: ['x'], stderr: '' });
 });
 
+test('the-modules-of-a-server-are-loaded-without-what-only-clients-of-fetch-need', async () => {
+  const says = `await import('./src/main/serve.ts'); console.log(JSON.stringify(process.moduleLoadList));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', says], { cwd: ROOT });
+  const loaded = JSON.parse(stdout) as string[];
+  expect(loaded).toContain('NativeModule http');
+  expect(loaded.filter((name) => name.includes('undici'))).toEqual([]);
+});
+
 describe('the lock file', () => {
   test('has-the-integrity-of-the-pinned-node-for-every-platform', async () => {
     const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;

@@ -1,7 +1,13 @@
 // The width of a text on a terminal, and removal of characters that a terminal would obey instead of showing.
 import { escapeControls } from './escape.ts';
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Made when a text needs it: that takes as long as a tenth of a command, and most texts are plain. */
+let segmenter: Intl.Segmenter | undefined;
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** East Asian wide and fullwidth letters, and emoji, take two columns. */
 const WIDE =
@@ -13,7 +19,7 @@ const PLAIN = /^[\u0020-\u007E]*$/;
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += NARROWEST.test(segment) ? 0 : WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemesOf(text)) width += NARROWEST.test(segment) ? 0 : WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -22,7 +28,7 @@ export function truncate(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let kept = '';
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     used += textWidth(segment);
     if (used > width - 1) break;
     kept += segment;
