@@ -51,6 +51,7 @@ test('nothing-lost-and-every-flow-one-pair-is-good', () => {
     ping: { sent: 10, lost: 0 },
     tcp: { connections: 1, broken: 0 },
     duplicates: 0,
+    overruns: 0,
     unstable: [],
     longestGapMs: { forward: 3, return: 4, push: 6, ping: 101, tcp: 20 },
   });

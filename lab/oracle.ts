@@ -16,6 +16,8 @@ export interface Verdict {
   readonly ping: { readonly sent: number; readonly lost: number };
   readonly tcp: { readonly connections: number; readonly broken: number };
   readonly duplicates: number;
+  /** Packets of any kind that the machine dropped in front of a program of the lab. */
+  readonly overruns: number;
   /** Flows that were seen from another address or port than at first, or from none. */
   readonly unstable: readonly number[];
   readonly longestGapMs: {
@@ -29,10 +31,11 @@ export interface Verdict {
 
 export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
   const counts = count(results);
+  const { overruns = 0 } = results;
   const flows = [...results.echo, ...results.push, ...results.tcp];
   const unstable = flows.filter(({ pairs }) => pairs.length !== 1).map(({ flow }) => flow);
   const problems = [
-    ...lossesIn(counts),
+    ...lossesIn(counts, overruns),
     ...results.echo.flatMap(describeLossTimes),
     ...unstableIn(flows),
     ...sharedIn([...results.echo, ...results.push], 'UDP'),
@@ -40,7 +43,13 @@ export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
     ...results.tcp.flatMap((one) => tcpProblems(one, limits)),
     ...silenceIn(results),
   ];
-  return { good: problems.length === 0, problems, ...counts, unstable, longestGapMs: gapsIn(results) };
+  return { good: problems.length === 0, problems, ...counts, overruns, unstable, longestGapMs: gapsIn(results) };
+}
+
+/** Whether the machine itself dropped as many packets as were lost: then nobody can tell who lost them. */
+export function mayBeOverruns({ echo, push, ping, overruns }: Verdict): boolean {
+  const lost = echo.forwardLost + echo.returnLost + push.lost + ping.lost;
+  return lost > 0 && lost <= overruns;
 }
 
 type Counts = Pick<Verdict, 'echo' | 'push' | 'ping' | 'tcp' | 'duplicates'>;
@@ -59,7 +68,7 @@ function count({ echo, push, tcp, ping }: TrafficResults): Counts {
   };
 }
 
-function lossesIn({ echo, push, ping, duplicates }: Counts): string[] {
+function lossesIn({ echo, push, ping, duplicates }: Counts, overruns: number): string[] {
   const losses: readonly (readonly [string, number, number])[] = [
     ['echo packets lost on the way there', echo.forwardLost, echo.sent],
     ['echo packets lost on the way back', echo.returnLost, echo.sent - echo.forwardLost],
@@ -67,7 +76,9 @@ function lossesIn({ echo, push, ping, duplicates }: Counts): string[] {
     ['pings lost', ping.lost, ping.sent],
     ['packets arrived twice', duplicates, echo.sent + push.sent],
   ];
-  return losses.filter(([, lost]) => lost !== 0).map(([what, lost, of]) => `${lost} of ${of} ${what}`);
+  const said = losses.filter(([, lost]) => lost !== 0).map(([what, lost, of]) => `${lost} of ${of} ${what}`);
+  // No trouble by itself: what is dropped may be nobody's, or sent again.
+  return said.length === 0 || overruns === 0 ? said : [...said, `the machine dropped ${overruns} packets in queues`];
 }
 
 /** Services and operations say in their history what happened then. */

@@ -77,7 +77,6 @@ async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: num
 }
 
 function whyOf(outcome: Outcome): string {
-  if (outcome.kind === 'machine-too-busy') return '';
   const why = outcome.kind === 'failed' ? ` (${outcome.problems.join('; ')})` : '';
   return outcome.figures === undefined ? why : `${why}: ${outcome.figures.join(', ')}`;
 }

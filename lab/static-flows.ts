@@ -2,9 +2,8 @@
 // and its traffic tools lose nothing by themselves, whatever is made of Muster.
 import { runConcurrently } from './run-concurrently.ts';
 import { plug, type LabInstance, type LabInstanceSpec } from './lab-instance.ts';
-import { reach } from './traffic/ping.ts';
 import type { LabHost } from './underlay/host.ts';
-import { EXTERNAL_INTERFACE, OUTSIDE } from './underlay/names.ts';
+import { EXTERNAL_INTERFACE, OUTSIDE, TUNNEL_BRIDGE } from './underlay/names.ts';
 import type { Underlay } from './underlay/underlay.ts';
 
 const BRIDGE = 'br-int';
@@ -24,12 +23,12 @@ export async function startStaticFlows(underlay: Underlay): Promise<readonly Lab
     await host.addFlows(BRIDGE, flowsFor(host.names.number, places));
     return machine;
   });
-  // The first packets to a neighbour that is not known yet would be dropped. Only what the load uses: the kernel's table of
-  // neighbours is one for all namespaces, and everybody with everybody does not fit in.
-  const tunnels = places.map(({ tunnel }) => tunnel);
-  await runConcurrently(underlay.hosts, AT_ONCE, ({ names }) =>
-    reach(names.namespace, names.number === 1 ? tunnels.slice(1) : tunnels.slice(0, 1)),
-  );
+  // The first packets to a neighbour that is not known yet would be dropped. Only what the load uses: all send to the first host.
+  const [first, ...others] = underlay.hosts;
+  await runConcurrently(underlay.hosts, AT_ONCE, async (host) => {
+    for (const { names } of host === first ? others : underlay.hosts.slice(0, 1))
+      await host.appctl('tnl/neigh/set', TUNNEL_BRIDGE, names.tunnelAddress, names.tunnelMac);
+  });
   return machines;
 }
 

@@ -1,6 +1,6 @@
 // Tries something out under load: first without it, to see that the machine itself loses nothing. A machine that is too busy says
 // nothing about Muster, neither good nor bad, and is counted apart.
-import { judge, type Limits, type Verdict } from './oracle.ts';
+import { judge, mayBeOverruns, type Limits, type Verdict } from './oracle.ts';
 import type { TrafficResults } from './traffic/results.ts';
 
 const TRIES_MAX = 3;
@@ -22,7 +22,7 @@ interface TrialFigures {
 export type Outcome =
   | ({ readonly kind: 'passed'; readonly verdict: Verdict } & TrialFigures)
   | ({ readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] } & TrialFigures)
-  | { readonly kind: 'machine-too-busy'; readonly tries: readonly Verdict[] };
+  | ({ readonly kind: 'machine-too-busy'; readonly tries: readonly Verdict[] } & TrialFigures);
 
 export async function runTrial({ load, event, limits, accept = ({ problems }) => problems }: Trial): Promise<Outcome> {
   const tries: Verdict[] = [];
@@ -32,5 +32,7 @@ export async function runTrial({ load, event, limits, accept = ({ problems }) =>
   }
   const verdict = judge(await load(event), limits);
   const problems = accept(verdict);
+  // It was quiet enough before, and is not any more.
+  if (problems.length > 0 && mayBeOverruns(verdict)) return { kind: 'machine-too-busy', tries: [...tries, verdict] };
   return problems.length === 0 ? { kind: 'passed', verdict } : { kind: 'failed', verdict, problems };
 }

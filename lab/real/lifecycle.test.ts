@@ -78,6 +78,22 @@ ovsSuite('lifecycle', () => {
     expect(await host.vsctl('list-br')).toBe('br-phy\n');
   });
 
+  test('a-switch-keeps-the-way-to-its-tunnels-when-it-reads-the-routes-of-the-kernel-again, also-after-a-restart', async () => {
+    const underlay = await Underlay.start({ hosts: 1 });
+    onTestFinished(() => underlay.close());
+    const host = underlay.host(1);
+    const tunnelRoutes = async (): Promise<readonly string[]> =>
+      (await host.appctl('ovs/route/show')).split('\n').filter((line) => line.includes('dev br-phy'));
+    const own = ['User: 172.16.0.0/16 dev br-phy SRC 172.16.0.1'];
+    expect(await tunnelRoutes()).toEqual(own);
+    // Whenever a link changes it forgets all that it calls cached.
+    await host.exec('ip', 'link', 'add', 'comes', 'type', 'veth', 'peer', 'name', 'goes');
+    expect(await tunnelRoutes()).toEqual(own);
+    await host.kill('ovs-vswitchd');
+    await host.start('ovs-vswitchd');
+    expect(await tunnelRoutes()).toEqual(own);
+  });
+
   test.each(['SIGINT', 'SIGTERM'] as const)('%s-ends-the-program-and-takes-its-lab-away', async (signal) => {
     const { child, lab } = await startProgram();
     expect(lab.instances).toHaveLength(2);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
 import { Fleet } from '../scenarios/fleet.ts';
 import { leaveBesideSickRouter } from '../scenarios/sick-router.ts';
-import { judgeSickRun } from '../scenarios/sick-router-judgement.ts';
 
 ovsSuite('a sick router', () => {
   let fleet: Fleet;
@@ -16,7 +15,9 @@ ovsSuite('a sick router', () => {
     await fleet?.close();
   });
 
-  test('scale-in-sick: healthy-services-and-instances-leave-beside-a-sick-one, everybody-is-told-why-it-stays, and-recover-ends-it', async () => {
-    expect(judgeSickRun(await leaveBesideSickRouter(fleet))).toEqual([]);
+  test('scale-in-sick: healthy-services-and-instances-leave-beside-a-sick-one, everybody-is-told-why-it-stays, recover-ends-it, and-no-packet-is-lost', async (context) => {
+    const outcome = await leaveBesideSickRouter(fleet);
+    if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
+    expect(outcome.kind === 'failed' ? outcome.problems : []).toEqual([]);
   }, 300_000);
 });

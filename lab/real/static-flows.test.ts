@@ -6,10 +6,11 @@ import { startStaticFlows } from '../static-flows.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
 import { unplug, type LabInstance } from '../lab-instance.ts';
 import { judge } from '../oracle.ts';
+import { withOverruns } from '../receive-overruns.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
 import { reach } from '../traffic/ping.ts';
-import { usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
+import { ECHO_PER_SECOND, usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
 import { runTrial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 import { Underlay } from '../underlay/underlay.ts';
@@ -25,6 +26,8 @@ const LOAD: UsualLoad = {
   tcp: true,
   beginning: true,
 };
+/** Without a route of its own, a switch forgot where its tunnels end about once in twenty. */
+const LINKS = 60;
 const TIMES = { durationMs: 1500, eventAfterMs: 500, tailMs: 500 };
 
 ovsSuite('by-hand', () => {
@@ -45,13 +48,12 @@ ovsSuite('by-hand', () => {
     await underlay?.close();
   });
 
-  const load = (event?: () => Promise<void>) => {
-    const flows = usualFlows(sources.length, LOAD);
+  const load = (event?: () => Promise<void>, usual = LOAD) => {
+    const flows = usualFlows(sources.length, usual);
     const pings = [{ namespace: machines[1]!.namespace, address: OUTSIDE.address, everyMs: 50 }];
-    return runLoad(
-      { server, sources: sources.map((endpoint, nth) => ({ endpoint, flows: flows[nth]! })), pings, ...TIMES },
-      event,
-    );
+    const all = sources.map((endpoint, nth) => ({ endpoint, flows: flows[nth]! }));
+    const run = (happens?: () => Promise<void>) => runLoad({ server, sources: all, pings, ...TIMES }, happens);
+    return withOverruns(underlay.names, run)(event);
   };
 
   test('every-instance-reaches-every-other-and-the-outside', async () => {
@@ -78,6 +80,24 @@ ovsSuite('by-hand', () => {
     const outcome = await runTrial({ load, event: async () => undefined });
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
     expect(outcome).toMatchObject({ kind: 'passed', verdict: { problems: [], tcp: { connections: 2, broken: 0 } } });
+  });
+
+  test('links-that-come-and-go-on-a-host-while-its-flows-change-cost-nobody-a-packet', async (context) => {
+    const host = underlay.host(1);
+    const link = (...words: readonly string[]): Promise<string> => host.exec('ip', 'link', ...words);
+    const event = async (): Promise<void> => {
+      for (let nth = 0; nth < LINKS; nth += 1) {
+        const changing = host.ofctl('add-flow', 'br-int', `table=99,priority=${nth},actions=drop`);
+        await link('add', 'comes', 'type', 'veth', 'peer', 'name', 'goes');
+        await link('del', 'comes');
+        await changing;
+      }
+    };
+    // It takes some milliseconds each time: with few packets none would be lost.
+    const many = { ...LOAD, echoPerSecond: ECHO_PER_SECOND };
+    const outcome = await runTrial({ load: (happens) => load(happens, many), event });
+    if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
+    expect(outcome).toMatchObject({ kind: 'passed', verdict: { problems: [] } });
   });
 
   test('a-switch-that-forgets-its-flows-for-a-while-is-noticed-in-every-count', async () => {

@@ -10,6 +10,7 @@ import { ELECTION } from '../../src/election/index.ts';
 import { run } from '../command.ts';
 import { findDifferences, toExpectedContents, type Differences } from '../flows-oracle/compare.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
+import { withOverruns } from '../receive-overruns.ts';
 import { Muster } from '../serve/muster.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad, type Source } from '../traffic/load.ts';
@@ -237,8 +238,9 @@ export class Fleet {
       return endpoints.map((endpoint, nth) => ({ endpoint, flows: flows[nth] ?? [] }));
     };
     const pings = pinging.map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
-    return (event) =>
-      runLoad({ server, sources: sources(), pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event);
+    return withOverruns(this.underlay.names, (event) =>
+      runLoad({ server, sources: sources(), pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event),
+    );
   }
 
   #endpoint(namespace: string): Endpoint {

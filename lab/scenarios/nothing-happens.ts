@@ -1,5 +1,6 @@
 // The lab tries itself: flows by hand, the usual load with everything in it, and nothing happens. What is lost here is lost by the
 // lab or by the machine.
+import { withOverruns } from '../receive-overruns.ts';
 import { startStaticFlows } from '../static-flows.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
@@ -49,5 +50,5 @@ async function loadByHand(
   }));
   const pings = machines.slice(1, 2).map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
   const times = { durationMs: LOAD_MS, eventAfterMs: 2000, tailMs: 2000 };
-  return (event) => runLoad({ server, sources, pings, ...times }, event);
+  return withOverruns(underlay.names, (event) => runLoad({ server, sources, pings, ...times }, event));
 }

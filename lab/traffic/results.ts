@@ -51,6 +51,8 @@ export interface TrafficResults {
   readonly push: readonly PushResult[];
   readonly tcp: readonly TcpResult[];
   readonly ping: readonly PingResult[];
+  /** What the kernel dropped in front of a program of the lab that did not read in time; absent where nobody counted. */
+  readonly overruns?: number;
 }
 
 export interface FromSource {
@@ -61,7 +63,7 @@ export interface FromSource {
 export function combineResults(
   sources: readonly FromSource[],
   served: readonly ServedFlow[],
-): Omit<TrafficResults, 'ping'> {
+): Omit<TrafficResults, 'ping' | 'overruns'> {
   const seen = new Map(served.map((one) => [one.flow, one]));
   const all = sources.flatMap(({ source, results }) => results.map((one) => ({ source, one, at: seen.get(one.flow) })));
   return {

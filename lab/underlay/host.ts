@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { run, runAll, type Command } from '../command.ts';
 import { hostCommands, inNamespace, tunnelCommands } from './links-plan.ts';
-import { TUNNEL_BRIDGE, UNDERLAY_INTERFACE, type HostNames, type LabNames } from './names.ts';
+import { TUNNEL_BRIDGE, TUNNEL_NETWORK, UNDERLAY_INTERFACE, type HostNames, type LabNames } from './names.ts';
 import { killAll, runsIn } from './processes.ts';
 
 const SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema';
@@ -15,6 +15,7 @@ const DAEMON = ['--no-chdir', '-vconsole:off', '-vsyslog:off', '--detach'];
 const VSCTL_PATIENCE_S = 50;
 const LOOK_MS = 20;
 const SOCKET_PATIENCE_MS = 20_000;
+const CACHED_TUNNEL_ROUTE = new RegExp(`^Cached: .*\\bdev ${TUNNEL_BRIDGE}\\b`, 'm');
 
 export type Daemon = 'ovsdb-server' | 'ovs-vswitchd';
 const PID_FILE: Readonly<Record<Daemon, string>> = { 'ovsdb-server': 'db.pid', 'ovs-vswitchd': 'vs.pid' };
@@ -42,7 +43,7 @@ export class LabHost {
     const bridge = ['datapath_type=netdev', 'fail-mode=standalone', `other_config:hwaddr=${tunnelMac}`];
     const port = ['add-port', TUNNEL_BRIDGE, UNDERLAY_INTERFACE];
     await this.vsctl('add-br', TUNNEL_BRIDGE, '--', 'set', 'bridge', TUNNEL_BRIDGE, ...bridge, '--', ...port);
-    await runAll(tunnelCommands(this.names), signal);
+    await this.#layTunnels(signal);
   }
 
   /** Waits until the switch has taken what was said, unless `--no-wait` is in front. */
@@ -96,7 +97,18 @@ export class LabHost {
     await this.#startSwitch();
     // A change that it has to take before this returns: then its bridges are there again.
     await this.vsctl('set', 'Open_vSwitch', '.', `external_ids:lab-start=${Date.now()}`);
-    await runAll(tunnelCommands(this.names));
+    await this.#layTunnels();
+  }
+
+  /** What the switch reads of the kernel while its routes change must not take away the one that it is given here. */
+  async #layTunnels(signal?: AbortSignal): Promise<void> {
+    await runAll(tunnelCommands(this.names), signal);
+    const giveUpMs = performance.now() + SOCKET_PATIENCE_MS;
+    while (CACHED_TUNNEL_ROUTE.test(await this.appctl('ovs/route/show'))) {
+      if (performance.now() > giveUpMs) throw new Error(`the switch of ${this.names.name} does not follow its routes`);
+      await setTimeout(LOOK_MS);
+    }
+    await this.appctl('ovs/route/add', TUNNEL_NETWORK, TUNNEL_BRIDGE);
   }
 
   async pid(daemon: Daemon): Promise<number> {

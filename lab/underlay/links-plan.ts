@@ -40,6 +40,8 @@ export function hostCommands(lab: LabNames, host: HostNames): readonly Command[]
   const { namespace, underlayLink, externalLink } = host;
   return [
     ['ip', 'netns', 'add', namespace],
+    // It answers ARP of those that it has no route to.
+    inNamespace(namespace, 'sysctl', '-qw', 'net.ipv4.conf.all.rp_filter=0', 'net.ipv4.conf.default.rp_filter=0'),
     pair({ link: underlayLink, at: lab.underlay }, { link: UNDERLAY_INTERFACE, at: namespace }),
     pair({ link: externalLink, at: lab.external }, { link: EXTERNAL_INTERFACE, at: namespace }),
     ['ip', '-n', namespace, 'link', 'set', 'lo', 'up'],
@@ -54,11 +56,22 @@ export function hostCommands(lab: LabNames, host: HostNames): readonly Command[]
   ];
 }
 
-/** Its device goes with the process of the switch: needed again after each start of it. */
+/**
+ * Its device goes with the process of the switch: needed again after each start of it. Whenever a link in its namespace changes, a switch in
+ * user space forgets every route that it has from the kernel, and with it where its tunnels end, until it has read them again. So the kernel has no
+ * route to this device: the tunnels go by a route that is given to the switch itself (`LabHost`), and the kernel only answers ARP.
+ */
 export function tunnelCommands({ namespace, tunnelAddress }: HostNames): readonly Command[] {
+  const route = (...words: readonly string[]): Command => ['ip', '-n', namespace, 'route', ...words];
+  const address = `${tunnelAddress}/${TUNNEL_PREFIX}`;
   return [
-    ['ip', '-n', namespace, 'addr', 'replace', `${tunnelAddress}/${TUNNEL_PREFIX}`, 'dev', TUNNEL_BRIDGE],
+    // An address of IPv6 would bring routes as well: first this, because one command would bring it up first.
+    ['ip', '-n', namespace, 'link', 'set', TUNNEL_BRIDGE, 'addrgenmode', 'none'],
     ['ip', '-n', namespace, 'link', 'set', TUNNEL_BRIDGE, 'up'],
+    ['ip', '-n', namespace, 'addr', 'replace', address, 'dev', TUNNEL_BRIDGE, 'noprefixroute'],
+    // Whichever it is: of this device, or what was made here when the switch was started before.
+    route('flush', 'table', 'local', tunnelAddress),
+    route('add', 'local', tunnelAddress, 'dev', 'lo', 'table', 'local'),
   ];
 }
 

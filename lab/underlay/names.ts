@@ -47,6 +47,7 @@ export const UNDERLAY_INTERFACE = 'eth0';
 export const EXTERNAL_INTERFACE = 'ext0';
 /** One network for all hosts, however many there are. */
 export const TUNNEL_PREFIX = 16;
+export const TUNNEL_NETWORK = `172.16.0.0/${TUNNEL_PREFIX}`;
 const HOSTS_PER_OCTET = 250;
 export const HOSTS_MAX = HOSTS_PER_OCTET * 250;
 
