@@ -6,7 +6,7 @@ import { newFolder, startServer } from './muster.ts';
 const server = await startServer(newFolder(), '--demo', '3');
 const { muster, json } = server;
 const done = { code: 0, signal: null };
-const UNKNOWN = 'There is no service "nat:none", or it is not yours to see.\n';
+const UNKNOWN = 'There is no service "nat:none". List them with "muster services list".\n';
 
 interface Shown {
   readonly id: string;
@@ -98,7 +98,7 @@ describe('services', () => {
       'a try',
     );
     expect(moved).toMatchObject(done);
-    expect(moved.out).toMatch(new RegExp(`succeeded: hand nat:branch over to ${to}, 1/1 done`));
+    expect(moved.out).toMatch(new RegExp(`succeeded: handover of nat:branch to ${to}, 1/1 done`));
     expect(await hostOf('nat:branch')).toBe(to);
     expect((await muster('services', 'move', 'nat:branch', '--host', to)).out).toBe(
       `nat:branch is at ${to} already.\n`,
