@@ -155,7 +155,7 @@ describe('services', () => {
     await soon(async () => (await json<Shown[]>('services', 'list', '--designated', 'true')).length === 1);
     expect(await json('services', 'list', '--designated', 'true')).toMatchObject([{ id: 'dhcp:floor' }]);
     expect(await json('services', 'list', '--subject', 'branch')).toEqual([]);
-    const none = { ...done, out: '', err: 'No services match what was asked for.\n' };
+    const none = { ...done, out: '', err: 'No services match these filters.\n' };
     expect(await muster('services', 'list', '--subject', 'branch')).toMatchObject(none);
   });
 });
