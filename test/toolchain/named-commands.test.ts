@@ -1,9 +1,7 @@
 // Every command line that a sentence of the program names is one that the command line takes: its words, and its options.
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Command } from 'commander';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import type { Cli } from '../../src/cli/command.ts';
-import { globalOptions } from '../../src/cli/program.ts';
+import { problemOf } from './command-line.ts';
 import { productSources } from './refusals-in-source.ts';
 
 /** In a string or a template: up to what ends the command line there. */
@@ -19,34 +17,6 @@ function namedIn(text: string): string[] {
     .split('\n')
     .filter((line) => !COMMENT.test(line))
     .flatMap((line) => [...line.matchAll(NAMED)].map(([, words = '']) => words));
-}
-
-const ROOT = COMMANDS.map((make) => make({} as Cli));
-
-function find(among: readonly Command[], word: string | undefined): Command | undefined {
-  return among.find((one) => one.name() === word || one.aliases().includes(word ?? ''));
-}
-
-/** What is wrong with a command line; undefined when it is one. A command without arguments is only named. */
-function problemOf(line: string): string | undefined {
-  const words = line
-    .replaceAll(/\$\{[^}]*\}?/g, 'X')
-    .trim()
-    .split(/\s+/)
-    .map((word) => word.replace(/[.,):]+$/, ''));
-  const group = find(ROOT, words[0]);
-  if (group === undefined) return `no command "${words[0]}"`;
-  const part = find(group.commands, words[1]);
-  const isBare = words.length === 1 || group.commands.length === 0;
-  if (part === undefined && !isBare) return `"${words[0]}" has no "${words[1]}"`;
-  const command = part ?? group;
-  const given = words.filter((word) => /^--[a-z]/.test(word)).map((word) => word.replace(/[^a-z-].*$/, ''));
-  const known = [...command.options, ...globalOptions()].map(({ long }) => long);
-  const wrong = given.find((flag) => !known.includes(flag));
-  if (wrong !== undefined) return `"${command.name()}" has no option ${wrong}`;
-  const isCall = words.length > (part === undefined ? 1 : 2);
-  const missing = command.options.find(({ mandatory, long }) => mandatory && !given.includes(long ?? ''));
-  return isCall && missing !== undefined ? `"${command.name()}" needs ${missing.long}` : undefined;
 }
 
 const LINES = productSources().flatMap(({ path, text }) =>
@@ -76,4 +46,24 @@ test.each([
   ['hosts force-down ${id}', '"force-down" needs --reason'],
 ])('a-command-line: %s', (line, problem) => {
   expect(problemOf(line)).toBe(problem);
+});
+
+const DOCUMENTS = globSync(['docs/*.md', 'README.md']);
+/** In a block of code, as it is typed: after a prompt, an assignment or another command. */
+const TYPED = /(?:^ {4}(?:\$ )?|\$\(|&& |; |\| )(?:sudo |npx |[A-Z_]+=\S+ )*muster ([a-z][^|;#>&")]*)/g;
+
+const DOCUMENTED = DOCUMENTS.flatMap((path) =>
+  readFileSync(path, 'utf8')
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => line.startsWith('    '))
+    .flatMap((line) => [...line.matchAll(TYPED)].map(([, words = '']) => [path, words.trim()] as const)),
+);
+
+test('documents-show-commands', () => {
+  expect(DOCUMENTED.length).toBeGreaterThan(150);
+});
+
+test.each(DOCUMENTED)('%s shows: muster %s', (_, line) => {
+  expect(problemOf(line)).toBeUndefined();
 });

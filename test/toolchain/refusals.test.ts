@@ -2,6 +2,7 @@
 // test. That a sentence is true in its case is for the tests of its module; sentences are read from the source here (docs/adr/0062).
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { RETIRED_PROSE } from './retired-prose.ts';
 import { constantsIn, productSources, refusalsIn } from './refusals-in-source.ts';
 
 const SOURCES = productSources();
@@ -56,8 +57,9 @@ test('every-refusal-says-what-to-do', () => {
 const VAGUE =
   /\bbad request\b|\binvalid (?:value|request|input)\b|\bnot allowed\.|\bis not possible\.|\bcannot be understood\b/i;
 
-test.each(REFUSALS.map((refusal) => [key(refusal), refusal.sentence]))('not-vague: %s', (_, sentence) => {
+test.each(REFUSALS.map((refusal) => [key(refusal), refusal.sentence]))('in-plain-words: %s', (_, sentence) => {
   expect(sentence).not.toMatch(VAGUE);
+  expect(sentence).not.toMatch(RETIRED_PROSE);
 });
 
 test('every-code-is-in-docs/api.md', () => {
