@@ -3,6 +3,7 @@ import type { AnyDoc, Fleet, Id, Refusal } from '../fleet/index.ts';
 import type { CommittedState, Answer, HandlerResult, Call, RefusalAnswer } from './route.ts';
 import type { Redactor } from './redactor.ts';
 import { findVisible, type StoredDocument, type Representation } from './representation.ts';
+import { isBound, type Caller } from './role.ts';
 
 export function answer(body: object, status = 200): Answer {
   return { kind: 'answer', status, body };
@@ -47,13 +48,26 @@ export function renderCommitted<K extends string, D extends AnyDoc>(
   return wanted.location === undefined ? shown : { ...shown, headers: { location: wanted.location } };
 }
 
-export function noSuch(kind: string, id: string): Refusal {
-  return {
-    kind: 'not-found',
-    code: `${kind}-not-found`,
-    message: `There is no ${kind} "${id}", or it is not yours to see.`,
-    facts: { kind, id },
-  };
+/** Where the command for a list is not the plural of the kind. */
+const LISTED_BY: Readonly<Record<string, string>> = {
+  alarm: 'muster alarms',
+  item: 'muster operations list',
+  token: 'muster token list',
+};
+
+/** The command line that lists what there is of a kind. */
+export function listCommand(kind: string): string {
+  return LISTED_BY[kind] ?? `muster ${kind}${kind.endsWith('s') ? 'es' : 's'} list`;
+}
+
+/** Without a caller, one who sees everything. For others there is no difference between what does not exist and what they may not see. */
+export function noSuch(kind: string, id: string, caller?: Caller): Refusal {
+  const label = kind.replaceAll('-', ' ');
+  const message =
+    caller !== undefined && isBound(caller)
+      ? `There is no ${label} "${id}" that your token may see. "${listCommand(kind)}" lists those that it may.`
+      : `There is no ${label} "${id}". List them with "${listCommand(kind)}".`;
+  return { kind: 'not-found', code: `${kind}-not-found`, message, facts: { kind, id } };
 }
 
 /** GET of one resource. */
@@ -65,7 +79,7 @@ export function readResource<K extends string, D extends AnyDoc>(
 ): HandlerResult {
   const stored = findVisible(fleet, view, { caller: call.caller, id: call.params.id });
   return stored === undefined
-    ? refusalAnswer(noSuch(view.kind.name, call.params.id))
+    ? refusalAnswer(noSuch(view.kind.name, call.params.id, call.caller))
     : renderResource(view, stored, { sight });
 }
 

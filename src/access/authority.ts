@@ -4,7 +4,7 @@
 import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
 import { lifetimeTrouble } from './decide.ts';
 import { TOKEN, type Token, type TokenId } from './model.ts';
-import { permits, type Access, type Caller } from './role.ts';
+import { permits, ROLES, type Access, type Caller } from './role.ts';
 
 /** What a route asks of its caller. */
 export interface Demand {
@@ -33,13 +33,17 @@ export interface NamedByPath {
 
 export type TokenTrouble = 'missing' | 'unknown' | 'expired' | 'early' | 'revoked' | 'changed';
 
+/** Whose token it was is not always known: a host's agent gets a new one by other means than a person. */
+const NEW_TOKEN =
+  'Get a new one: from an administrator ("muster token create"), or for the agent of a host from an operator ("muster hosts join-token").';
+
 const SENTENCES: Readonly<Record<TokenTrouble, string>> = {
   missing: 'This route needs a token. Send it as "Authorization: Bearer <token>".',
-  unknown: 'This token is not known here. Check that it was copied in full.',
-  expired: 'This token has expired. Ask an administrator for a new one.',
-  early:
-    'This token was made by a server whose clock was ahead, and does not count before that time. Ask an administrator for a new one.',
-  revoked: 'This token was revoked. Ask an administrator for a new one.',
+  unknown:
+    'This control plane does not know this token: it was not copied in full, belongs to another control plane, or ended long ago. Check it, or get a new one.',
+  expired: `This token has expired. ${NEW_TOKEN}`,
+  early: `This token was made by a server whose clock was ahead, and does not count before that time. ${NEW_TOKEN}`,
+  revoked: `This token was revoked. ${NEW_TOKEN}`,
   changed: 'This token was changed while the request was under way. Send the request again.',
 };
 
@@ -85,9 +89,13 @@ export function findTokenTrouble(
 }
 
 /** The same, for a token that is known by its id alone. */
-export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boolean {
+export function findTroubleOf(fleet: FleetReader, id: TokenId, nowMs: number): TokenTrouble | undefined {
   const stored = fleet.get(TOKEN, id);
-  return stored !== undefined && stored.doc.revoked === undefined && lifetimeTrouble(stored.doc, nowMs) === undefined;
+  return stored === undefined ? 'unknown' : findTokenTrouble(fleet, stored, nowMs);
+}
+
+export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boolean {
+  return findTroubleOf(fleet, id, nowMs) === undefined;
 }
 
 function isSameCaller(one: Token, other: Token): boolean {
@@ -103,19 +111,19 @@ export function denyUnlessSufficient(
   named: NamedByPath = {},
 ): Refusal | undefined {
   if (!permits(caller, access)) {
-    const message = `This route is for the role "${access}"; your token has "${caller.role}".`;
+    const message = `This route is for ${rolesText(access)}; your token has the role "${caller.role}". Use a token with the right role.`;
     return { kind: 'forbidden', code: 'role-insufficient', message };
   }
   if (caller.site !== undefined && scope !== 'site') {
-    const message = `Your token is bound to site "${caller.site}"; this route concerns the whole fleet.`;
+    const message = `Your token is bound to site "${caller.site}"; this route concerns the whole fleet. Use a token that is bound to no site.`;
     return { kind: 'forbidden', code: 'site-bound', message };
   }
   if (caller.project !== undefined && forProjects !== true) {
-    const message = `Your token is bound to project "${caller.project}"; this route is not for projects.`;
+    const message = `Your token is bound to project "${caller.project}"; this route is not for projects. Use a token that is bound to no project.`;
     return { kind: 'forbidden', code: 'project-bound', message };
   }
   if (caller.host !== undefined && named.host !== undefined && named.host !== caller.host) {
-    const message = `Your token speaks for host "${caller.host}" and no other.`;
+    const message = `Your token speaks for host "${caller.host}" and no other. Use the token of the host that the request names.`;
     return { kind: 'forbidden', code: 'other-host', message };
   }
   if (caller.manager !== undefined && named.manager !== undefined && named.manager !== caller.manager) {
@@ -123,4 +131,10 @@ export function denyUnlessSufficient(
     return { kind: 'forbidden', code: 'other-manager', message };
   }
   return undefined;
+}
+
+/** The roles that a route takes: those of people include those below them. */
+function rolesText(access: Access): string {
+  const allowed = ROLES.filter((role) => permits({ name: '', role }, access)).map((role) => `"${role}"`);
+  return `the role${allowed.length > 1 ? 's' : ''} ${allowed.join(', ')}`;
 }

@@ -18,7 +18,8 @@ export function createToken(fleet: FleetReader, { id, ...token }: NewToken): Dec
   if (forHost && token.site !== undefined) return refuse(siteUnused(token.role));
   if (token.project !== undefined && token.role !== 'viewer' && token.role !== 'operator')
     return refuse(projectUnused(token.role));
-  if (token.expiresAtMs !== undefined && token.expiresAtMs <= token.createdAtMs) return refuse(alreadyExpired());
+  const { expiresAtMs, createdAtMs } = token;
+  if (expiresAtMs !== undefined && expiresAtMs <= createdAtMs) return refuse(alreadyExpired(expiresAtMs, createdAtMs));
   if (fleet.get(TOKEN, id) !== undefined) throw new Error(`token id ${id} is taken`);
   return accept([put(TOKEN, id, token)], id);
 }
@@ -54,8 +55,8 @@ export function consumeJoinToken(fleet: FleetReader, joining: JoinTokenUse): Dec
   const { joinToken, host, agentToken, nowMs } = joining;
   const token = fleet.get(TOKEN, joinToken);
   if (token === undefined || token.doc.role !== 'join' || token.doc.revoked !== undefined)
-    return refuse(notAJoinToken());
-  if (token.doc.host !== host) return refuse(otherHost(host));
+    return refuse(notAJoinToken(host));
+  if (token.doc.host !== host) return refuse(joinTokenOfOtherHost(token.doc.host ?? '', host));
   if (token.doc.consumed !== undefined) {
     const made = fleet.get(TOKEN, idOf(TOKEN, token.doc.consumed.token));
     const same = made !== undefined && made.doc.hash === agentToken.hash && made.doc.revoked === undefined;
@@ -128,11 +129,15 @@ function markRevoked(token: Stored<'token', Token>, ended: { readonly by: string
 }
 
 function noSuchToken(id: string): Refusal {
-  return { kind: 'not-found', code: 'token-not-found', message: `There is no token "${id}".` };
+  return {
+    kind: 'not-found',
+    code: 'token-not-found',
+    message: `There is no token "${id}". List them with "muster token list".`,
+  };
 }
 
 function hostMissing(role: string): Refusal {
-  const message = `A token with the role "${role}" speaks for one host: name it.`;
+  const message = `A token with the role "${role}" speaks for one host. Name that host.`;
   return { kind: 'invalid', code: 'host-required', message, field: '/host' };
 }
 
@@ -166,8 +171,8 @@ function projectUnused(role: string): Refusal {
   return { kind: 'invalid', code: 'project-not-allowed', message, field: '/project' };
 }
 
-function alreadyExpired(): Refusal {
-  const message = 'The token would be expired from the start. Choose a time that lies ahead.';
+function alreadyExpired(expiresAtMs: number, nowMs: number): Refusal {
+  const message = `The token would have expired at ${expiresAtMs}, and it is ${nowMs} now, in milliseconds since 1970. Choose a time that lies ahead.`;
   return { kind: 'invalid', code: 'expires-in-the-past', message, field: '/expiresAtMs' };
 }
 
@@ -176,18 +181,23 @@ function lastAdmin(): Refusal {
   return { kind: 'conflict', code: 'last-admin-token', message };
 }
 
-function notAJoinToken(): Refusal {
-  const message = 'This is not a join token, or it was revoked. Ask an operator for a new one.';
+function makeJoinToken(host: string): string {
+  return `Make a new one with "muster hosts join-token ${host}".`;
+}
+
+function notAJoinToken(host: string): Refusal {
+  const message = `This is not a join token, or it was revoked. ${makeJoinToken(host)}`;
   return { kind: 'forbidden', code: 'join-token-invalid', message };
 }
 
-function otherHost(host: string): Refusal {
-  const message = `This join token is for another host than "${host}".`;
-  return { kind: 'forbidden', code: 'join-token-other-host', message };
+/** The holder of a join token may know which host it is for: the token says so itself once it is used. */
+export function joinTokenOfOtherHost(host: string, claimed: string): Refusal {
+  const message = `This join token is for host "${host}", and the agent says that it is host "${claimed}". Start the agent with --host ${host}, or make a token for the other host with "muster hosts join-token ${claimed}".`;
+  return { kind: 'forbidden', code: 'join-token-other-host', message, facts: { host } };
 }
 
 function joinTokenUsed(host: string): Refusal {
-  const message = `This join token was used already. Make a new one for "${host}" if its agent lost its credential.`;
+  const message = `This join token was used already, for host "${host}". If its agent lost its credential: ${makeJoinToken(host)}`;
   return { kind: 'gone', code: 'join-token-used', message };
 }
 
@@ -195,11 +205,11 @@ function joinTokenExpired(host: string): Refusal {
   return {
     kind: 'gone',
     code: 'join-token-expired',
-    message: `This join token has expired. Make a new one for "${host}".`,
+    message: `This join token of host "${host}" has expired. ${makeJoinToken(host)}`,
   };
 }
 
 function joinTokenEarly(host: string): Refusal {
-  const message = `This join token was made by a server whose clock was ahead, and does not count before that time. Make a new one for "${host}".`;
+  const message = `This join token of host "${host}" was made by a server whose clock was ahead, and does not count before that time. ${makeJoinToken(host)}`;
   return { kind: 'gone', code: 'join-token-early', message };
 }

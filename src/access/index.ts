@@ -4,6 +4,7 @@ export {
   denyUnlessAuthorized,
   denyUnlessSufficient,
   findTokenTrouble,
+  findTroubleOf,
   isTokenGood,
   refuseToken,
 } from './authority.ts';
@@ -13,6 +14,7 @@ export {
   createToken,
   hasAdmin,
   isExpired,
+  joinTokenOfOtherHost,
   lifetimeTrouble,
   revokeTokenChange,
   revokeToken,

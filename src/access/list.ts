@@ -316,5 +316,9 @@ function otherCursor(): Refusal {
 }
 
 function accessDenied(kind: string): Refusal {
-  return { kind: 'forbidden', code: 'forbidden', message: `Your token may not see ${kind}s.` };
+  return {
+    kind: 'forbidden',
+    code: 'forbidden',
+    message: `Your token may not list ${kind.replaceAll('-', ' ')}s. Use a token with another role.`,
+  };
 }

@@ -5,7 +5,7 @@ import type { Caller } from './role.ts';
 /** Undefined unless the request names another project than the caller's own. */
 export function denyOtherProject(caller: Caller, project: string | undefined): Refusal | undefined {
   if (caller.project === undefined || project === undefined || project === caller.project) return undefined;
-  const message = `Your token is bound to project "${caller.project}": things of another project are not yours to make.`;
+  const message = `Your token is bound to project "${caller.project}": it makes nothing for another project. Leave the project out, or use a token that is bound to none.`;
   return { kind: 'forbidden', code: 'other-project', message, field: '/project' };
 }
 

@@ -1,7 +1,8 @@
 // Who calls, and what a role may do. Roles of people grow into each other; those of machines reach only their own routes.
 import type { Id } from '../fleet/index.ts';
 
-export type Role = 'viewer' | 'operator' | 'admin' | 'agent' | 'join' | 'manager';
+export const ROLES = ['viewer', 'operator', 'admin', 'agent', 'join', 'manager'] as const;
+export type Role = (typeof ROLES)[number];
 
 /** The least that a route asks for. `agent`, `join` and `manager` routes are for those tokens alone. */
 export type Access = 'public' | Role;

@@ -158,7 +158,7 @@ function unknownPlace(
     const kind = bound[field] as Kind | undefined;
     const id = body[field];
     if (kind === undefined || id === undefined || fleet.get(kind, id as Id<string>) !== undefined) continue;
-    const message = `There is no ${field} "${id}" to bind the token to.`;
+    const message = `There is no ${field} "${id}" to bind the token to. List them with "muster ${field}s list".`;
     const refusal: Refusal = { kind: 'invalid', code: `${field}-not-found`, message, field: `/${field}` };
     return refuse(refusal);
   }

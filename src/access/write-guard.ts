@@ -164,10 +164,13 @@ function checkPreconditions(
   if (target === undefined) return undefined;
   const view = target.view as unknown as Parameters<typeof findVisible>[1];
   const stored = findVisible(fleet, view, { caller, id: target.id });
-  if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id));
+  if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id, caller));
   if (ifMatch === undefined || stored?.revision === ifMatch) return undefined;
-  const actual = stored === undefined ? 'not there' : `at revision ${stored.revision}`;
-  const message = `The ${view.kind.name} was changed since: it is ${actual}, not at ${ifMatch}. Read it again and decide anew.`;
+  const label = view.kind.name.replaceAll('-', ' ');
+  const message =
+    stored === undefined
+      ? `If-Match names revision ${ifMatch}, and there is no ${label} "${target.id}" now. Read it again and decide anew.`
+      : `The ${label} "${target.id}" was changed since: it is at revision ${stored.revision}, not at ${ifMatch}. Read it again and decide anew.`;
   return refuse({
     kind: 'precondition',
     code: 'revision-mismatch',

@@ -56,10 +56,14 @@ export function isClockDoubted(fleet: FleetReader): boolean {
 export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<StoredAlarm> {
   const alarm = fleet.get(ALARM, idOf(ALARM, id));
   if (alarm === undefined) {
-    return refuse({ kind: 'not-found', code: 'no-such-alarm', message: `There is no alarm ${id}. See: muster alarms` });
+    return refuse({
+      kind: 'not-found',
+      code: 'no-such-alarm',
+      message: `There is no alarm "${id}". List them with "muster alarms".`,
+    });
   }
   if (!ACKNOWLEDGEABLE.some((code) => code === alarm.doc.reason.code)) {
-    const message = `The alarm ${id} is cleared when its cause is gone, not by acknowledging it.`;
+    const message = `The alarm "${id}" is cleared when its cause is gone, not by acknowledging it. "muster alarms" says what to do.`;
     return refuse({ kind: 'conflict', code: 'alarm-clears-itself', message });
   }
   return accept([remove(ALARM, alarm.id)], alarm);

@@ -245,11 +245,11 @@ async function findOldestKept(journal: ReadableJournal, before: number): Promise
 }
 
 function denyCompactedRevision(before: number, oldest: number): Refusal {
-  const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}.`;
+  const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}. Ask for what is before a later revision, or leave \`before\` out.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/before', facts: { oldest } };
 }
 
 function idWithoutKind(): Refusal {
-  const message = 'An id alone does not name a resource. Say of which kind it is.';
+  const message = 'An id alone does not name a resource. Say of which kind it is, with `kind`.';
   return { kind: 'invalid', code: 'kind-required', message, field: '/kind' };
 }

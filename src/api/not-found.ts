@@ -14,7 +14,7 @@ export function notFoundProblemFor(routes: readonly Route[]): (method: string, u
     const allowed = patterns.filter(({ form }) => form.test(path)).map(({ route }) => route.method);
     if (allowed.length > 0) return wrongMethod(method, allowed);
     const hint = suggestion(path.slice(0, 200), paths);
-    const detail = `There is nothing at this path${hint}. What there is, is described at /api/v1/openapi.json.`;
+    const detail = `There is nothing at this path${hint}. See /api/v1/openapi.json for the paths that there are.`;
     return new HttpProblem({ status: 404, code: 'route-not-found', detail });
   };
 }

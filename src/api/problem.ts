@@ -104,34 +104,56 @@ export function unavailableProblem(options: {
 
 /** Refusals of Fastify itself, as problems of this API. */
 const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'body-too-large', 'The body is larger than this server takes. Send less at once.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported-media-type', 'Send the body as application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'malformed-request', 'The body is not as long as Content-Length says.'],
-  FST_ERR_BAD_URL: [400, 'malformed-path', 'The path holds an escape that cannot be decoded.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    400,
+    'malformed-request',
+    'The body is not as long as Content-Length says. Send its length in bytes, or leave the header out.',
+  ],
+  FST_ERR_BAD_URL: [
+    400,
+    'malformed-path',
+    'The path holds an escape that cannot be decoded. Write a per cent sign itself as %25.',
+  ],
 };
 
-export function problemOf(error: unknown): HttpProblem {
+/** What the caller does when the store was away: only where nobody knows whether it was written, the key matters. */
+const OUTCOME_ADVICE: Readonly<Record<StoreUnavailable['outcome'], string>> = {
+  failed: 'Nothing was changed; try again in a moment.',
+  unknown: 'Whether the request was carried out is not known: repeat it with the same Idempotency-Key.',
+};
+
+/** `bodyBytesMax` is what the route of the request takes. */
+export function problemOf(error: unknown, bodyBytesMax?: number): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof NotHolder) return noHolderProblem();
   if (error instanceof StoreUnavailable) {
     return unavailableProblem({
       code: error.code,
-      detail: `${sentence(error.message)}.`,
+      detail: `${sentence(error.message)}. ${OUTCOME_ADVICE[error.outcome]}`,
       facts: { outcome: error.outcome },
     });
   }
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown };
   const known = typeof code === 'string' ? FASTIFY_CODES[code] : undefined;
   if (known !== undefined) return new HttpProblem({ status: known[0], code: known[1], detail: known[2] });
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyBytesMax);
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new HttpProblem({
       status: statusCode,
       code: 'malformed-request',
-      detail: 'The request cannot be understood.',
+      detail: 'The HTTP request is not one that this server takes. Compare it with /api/v1/openapi.json.',
     });
   }
-  const detail = 'Something went wrong in this server. It is in its log under this request id.';
+  const detail =
+    'Something went wrong in this server. Give an administrator this request id: the log of the server has the cause.';
   return new HttpProblem({ status: 500, code: 'internal-error', detail });
+}
+
+function bodyTooLarge(bytesMax: number | undefined): HttpProblem {
+  const limit = bytesMax === undefined ? '' : `: at most ${bytesMax} bytes`;
+  const detail = `The body is larger than this route takes${limit}. Send less at once.`;
+  return new HttpProblem({ status: 413, code: 'body-too-large', detail });
 }
 
 export function noHolderProblem(): HttpProblem {

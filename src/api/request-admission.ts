@@ -165,7 +165,7 @@ export class RequestAdmission {
     }
     const { known } = found;
     this.#options.connections.attribute(request.raw.socket, known);
-    this.#enforceRate(this.#byToken.takeFrom(known.bucket, nowMs));
+    this.#enforceRate(this.#byToken.takeFrom(known.bucket, nowMs), 'Your token sends');
     refuseUnlessPermitted(route, known.caller, request);
     return known;
   }
@@ -232,16 +232,19 @@ export class RequestAdmission {
 
   /** Counts a request of nobody in particular against its address; with IPv6 against its /64. */
   limitAnonymous(request: FastifyRequest, nowMs: number): void {
-    this.#enforceRate(this.#byAddress.take(addressBlockOf(request.ip), nowMs));
+    this.#enforceRate(
+      this.#byAddress.take(addressBlockOf(request.ip), nowMs),
+      'Without a valid token, your address sends',
+    );
   }
 
-  #enforceRate(waitMs: number): void {
+  #enforceRate(waitMs: number, who: string): void {
     if (waitMs === 0) return;
     this.#options.metrics.countRateLimited();
     throw new HttpProblem({
       status: 429,
       code: 'too-many-requests',
-      detail: 'You send requests faster than this server takes them from one caller. Slow down and try again.',
+      detail: `${who} requests faster than this server takes them from one caller. Send fewer a second, and try again in ${Math.ceil(waitMs / 1000)} s.`,
       facts: { retryAfterMs: waitMs },
       headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
     });
@@ -260,7 +263,7 @@ export class RequestAdmission {
 
 function malformedRevision(wanted: string | string[]): HttpProblem | undefined {
   if (typeof wanted === 'string' && /^\d{1,15}$/.test(wanted)) return undefined;
-  const detail = 'Muster-Revision must be a revision, a whole number.';
+  const detail = 'Muster-Revision must be a revision: a whole number, as in the header muster-revision of an answer.';
   return new HttpProblem({ status: 400, code: 'malformed-header', detail });
 }
 

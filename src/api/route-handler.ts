@@ -206,7 +206,7 @@ function submit(
 ): ReturnType<typeof world.submit<WriteOutcome>> {
   const ifMatch = ifMatchIn(request.headers);
   if (ifMatch !== undefined && write.target === undefined) {
-    const detail = 'If-Match means nothing here: this request does not change one resource.';
+    const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
     throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
   }
   const idempotency = idempotencyIn(request, world);

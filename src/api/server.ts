@@ -30,7 +30,7 @@ import type { DocumentMetric } from '../composition/index.ts';
 import { notFoundProblemFor } from './not-found.ts';
 import { HttpProblem, problemOf } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
-import { refuseConnection } from './refuse-connection.ts';
+import { HEADER_BYTES_MAX, refuseConnection } from './refuse-connection.ts';
 import { ReplyWriter } from './reply-writer.ts';
 import { handlerOf, type SignHolder } from './route-handler.ts';
 import { refuseYangElsewhere } from './restconf/media-types.ts';
@@ -101,7 +101,6 @@ const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
 const TIMEOUT_CHECK_MS = 1000;
-const HEADER_BYTES_MAX = 16 * 1024;
 /**
  * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
  * every agent open a connection for every heartbeat.
@@ -306,7 +305,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
   const { gate, log, replies } = wiring;
   app.decorateRequest('admitted', undefined);
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error);
+    const problem = problemOf(error, request.routeOptions.bodyLimit);
     if (problem.status >= 500 && !(error instanceof HttpProblem))
       log.error({ err: error, requestId: request.id }, 'a request failed');
     return replies.sendProblem(reply, problem);

@@ -156,7 +156,7 @@ function changeSetting(fleet: FleetReader, setting: Setting, doc: SettingDoc): D
   const [problem] = setting.problems(doc.value);
   if (problem !== undefined) {
     const field = `/value${problem.field}`;
-    const message = `The value of "${setting.name}" is not allowed: ${field} ${problem.message}.`;
+    const message = `The value of "${setting.name}" is not allowed: ${field} ${problem.message}. "muster settings show ${setting.name}" shows a value that is.`;
     return refuse({
       kind: 'invalid',
       code: 'invalid-value',
@@ -170,6 +170,6 @@ function changeSetting(fleet: FleetReader, setting: Setting, doc: SettingDoc): D
 }
 
 function unknownSetting(name: string, known: SettingsByName): Refusal {
-  const message = `There is no setting "${name}"${suggestion(name, [...known.keys()])}.`;
+  const message = `There is no setting "${name}"${suggestion(name, [...known.keys()])}. List them with "muster settings list".`;
   return { kind: 'not-found', code: 'unknown-setting', message };
 }

@@ -68,7 +68,7 @@ function kindsOf(text: string | undefined, views: ChangeRepresentations): Readon
 }
 
 export function unknownKind(kind: string, views: ChangeRepresentations): Refusal {
-  const message = `There is no kind "${kind}"${suggestion(kind, views.kinds)}. Known are ${views.kinds.join(', ')}.`;
+  const message = `There is no kind "${kind}"${suggestion(kind, views.kinds)}. Use one of ${views.kinds.join(', ')}.`;
   return { kind: 'invalid', code: 'unknown-kind', message, field: '/kind' };
 }
 

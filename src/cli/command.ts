@@ -1,7 +1,7 @@
 // How commands are declared: a thin layer over commander, so that every command gets its session, its help with examples,
 // and its exit code the same way.
 import { Command } from 'commander';
-import type { ExitCode } from './exit-code.ts';
+import { NothingSaid, usage, type ExitCode } from './exit-code.ts';
 import { Session, type GlobalOptions } from './session.ts';
 import type { Terminal } from './output/terminal.ts';
 
@@ -161,8 +161,16 @@ export function withAction<O = object>(cli: Cli, command: Command, work: Work<O>
     const options: O & GlobalOptions = called.optsWithGlobals();
     const isDataGiven = rootOf(called).getOptionValueSource('data') !== 'default';
     const session = new Session(cli.terminal, options, { version: cli.version, isDataGiven });
-    cli.exitCode = (await work(session, { args: called.args, options })) ?? 0;
+    try {
+      cli.exitCode = (await work(session, { args: called.args, options })) ?? 0;
+    } catch (error) {
+      throw error instanceof NothingSaid ? usage(`${error.message}, with ${flagsOf(called)}.`) : error;
+    }
   });
+}
+
+function flagsOf(command: Command): string {
+  return command.options.map(({ long, flags }) => long ?? flags).join(', ');
 }
 
 export function rootOf(command: Command): Command {

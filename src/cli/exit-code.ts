@@ -34,6 +34,13 @@ export class Failure extends Error {
   }
 }
 
+/** A change without any option that says what. The flags of the command complete the sentence. */
+export class NothingSaid extends Failure {
+  constructor(todo: string) {
+    super(EXIT.usage, `Say what to ${todo}`);
+  }
+}
+
 export function usage(message: string): Failure {
   return new Failure(EXIT.usage, message);
 }

@@ -1,10 +1,11 @@
 // The program `muster`: global options, help, exit codes. Its commands are listed in commands.ts.
-import { Command, CommanderError, Help, Option } from 'commander';
+import { type Argument, Command, CommanderError, Help, Option } from 'commander';
 import type { Cli, NodeTools, Starters, StoreTools } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { escapingTerminal } from './output/escape.ts';
-import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
+import { EXIT, EXIT_CODES, Failure, usage } from './exit-code.ts';
 import { ApiRefusal } from './client/problem.ts';
+import { parseTimeout } from './output/duration.ts';
 import { DEFAULT_SERVER } from './session.ts';
 import type { Terminal } from './output/terminal.ts';
 
@@ -60,7 +61,9 @@ function makeProgram(cli: Cli): Command {
   return program;
 }
 
-function globalOptions(): Option[] {
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export function globalOptions(): Option[] {
   return [
     new Option('--server <url>', `the server to ask (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
     new Option('--token <token>', 'the token to show; others can see it in the list of processes'),
@@ -68,7 +71,9 @@ function globalOptions(): Option[] {
     new Option('--data <folder>', 'the data folder of a server on this machine').default('./data'),
     new Option('-o, --output <form>', 'how results are shown').choices(['table', 'json', 'yaml']).default('table'),
     new Option('--no-color', 'no colours, also on a terminal (env NO_COLOR)'),
-    new Option('--request-timeout <time>', 'for one request with its retries').default('30s'),
+    new Option('--request-timeout <time>', 'for one request with its retries, such as 10s or 2m')
+      .argParser(parseTimeout)
+      .default(REQUEST_TIMEOUT_MS, '30s'),
     new Option('-v, --verbose', 'tell of every request, and its id when it is refused'),
   ];
 }
@@ -104,7 +109,22 @@ function configure(command: Command, cli: Cli): void {
       getErrHasColors: () => false,
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     });
+  for (const one of [...command.options, ...command.registeredArguments]) nameInFailures(one);
   for (const one of command.commands) configure(one, cli);
+}
+
+/** What a parser refuses names the option: several of a command may take the same form. */
+function nameInFailures(what: Option | Argument): void {
+  const parse = what.parseArg;
+  if (parse === undefined) return;
+  const name = what instanceof Option ? (what.long ?? what.flags) : what.name();
+  what.parseArg = <T>(value: string, previous: T): T => {
+    try {
+      return parse.call(what, value, previous) as T;
+    } catch (error) {
+      throw error instanceof Failure && error.exitCode === EXIT.usage ? usage(`${name}: ${error.message}`) : error;
+    }
+  };
 }
 
 /** Help marks the mandatory options. */

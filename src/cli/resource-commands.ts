@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
-import { EXIT, usage, type ExitCode } from './exit-code.ts';
+import { EXIT, NothingSaid, type ExitCode } from './exit-code.ts';
 import { showPages } from './output/list-output.ts';
 import { ApiRefusal } from './client/problem.ts';
 import type { Facts, Session } from './session.ts';
@@ -44,7 +44,7 @@ export function listCommand<R>(
   { filters = [], empty, ...rest }: ListOptions,
 ): Command {
   const { command: word, kind, path, columns } = resource;
-  const command = new Command('list').alias('ls').description(`List ${word}`);
+  const command = new Command('list').alias('ls').description(`List ${word.replaceAll('-', ' ')}`);
   for (const [flags, about] of filters) command.option(flags, about);
   command.option('--sort <field>', 'by this field; a leading - turns the order round');
   const names = command.options.map((option) => option.attributeName());
@@ -67,7 +67,7 @@ export function isFiltered({ sort: _, ...filters }: Readonly<Record<string, unkn
 }
 
 export function noneMatch(word: string): string {
-  return `No ${word} match what was asked for.`;
+  return `No ${word.replaceAll('-', ' ')} match these filters.`;
 }
 
 export function showCommand<R extends object>(cli: Cli, resource: ResourceSpec<R>): Command {
@@ -97,7 +97,7 @@ export async function editOne<R extends object>(
   resource: ResourceSpec<R>,
   { name, body }: { readonly name: string; readonly body: object },
 ): Promise<undefined> {
-  if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+  if (Object.keys(body).length === 0) throw new NothingSaid('change');
   const one = await session.client.write<R>('PATCH', resourcePath(resource, name), { body });
   await session.writeOne(one, resource.facts(one, session.nowMs()));
 }

@@ -1,7 +1,6 @@
 // What a command works with: the API client, and output in the requested form (table, JSON, YAML).
 import { isLoopback } from '../api/index.ts';
 import { Client } from './client/client.ts';
-import { parseTimeout } from './output/duration.ts';
 import { hasControls } from './output/escape.ts';
 import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './output/paint.ts';
@@ -19,7 +18,8 @@ export interface GlobalOptions {
   readonly data: string;
   readonly output: OutputForm;
   readonly color: boolean;
-  readonly requestTimeout: string;
+  /** In milliseconds. */
+  readonly requestTimeout: number;
   readonly verbose?: boolean;
 }
 
@@ -52,7 +52,7 @@ export class Session {
       server: server.href.replace(/\/$/, ''),
       token: findToken({ ...options, env: terminal.env, mayReadDataFolder }),
       tokenAdvice: () => tokenAdvice({ data: options.data, mayReadDataFolder }),
-      timeoutMs: parseTimeout(options.requestTimeout),
+      timeoutMs: options.requestTimeout,
       userAgent: `muster/${about.version}`,
       ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),
     });

@@ -76,15 +76,18 @@ function createToken(cli: Cli): Command {
     .description('Make a token; its secret is shown now and never again')
     .argument('<name>', 'what the history shows as the author')
     .addOption(
-      new Option('--role <role>', 'what it may do')
+      new Option(
+        '--role <role>',
+        'viewer: read; operator: run hosts, networks and instances; admin: settings, tokens and quotas too; join: an agent, once; manager: bare-metal nodes',
+      )
         .choices(['viewer', 'operator', 'admin', 'join', 'manager'])
         .makeOptionMandatory(),
     )
     .option('--site <name>', 'sees and touches only this site')
     .option('--project <name>', 'sees and touches only what this project has')
-    .option('--host <name>', 'the host that a join token is for')
-    .option('--manager <name>', 'the manager of bare-metal nodes that a manager token is for')
-    .option('--expires <time>', 'how long it is good for, such as 90d', parseDuration);
+    .option('--host <name>', 'the host that a token with the role join is for')
+    .option('--manager <name>', 'the manager of bare-metal nodes that a token with the role manager is for')
+    .option('--expires <time>', 'how long it is good for, such as 90d; for ever if not said', parseDuration);
   addExamples(
     command,
     ['for a dashboard', 'muster token create wallboard --role viewer --expires 365d'],

@@ -215,6 +215,6 @@ test('one-that-is-handed-over-is-not-said-to-have-nobody-to-take-it', () => {
   fleet.apply(fleet.revision + 1, [fitHost('c2'), ...everywhere(['c2'], 1)]);
   look(fleet);
   const sentences = whySentences(service(fleet, 'nat:r0') as Service);
-  expect(sentences).toContain('It is being handed over from c1 to c2 (preparing).');
+  expect(sentences).toContain('A handover from c1 to c2 is under way (preparing).');
   expect(sentences.join(' ')).not.toContain('c1 is leaving and has it only');
 });

@@ -97,8 +97,7 @@ export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHa
     ...newOperation({
       id: operation,
       kind: 'handover',
-      title:
-        passing.length === 1 ? `hand ${only?.service.id} over to ${only?.to}` : `hand over ${passing.length} services`,
+      title: passing.length === 1 ? `handover of ${only?.service.id} to ${only?.to}` : `${passing.length} handovers`,
       by,
       ...(why !== undefined && { why }),
       nowMs,

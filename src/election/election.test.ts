@@ -239,7 +239,7 @@ test('hosts-that-leave-together-pass-nothing-to-each-other', async () => {
     'subnet-route:s1 from b',
   ]);
   expect(world.operations().map(({ kind, title, state }) => `${kind}: ${title}, ${state}`)).toEqual([
-    'handover: hand over 2 services, succeeded',
+    'handover: 2 handovers, succeeded',
   ]);
   expect(service(world.fleet, 'nat:r1')?.cameFrom).toEqual({ host: 'a', operation: 'op-scale-in' });
   expect(world.wrong()).toEqual([]);

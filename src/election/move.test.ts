@@ -63,7 +63,7 @@ describe('a move', () => {
       {
         kind: 'not-found',
         code: 'service-not-found',
-        message: 'There is no service "nat:none", or it is not yours to see.',
+        message: 'There is no service "nat:none". List them with "muster services list".',
       },
     ],
     [
@@ -76,7 +76,12 @@ describe('a move', () => {
       'to-a-host-without-presence',
       (world) => world.put(fitHost('z')),
       { host: 'z' },
-      { kind: 'conflict', code: 'not-a-candidate', message: 'Host "z" cannot take nat:r1: it has no port of it.' },
+      {
+        kind: 'conflict',
+        code: 'not-a-candidate',
+        message:
+          'Host "z" cannot take nat:r1: it has no port of it. "muster services why nat:r1" names those that can.',
+      },
     ],
     [
       'to-a-leaving-host',
@@ -84,7 +89,7 @@ describe('a move', () => {
       { host: 'b' },
       {
         code: 'not-a-candidate',
-        message: 'Host "b" cannot take nat:r1: it is leaving.',
+        message: 'Host "b" cannot take nat:r1: it is leaving. "muster services why nat:r1" names those that can.',
         facts: { host: 'b', because: 'tombstoned' },
       },
     ],

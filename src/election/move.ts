@@ -76,7 +76,7 @@ function chooseMoveTarget(
   if (findHost(fleet, host) === undefined) return { ...unknownHost(host), field: '/host' };
   const because = context.rejectionOf(service.doc, host);
   if (because !== undefined) {
-    const message = `Host "${host}" cannot take ${service.id}: it ${REJECTION_SENTENCES[because]}.`;
+    const message = `Host "${host}" cannot take ${service.id}: it ${REJECTION_SENTENCES[because]}. "muster services why ${service.id}" names those that can.`;
     return { kind: 'conflict', code: 'not-a-candidate', message, field: '/host', facts: { host, because } };
   }
   return { host, why: whyOf(cause, context.candidatesOf(service, excluded), host, nowMs) };
@@ -112,23 +112,24 @@ function findService(fleet: FleetReader, id: string): StoredService | undefined 
 }
 
 export function electionsHeld(): Refusal {
-  const message = 'Elections are held by the setting "election". Set its "held" to false first.';
+  const message =
+    'Elections are held by the setting "election". An administrator ends that with "muster settings set election held=false".';
   return { kind: 'conflict', code: 'elections-held', message };
 }
 
 function outOfControl({ id }: StoredService, host: string): Refusal {
-  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host}".`;
+  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host} --reason <why>".`;
   return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }
 
 function notDesignated(id: string): Refusal {
-  const message = `${id} is not served now, so there is nothing to move: a host is elected as soon as there is a candidate.`;
+  const message = `${id} is not served now, so there is nothing to move: a host is elected as soon as there is a candidate. "muster services why ${id}" says what the hosts lack.`;
   return { kind: 'conflict', code: 'not-designated', message, facts: { service: id } };
 }
 
 function handoverUnderWay({ id, doc: { handover } }: StoredService): Refusal {
   const to = handover === undefined ? '' : ` to ${handover.to}`;
-  const message = `${id} is being handed over${to} already. Wait until that is done.`;
+  const message = `A handover of ${id}${to} is under way already. Wait until it has ended; "muster services show ${id}" shows how far it is.`;
   const facts = { service: id, ...(handover !== undefined && { operation: handover.operation }) };
   return { kind: 'conflict', code: 'handover-under-way', message, facts };
 }

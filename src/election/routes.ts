@@ -153,7 +153,7 @@ export const serviceRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PATH}/:id/move`,
     tag: TAG,
-    about: 'Hand a service over to another host, the best candidate or a named one',
+    about: 'Move a service to another host by a handover: the best candidate, or a named one',
     access: 'operator',
     params: BY_ID,
     body: strictObject({

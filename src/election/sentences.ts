@@ -30,19 +30,19 @@ export const electionSentences: ReasonSentences = {
   'target-unfit': ({ service, host, because }) =>
     `${formatFact(service)} stays where it is: ${formatFact(host)} ${rejection(because)}.`,
   'target-bfd-down': ({ service, host }) =>
-    `${formatFact(service)} is not given to ${formatFact(host)}, which most of its peers do not hear. Its old host serves meanwhile.`,
+    `${formatFact(service)} is not given to ${formatFact(host)}, whose BFD sessions most of its peers see down. Its old host serves meanwhile.`,
   'handover-drains': ({ service, host }) =>
     `${formatFact(host)} passes on what still comes to it for ${formatFact(service)}.`,
   'connections-not-copied': ({ service, uncopied }) =>
     `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Connections that were open then may be cut.`,
-  'handover-under-way': ({ service, to }) => `${formatFact(service)} is being handed over to ${formatFact(to)}.`,
+  'handover-under-way': ({ service, to }) => `A handover of ${formatFact(service)} to ${formatFact(to)} is under way.`,
   'held-while-bfd-up': ({ service, host }) =>
-    `${formatFact(host)} is not connected, and ${formatFact(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `${formatFact(host)} is not connected, and ${formatFact(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'host-just-silent': ({ service, host }) =>
     `${formatFact(host)} is silent. ${formatFact(service)} moves if that host is lost, and stays while its whole site is silent.`,
   'service-gone': ({ service }) => `${formatFact(service)} does not exist any more.`,
   'elected-anew': ({ service, host }) =>
-    `${formatFact(service)} is${host === undefined ? '' : ` at ${formatFact(host)}`} by a later decision: this hand-over has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
+    `${formatFact(service)} is${host === undefined ? '' : ` at ${formatFact(host)}`} by a later decision: this handover has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
   'service-withdrawn': ({ service }) =>
-    `${formatFact(service)} was withdrawn meanwhile, and is not served now: this hand-over has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
+    `${formatFact(service)} was withdrawn meanwhile, and is not served now: this handover has nothing left to do. "muster services why ${formatFact(service)}" says why.`,
 };

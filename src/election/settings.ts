@@ -7,7 +7,7 @@ const BFD_INTERVAL_MS = 100;
 
 export const ELECTION = setting('election', {
   about:
-    'Whether elections are held (for an upgrade), how long an old host forwards late packets, how many services are handed over at once, and the BFD interval between hosts.',
+    'Whether elections are held (for an upgrade), how long an old host forwards late packets, how many handovers are under way at once, and the BFD interval between hosts.',
   schema: Type.Object(
     {
       /** While it is set, no service is elected, withdrawn or handed over. */

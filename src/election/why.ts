@@ -72,7 +72,7 @@ export function whySentences({ designated, why, handover }: Service): string[] {
     sentences.push(`${designated.host} is leaving and has it only because no other host could take it.`);
   }
   if (handover !== undefined) {
-    sentences.push(`It is being handed over from ${handover.from} to ${handover.to} (${handover.phase}).`);
+    sentences.push(`A handover from ${handover.from} to ${handover.to} is under way (${handover.phase}).`);
     if (isBeforeSwitch(handover)) sentences.push(...sentencesOf(handover.why));
   }
   return sentences;

@@ -138,9 +138,9 @@ function keptFields(before: Host): Partial<Host> {
 function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
-  if (twice.length > 0) return batchRefusal('invalid', 'duplicate-host', 'Named more than once', twice);
+  if (twice.length > 0) return batchRefusal('duplicate-host', twice);
   const known = names.filter((name) => isId(name) && isTaken(fleet, name));
-  if (known.length > 0) return batchRefusal('conflict', 'host-exists', 'Already in the fleet', known);
+  if (known.length > 0) return batchRefusal('host-exists', known);
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }
@@ -165,11 +165,17 @@ function isTaken(fleet: FleetReader, name: string): boolean {
   return host.doc.state !== 'joining' || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, name)) > 0;
 }
 
-function batchRefusal(kind: Refusal['kind'], code: string, what: string, names: readonly string[]): Refusal {
+const BATCH_REFUSALS = {
+  'duplicate-host': ['invalid', 'Named more than once', 'Name each host once.'],
+  'host-exists': ['conflict', 'Already in the fleet', 'Leave them out; "muster hosts show" tells of each.'],
+} as const;
+
+function batchRefusal(code: keyof typeof BATCH_REFUSALS, names: readonly string[]): Refusal {
+  const [kind, what, advice] = BATCH_REFUSALS[code];
   return {
     kind,
     code,
-    message: `${what}: ${names.join(', ')}. Nothing was changed.`,
+    message: `${what}: ${names.join(', ')}. Nothing was changed. ${advice}`,
     field: '/hosts',
     facts: { hosts: names },
   };
@@ -260,6 +266,6 @@ function changeHost(fleet: FleetReader, id: string, edit: (host: Host) => Host):
 }
 
 export function removedHost(id: string): Refusal {
-  const message = `Host "${id}" was removed. Join it again before changing it.`;
+  const message = `Host "${id}" was removed from the fleet. Join it again first with "muster hosts join ${id}".`;
   return { kind: 'conflict', code: 'host-removed', message, facts: { host: id } };
 }

@@ -10,7 +10,7 @@ export function findHost(fleet: FleetReader, id: string): StoredHost | undefined
 
 /** The refusal for an id that several hosts have: it names them, so that the caller can choose. */
 export function ambiguousHost(form: string, names: readonly string[]): Refusal {
-  const message = `"${form}" is an id of ${names.length} hosts: ${names.join(', ')}. Use the name of one of them.`;
+  const message = `Several hosts have the id "${form}": ${names.join(', ')}. Use the name of one of them.`;
   return { kind: 'conflict', code: 'ambiguous-host', message, facts: { host: form, candidates: names } };
 }
 

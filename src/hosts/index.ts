@@ -1,4 +1,13 @@
-export { clearForceDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
+export {
+  clearForceDown,
+  disableHost,
+  enableHost,
+  findHost,
+  forceDownHost,
+  joinHosts,
+  removedHost,
+  unknownHost,
+} from './decide.ts';
 export type { HostSpec, StoredHost } from './decide.ts';
 export {
   REPORTED_CONDITION,

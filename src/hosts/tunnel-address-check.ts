@@ -81,7 +81,7 @@ export function denyRepeatedAddress(
     const key = canonicalAddress(tunnelAddress);
     const other = first.get(key);
     if (other !== undefined) {
-      const message = `Hosts "${other}" and "${name}" have the same tunnel address ${tunnelAddress}. Nothing was changed.`;
+      const message = `Hosts "${other}" and "${name}" have the same tunnel address ${tunnelAddress}. Nothing was changed. Give each an address of its own.`;
       const field = `/hosts/${at}/tunnelAddress`;
       return { kind: 'invalid', code: 'duplicate-tunnel-address', message, field, facts: { hosts: [other, name] } };
     }

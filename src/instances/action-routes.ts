@@ -135,6 +135,6 @@ interface MoveTarget {
 /** A site-bound caller moves nothing out of its site. Without a named host, the operation keeps to the site by itself. */
 function siteLimitProblem(fleet: FleetReader, { caller, id, host }: MoveTarget): Refusal | undefined {
   if (caller.site === undefined || findHost(fleet, host)?.doc.site === caller.site) return undefined;
-  const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
+  const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site. Name a host of your site, or none.`;
   return { kind: 'forbidden', code: 'other-site', message, field: '/host', facts: { instance: id } };
 }

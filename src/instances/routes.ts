@@ -123,7 +123,7 @@ function getInstance(): Route {
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
       const stored = findVisible(fleet, INSTANCE_REPRESENTATION, { caller, id: params.id });
-      if (stored === undefined) return refusalAnswer(noSuch('instance', params.id));
+      if (stored === undefined) return refusalAnswer(noSuch('instance', params.id, caller));
       // Ports change without their instance: the tag is good for If-Match, and a GET is never answered with 304.
       const headers = { etag: `"${stored.revision}"` };
       return {

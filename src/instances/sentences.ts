@@ -65,11 +65,11 @@ export const instanceSentences: ReasonSentences = {
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
       : FAULT_SENTENCE(reason, explain),
   'host-not-connected': ({ host, instance }) =>
-    `Host ${formatFact(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is heard again.`,
+    `Host ${formatFact(host)} is not connected. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is connected again.`,
   'only-copy': ({ host, instance }) =>
     `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
-    `Host ${formatFact(host)} is silent, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(host)} is silent, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'host-forced-down': ({ host, instance }) =>
     `Host ${formatFact(host)} was forced down: nothing is done there for instance ${formatFact(instance)}. Build it elsewhere with "muster instances rebuild ${formatFact(instance)}"; if the host is on after all, say so with "muster hosts clear-force-down ${formatFact(host)}".`,
   'not-destroyed': ({ instance, host, problems }) =>
@@ -87,11 +87,11 @@ export const instanceSentences: ReasonSentences = {
   'move-superseded': ({ instance }) =>
     `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
   'source-not-connected': ({ instance, host }) =>
-    `Host ${formatFact(host)}, which is to hand instance ${formatFact(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(host)}, which is to migrate instance ${formatFact(instance)}, is not connected. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'target-not-connected': ({ instance, host }) =>
-    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was migrated to, is not connected. It is asked as soon as it is.`,
   'migration-outcome-unknown': ({ instance, host, from }) =>
-    `Host ${formatFact(from)} was forced down while it handed instance ${formatFact(instance)} over. Host ${formatFact(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)}".`,
+    `Host ${formatFact(from)} was forced down while it migrated instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is not connected; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,
   'instance-lost': FAULT_SENTENCE,
@@ -112,7 +112,7 @@ export const instanceSentences: ReasonSentences = {
   'rebuild-failed': ({ instance, message }) =>
     `Instance ${formatFact(instance)} could not be built elsewhere: ${formatFact(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'held-together': ({ instance, host, group, others }) =>
-    `Instance ${formatFact(instance)} must be on one host with the ${formatFact(others)} ${others === 1 ? 'other' : 'others'} of server group ${formatFact(group)} (affinity), and all of them are on host ${formatFact(host)}: none may leave it first. Shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
+    `Instance ${formatFact(instance)} must be on one host with the ${formatFact(others)} ${others === 1 ? 'other' : 'others'} of server group ${formatFact(group)} (affinity), and all of them are on host ${formatFact(host)}: none may leave it first. If what is on their disks may be lost, shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
   'group-limit': ({ instance, group, limit }) =>
     `Instance ${formatFact(instance)} waits: server group ${formatFact(group)} allows ${formatFact(limit)} moves at once.`,
   'instance-in-error': ({ instance }) =>

@@ -199,9 +199,7 @@ export class Journal {
     if (failures <= RETRIES_MAX) await this.#clock.sleep(backoffMs(RETRY_BACKOFF, failures));
     else {
       mark('journal-gave-up');
-      this.#waiting.rejectAll(
-        new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }),
-      );
+      this.#waiting.rejectAll(new StoreUnavailable('the store does not answer', { outcome: 'failed' }));
     }
   }
 

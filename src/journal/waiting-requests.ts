@@ -92,6 +92,6 @@ export class WaitingRequests {
 }
 
 function unknownOutcome(cause: unknown): StoreUnavailable {
-  const message = 'the store did not say whether the request was written; repeat it with the same idempotency key';
+  const message = 'the store did not say whether the request was written';
   return new StoreUnavailable(message, { outcome: 'unknown', cause });
 }

@@ -178,7 +178,9 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
       await pages.flush();
       const sha256 = hash.digest('hex');
       if (line.end.sha256 !== sha256 || line.end.resources !== resources || line.end.commits !== commits) {
-        throw new BackupDamaged(`${path} is damaged: its content does not match the digest at its end`);
+        throw new BackupDamaged(
+          `${path} is damaged: its content does not match the digest at its end; use another backup`,
+        );
       }
       return { sha256 };
     }
@@ -193,13 +195,17 @@ export async function readBackup(path: string, sink: DumpSink): Promise<{ readon
     } else if ('commit' in line) {
       commits += 1;
       await pages.commit(commitRow(line.commit));
-    } else throw new BackupDamaged(`${path} is damaged: a line of it is neither a document nor a commit`);
+    } else
+      throw new BackupDamaged(
+        `${path} is damaged: a line of it is neither a document nor a commit; use another backup`,
+      );
   }
-  throw new BackupDamaged(`${path} is incomplete: its end is missing`);
+  throw new BackupDamaged(`${path} is incomplete: its end is missing; use another backup`);
 }
 
 function headOf(path: string, line: BackupLine): DumpHead {
-  if (!('muster' in line)) throw new BackupDamaged(`${path} is not a backup of Muster`);
+  if (!('muster' in line))
+    throw new BackupDamaged(`${path} is not a backup of Muster; name one that "muster backup" made`);
   if (READABLE_FORMATS.includes(line.format)) return line.head;
   throw new BackupDamaged(
     `${path} has format ${line.format}, and this program reads ${READABLE_FORMATS.join(' and ')}: use the Muster version that fits`,
@@ -217,7 +223,7 @@ function parseLine(path: string, text: string): BackupLine {
 }
 
 function notABackup(path: string): BackupDamaged {
-  return new BackupDamaged(`${path} is damaged, or not a backup of Muster`);
+  return new BackupDamaged(`${path} is damaged, or not a backup of Muster; use another backup`);
 }
 
 const PAGE = 1000;
@@ -269,7 +275,8 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code?.startsWith('Z_') === true) throw new BackupDamaged(`${path} is damaged: it cannot be decompressed`);
+    if (code?.startsWith('Z_') === true)
+      throw new BackupDamaged(`${path} is damaged: it cannot be decompressed; use another backup`);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // muster verify, backup and restore: work on a store itself, beside a running server or without one.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { EXIT, Failure, type StoreToolOptions, type StoreTools } from '../cli/index.ts';
 import { describeDamage, StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 import {
@@ -36,8 +36,10 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
       }),
     backup: (request) =>
       explainFailures(async () => {
-        if (existsSync(request.file))
-          throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
+        if (existsSync(request.file)) throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
+        const folder = dirname(request.file);
+        if (!existsSync(folder))
+          throw new Failure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);
         const options = { path: request.file, version, nowMs: nowMs() };
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
         const all = (sink: DumpSink): DumpSink =>
@@ -56,7 +58,8 @@ async function restore(
   // To its end, before anything is written: a restore never starts from an incomplete backup.
   const { sha256: digest } = await readBackup(request.file, fanOut(read.verifier, read.keys));
   const { damage, keys, revision, documents, commits } = summarize(read, digest);
-  if (damage.length > 0) throw new Failure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}.`);
+  if (damage.length > 0)
+    throw new Failure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}. Use another backup.`);
   return withTarget(request, async (target) => {
     await target.begin(digest);
     let head: DumpHead | undefined;

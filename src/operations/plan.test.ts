@@ -178,15 +178,26 @@ describe('retry and cancel', () => {
   test.each([
     ['retry', retryOperation],
     ['cancel', cancelOperation],
-  ])('%s-of-an-unknown-one-a-finished-one-or-one-without-meaning-is-refused-with-its-own-code', (_name, decide) => {
+  ])('%s-of-an-unknown-one-a-finished-one-or-one-without-meaning-is-refused-with-its-own-code', (name, decide) => {
     const fleet = fleetWith([]);
     expect(decide(fleet, { id: 'op-9', kinds, nowMs: 1 })).toMatchObject({ refusal: { code: 'unknown-operation' } });
     step(fleet, 1);
     expect(operationOf(fleet).state).toBe('succeeded');
-    expect(decide(fleet, { id: OP, kinds, nowMs: 2 })).toMatchObject({ refusal: { code: 'wrong-state' } });
+    const advice =
+      name === 'cancel' ? 'What it did stays.' : 'Only one that failed can be. Begin another for what is still wanted.';
+    expect(decide(fleet, { id: OP, kinds, nowMs: 2 })).toMatchObject({
+      refusal: { code: 'wrong-state', message: expect.stringContaining(`it is succeeded. ${advice}`) as string },
+    });
     const none = { kind: 'none', because: 'it cannot be' } as const;
     const without = new Map([['make', { ...kind, cancel: none, retry: none }]]);
-    expect(decide(fleet, { id: OP, kinds: without, nowMs: 2 })).toMatchObject({ refusal: { code: 'not-supported' } });
+    const verb = name === 'cancel' ? 'cancelled' : 'retried';
+    expect(decide(fleet, { id: OP, kinds: without, nowMs: 2 })).toMatchObject({
+      refusal: { code: 'not-supported', message: `Operation ${OP} (make) cannot be ${verb}: it cannot be.` },
+    });
+    const unknown = `cannot be ${verb}: this server does not know its kind; ask a server of the version that began it.`;
+    expect(decide(fleet, { id: OP, kinds: new Map(), nowMs: 2 })).toMatchObject({
+      refusal: { code: 'not-supported', message: expect.stringContaining(unknown) as string },
+    });
   });
 });
 

@@ -179,7 +179,7 @@ function getOperation({ operation: view }: OperationRepresentations): Route {
     answers: { 200: { about: 'the operation', schema: view.schema } },
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
       const stored = findVisible(fleet, view, { caller, id: params.id });
-      if (stored === undefined) return refusalAnswer(noSuch('operation', params.id));
+      if (stored === undefined) return refusalAnswer(noSuch('operation', params.id, caller));
       const text = renderWithCounts(view, stored, { fleet, sight: redactorFor(caller, fleet) });
       return { kind: 'answer', status: 200, text, etag: stored.revision };
     },
@@ -239,7 +239,7 @@ function listItemsOf(views: OperationRepresentations): Route {
     handle: (call, { journal, redactorFor }) => {
       const { id } = call.params;
       if (findVisible(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
-        return refusalAnswer(noSuch('operation', id));
+        return refusalAnswer(noSuch('operation', id, call.caller));
       const scoped = { ...call, query: { ...call.query, operation: id } };
       return listResources(journal.fleet, listing, scoped, redactorFor(call.caller, journal.fleet));
     },

@@ -43,7 +43,7 @@ export function deleteSite(fleet: FleetReader, { name, uses }: DeleteSite): Deci
 }
 
 export function unknownSite(name: string, field?: string): Refusal {
-  const message = `There is no site "${name}". Create it with "muster sites create ${name}", or name one of "muster sites list".`;
+  const message = `There is no site "${name}". Name one of "muster sites list", or have an administrator create it with "muster sites create ${name}".`;
   return {
     kind: field === undefined ? 'not-found' : 'invalid',
     code: 'unknown-site',
@@ -57,7 +57,7 @@ function siteExists(name: string): Refusal {
   return {
     kind: 'conflict',
     code: 'site-exists',
-    message: `There is a site "${name}" already.`,
+    message: `There is a site "${name}" already. Choose another name.`,
     field: '/name',
     facts: { site: name },
   };

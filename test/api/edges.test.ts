@@ -46,7 +46,15 @@ describe('a problem', () => {
 
   test.each([
     ['GET', '/api/v1/hots', 404, 'route-not-found', '"/api/v1/hosts"'],
-    ['GET', '/api/v1/hosts/nope', 404, 'host-not-found', '"nope"'],
+    [
+      'GET',
+      '/api/v1/hosts/nope',
+      404,
+      'host-not-found',
+      'There is no host "nope". List them with "muster hosts list".',
+    ],
+    ['GET', '/api/v1/settings/liveliness', 404, 'unknown-setting', 'List them with "muster settings list".'],
+    ['GET', '/api/v1/history?id=c1', 422, 'kind-required', 'with `kind`'],
     ['PUT', '/api/v1/hosts/central-0', 405, 'method-not-allowed', 'GET, PATCH'],
     ['OPTIONS', '/api/v1/hosts', 405, 'method-not-allowed', 'GET, POST'],
   ] as const)('%s %s is %i %s', async (...row) => {
@@ -75,15 +83,15 @@ describe('a problem', () => {
   });
 
   test.each([
-    ['too large', 'application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, 'body-too-large'],
-    ['not JSON', 'application/json', '{', 400, 'malformed-json'],
-    ['of another type', 'text/yaml', 'name: x', 415, 'unsupported-media-type'],
-    ['too deep', 'application/json', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 400, 'malformed-json'],
+    ['too large', 'application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, 'body-too-large', '1048576 bytes'],
+    ['not JSON', 'application/json', '{', 400, 'malformed-json', 'Check quotes'],
+    ['of another type', 'text/yaml', 'name: x', 415, 'unsupported-media-type', 'application/json'],
+    ['too deep', 'application/json', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 400, 'malformed-json', '32 levels'],
   ] as const)('a body that is %s', async (...row) => {
-    const [, type, payload, status, code] = row;
+    const [, type, payload, status, code, words] = row;
     const headers = { 'content-type': type };
     const answer = await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload, headers });
-    expect(answer.json()).toMatchObject({ status, code });
+    expect(answer.json()).toMatchObject({ status, code, detail: expect.stringContaining(words) as string });
   });
 
   test('of our own making shows nothing of the inside', async () => {
@@ -98,17 +106,30 @@ describe('a problem', () => {
   });
 
   test.each([
-    ['nonsense', 'NONSENSE\r\n\r\n', '400'],
-    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, '431'],
+    ['nonsense', 'NONSENSE\r\n\r\n', '400', 'malformed-request', 'is no HTTP/1.1 request'],
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+      '431',
+      'headers-too-large',
+      'larger than 16 KiB',
+    ],
     [
       'a smuggled length',
       'POST /api/v1/sites HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       '400',
+      'malformed-request',
+      'is no HTTP/1.1 request',
     ],
-  ])('to %s on the wire is one too', async (_, bytes, status) => {
+  ])('to %s on the wire is one too', async (...row) => {
+    const [, bytes, status, code, words] = row;
     const answer = await overSocket(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toContain('application/problem+json');
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({
+      code,
+      detail: expect.stringContaining(words) as string,
+    });
   });
 });
 

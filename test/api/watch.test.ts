@@ -174,6 +174,11 @@ describe('GET /api/v1/watch', () => {
     const first = await openStream(`${at}/api/v1/watch`, headers);
     const second = await openStream(`${at}/api/v1/watch`, headers);
     expect([first.status, second.status]).toEqual([200, 503]);
+    const refused = await fetch(`${at}/api/v1/watch`, { headers });
+    expect(await refused.json()).toMatchObject({
+      code: 'too-many-streams',
+      detail: 'This server has as many streams open as it takes. Close some, or ask another server.',
+    });
     first.close();
     await small.close();
   });

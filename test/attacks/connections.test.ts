@@ -64,6 +64,7 @@ test('half-sent headers are cut off though the peer ignores that the server ends
   await peer(port);
   await expect.poll(() => connectionsOf(world), { timeout: 10_000 }).toBe(0);
   expect(peers[0]?.text()).toContain('408');
+  expect(peers[0]?.text()).toContain('"code":"request-too-slow"');
 });
 
 test('a TLS handshake that never comes is cut off', { timeout: 30_000 }, async () => {

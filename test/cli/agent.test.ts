@@ -102,7 +102,7 @@ test('a host whose switch does not answer does not come into service, and everyb
   ]);
   const why = `no connection within 10000 ms: there is no ${folder}/db.sock`;
   await waiting.said(new RegExp(`The agent of host edge-2 found: its switch does not answer: ${why}`));
-  await agent.said(new RegExp(`switch-down: ${why}.*the machine is not in line with its view`));
+  await agent.said(new RegExp(`switch-down: ${why}.*the machine has not converged with its view`));
   waiting.child.kill('SIGINT');
   agent.child.kill('SIGTERM');
   expect(await agent.ended).toMatchObject({ code: 0 });

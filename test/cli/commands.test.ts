@@ -51,7 +51,7 @@ describe('hosts', () => {
     );
     expect((await muster('hosts', 'list', '--quarantined')).err).toBe('No host is in quarantine.\n');
     expect((await muster('hosts', 'list', '--zone', 'z', '--sort', 'name')).err).toBe(
-      'No hosts match what was asked for.\n',
+      'No hosts match these filters.\n',
     );
     const edited = await muster('hosts', 'edit', 'c1', '--zone', 'a', '--memory', '8GiB', '--trait', 'gpu,nvme');
     expect(edited.out).toMatch(/Zone +a\n[^]*Capacity +8 vcpus, 8 GiB memory[^]*Traits +gpu, nvme/);

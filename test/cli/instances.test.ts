@@ -226,7 +226,7 @@ describe('instances', () => {
     const refused = await muster('networks', 'create', 'viewers', '--token-file', file);
     expect(refused).toMatchObject({ code: 1, out: '' });
     expect(refused.err).toContain(
-      'for the role "operator"; your token has "viewer".\nGive a token that has it with --token',
+      'for the roles "operator", "admin"; your token has the role "viewer". Use a token with the right role.\nGive it with --token',
     );
   });
 

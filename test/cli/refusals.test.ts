@@ -29,7 +29,7 @@ describe('what the server refuses is 1, in its own sentences', () => {
     [
       'a site that is not there',
       ['hosts', 'join', 'c1', '--site', 'mars'],
-      'There is no site "mars". Create it with "muster sites create mars"',
+      'There is no site "mars". Name one of "muster sites list", or have an administrator create it with "muster sites create mars".',
     ],
     ['twice', ['hosts', 'join', 'c1', 'c1'], 'Named more than once: c1. Nothing was changed.'],
     ['a kind that is not known', ['watch', '--kind', 'hosst'], 'There is no kind "hosst" (did you mean "host"?)'],

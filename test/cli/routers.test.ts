@@ -59,7 +59,7 @@ describe('the way out', () => {
     );
     expect(await muster('routers', 'edit', 'core')).toMatchObject({
       code: 2,
-      err: 'Say what to change; see --help.\n',
+      err: 'Say what to change, with --add-subnet, --remove-subnet, --external-network, --nat-address.\n',
     });
     expect(await said('routers delete core')).toBe('Router core is deleted.\n');
   });

@@ -6,7 +6,7 @@ import { newFolder, startServer } from './muster.ts';
 const server = await startServer(newFolder(), '--demo', '3');
 const { muster, json } = server;
 const done = { code: 0, signal: null };
-const UNKNOWN = 'There is no service "nat:none", or it is not yours to see.\n';
+const UNKNOWN = 'There is no service "nat:none". List them with "muster services list".\n';
 
 interface Shown {
   readonly id: string;
@@ -98,7 +98,7 @@ describe('services', () => {
       'a try',
     );
     expect(moved).toMatchObject(done);
-    expect(moved.out).toMatch(new RegExp(`succeeded: hand nat:branch over to ${to}, 1/1 done`));
+    expect(moved.out).toMatch(new RegExp(`succeeded: handover of nat:branch to ${to}, 1/1 done`));
     expect(await hostOf('nat:branch')).toBe(to);
     expect((await muster('services', 'move', 'nat:branch', '--host', to)).out).toBe(
       `nat:branch is at ${to} already.\n`,
@@ -155,7 +155,7 @@ describe('services', () => {
     await soon(async () => (await json<Shown[]>('services', 'list', '--designated', 'true')).length === 1);
     expect(await json('services', 'list', '--designated', 'true')).toMatchObject([{ id: 'dhcp:floor' }]);
     expect(await json('services', 'list', '--subject', 'branch')).toEqual([]);
-    const none = { ...done, out: '', err: 'No services match what was asked for.\n' };
+    const none = { ...done, out: '', err: 'No services match these filters.\n' };
     expect(await muster('services', 'list', '--subject', 'branch')).toMatchObject(none);
   });
 });

@@ -251,6 +251,7 @@ test('what-is-not-json-or-not-asked-for-so-is-refused-in-the-same-words', async 
   const headers = { accept: 'application/yang-data+xml' };
   const unacceptable = await world.call(world.secret, { url: '/restconf', headers });
   expect([unacceptable.statusCode, unacceptable.headers['content-type']]).toEqual([406, ANSWER_TYPE]);
+  expect(unacceptable.body).toContain('"error-app-tag":"not-acceptable"');
   const nowhere = await get(world, '/data/ietf-interfaces:interfaces');
   expect(nowhere).toMatchObject({ status: 404, type: ANSWER_TYPE, body: { 'ietf-restconf:errors': { error: [{}] } } });
   const nobody = await world.server.app.inject({ url: '/restconf/operations' });

@@ -3,6 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PROGRAM } from '../../src/main/modules.ts';
+import { RETIRED_PROSE } from './retired-prose.ts';
 
 const NO_PRODUCT = /(?:test|fixture|torture|contract)|^src\/cli\//;
 /** Fields of objects with a code that are no reasons. */
@@ -49,3 +50,10 @@ test.each<[string, string, string[]]>([
 ])('%s', (_, source, codes) => {
   expect(reasonCodesIn(source)).toEqual(codes);
 });
+
+test.each(PROGRAM.sentences.flatMap((table) => Object.entries(table)))(
+  'in-words-of-the-glossary: %s',
+  (_, sentence) => {
+    expect(String(sentence)).not.toMatch(RETIRED_PROSE);
+  },
+);

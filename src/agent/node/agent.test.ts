@@ -108,7 +108,7 @@ describe('joining', () => {
     other.start();
     await clock.until('the other one joined', () => other.agent!.status().host === 'c1');
     await clock.until('the first one is refused', () => world.rack.agent!.status().refusal !== undefined);
-    expect(world.rack.agent!.status().refusal?.code).toBe('unauthorized');
+    expect(world.rack.agent!.status().refusal?.code).toBe('token-revoked');
     await other.stop();
     await world.rack.stop();
     token = await plane.joinToken('c1');
@@ -277,7 +277,7 @@ describe('a view', () => {
       void (/in line/.test(message) && logged.push(`${message} ${JSON.stringify(facts)}`));
     rack.start({ log: { info: take, warn: take, error: take } });
     await clock.until('it was tried often', () => rack.driver.applies > 3);
-    const trouble = 'the machine is not in line with its view; it is tried again {"problems":["no space left"]}';
+    const trouble = 'the machine has not converged with its view; it is tried again {"problems":["no space left"]}';
     expect(logged).toEqual([trouble]);
     faults.pop();
     await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);

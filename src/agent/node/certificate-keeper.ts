@@ -208,5 +208,5 @@ export class CertificateKeeper {
 const NOT_AUTHENTICATED = {
   kind: 'refused',
   code: 'not-authenticated',
-  message: 'This server is reached by plain HTTP.',
+  message: 'This server is reached by plain HTTP, where no certificate is issued. Use https in --server.',
 } as const;

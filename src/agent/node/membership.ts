@@ -27,20 +27,21 @@ export interface MembershipRefusal {
 const LEAVE_REFUSAL: MembershipRefusal = {
   code: 'told-to-leave',
   message:
-    'This host was told to leave the fleet and has left. It is quiet until it is joined again with a new join token.',
+    'This host was told to leave the fleet and has left. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
 };
 
-/** Nobody told it to leave while it was heard: it learns of it when it is refused. Its code is what servers say. */
+/** It was not connected when it was removed: it learns of that when it is refused. Its code is what servers say. */
 const REMOVED: MembershipRefusal = {
   code: 'host-removed',
   message:
-    'This host was removed from the fleet, and its switch is wiped. It is quiet until it is joined again with a new join token.',
+    'This host was removed from the fleet, and its switch is wiped. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
 };
 
 const NO_JOIN_TOKEN =
   'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
 
-const NO_KEY = 'This server has no signing key: over plain HTTP, word that this host was removed will not be believed.';
+const NO_KEY =
+  'This server has no signing key: over plain HTTP this agent does not believe it when it says that the host was removed. Use HTTPS, or start the server with --keys.';
 
 /** How servers refuse a join with a certificate request: one of an older version does not know the field. */
 const REQUEST_REFUSED: readonly string[] = ['malformed-body', 'malformed-certificate-request'];

@@ -136,8 +136,8 @@ export class ReconcileLoop {
     const isNews = problems.join('\n') !== this.#problems.join('\n');
     this.#problems = problems;
     if (!isNews) return;
-    if (problems.length > 0) log.warn({ problems }, 'the machine is not in line with its view; it is tried again');
-    else log.info({}, 'the machine is in line with its view again');
+    if (problems.length > 0) log.warn({ problems }, 'the machine has not converged with its view; it is tried again');
+    else log.info({}, 'the machine has converged with its view again');
   }
 
   /** From here on, what the driver notices is news. */

@@ -1,8 +1,16 @@
 // Authenticates the caller and decides whether a host's agent is admitted. A valid secret is not enough: the host must be in the fleet and
 // bound to this very credential.
-import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../../access/index.ts';
+import {
+  callerOfToken,
+  denyUnlessSufficient,
+  findTroubleOf,
+  refuseToken,
+  TOKEN,
+  tokenIdIn,
+  type TokenId,
+} from '../../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../../fleet/index.ts';
-import { findHost, unknownHost, type StoredHost } from '../../hosts/index.ts';
+import { findHost, removedHost, unknownHost, type StoredHost } from '../../hosts/index.ts';
 import { type Reply, isSigned } from '../../link/index.ts';
 
 export interface AgentIdentity {
@@ -17,7 +25,7 @@ interface PresentedSecret {
   readonly hash: (text: string) => string;
 }
 
-/** The token of a secret. For links without an HTTP edge: HTTP callers are authenticated before they get here. */
+/** The token of a secret, or the refusal of the HTTP edge. For links without one: HTTP callers are authenticated before they get here. */
 export function authenticateAgent(
   fleet: FleetReader,
   { secret, role, hash }: PresentedSecret,
@@ -25,10 +33,11 @@ export function authenticateAgent(
   const id = tokenIdIn(secret);
   const stored = id === undefined ? undefined : fleet.get(TOKEN, id as TokenId);
   const token = stored?.doc.hash === hash(secret) ? stored : undefined;
-  const good = token?.doc.role === role && token.doc.revoked === undefined;
-  if (good && token.doc.host !== undefined) return { host: token.doc.host, token: token.id };
-  const message = `This is not a valid ${role} token. Ask an operator for a new join token.`;
-  return { kind: 'forbidden', code: 'unauthorized', message };
+  if (token === undefined) return refuseToken('unknown');
+  if (token.doc.revoked !== undefined) return refuseToken('revoked');
+  const denied = denyUnlessSufficient(callerOfToken(token), { access: role, scope: 'site' });
+  // Tokens with these roles are made with a host, and no others are.
+  return denied ?? { host: token.doc.host ?? '', token: token.id };
 }
 
 /** The host whose credential a valid secret was until it was revoked. */
@@ -48,20 +57,22 @@ function refuseUnlessBound(host: StoredHost | undefined, { host: id, token }: Ag
 export function denyUnlessAdmitted(fleet: FleetReader, identity: AgentIdentity, nowMs: number): Refusal | undefined {
   const refusal = refuseUnlessBound(findHost(fleet, identity.host), identity);
   if (refusal !== undefined) return refusal;
-  const isGood = identity.token !== undefined && isTokenGood(fleet, identity.token as TokenId, nowMs);
-  return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
+  const { token } = identity;
+  const trouble = token === undefined ? 'missing' : findTroubleOf(fleet, token as TokenId, nowMs);
+  return trouble === undefined ? undefined : { ...refuseToken(trouble), kind: 'forbidden' };
 }
 
 /** A removed host never comes back by itself; its agent gets an answer that it can tell from a lost link. */
 export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
   if (host === undefined) return { ...unknownHost(id), kind: 'forbidden' };
   mark('desk-removed-host');
-  const message = `Host "${id}" was removed from the fleet. Join it again with a new join token, or stop its agent.`;
-  return { kind: 'forbidden', code: 'host-removed', message, facts: { host: id } };
+  const removed = removedHost(id);
+  const message = `${removed.message} Its agent then needs the token of "muster hosts join-token ${id}". If the host is gone for good, stop its agent.`;
+  return { ...removed, kind: 'forbidden', message };
 }
 
 export function supersededCredential(id: string): Refusal {
-  const message = `Host "${id}" has another credential now: it was joined again. Join it once more with a new join token.`;
+  const message = `Host "${id}" has another credential now: it was joined again. If this machine is to be the host, join it once more with the token of "muster hosts join-token ${id}".`;
   return { kind: 'forbidden', code: 'credential-superseded', message, facts: { host: id } };
 }
 

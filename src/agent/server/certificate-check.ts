@@ -123,7 +123,7 @@ function refuseUnknown(host: string): Refusal {
 function refuseOtherHost(host: string, named: string): Refusal {
   return refusal(
     CERTIFICATE_REFUSALS.otherHost,
-    `The certificate is for host "${named}", and the credential is for host "${host}".`,
+    `The certificate is for host "${named}", and the credential is for host "${host}": the state folder of one was copied to the other. Give each agent a folder of its own, and join one of them again: muster hosts join-token ${host}`,
     host,
   );
 }

@@ -153,7 +153,7 @@ function isForHandover({ operation, phase, from, to }: StoredDeposit, now: Hando
 }
 
 function refuseNotCopied(service: string): Refusal {
-  const message = `Connections of ${service} are not copied by this host now.`;
+  const message = `Connections of ${service} are not copied by this host now: the handover is in another phase, or has ended. The agent goes on with its next view.`;
   return { kind: 'conflict', code: NOT_COPIED_NOW, message };
 }
 

@@ -1,7 +1,7 @@
 // Decides what an agent may do and what its reports mean: joining, its version, its results of tasks. Pure: secrets come as hashes, times
 // as values.
-import { idOf, mark, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
-import { consumeJoinToken, TOKEN, type TokenId } from '../../access/index.ts';
+import { idOf, mark, put, type FleetReader } from '../../fleet/index.ts';
+import { consumeJoinToken, joinTokenOfOtherHost, TOKEN, type TokenId } from '../../access/index.ts';
 import { endRemovedReports, findHost, HOST, recordOwnCleanUp } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
@@ -45,7 +45,7 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   const { joinToken, host: id, claimed, hash, nowMs } = command;
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed') return refuse(notInFleet(id, host));
-  if (claimed !== undefined && claimed !== id) return refuse(refuseOtherHost(id, claimed));
+  if (claimed !== undefined && claimed !== id) return refuse(joinTokenOfOtherHost(id, claimed));
   const agentToken = { id: credentialId(joinToken), hash };
   const used = consumeJoinToken(fleet, { joinToken, host: id, agentToken, nowMs });
   if (used.kind === 'refuse') return used;
@@ -58,11 +58,6 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
   mark('desk-join-repeated');
   return accept([], joined);
-}
-
-function refuseOtherHost(id: string, claimed: string): Refusal {
-  const message = `This join token is for host "${id}", and the agent says it is "${claimed}".`;
-  return { kind: 'forbidden', code: 'join-token-other-host', message, facts: { host: id } };
 }
 
 export interface VersionReport {

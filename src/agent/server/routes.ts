@@ -117,7 +117,8 @@ const NOT_ISSUED: Refusal = {
   // The caller is authorised, but this server is not set up to issue certificates.
   kind: 'conflict',
   code: 'agent-certificates-off',
-  message: 'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off.',
+  message:
+    'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off. Agents do without; to change that, start it with --tls-cert and --agent-certificates optional.',
 };
 
 function failOnAnswer(): never {

@@ -75,7 +75,7 @@ describe('what an agent reports its switch', () => {
     expect(findHost(fleet, 'c2')?.doc.quarantined).toEqual({ because: 'identity', as: 'c1', atMs: 5 });
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
-        "The switch of host c2 has the identity of host c1's. The host is in quarantine: give its switch an identity of its own, then trust it again with "muster hosts re-admit c2".",
+        "The switch of host c2 has the identity of host c1's. The host is in quarantine: give its switch an identity of its own, then trust it again with "muster hosts re-admit c2 --reason <why>".",
       ]
     `);
     // The one who had it first is not blamed for it.

@@ -27,7 +27,7 @@ export class NameProbes {
     throw new HttpProblem({
       status: 429,
       code: 'too-many-name-probes',
-      detail: `You have asked for too many names or addresses that are not available. Nothing is made by a new name or address for you for another ${seconds} s.`,
+      detail: `You asked for ${NAME_PROBES_MAX} names or addresses that are not available, as many as one token may in ${NAME_PROBES_WINDOW_MS / 60_000} minutes. Wait ${seconds} s before you create anything else, or ask an operator who sees all sites.`,
       facts: { retryAfterMs: waitMs },
       headers: { 'retry-after': String(seconds) },
     });

@@ -11,7 +11,10 @@ const SUSPICIOUS = /\\u|__proto__|\0/;
 export function parseJson(text: string): unknown {
   if (text.trim() === '') return undefined;
   const colons = colonsIn(text);
-  if (colons === undefined) throw jsonProblem(`The body is nested deeper than ${DEPTH_MAX} levels.`);
+  if (colons === undefined)
+    throw jsonProblem(
+      `The body is nested deeper than ${DEPTH_MAX} levels. No request needs that: compare it with /api/v1/openapi.json.`,
+    );
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -56,11 +59,12 @@ function refuseDuplicate(text: string): void {
 function refuseBroken(value: unknown): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      throw jsonProblem('The body has a text with a NUL or with half of a surrogate pair.');
+      throw jsonProblem('The body has a text with a NUL or with half of a surrogate pair. Leave these characters out.');
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
-      if (key === '__proto__') throw jsonProblem('The body has a field "__proto__", which is not allowed.');
+      if (key === '__proto__')
+        throw jsonProblem('The body has a field "__proto__", which no request has. Leave it out.');
       refuseBroken(key);
       refuseBroken(inner);
     }

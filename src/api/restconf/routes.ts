@@ -278,6 +278,6 @@ const VERBS: Readonly<Record<Rpc, (command: Command, slicing: SlicingContext) =>
 };
 
 function notFoundRefusal(what: string, id: string, known?: string): Refusal {
-  const hint = known === undefined ? '' : ` There is ${known}.`;
+  const hint = known === undefined ? ' GET the list without a key to see those there are.' : ` There is ${known}.`;
   return { kind: 'not-found', code: `unknown-${what}`, message: `There is no ${what} "${id}".${hint}` };
 }

@@ -39,8 +39,8 @@ export function requestedNodes(body: unknown): readonly string[] {
 /** What is said otherwise here: these RPCs cannot tell a node to leave. */
 const SENTENCES: ReasonSentences = {
   'still-connected': ({ host, connection }) => {
-    const phrase = connection === 'suspect' ? 'was heard a moment ago and may still be' : 'is still';
-    return `Host ${formatFact(host)} ${phrase} connected. Stop its agent, wait until the host is down, and ask again.`;
+    const state = connection === 'suspect' ? 'sent a heartbeat a moment ago and may still be' : 'is still';
+    return `Host ${formatFact(host)} ${state} connected. Stop its agent, wait until the host is down, and ask again.`;
   },
 };
 

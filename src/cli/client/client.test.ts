@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Client } from './client.ts';
+import { unreachableFailure } from './problem.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
@@ -88,5 +89,59 @@ describe('the client', () => {
     const short = await startServer((_, response) => json(response, 200, { items: [{ id: 1 }, { id: 2 }], next: 'n' }));
     expect(await short.client.list('/x', {}, 4)).toEqual([1, 2, 1, 2].map((id) => ({ id })));
     expect(short.requests.map(({ url }) => url)).toEqual(['/x?limit=4', '/x?after=n&limit=2']);
+  });
+});
+
+describe('a server that does not answer in time', () => {
+  const silent: Answer = () => undefined;
+
+  test('a read is asked for again with more time', async () => {
+    const { client } = await startServer(silent, 50);
+    const message = /did not answer within 0\.05 s\. Give it longer with --request-timeout\.$/;
+    await expect(client.get('/x')).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  test('a write may have been done', async () => {
+    const { client } = await startServer(silent, 50);
+    const message = /What was asked for may be done all the same: look before you repeat it\.$/;
+    await expect(client.write('POST', '/x')).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(message) as string,
+    });
+  });
+});
+
+describe('a server that cannot be reached', () => {
+  const failed = (code: string): string =>
+    unreachableFailure(
+      'https://m1:7070',
+      new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }),
+    ).message;
+
+  test.each<[string, string]>([
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'its certificate is self-signed; name its file in the variable NODE_EXTRA_CA_CERTS',
+    ],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'name a file with that authority in the variable NODE_EXTRA_CA_CERTS'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'name a file with that authority in the variable NODE_EXTRA_CA_CERTS'],
+    ['CERT_HAS_EXPIRED', 'it has to be renewed'],
+    ['CERT_NOT_YET_VALID', 'compare the clocks'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'name the server as its certificate does, with --server'],
+  ])('a certificate is there, so none is to be started: %s', (code, words) => {
+    const message = failed(code);
+    expect(message).toMatch(/^The server at https:\/\/m1:7070 cannot be trusted: .*\. Nothing was sent to it\.$/);
+    expect(message).toContain(words);
+    expect(message).not.toContain('muster serve');
+  });
+
+  test.each<[string, string]>([
+    ['ECONNREFUSED', 'nothing listens there. Start one with "muster demo" or "muster serve"'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'what listens there does not speak TLS; with http:// it may answer.'],
+  ])('nobody answers: %s', (code, words) => {
+    expect(failed(code)).toContain(`No Muster server answers at https://m1:7070: ${words}`);
   });
 });

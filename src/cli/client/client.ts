@@ -127,7 +127,7 @@ export class Client {
   async #json<T>(method: Method, path: string, ask: ApiRequest): Promise<T> {
     const key = method === 'GET' ? {} : { 'idempotency-key': randomUUID() };
     const until = Date.now() + this.#options.timeoutMs;
-    const { response, text } = await this.#retry(until, async (signal) => {
+    const { response, text } = await this.#retry(until, method, async (signal) => {
       const answered = await this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal });
       // Read here: an answer that breaks off is a lost one, too.
       return { response: answered, text: await readText(answered, this.server) };
@@ -137,7 +137,7 @@ export class Client {
   }
 
   /** Retries on 503 and 429 and after a lost answer, within the timeout. */
-  async #retry(until: number, ask: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
+  async #retry(until: number, method: Method, ask: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
     for (let lost = 0; ;) {
       let waitMs: number;
       try {
@@ -149,17 +149,18 @@ export class Client {
       } catch (error) {
         lost += 1;
         const mayBeLost = isLostAnswer(error) && lost <= LOST_ANSWERS_MAX && Date.now() < until;
-        if (!mayBeLost) throw this.#unreachable(error);
+        if (!mayBeLost) throw this.#unreachable(error, method);
         waitMs = backoffMs(LOST_ANSWER_BACKOFF, lost);
       }
       await sleep(waitMs);
     }
   }
 
-  #unreachable(error: unknown): unknown {
+  #unreachable(error: unknown, method: Method): unknown {
     if (error instanceof Failure) return error;
     if (error instanceof Error && error.name === 'TimeoutError') {
-      const message = `The server at ${this.server} did not answer within ${this.#options.timeoutMs / 1000} s.`;
+      const done = method === 'GET' ? '' : ' What was asked for may be done all the same: look before you repeat it.';
+      const message = `The server at ${this.server} did not answer within ${this.#options.timeoutMs / 1000} s. Give it longer with --request-timeout.${done}`;
       return new Failure(EXIT.unreachable, message, { cause: error });
     }
     return unreachableFailure(this.server, error);

@@ -54,12 +54,12 @@ export class ApiRefusal extends Failure {
 }
 
 const ROLE_ADVICE =
-  'Give a token that has it with --token, --token-file or MUSTER_TOKEN; administrators make them with "muster token create".';
+  'Give it with --token, --token-file or MUSTER_TOKEN; administrators make tokens with "muster token create".';
 
 function refusalText(status: number, body: ProblemBody, tokenAdvice: string): string {
   const { detail, problems = [], code } = body;
   if (detail === undefined) {
-    return `The server answered ${status} and nothing that Muster says. Is --server the address of a Muster server?`;
+    return `The server answered ${status}, and not as Muster does. Is --server the address of a Muster server?`;
   }
   const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
   if (status === 401 && code !== undefined) lines.push(tokenAdvice);
@@ -78,6 +78,11 @@ function fieldLine({ field, message }: FieldProblem): string {
 }
 
 export function unreachableFailure(server: string, error: unknown): Failure {
+  const untrusted = UNTRUSTED[codeOf(error) ?? ''];
+  if (untrusted !== undefined) {
+    const message = `The server at ${server} cannot be trusted: ${untrusted}. Nothing was sent to it.`;
+    return new Failure(EXIT.unreachable, message, { cause: error });
+  }
   const why = describeError(error);
   const start = 'Start one with "muster demo" or "muster serve", or name it with --server or MUSTER_SERVER.';
   return new Failure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, { cause: error });
@@ -93,13 +98,37 @@ const PLAIN_WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it does not answer',
   UND_ERR_SOCKET: 'the connection was cut',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it in NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what listens there does not speak TLS; with http:// it may answer',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'what listens there does not speak TLS; with http:// it may answer',
 };
+
+const OTHER_AUTHORITY =
+  'its certificate is of an authority that this machine does not know; name a file with that authority in the variable NODE_EXTRA_CA_CERTS';
+
+/** Certificates that are not accepted. */
+const UNTRUSTED: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name its file in the variable NODE_EXTRA_CA_CERTS',
+  SELF_SIGNED_CERT_IN_CHAIN: OTHER_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: OTHER_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT: OTHER_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: OTHER_AUTHORITY,
+  CERT_HAS_EXPIRED: 'its certificate has expired; it has to be renewed',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet; compare the clocks of the two machines',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for another name; name the server as its certificate does, with --server',
+};
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : codeOf(error.cause);
+}
 
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return 'it does not answer in time';
+  // fetch() has no code for it.
+  if (error.message === 'bad port') return 'that port is not one for HTTP';
   const { code } = error as { readonly code?: unknown };
   if (typeof code === 'string' && PLAIN_WORDS[code] !== undefined) return PLAIN_WORDS[code];
   return error.cause === undefined ? sanitizeLine(error.message) : describeError(error.cause);

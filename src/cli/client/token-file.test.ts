@@ -31,6 +31,19 @@ describe('the token', () => {
     expect(findToken({ data, mayReadDataFolder: true, ...sources })).toBe(wanted);
   });
 
+  test.each([
+    ['--token', { token: 'mst_a SECRET', env: {} }],
+    ['the file', { tokenFile: join(data, 'two'), env: {} }],
+    ['MUSTER_TOKEN', { env: { MUSTER_TOKEN: 'mst_ä_SECRET' } }],
+  ])('never: what is no token alone is shown, or sent: from %s', async (_, sources) => {
+    writeFileSync(join(data, 'two'), 'Your token is\nmst_a_SECRET\n');
+    expect(() => findToken({ data, mayReadDataFolder: true, ...sources })).toThrow(/is not a token alone/);
+    const { code, err } = await runWords(['sites', 'list', '--token-file', join(data, 'two'), '--data', data]);
+    expect(code).toBe(2);
+    expect(err).toContain(join(data, 'two'));
+    expect(err).not.toContain('SECRET');
+  });
+
   test('never: the token of this machine goes to another one, unless its folder is named', async () => {
     const seen: (string | undefined)[] = [];
     const server = createServer((request, response) => {

@@ -18,11 +18,22 @@ const ADMIN_TOKEN_FILE = 'admin-token';
 
 /** Undefined when there is none: some routes need no token. */
 export function findToken({ token, tokenFile, data, mayReadDataFolder, env }: TokenSources): string | undefined {
-  if (token !== undefined) return token.trim();
-  if (tokenFile !== undefined) return readTokenFile(tokenFile);
+  if (token !== undefined) return demandForm(token.trim(), '--token');
+  if (tokenFile !== undefined) return demandForm(readTokenFile(tokenFile), tokenFile);
   const set = env['MUSTER_TOKEN'];
-  if (set !== undefined && set !== '') return set.trim();
-  return mayReadDataFolder ? readIfThere(join(data, ADMIN_TOKEN_FILE)) : undefined;
+  if (set !== undefined && set !== '') return demandForm(set.trim(), 'MUSTER_TOKEN');
+  if (!mayReadDataFolder) return undefined;
+  const path = join(data, ADMIN_TOKEN_FILE);
+  const found = readIfThere(path);
+  return found === undefined ? undefined : demandForm(found, path);
+}
+
+/** What cannot be in a header would be shown by the error that says so, with the secret in it. */
+function demandForm(text: string, source: string): string {
+  if (!/[^\x21-\x7e]/.test(text)) return text;
+  throw usage(
+    `What ${source} has is not a token alone: there are spaces, lines or other characters in it. Leave them out.`,
+  );
 }
 
 const OTHERWISE = 'a token with --token, --token-file or MUSTER_TOKEN';

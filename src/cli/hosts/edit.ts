@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { resourceCounts } from '../output/amounts.ts';
 import { withAction, addExamples, type Cli } from '../command.ts';
-import { usage } from '../exit-code.ts';
+import { NothingSaid } from '../exit-code.ts';
 import { hostFacts, hostPath } from './host-text.ts';
 import { addressOrNone, wholeNumber, parseWords } from '../input/input-file.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
@@ -31,8 +31,12 @@ export function hostEdit(cli: Cli): Command {
     .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', parseWords)
     .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away', addressOrNone)
-    .option('--transport-zone <name>', 'the hosts that it has tunnels with; "" for the default one')
-    .option('--base-weight <number>', 'counts in elections', wholeNumber)
+    .option('--transport-zone <name>', 'the zone of the hosts that it has tunnels with; "" for "default"')
+    .option(
+      '--base-weight <number>',
+      'so many services fewer are counted for it in elections: the higher, the more it gets',
+      wholeNumber,
+    )
     .option('--vcpus <count>', 'processors', wholeNumber)
     .option('--memory <size>', 'memory, such as 64GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk, such as 2TiB; a number alone is in GiB', diskGiB)
@@ -45,7 +49,7 @@ export function hostEdit(cli: Cli): Command {
   return withAction<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
     const edit: { capacity?: object } = editOf(options);
     const sizes = sizesOf(options);
-    if (Object.keys(edit).length + Object.keys(sizes).length === 0) throw usage('Say what to change; see --help.');
+    if (Object.keys(edit).length + Object.keys(sizes).length === 0) throw new NothingSaid('change');
     let revision = options.ifRevision;
     if (Object.keys(sizes).length > 0) {
       // A capacity is changed as a whole: the rest of it is taken from what is there, if that is still there then.

@@ -98,7 +98,7 @@ function leavingText({ leaving }: Host, nowMs: number): string | undefined {
 
 const QUARANTINE_TEXTS: Readonly<Record<string, string>> = {
   removed: 'it was removed and reports again; join it to let it in',
-  'operator-fenced': 'somebody vouched for it being off, and what it had was built elsewhere',
+  'operator-fenced': 'an operator fenced it (force-down), and what it had was rebuilt elsewhere',
   identity: 'its switch shows the identity of another host',
 };
 

@@ -82,7 +82,10 @@ function listHosts(cli: Cli): Command {
     .alias('ls')
     .description('List hosts')
     .option('--site <name>', 'only hosts of this site')
-    .option('--state <state>', 'only hosts in this state, such as active or joining')
+    .option(
+      '--state <state>',
+      'only hosts in this state: joining, active, draining, drained, recovering, finalizing or removed',
+    )
     .option('--connection <state>', 'only hosts whose agent is up, suspect, down or unknown')
     .option('--zone <name>', 'only hosts of this availability zone')
     .option('--trait <name>', 'only hosts with this trait')
@@ -193,9 +196,11 @@ function enable(cli: Cli): Command {
 
 function forceDown(cli: Cli): Command {
   const command = new Command('force-down')
-    .description('Declare hosts off (fenced), even while their heartbeats arrive')
+    .description(
+      'Declare hosts off (fenced), even while their heartbeats arrive: what runs there may then run elsewhere too, so be certain',
+    )
     .argument('<names...>')
-    .requiredOption('--reason <text>', 'how you know');
+    .requiredOption('--reason <text>', 'how you know that they are off');
   addExamples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
   return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
     postToEach(session, args, {
@@ -208,7 +213,7 @@ function forceDown(cli: Cli): Command {
 
 function clearForceDown(cli: Cli): Command {
   const command = new Command('clear-force-down')
-    .description('Stop vouching for hosts being off: what is heard of them counts again')
+    .description('Take a force-down back: the heartbeats of the hosts count again')
     .argument('<names...>');
   addExamples(command, ['it is switched on again', 'muster hosts clear-force-down compute-1']);
   return withAction(cli, command, (session, { args }) =>

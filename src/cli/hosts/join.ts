@@ -32,15 +32,15 @@ export function withHostOptions(command: Command): Command {
     .option('-f, --file <path>', 'hosts from a YAML or JSON file, or - for standard input')
     .option('--site <name>', 'their site; central if none is named')
     .option('--zone <name>', 'their availability zone')
-    .option('--transport-zone <name>', 'the hosts that they have tunnels with; the default one if none is named')
+    .option('--transport-zone <name>', 'the zone of the hosts that they have tunnels with; "default" if none is named')
     .option('--tunnel-address <address>', 'IPv4 or IPv6, where tunnels of one host end', addressOrNone)
-    .option('--vcpus <count>', 'processors of each', wholeNumber)
+    .option('--vcpus <count>', 'processors of each; without sizes nothing is placed there', wholeNumber)
     .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
     .option('--trait <names>', 'what each can do; several with commas', parseWords)
     .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'what each is connected to; several with commas', parseWords)
-    .option('--deadline <time>', 'how long their agents have, such as 10m', parseDuration)
+    .option('--deadline <time>', 'how long their agents have, such as 10m; 1h if not said', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 

@@ -16,7 +16,8 @@ export function instanceActions(cli: Cli): Command[] {
     moveInstances(cli),
     actionCommandOf(cli, {
       verb: 'shelve',
-      about: 'Take instances off their hosts and keep them, with their ports and addresses',
+      about:
+        'Take instances off their hosts and keep them, with their ports and addresses; what is on their disks is lost',
       doing: 'is being shelved',
       example: 'make room for a while',
     }),
@@ -28,7 +29,8 @@ export function instanceActions(cli: Cli): Command[] {
     }),
     actionCommandOf(cli, {
       verb: 'rebuild',
-      about: 'Build instances elsewhere with the same ports, when their host is forced down',
+      about:
+        'Build instances elsewhere with the same ports, when their host is forced down; what is on their disks is lost',
       doing: 'is being built elsewhere',
       example: 'its host has burnt down',
     }),
@@ -47,7 +49,7 @@ function bodyOf({ deadline, reason }: ActionOptions): object {
 
 function actionCommand(verb: string, about: string): Command {
   return withWait(new Command(verb).description(about).argument('<names...>'))
-    .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
+    .option('--deadline <time>', 'how long it may take, such as 10m; 1h if not said', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 
@@ -75,7 +77,7 @@ interface MoveOptions extends ActionOptions {
 function moveInstances(cli: Cli): Command {
   const command = actionCommand('move', 'Move instances to other hosts, with their ports and addresses')
     .option('--cold', 'stop them for the move; else they run on')
-    .option('--host <name>', 'where to; else hosts are found');
+    .option('--host <name>', 'where to; else the scheduler chooses');
   addExamples(
     command,
     ['wherever there is room', 'muster instances move web-1 --wait'],
@@ -91,7 +93,9 @@ function moveInstances(cli: Cli): Command {
 function deleteInstances(cli: Cli): Command {
   const command = withWait(
     new Command('delete')
-      .description('Delete instances; ports that were made for them go, ports of your own are handed back')
+      .description(
+        'Delete instances and what is on their disks; ports that were made for them go, ports of your own stay',
+      )
       .argument('<names...>'),
   );
   addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);

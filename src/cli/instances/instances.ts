@@ -27,7 +27,10 @@ export function instancesCommand(cli: Cli): Command {
 function listInstances(cli: Cli): Command {
   return listCommand(cli, INSTANCES, {
     filters: [
-      ['--state <state>', 'only in this state, such as active or error'],
+      [
+        '--state <state>',
+        'only in this state: building, active, moving, rebuilding, shelving, shelved, deleting or error',
+      ],
       ['--degraded', 'only those that run and are not connected'],
       ['--host <name>', 'only on this host'],
       ['--site <name>', 'only in this site'],

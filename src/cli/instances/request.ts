@@ -73,11 +73,11 @@ function withNics(command: Command): Command {
 
 /** The options of a request for instances, for real or as a question. */
 export function withRequest(command: Command): Command {
-  return withNics(command.requiredOption('--flavor <name>', 'how large each is'))
-    .option('--count <number>', 'how many; with more than one they are numbered', wholeNumber)
+  return withNics(command.requiredOption('--flavor <name>', 'how large each is; see muster flavors list'))
+    .option('--count <number>', 'how many, 1 if not said; with more than one they are numbered', wholeNumber)
     .option('--min-count <number>', 'rather none than fewer than this; all of them unless said', wholeNumber)
     .option('--image <name>', 'what they boot from')
-    .option('--project <name>', 'whose they are; "default" if none is named')
+    .option('--project <name>', 'whose they are; else that of the token, or "default"')
     .option('--site <name>', 'only in this site')
     .option('--zone <name>', 'only in this availability zone')
     .option('--aggregate <names>', 'only on hosts in all of these; several with commas', parseWords)
@@ -86,8 +86,8 @@ export function withRequest(command: Command): Command {
     .option('--group <name>', 'their server group')
     .option('--host <name>', 'only on this host: nothing else is tried')
     .option('--security-group <names>', 'of the ports that are made; several with commas', parseWords)
-    .option('--attempts <number>', 'how many hosts are tried at most', wholeNumber)
-    .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
+    .option('--attempts <number>', 'how many hosts are tried at most, 1 to 10; 3 if not said', wholeNumber)
+    .option('--deadline <time>', 'how long it may take, such as 10m; 1h if not said', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 

@@ -1,7 +1,7 @@
 // muster quotas: the limits of projects, and their usage.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
-import { usage } from '../exit-code.ts';
+import { NothingSaid } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import {
   changedFacts,
@@ -63,21 +63,27 @@ export function quotasCommand(cli: Cli): Command {
   );
 }
 
+type Limit = number | 'none';
+
 interface SetOptions {
-  readonly instances?: string;
-  readonly vcpus?: string;
-  readonly memory?: string;
-  readonly ports?: string;
+  readonly instances?: Limit;
+  readonly vcpus?: Limit;
+  readonly memory?: Limit;
+  readonly ports?: Limit;
 }
 
 function setQuota(cli: Cli): Command {
   const command = new Command('set')
     .description('Say what a project may have; what is not named stays as it is')
     .argument('<project>')
-    .option('--instances <count>', 'instances at most; "none" for no limit')
-    .option('--vcpus <count>', 'processors of all its instances at most')
-    .option('--memory <size>', 'memory of all its instances at most, such as 64GiB; a number alone is in MiB')
-    .option('--ports <count>', 'ports at most');
+    .option('--instances <count>', 'instances at most; as of the others, "none" for no limit', limitOf(wholeNumber))
+    .option('--vcpus <count>', 'processors of all its instances at most', limitOf(wholeNumber))
+    .option(
+      '--memory <size>',
+      'memory of all its instances at most, such as 64GiB; a number alone is in MiB',
+      limitOf(memoryMiB),
+    )
+    .option('--ports <count>', 'ports at most', limitOf(wholeNumber));
   addExamples(
     command,
     ['a small project', 'muster quotas set shop --instances 10 --vcpus 40'],
@@ -86,14 +92,14 @@ function setQuota(cli: Cli): Command {
   return withAction<SetOptions>(cli, command, async (session, { args: [project = ''], options }) => {
     const { instances, vcpus, memory, ports } = options;
     const said = { instances, vcpus, memoryMiB: memory, ports };
-    if (QUOTA_RESOURCES.every((what) => said[what] === undefined)) throw usage('Say what to limit; see --help.');
+    if (QUOTA_RESOURCES.every((what) => said[what] === undefined)) throw new NothingSaid('limit');
     const path = resourcePath(QUOTAS, project);
     // A quota is said as a whole: what is not named is taken from what is there, if that is still there then.
     const before = await session.client.find<Quota>(path);
     const body: Partial<Record<QuotaResource, number>> = {};
     for (const what of QUOTA_RESOURCES) {
-      const limit = said[what] === undefined ? before?.[what] : limitOf(said[what], what);
-      if (limit !== undefined) body[what] = limit;
+      const limit = said[what] ?? before?.[what];
+      if (limit !== undefined && limit !== 'none') body[what] = limit;
     }
     const headers = before === undefined ? {} : { 'if-match': `"${before.revision}"` };
     const quota = await session.client.write<Quota>('PUT', path, { body, headers });
@@ -102,7 +108,6 @@ function setQuota(cli: Cli): Command {
   });
 }
 
-function limitOf(text: string, what: QuotaResource): number | undefined {
-  if (text === 'none') return undefined;
-  return what === 'memoryMiB' ? memoryMiB(text) : wholeNumber(text);
+function limitOf(parse: (text: string) => number): (text: string) => Limit {
+  return (text) => (text === 'none' ? text : parse(text));
 }

@@ -1,7 +1,7 @@
 // muster routers: connect subnets to each other and to external networks.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
-import { usage } from '../exit-code.ts';
+import { NothingSaid } from '../exit-code.ts';
 import { parseWords } from '../input/input-file.ts';
 import {
   changedFacts,
@@ -120,7 +120,7 @@ function editRouter(cli: Cli): Command {
       ...(externalNetwork !== undefined && { externalNetwork: externalNetwork === '' ? null : externalNetwork }),
       ...(natAddress !== undefined && { natAddress }),
     };
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+    if (Object.keys(body).length === 0) throw new NothingSaid('change');
     const router = await session.client.write<Router>('PATCH', resourcePath(ROUTERS, name), { body });
     await session.writeOne(router, ROUTERS.facts(router, session.nowMs()));
     return undefined;

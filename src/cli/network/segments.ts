@@ -74,8 +74,15 @@ function createSegment(cli: Cli): Command {
     .argument('<name>')
     .requiredOption('--network <name>', 'the network it is a part of')
     .addOption(new Option('--type <type>', 'how it is carried').choices(TYPES).default('vlan'))
-    .option('--physical-network <name>', 'hosts that report it reach the segment; else every host does')
-    .option('--segmentation-id <number>', 'the VLAN or tunnel number', wholeNumber);
+    .option(
+      '--physical-network <name>',
+      'needed for flat and vlan: hosts that report it reach the segment. Others have none, and every host reaches them',
+    )
+    .option(
+      '--segmentation-id <number>',
+      'the VLAN (1 to 4094) or the number of the tunnel (1 to 16777215)',
+      wholeNumber,
+    );
   addExamples(command, [
     'a rack with its own VLAN',
     'muster segments create rack-a --network lan --type vlan --segmentation-id 100 --physical-network rack-a',

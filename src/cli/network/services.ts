@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
-import { EXIT, usage } from '../exit-code.ts';
+import { EXIT, NothingSaid } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
@@ -63,8 +63,11 @@ export function servicesCommand(cli: Cli): Command {
         ['--subject <name>', 'only of this router or subnet'],
         ['--host <name>', 'only what this host does'],
         ['--designated <boolean>', 'only those with a designated host (true), or without one (false)'],
-        ['--degraded <boolean>', 'only those that stay on a leaving host because no other can take them'],
-        ['--handover <boolean>', 'only those that are being handed over'],
+        [
+          '--degraded <boolean>',
+          'only those that stay on a leaving host because no other can take them (true), or the others (false)',
+        ],
+        ['--handover <boolean>', 'only those with a handover under way (true), or without one (false)'],
       ],
       empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
       examples: [
@@ -115,14 +118,14 @@ function editService(cli: Cli): Command {
     .addOption(
       new Option(
         '--on-control-loss <rule>',
-        'move: away from a silent host; hold: not while its peers hear it',
+        'move: away from a silent host; hold: not while its BFD sessions are up',
       ).choices(['move', 'hold']),
     )
     .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
   addExamples(command, ['rather nowhere than on a leaving host', 'muster services edit nat:edge --exclusion hard']);
   return withAction<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
     const { exclusion, onControlLoss, ifRevision } = options;
-    if (exclusion === undefined && onControlLoss === undefined) throw usage('Say what to change; see --help.');
+    if (exclusion === undefined && onControlLoss === undefined) throw new NothingSaid('change');
     const body = {
       ...(exclusion !== undefined && { exclusion }),
       ...(onControlLoss !== undefined && { onControlLoss }),
@@ -136,26 +139,26 @@ function editService(cli: Cli): Command {
 
 interface MoveOptions extends WaitOptions {
   readonly host?: string;
-  readonly deadline?: string;
+  readonly deadline?: number;
   readonly reason?: string;
 }
 
 function moveFields({ deadline, reason }: MoveOptions): object {
   return {
-    ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
+    ...(deadline !== undefined && { deadlineMs: deadline }),
     ...(reason !== undefined && { reason }),
   };
 }
 
 function withMoveOptions(command: Command): Command {
   return withWait(command)
-    .option('--deadline <time>', 'how long it may take, such as 10m')
+    .option('--deadline <time>', 'how long it may take, such as 10m; 1h if not said', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 
 function moveService(cli: Cli): Command {
   const command = withMoveOptions(
-    new Command('move').description('Hand a service over to another host, without a gap').argument('<id>'),
+    new Command('move').description('Move a service to another host by a handover, without a gap').argument('<id>'),
   ).option('--host <name>', 'where to; else the best of the others');
   addExamples(
     command,
@@ -167,7 +170,7 @@ function moveService(cli: Cli): Command {
     const body = { ...(host !== undefined && { host }), ...moveFields(options) };
     const moved = await session.client.write<MovedService>('POST', `${resourcePath(SERVICES, id)}/move`, { body });
     if (moved.operation !== undefined) {
-      const what = `${id} is being handed over to ${moved.to}`;
+      const what = `the handover of ${id} to ${moved.to} has begun`;
       return reportStarted(session, { id: moved.operation, what, answer: moved }, options);
     }
     await session.reportDone(moved, `${id} is at ${moved.to} already.`);
@@ -185,7 +188,7 @@ const MOVES: readonly Column<Move>[] = [
 
 function rebalance(cli: Cli): Command {
   const command = withMoveOptions(
-    new Command('rebalance').description('Even out what hosts do, with as few hand-overs as possible'),
+    new Command('rebalance').description('Even out what hosts do, with as few handovers as possible'),
   );
   addExamples(command, ['after hosts came in', 'muster services rebalance --wait']);
   return withAction<MoveOptions>(cli, command, async (session, { options }) => {
@@ -195,16 +198,12 @@ function rebalance(cli: Cli): Command {
     if (operation === undefined) {
       await session.reportDone(
         answer,
-        more ? 'Others are being handed over. Ask again when they are done.' : 'It is even already.',
+        more ? 'Handovers are under way. Ask again when they have ended.' : 'It is even already.',
       );
       return EXIT.ok;
     }
     if (session.output === 'table') await session.writeList(moves, MOVES, '');
     if (more) session.note('More can be evened out when these are done: ask again then.');
-    return reportStarted(
-      session,
-      { id: operation, what: `${moves.length} services are being handed over`, answer },
-      options,
-    );
+    return reportStarted(session, { id: operation, what: `${moves.length} handovers have begun`, answer }, options);
   });
 }

@@ -90,7 +90,11 @@ function createSubnet(cli: Cli): Command {
     .option('--segment <name>', 'the segment, on a routed network')
     .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
     .option('--gateway <address>', 'the first address unless said; "" for none', addressOrNone)
-    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', parsePool)
+    .option(
+      '--pool <first-last>',
+      'where addresses are picked from, such as 10.0.0.100-10.0.0.199; may be repeated; else everywhere',
+      parsePool,
+    )
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)');
   addExamples(
     command,
@@ -115,7 +119,7 @@ function editSubnet(cli: Cli): Command {
     .argument('<name>')
     .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
     .option('--gateway <address>', '"" for none', addressOrNone)
-    .option('--pool <first-last>', 'all its pools; may be repeated', parsePool)
+    .option('--pool <first-last>', 'all its pools, such as 10.0.0.100-10.0.0.199; may be repeated', parsePool)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)')
     .option('--no-dhcp', 'no host answers DHCP in it');
   addExamples(

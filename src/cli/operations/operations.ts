@@ -95,7 +95,7 @@ function showOperation(cli: Cli): Command {
   const command = new Command('show')
     .description('Show an operation and its items, with the reason for each that waits or failed')
     .argument('<id>')
-    .option('--state <state>', 'only items in this state, such as waiting or failed')
+    .option('--state <state>', 'only items in this state: pending, running, waiting, done, failed or cancelled')
     .option('--limit <count>', 'at most so many items', wholeNumber, 1000);
   addExamples(
     command,

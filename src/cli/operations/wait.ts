@@ -35,9 +35,10 @@ export function withWait(command: Command): Command {
 
 /** Parsed before the request is sent: a mistake must not be reported when the operation has already started. */
 export function timeoutOption(): Option {
-  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5').argParser(
-    parseTimeout,
-  );
+  return new Option(
+    '--timeout <time>',
+    'how long to wait, such as 30s or 10m; then exit with 5. Without it: until the end',
+  ).argParser(parseTimeout);
 }
 
 export interface StartedOperation {

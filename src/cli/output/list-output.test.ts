@@ -32,7 +32,7 @@ async function shown(output: OutputForm, ...pages: readonly (readonly Row[])[]):
     out: write,
     err: write,
   };
-  const options = { output, color: false, data: 'data', requestTimeout: '10s' };
+  const options = { output, color: false, data: 'data', requestTimeout: 10_000 };
   const session = new Session(terminal, options, { version: '1', isDataGiven: true });
   await showPages(session, pagesOf(...pages), { columns: COLUMNS, empty: 'No rows.', what: 'rows' });
   return text;

@@ -54,7 +54,7 @@ function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): stri
   const where = to === undefined ? '' : ` to ${to}`;
   switch (kind) {
     case 'move':
-      return how === 'handover' ? `be handed over${where}` : `move${how === undefined ? '' : ` ${how}`}${where}`;
+      return how === 'handover' ? `move by a handover${where}` : `move${how === undefined ? '' : ` ${how}`}${where}`;
     case 'rebuild':
       return `be rebuilt${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':
@@ -127,7 +127,7 @@ const INTERRUPTIONS: Readonly<Record<Interruption['interruption'], string>> = {
 function wayText({ by, how }: Interruption): string {
   if (by === 'rebuild') return 'rebuilt';
   if (by === 'ends') return 'end with the host';
-  return how === 'handover' ? 'handed over' : `moved${how === undefined ? '' : ` ${how}`}`;
+  return how === 'handover' ? 'moved by a handover' : `moved${how === undefined ? '' : ` ${how}`}`;
 }
 
 function interruptionText({ interruptions }: ScaleInPreview): string {

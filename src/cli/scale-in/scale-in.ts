@@ -43,7 +43,7 @@ export function scaleInCommand(cli: Cli): Command {
 interface StartOptions extends WaitOptions {
   readonly drain: boolean;
   readonly plan?: string;
-  readonly deadline?: string;
+  readonly deadline?: number;
   readonly reason?: string;
 }
 
@@ -52,9 +52,9 @@ function start(cli: Cli): Command {
     new Command('start')
       .description('Take hosts out of service: nothing new comes to them, and everything moves off them')
       .argument('<hosts...>', 'names, or any other id of a host; all of them, or none')
-      .option('--no-drain', 'leave instances where they are; services are handed over all the same')
+      .option('--no-drain', 'leave instances where they are; services move all the same')
       .option('--plan <plan>', 'only if the plan is still the one that a preview showed')
-      .option('--deadline <time>', 'how long moves are begun, such as 2h; 4h if not said')
+      .option('--deadline <time>', 'for how long moves are begun, such as 2h; 4h if not said', parseDuration)
       .option('--reason <text>', 'why, for the history'),
   );
   addExamples(
@@ -72,7 +72,7 @@ function start(cli: Cli): Command {
       hosts: args,
       ...(!drain && { drain }),
       ...(plan !== undefined && { plan }),
-      ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
+      ...(deadline !== undefined && { deadlineMs: deadline }),
       ...(reason !== undefined && { reason }),
     };
     return submitVerb(session, { verb: 'start', body }, options);

@@ -144,7 +144,7 @@ export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
     `Host ${formatFact(host)} has no agent yet. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
   'agent-not-connected': ({ host }) =>
-    `The agent of host ${formatFact(host)} is not heard. Check that it runs and reaches this server.`,
+    `The agent of host ${formatFact(host)} is not connected. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
     `The agent of host ${formatFact(host)} found: ${formatProblems(problems)}. It checks again by itself.`,
   'host-gone': ({ host }) => `Host ${formatFact(host)} is not in the fleet any more.`,

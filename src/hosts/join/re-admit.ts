@@ -74,6 +74,6 @@ function clearSwitchIdentity({ id, doc }: StoredHost, by: string, nowMs: number)
 
 /** With both of them active they could not be told apart. */
 function sharedIdentity(host: string, other: string): Refusal {
-  const message = `Host "${host}" still reports the switch of host "${other}". Give its switch an identity of its own first.`;
+  const message = `Host "${host}" still reports the switch of host "${other}". Give its switch a system id and a datapath id of its own, or remove the other host, and then re-admit it.`;
   return { kind: 'conflict', code: 'shared-identity', message, facts: { host, other } };
 }

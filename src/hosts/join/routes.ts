@@ -20,7 +20,7 @@ import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { refuse, type Decision } from '../../journal/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import { NAME } from '../../sites/index.ts';
-import { findHost, joinHosts, unknownHost } from '../decide.ts';
+import { findHost, joinHosts, removedHost, unknownHost } from '../decide.ts';
 import { HOST_REPRESENTATION } from '../host-representation.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { CAPACITY, HOST_FACTS } from '../model.ts';
@@ -165,11 +165,10 @@ function denyRemovedHost(fleet: FleetReader, id: string): Decision<never> | unde
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
   if (host.doc.state !== 'removed') return undefined;
-  const message = `Host "${id}" was removed. Join it again first.`;
-  return refuse({ kind: 'conflict', code: 'host-removed', message, facts: { host: id } });
+  return refuse(removedHost(id));
 }
 
 function otherSite({ site }: Caller, field: string): Refusal {
-  const message = `Your token is bound to site "${site}": you cannot join hosts of another site.`;
+  const message = `Your token is bound to site "${site}": you cannot join hosts of another site. Leave the site out, or use a token that is bound to no site.`;
   return { kind: 'forbidden', code: 'other-site', message, field };
 }

@@ -63,7 +63,8 @@ const WORDS: Readonly<Record<Part, string>> = {
 /** Undefined for text that no preview can have shown. */
 export function malformedPlan(seen: string): Refusal | undefined {
   if (FORM.test(seen)) return undefined;
-  const message = 'A plan is named by the 64 digits that a preview shows as its plan.';
+  const message =
+    'A plan is named by the 64 hexadecimal digits that "muster scale-in preview" shows as its plan. Copy all of them.';
   return { kind: 'invalid', code: 'not-a-plan', message, field: '/plan' };
 }
 

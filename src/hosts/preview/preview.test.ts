@@ -254,7 +254,7 @@ describe('a preview', () => {
     const refusal = previewScaleIn(fleet, both(), { hosts, nowMs: 5, hash: sha256, budgets: BUDGETS });
     expect(refusal).toMatchObject({
       code,
-      message: `These hosts cannot be taken out of service: ${text}. Nothing was changed.`,
+      message: `These hosts cannot be taken out of service: ${text}. Nothing was changed. The sentence of each says what to do.`,
     });
   });
 

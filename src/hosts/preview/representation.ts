@@ -64,7 +64,7 @@ export const PREVIEW = Type.Object({
   }),
   blocked: BLOCKED,
   designations: Type.Array(Type.Object({ ...TENANT, from: Type.String(), to: Type.Optional(Type.String()) }), {
-    description: 'services that are handed over; one without "to" stays, degraded, and ends with its host',
+    description: 'services that move by a handover; one without "to" stays, degraded, and ends with its host',
   }),
   loads: Type.Object({
     hosts: Type.Integer({ description: 'hosts that would receive something' }),

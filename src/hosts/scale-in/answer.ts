@@ -82,7 +82,7 @@ export function refuseVerb(verb: ScaleInVerb, bad: readonly HostResult[]): Refus
     const why = reason?.code ?? blockers?.map(({ code }) => code).find((code) => code !== undefined);
     return `${host}: ${BAD[result]}${why === undefined || why === 'unknown-host' ? '' : ` (${why})`}`;
   });
-  const message = `These hosts cannot ${SAID[verb]}: ${entries.join(', ')}. Nothing was changed.`;
+  const message = `These hosts cannot ${SAID[verb]}: ${entries.join(', ')}. Nothing was changed. The sentence of each says what to do.`;
   const said = { message, field: '/hosts', facts: { hosts: bad } };
   if (bad.some(({ result }) => result === 'unknown')) return { kind: 'not-found', code: 'unknown-host', ...said };
   if (bad.some(({ result }) => result === 'wrong-state')) return { kind: 'conflict', code: 'wrong-state', ...said };

@@ -77,7 +77,7 @@ describe('start', () => {
     const refusal = await world.refusal(world.starting(['c1', 'x1', 'c2', 'c3', 'x2']));
     expect(refusal).toMatchObject({ kind: 'not-found', code: 'unknown-host', field: '/hosts' });
     expect(refusal.message).toMatchInlineSnapshot(
-      `"These hosts cannot be taken out of service: c2: in the wrong state (still-joining), c3: in the wrong state (re-admit-first), x1: unknown, x2: unknown. Nothing was changed."`,
+      `"These hosts cannot be taken out of service: c2: in the wrong state (still-joining), c3: in the wrong state (re-admit-first), x1: unknown, x2: unknown. Nothing was changed. The sentence of each says what to do."`,
     );
     expect(refusal.facts?.['hosts']).toMatchObject([
       { host: 'c2', result: 'wrong-state', reason: { code: 'still-joining' } },

@@ -17,8 +17,8 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${formatFact(host)} was removed. Bring it back as a new host with "muster scale-out ${formatFact(host)}".`,
   quarantined: ({ host, because }) =>
     because === 'identity'
-      ? `Host ${formatFact(host)} is in quarantine: its switch has the identity of another host's. Give its switch an identity of its own, then trust it again with "muster hosts re-admit ${formatFact(host)}".`
-      : `Host ${formatFact(host)} is in quarantine: it was forced down, and what ran there was rebuilt elsewhere. Trust it again with "muster hosts re-admit ${formatFact(host)}".`,
+      ? `Host ${formatFact(host)} is in quarantine: its switch has the identity of another host's. Give its switch an identity of its own, then trust it again with "muster hosts re-admit ${formatFact(host)} --reason <why>".`
+      : `Host ${formatFact(host)} is in quarantine: it was forced down, and what ran there was rebuilt elsewhere. Trust it again with "muster hosts re-admit ${formatFact(host)} --reason <why>".`,
   'left-to-operator': ({ host, kind, tenant }) =>
     `Host ${formatFact(host)} leaves without a drain and still has ${formatFact(kind)} ${formatFact(tenant)}. Move it off by other means, or let the host be drained with "muster scale-in start ${formatFact(host)}".`,
   'lives-here': ({ host, kind, tenant }) =>
@@ -32,13 +32,13 @@ export const scaleInSentences: ReasonSentences = {
       ? `Host ${formatFact(host)} sent a heartbeat a moment ago and may still be connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`
       : `Host ${formatFact(host)} is still connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`,
   'host-down': ({ host }) =>
-    `Host ${formatFact(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${formatFact(host)}": then it is rebuilt elsewhere.`,
+    `Host ${formatFact(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>": then it is rebuilt elsewhere.`,
   budget: ({ host }) =>
     `Host ${formatFact(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${formatFact(host)} are under way.`,
-  'handovers-under-way': ({ host }) => `Services of host ${formatFact(host)} are being handed over.`,
+  'handovers-under-way': ({ host }) => `Handovers of services of host ${formatFact(host)} are under way.`,
   'handover-budget': ({ host }) =>
-    `Services of host ${formatFact(host)} wait for their turn: as many are being handed over as "handoversAtOnce" of the setting "election" allows.`,
+    `Services of host ${formatFact(host)} wait for their turn: as many handovers are under way as "handoversAtOnce" of the setting "election" allows.`,
   'host-works': ({ host, kind, target, operation }) =>
     operation === undefined
       ? `The agent of host ${formatFact(host)} has work that is not done yet.`
@@ -55,13 +55,13 @@ export const scaleInSentences: ReasonSentences = {
   'leaver-silent': ({ host, forced }) =>
     forced === true
       ? `Host ${formatFact(host)} was to be told to leave and is silent. It is removed by force after a minute at most.`
-      : `Host ${formatFact(host)} was to be told to leave and is silent. It is removed once it is down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)}".`,
+      : `Host ${formatFact(host)} was to be told to leave and is silent. It is removed once it is down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'has-left': ({ host }) => `Host ${formatFact(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${formatFact(host)} was brought back meanwhile.`,
   'agent-has-left': ({ host }) =>
     `The agent of host ${formatFact(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
-    `Somebody vouches for host ${formatFact(host)} being off. Take that back with "muster hosts clear-force-down ${formatFact(host)}".`,
+    `Host ${formatFact(host)} is forced down: an operator stated that it is off. Take that back with "muster hosts clear-force-down ${formatFact(host)}".`,
   'peer-not-connected': ({ peer, host }) =>
     peer === host
       ? `Host ${formatFact(host)} was removed before and has joined again, and is silent. Its switch may still have flows and tunnels of removed hosts. They are removed as soon as it is back.`

@@ -146,6 +146,6 @@ function countProblem(called: string, count: number, minCount: number): Refusal 
 
 function siteProblem(caller: Caller, site: string | undefined): Refusal | undefined {
   if (caller.site === undefined || site === undefined || site === caller.site) return undefined;
-  const message = `Your token is bound to site "${caller.site}": you cannot create instances in another site.`;
+  const message = `Your token is bound to site "${caller.site}": you cannot create instances in another site. Leave the site out, or use a token that is bound to no site.`;
   return { kind: 'forbidden', code: 'other-site', message, field: '/site', facts: { site } };
 }

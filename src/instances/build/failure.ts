@@ -70,17 +70,28 @@ export function keepWithoutHost(
   const { rebuiltFrom = 'error', ...kept } = instance;
   if (isAwaitingRebuildHost(instance)) return [keepAtHost(id, { ...kept, state: rebuiltFrom }, end)];
   mark('kept-without-host');
-  const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
-  return detachFromHost(fleet, id, { ...kept, state }, end);
+  const wasRebuilding = instance.state === 'rebuilding';
+  const fault = withPreface(
+    instance.fault,
+    wasRebuilding
+      ? `It has no host, and keeps its ports and addresses; "muster instances rebuild ${id}" tries again.`
+      : `It is back on the shelf, with its ports and addresses; "muster instances unshelve ${id}" tries again.`,
+  );
+  return detachFromHost(fleet, id, { ...kept, state: wasRebuilding ? 'error' : 'shelved', fault }, end);
+}
+
+/** What became of the instance, before what the build met. */
+function withPreface(fault: InstanceFault, preface: string): InstanceFault {
+  return { ...fault, message: `${preface} ${fault.message}`.slice(0, 1000) };
 }
 
 function keepAtHost(id: string, instance: Instance & { fault: InstanceFault }, { by, nowMs }: ChangeStamp): Change {
   mark('rebuild-found-no-place');
   const { fault, host } = instance;
-  const message = `It stays on host ${host}, and its copy there is kept. ${fault.message}`.slice(0, 1000);
+  const preface = `It stays on host ${host}, and its copy there is kept; "muster instances rebuild ${id}" tries again.`;
   return put(INSTANCE, idOf(INSTANCE, id), {
     ...instance,
-    fault: { ...fault, message },
+    fault: withPreface(fault, preface),
     changedBy: by,
     changedAtMs: nowMs,
   });

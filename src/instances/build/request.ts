@@ -223,6 +223,6 @@ function amountsOf({ vcpus, memoryMiB, diskGiB, resources }: Flavor): Instance['
 }
 
 function groupOfOtherProject(group: string, project: string): Refusal {
-  const message = `Server group "${group}" belongs to another project than "${project}".`;
+  const message = `Server group "${group}" belongs to another project than "${project}". Use a group of that project, or create one with "muster groups create".`;
   return { kind: 'forbidden', code: 'group-of-other-project', message, field: '/group', facts: { group, project } };
 }

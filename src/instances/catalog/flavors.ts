@@ -74,11 +74,11 @@ function tooManyTraits(flavor: string, count: number, which: keyof Traits): Refu
 }
 
 function contradiction(trait: string): Refusal {
-  const message = `Trait "${trait}" is both required and forbidden, by the flavor or by the request: no host can satisfy both.`;
+  const message = `Trait "${trait}" is both required and forbidden, by the flavor or by the request, and no host can satisfy both. Leave it out of one of them.`;
   return { kind: 'invalid', code: 'trait-contradiction', message, field: '/forbiddenTraits', facts: { trait } };
 }
 
 function flavorInUse(flavor: string, instances: number): Refusal {
-  const message = `Flavor "${flavor}" is used by ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete those first; see "muster instances list --flavor ${flavor}".`;
+  const message = `Flavor "${flavor}" is used by ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete what uses it first; see "muster instances list --flavor ${flavor}".`;
   return { kind: 'conflict', code: 'flavor-in-use', message, facts: { flavor, instances } };
 }

@@ -54,6 +54,6 @@ function groupExists(group: string): Refusal {
 }
 
 function groupInUse(group: string, instances: number): Refusal {
-  const message = `Server group "${group}" has ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete those first; see "muster instances list --group ${group}".`;
+  const message = `Server group "${group}" has ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete its instances first; see "muster instances list --group ${group}".`;
   return { kind: 'conflict', code: 'group-in-use', message, facts: { group, instances } };
 }

@@ -61,7 +61,9 @@ describe('a move is refused and changes nothing', () => {
     await world.forceDown('h2');
     const refusal = await world.refusal(decideMove(world));
     expect(refusal).toMatchObject({ code: 'source-lost' });
-    expect(refusal.message).toContain('muster instances rebuild web');
+    expect(refusal.message).toBe(
+      'Host "h2" is forced down: instance "web" cannot be moved from there. Build it elsewhere with "muster instances rebuild web"; if the host is on after all, say so with "muster hosts clear-force-down h2".',
+    );
   });
 
   test('one-of-two-cannot-move-so-none-does', async () => {

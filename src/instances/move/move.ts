@@ -55,7 +55,7 @@ function moveProblem(fleet: FleetReader, instance: StoredInstance, target: strin
   const { host = '', state } = instance.doc;
   if (state !== 'active') return notActive(instance, 'moved');
   if (host === target) return sameHost(instance.id, host);
-  return isFencedOrRemoved(fleet, host) ? sourceLost(instance.id, host) : undefined;
+  return isFencedOrRemoved(fleet, host) ? sourceLost(fleet, instance.id, host) : undefined;
 }
 
 function sameHost(id: string, host: string): Refusal {
@@ -63,7 +63,11 @@ function sameHost(id: string, host: string): Refusal {
   return { kind: 'conflict', code: 'same-host', message, field: '/host', facts: { instance: id, host } };
 }
 
-function sourceLost(id: string, host: string): Refusal {
-  const message = `Host "${host}" is forced down or removed: instance "${id}" cannot be moved from there. Build it elsewhere with "muster instances rebuild ${id}".`;
+function sourceLost(fleet: FleetReader, id: string, host: string): Refusal {
+  const doc = findHost(fleet, host)?.doc;
+  const isForcedDown = doc !== undefined && doc.state !== 'removed';
+  const lost = isForcedDown ? 'is forced down' : 'was removed';
+  const back = isForcedDown ? `; if the host is on after all, say so with "muster hosts clear-force-down ${host}"` : '';
+  const message = `Host "${host}" ${lost}: instance "${id}" cannot be moved from there. Build it elsewhere with "muster instances rebuild ${id}"${back}.`;
   return { kind: 'conflict', code: 'source-lost', message, facts: { instance: id, host } };
 }

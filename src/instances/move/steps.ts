@@ -132,7 +132,7 @@ export function restoreInPlace(look: MoveContext, fault: InstanceFault, sweep: t
 export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweepEnd): RecordStep {
   mark('move-source-lost');
   const { instance, nowMs } = look;
-  const message = `Host ${instance.doc.move.from} was forced down or removed before it handed the instance over. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
+  const message = `Host ${instance.doc.move.from} was forced down or removed before it had migrated the instance. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'source-lost', message, atMs: nowMs };
   return failMove(look, fault, restoreInPlace(look, fault, sweep));
 }
@@ -140,7 +140,7 @@ export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweep
 /** The source reports that it neither has the instance nor sent it: its place is unknown. */
 export function failInstanceLost(look: MoveContext, text: string): RecordStep {
   const { fleet, instance, nowMs } = look;
-  const message = `Host ${instance.doc.move.from} neither has the instance nor handed it over: ${text}`.slice(0, 1000);
+  const message = `Host ${instance.doc.move.from} neither has the instance nor migrated it: ${text}`.slice(0, 1000);
   const fault: InstanceFault = { code: 'instance-lost', message, atMs: nowMs };
   return failMove(look, fault, [
     putEnded(look, { state: 'error', fault }),

@@ -52,6 +52,8 @@ describe('a rebuild is refused and changes nothing', () => {
     await world.create();
     expect(await world.refusal(decideRebuild(world))).toMatchObject({
       code: 'not-rebuildable',
+      message:
+        'Instance "web" cannot be rebuilt: it is building, and only active instances and those in error can be. Wait until its operation has ended; "muster instances show web" shows how far it is.',
       facts: { state: 'building' },
     });
     world.machines.fail({ task: 'build', times: 9, fault: 'bad-image' });
@@ -59,6 +61,8 @@ describe('a rebuild is refused and changes nothing', () => {
     expect(world.instance('web')?.state).toBe('error');
     expect(await world.refusal(decideRebuild(world))).toMatchObject({
       code: 'not-rebuildable',
+      message:
+        'Instance "web" cannot be rebuilt: it never ran, so there is nothing to bring back. Delete it, and create it again.',
       facts: { wasActive: false },
     });
   });
@@ -210,6 +214,9 @@ describe('no host fits', () => {
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'no-valid-host' } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'no-valid-host' } });
+      expect(world.instance('web')?.fault?.message).toMatch(
+        /^It stays on host h2, and its copy there is kept; "muster instances rebuild web" tries again\. No host fits\./,
+      );
       expect(world.instance('web')?.fault?.report?.hosts).toBe(5);
       expect(world.instance('web')?.rebuiltFrom).toBeUndefined();
       expect(world.claim('web')?.host).toBe('h2');
@@ -231,6 +238,9 @@ describe('no host fits', () => {
     await world.commit(decideRebuild(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
+    expect(world.instance('web')?.fault?.message).toMatch(
+      /^It has no host, and keeps its ports and addresses; "muster instances rebuild web" tries again\. /,
+    );
     expect(world.instance('web')?.nics).toHaveLength(1);
     expect(world.machines.hostsWith('web')).toEqual(['h2']);
     expect(world.violations).toEqual([]);

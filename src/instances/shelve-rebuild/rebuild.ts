@@ -101,13 +101,20 @@ function rebuildProblem(fleet: FleetReader, instance: StoredInstance): Refusal |
 
 function notRebuildable({ id, doc }: StoredInstance): Refusal {
   const { state, wasActive } = doc;
-  const why = wasActive ? `it is ${state}` : 'it never ran';
-  const message = `Instance "${id}" cannot be rebuilt: ${why}. Only instances that ran, and are active or in error, can.`;
+  const message = `Instance "${id}" cannot be rebuilt: ${state === 'error' ? NEVER_RAN : notRebuildableNow(id, state)}`;
   return { kind: 'conflict', code: 'not-rebuildable', message, facts: { instance: id, state, wasActive } };
 }
 
+const NEVER_RAN = 'it never ran, so there is nothing to bring back. Delete it, and create it again.';
+
+function notRebuildableNow(id: string, state: InstanceState): string {
+  if (state === 'shelved')
+    return `it is shelved and has no host. Build it again with "muster instances unshelve ${id}".`;
+  return `it is ${state}, and only active instances and those in error can be. Wait until its operation has ended; "muster instances show ${id}" shows how far it is.`;
+}
+
 function notConfirmedDown(id: string, host: string): Refusal {
-  const message = `Host "${host}" may still run instance "${id}": nobody has confirmed that it is down. If it is off, say so with "muster hosts force-down ${host}"; if it is not, move the instance with "muster instances move ${id}".`;
+  const message = `Host "${host}" may still run instance "${id}": nobody has confirmed that it is down. If it is off, say so with "muster hosts force-down ${host} --reason <why>"; if it is not, move the instance with "muster instances move ${id}".`;
   return { kind: 'conflict', code: 'host-not-confirmed-down', message, facts: { instance: id, host } };
 }
 
@@ -116,7 +123,10 @@ export const instanceRebuild: OperationKind = {
   ...instanceBuild,
   name: 'instance-rebuild',
   steps: ['schedule', 'bind', 'build', 'plug', 'unbind'],
-  cancel: { kind: 'none', because: 'the instance has no host meanwhile; a rebuild that finds none ends by itself' },
+  cancel: {
+    kind: 'none',
+    because: 'the instance may be without a host meanwhile; a rebuild that finds none ends by itself',
+  },
   retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
   plan: planInState('rebuilding'),
 };

@@ -183,6 +183,9 @@ test.each(['embedded', 'simulated'] as const)(
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'no-valid-host' } });
     expect(world.instance('web')).toMatchObject({ state: 'shelved', fault: { code: 'no-valid-host' } });
+    expect(world.instance('web')?.fault?.message).toMatch(
+      /^It is back on the shelf, with its ports and addresses; "muster instances unshelve web" tries again\. /,
+    );
     expect(world.addresses('web')).toEqual(before);
     for (const host of ['h2', 'h4', 'h5']) await world.reconnectHost(host);
     await world.commit(decideShelve(world, unshelveInstance));

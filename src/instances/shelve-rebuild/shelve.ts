@@ -106,6 +106,6 @@ export function notActive({ id, doc }: StoredInstance, verb: string): Refusal {
 }
 
 function notShelved({ id, doc }: StoredInstance): Refusal {
-  const message = `Instance "${id}" is not on the shelf: it is ${doc.state}. Only shelved instances can be unshelved.`;
+  const message = `Instance "${id}" is not on the shelf: it is ${doc.state}. Only shelved instances can be unshelved; "muster instances list --state shelved" lists them.`;
   return { kind: 'conflict', code: 'not-shelved', message, facts: { instance: id, state: doc.state } };
 }

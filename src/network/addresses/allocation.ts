@@ -39,7 +39,10 @@ export interface IpAddressRequest {
 export function resolveRequestedAddress(fleet: FleetReader, request: IpAddressRequest): AllocatedAddress | Refusal {
   const { network, field } = request;
   const ip = parseIp(request.ip);
-  if (ip === undefined) return invalid('address-invalid', `"${request.ip}" is not an IP address.`, { field });
+  if (ip === undefined)
+    return invalid('address-invalid', `"${request.ip}" is not an IP address. Write it like 10.0.0.9 or 2001:db8::9.`, {
+      field,
+    });
   const text = formatIp(ip);
   const subnets = topologyOf(fleet).subnetsOf(network);
   const subnet = subnets.find(
@@ -51,7 +54,10 @@ export function resolveRequestedAddress(fleet: FleetReader, request: IpAddressRe
   const holder = stock.holderOf(subnet.id, text);
   if (holder !== undefined) return addressInUse(text, holder, field);
   if (request.taken?.has(addressKey(subnet.id, text)) === true) {
-    return invalid('address-twice', `The request asks for ${text} more than once.`, { field, facts: { ip: text } });
+    return invalid('address-twice', `The request asks for ${text} more than once. Name it once.`, {
+      field,
+      facts: { ip: text },
+    });
   }
   const pool = poolOf(subnet.doc);
   // Addresses claimed by others may not be taken by name.

@@ -47,7 +47,7 @@ function segmentTypeProblem({ type, physicalNetwork, segmentationId }: Segment):
   }
   if (segmentationId >= 1 && (type !== 'vlan' || segmentationId <= VLAN_MAX)) return undefined;
   const most = type === 'vlan' ? VLAN_MAX : 2 ** 24 - 1;
-  const message = `The segmentation id of a ${type} segment is between 1 and ${most}, not ${segmentationId}.`;
+  const message = `The segmentation id of a ${type} segment is between 1 and ${most}, not ${segmentationId}. Choose one of these.`;
   return invalid('segmentation-id-out-of-range', message, { field });
 }
 
@@ -70,7 +70,7 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     .subnetsOf(network)
     .filter(({ doc }) => doc.segment === id);
   if (subnets.length > 0) {
-    const message = `Segment "${id}" still has ${subnets.length === 1 ? 'a subnet' : `${subnets.length} subnets`}. Delete that first.`;
+    const message = `Segment "${id}" still has ${subnets.length === 1 ? 'a subnet. Delete that first.' : `${subnets.length} subnets. Delete those first.`}`;
     const facts = { segment: id, subnets: subnets.map((one) => one.id) };
     return refuse(conflict('segment-has-subnets', message, { facts }));
   }

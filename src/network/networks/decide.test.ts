@@ -119,7 +119,7 @@ describe('networks', () => {
       },
     });
     expect(deleteNetwork(fleetWith(network('n'), segment('a', 'n'), segment('b', 'n')), { id: 'n' })).toMatchObject({
-      refusal: { message: 'Network "n" still has 2 segments. Delete that first.' },
+      refusal: { message: 'Network "n" still has 2 segments. Delete those first.' },
     });
   });
 });

@@ -132,8 +132,8 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
     const many = count === 1 ? SINGULAR[what] : `${count} ${kindLabel(what)}`;
     const message =
       what === 'routers'
-        ? `Network "${id}" is the external network of ${many}. Clear it there first.`
-        : `Network "${id}" still has ${many}. Delete that first.`;
+        ? `Network "${id}" is the external network of ${many}. Clear it there first, with "muster routers edit <router> --external-network ''".`
+        : `Network "${id}" still has ${many}. Delete ${count === 1 ? 'that' : 'those'} first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
   return accept([remove(NETWORK, stored.id), ...releaseTunnelKey(fleet, { for: 'network', id: stored.id })], stored);

@@ -179,11 +179,11 @@ interface SeenNics {
 /** Values that may be in a request only once. */
 function duplicateNicProblem({ port, tag }: RequestedNic, seen: SeenNics, field: string): Refusal | undefined {
   if (port !== undefined && seen.ports.includes(port)) {
-    const message = `Port "${port}" is in the request twice. A port is one NIC.`;
+    const message = `Port "${port}" is in the request twice. A port is one NIC: name each port once.`;
     return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
   }
   if (tag !== undefined && seen.tags.includes(tag)) {
-    const message = `The tag "${tag}" is in the request twice. Tags tell the NICs of an instance apart.`;
+    const message = `The tag "${tag}" is in the request twice. Tags tell the NICs of an instance apart: give each another.`;
     return invalid('tag-twice', message, { field: `${field}/tag`, facts: { tag } });
   }
   if (port !== undefined) seen.ports.push(port);

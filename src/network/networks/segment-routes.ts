@@ -92,7 +92,8 @@ const listOfHost = read({
   },
   handle: ({ params, caller }, { journal: { fleet } }) => {
     const host = findHost(fleet, params.id);
-    if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(noSuch('host', params.id));
+    if (host === undefined || !canSeeSite(caller, host.doc.site))
+      return refusalAnswer(noSuch('host', params.id, caller));
     return answer({ host: host.id, items: segmentsOfHost(fleet, host.doc), revision: fleet.revision });
   },
 });

@@ -60,7 +60,7 @@ function resolvePools(cidr: Cidr, pools: Subnet['pools']): Subnet['pools'] | Ref
   for (const [nth, { first, at }] of sorted.entries()) {
     const before = sorted[nth - 1];
     if (before === undefined || before.last < first) continue;
-    const message = `Pools ${before.at + 1} and ${at + 1} overlap. Each address belongs to one pool.`;
+    const message = `Pools ${before.at + 1} and ${at + 1} overlap. Each address belongs to one pool: end one before the other begins.`;
     return invalid('pools-overlap', message, { field: `/pools/${at}` });
   }
   const { version } = cidr;
@@ -73,21 +73,22 @@ function resolvePools(cidr: Cidr, pools: Subnet['pools']): Subnet['pools'] | Ref
 function resolvePool(cidr: Cidr, { first, last }: Subnet['pools'][number], field: string): Range | Refusal {
   const [from, to] = [parseIp(first), parseIp(last)];
   if (from === undefined || to === undefined || (from.version === to.version && from.value > to.value)) {
-    const message = `The pool ${first} to ${last} is none: it needs two addresses, the lower one first.`;
+    const message = `The pool ${first} to ${last} is none. Name two addresses, the lower one first.`;
     return invalid('pool-invalid', message, { field, facts: { first, last } });
   }
   const within = contains(cidr, from) && contains(cidr, to);
   if (within && !isSpecial(cidr, from) && !isSpecial(cidr, to)) return { first: from.value, last: to.value };
   const usable = defaultPools(cidr, undefined)[0];
-  const message = `The pool ${first} to ${last} does not lie in ${formatCidr(cidr)}. It may be within ${usable?.first} to ${usable?.last}.`;
+  const message = `The pool ${first} to ${last} does not lie in ${formatCidr(cidr)}. Choose one within ${usable?.first} to ${usable?.last}.`;
   return invalid('pool-outside-subnet', message, { field, facts: { first, last } });
 }
 
 /** Why a text is no CIDR. */
 export function cidrProblem(text: string): Refusal {
   const around = enclosingNetwork(text);
-  const hint = around === undefined ? '10.0.0.0/24 and 2001:db8::/64 are.' : `${around} is the one around it.`;
-  const message = `"${text}" is not a network in CIDR form; ${hint}`;
+  const hint =
+    around === undefined ? 'write it like 10.0.0.0/24 or 2001:db8::/64.' : `use ${around}, which is the one around it.`;
+  const message = `"${text}" is not a network in CIDR form: ${hint}`;
   return invalid('cidr-invalid', message, { field: '/cidr', facts: { cidr: text } });
 }
 

@@ -52,7 +52,7 @@ export function conversionProblem(
   const topology = topologyOf(fleet);
   const [subnets, segments] = [topology.subnetsOf(network).length, topology.segmentsOf(network).length];
   if (subnets !== 1 || segments !== 1) {
-    const message = `Network "${network}" becomes routed only with exactly one segment and one subnet; it has ${segments} and ${subnets}.`;
+    const message = `Network "${network}" becomes routed only with exactly one segment and one subnet; it has ${segments} and ${subnets}. Delete the others first, or create a new network and give its subnets their segments at once.`;
     return conflict('conversion-ambiguous', message, { field, facts: { network, segments, subnets } });
   }
   const { claimed } = stockOf(fleet).figures(networkPool(network), doc.version);

@@ -167,5 +167,5 @@ function dnsProblem(id: string, { instance, dnsName }: Port): Refusal | undefine
 }
 
 export function portReleasing(id: string): Refusal {
-  return conflict('port-releasing', `Port "${id}" is being deleted.`, { facts: { port: id } });
+  return conflict('port-releasing', `Port "${id}" is being deleted. Use another port.`, { facts: { port: id } });
 }

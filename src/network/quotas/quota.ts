@@ -91,7 +91,7 @@ export function quotaProblem(fleet: FleetReader, project: string, more: Partial<
     if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
     const message =
       `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + asked}. ` +
-      `Delete some, or raise the quota with "muster quotas set ${project}".`;
+      `Delete some, or have an administrator raise the quota with "muster quotas set ${project}".`;
     return conflict('quota-exceeded', message, { facts: { project, what, limit, used, asked } });
   }
   return undefined;

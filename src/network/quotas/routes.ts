@@ -65,7 +65,7 @@ const get = read({
   answers: { 200: { about: 'the quota', schema: QUOTA_WITH_USAGE } },
   handle: ({ params, caller }, { journal: { fleet } }) => {
     const stored = findVisible(fleet, QUOTA_REPRESENTATION, { caller, id: params.id });
-    if (stored === undefined) return refusalAnswer(noSuch('quota', params.id));
+    if (stored === undefined) return refusalAnswer(noSuch('quota', params.id, caller));
     // Usage changes without the quota: the tag is good for If-Match, and a GET is never answered with 304.
     return {
       kind: 'answer',

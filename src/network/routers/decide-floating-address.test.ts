@@ -179,13 +179,13 @@ describe('refused', () => {
       'a-port-that-is-being-deleted',
       'leaving',
       undefined,
-      'conflict port-releasing : Port "leaving" is being deleted.',
+      'conflict port-releasing : Port "leaving" is being deleted. Use another port.',
     ],
     [
       'a-port-whose-address-others-give-out',
       'elsewhere',
       undefined,
-      'invalid inside-back-end-not-supported /port: Port "elsewhere" is on network "sim", whose back end is "simulated". Floating addresses can only be associated with ports whose addresses Muster gives out itself.',
+      'invalid inside-back-end-not-supported /port: Port "elsewhere" is on network "sim", whose back end is "simulated". Floating addresses can only be associated with ports whose addresses Muster gives out itself: use a port on a network of the back end "embedded".',
     ],
     [
       'a-port-without-an-address',
@@ -197,13 +197,13 @@ describe('refused', () => {
       'an-address-that-the-port-has-not',
       'web',
       '10.0.0.8',
-      'invalid address-not-of-port /portIp: Port "web" does not have the address 10.0.0.8. It has 10.0.0.9.',
+      'invalid address-not-of-port /portIp: Port "web" does not have the address 10.0.0.8. It has 10.0.0.9. Name one of these.',
     ],
     [
       'an-address-of-the-other-version',
       'six',
       undefined,
-      'invalid address-version-mismatch /port: Floating address 203.0.113.3 is IPv4, and port "six" has fd00::9 to offer. Both must be of one version.',
+      'invalid address-version-mismatch /port: Floating address 203.0.113.3 is IPv4, and port "six" has fd00::9 to offer. Both must be of one version: use another port or another floating address.',
     ],
     [
       'a-port-with-two-addresses-that-would-do',

@@ -148,7 +148,7 @@ describe('creating routers', () => {
     [
       'a-subnet-of-the-network-outside',
       { subnets: ['ext-v4'], externalNetwork: 'ext' },
-      'invalid subnet-is-outside /subnets/0: Subnet "ext-v4" is one of the external network "ext" itself. A subnet behind a router must be an internal one.',
+      'invalid subnet-is-outside /subnets/0: Subnet "ext-v4" is one of the external network "ext" itself. A subnet behind a router must be an internal one: name another.',
     ],
   ])('refused: %s', (_name, facts, sentence) => {
     const fleet = externalWorld();
@@ -373,7 +373,7 @@ describe('deleting', () => {
     );
     expect(describeDecision(deleteSubnet(fleet, { id: 'ext-v4' }))).toMatch(/^conflict subnet-in-use /);
     expect(describeDecision(deleteNetwork(fleet, { id: 'ext' }))).toMatchInlineSnapshot(
-      `"conflict network-in-use : Network "ext" is the external network of a router. Clear it there first."`,
+      `"conflict network-in-use : Network "ext" is the external network of a router. Clear it there first, with "muster routers edit <router> --external-network ''"."`,
     );
     const who = { admin: true, ...WHO };
     expect(

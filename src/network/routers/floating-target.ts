@@ -67,7 +67,7 @@ function portProblem(
   if (capabilitiesOf(fleet, doc.network).inline) return undefined;
   // Such a back end may give the address to another port, and report that afterwards.
   const backEnd = findNetwork(fleet, doc.network)?.doc.backEnd;
-  const message = `Port "${id}" is on network "${doc.network}", whose back end is "${backEnd}". Floating addresses can only be associated with ports whose addresses Muster gives out itself.`;
+  const message = `Port "${id}" is on network "${doc.network}", whose back end is "${backEnd}". Floating addresses can only be associated with ports whose addresses Muster gives out itself: use a port on a network of the back end "embedded".`;
   return invalid('inside-back-end-not-supported', message, { field, facts: { port: id, backEnd } });
 }
 
@@ -80,18 +80,21 @@ function candidateAddresses(
   { floating, ip }: FloatingTargetRequest,
 ): readonly Address[] | Refusal {
   if (doc.addresses.length === 0) {
-    const message = `Port "${id}" has no address yet. Associate the floating address when it has one.`;
+    const message =
+      doc.ipAllocation === 'none'
+        ? `Port "${id}" was created without an address and never has one. Use another port.`
+        : `Port "${id}" has no address yet. Associate the floating address when it has one.`;
     return conflict('port-without-address', message, { field: '/port', facts: { port: id } });
   }
   const candidates = ip === undefined ? doc.addresses : doc.addresses.filter((one) => one.ip === canonicalIp(ip));
   if (candidates.length === 0) {
-    const message = `Port "${id}" does not have the address ${ip}. It has ${joinIps(doc.addresses)}.`;
+    const message = `Port "${id}" does not have the address ${ip}. It has ${joinIps(doc.addresses)}. Name one of these.`;
     return invalid('address-not-of-port', message, { field: '/portIp', facts: { port: id, ip } });
   }
   const version = versionOf(floating.outside.ip);
   const fitting = candidates.filter((one) => versionOf(one.ip) === version);
   if (fitting.length > 0) return fitting;
-  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(candidates)} to offer. Both must be of one version.`;
+  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${joinIps(candidates)} to offer. Both must be of one version: use another port or another floating address.`;
   return invalid('address-version-mismatch', message, { field: '/port', facts: { port: id, version } });
 }
 

@@ -63,7 +63,7 @@ function overlapProblem(fleet: FleetReader, { subnets, externalNetwork, fieldOf 
   for (const [nth, one] of inside.entries()) {
     const field = fieldOf(one.id);
     if (one.doc.network === externalNetwork) {
-      const message = `Subnet "${one.id}" is one of the external network "${externalNetwork}" itself. A subnet behind a router must be an internal one.`;
+      const message = `Subnet "${one.id}" is one of the external network "${externalNetwork}" itself. A subnet behind a router must be an internal one: name another.`;
       return invalid('subnet-is-outside', message, { field, facts: { subnet: one.id, network: externalNetwork } });
     }
     for (const other of [...inside.slice(0, nth), ...outside]) {
