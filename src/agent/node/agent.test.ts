@@ -274,14 +274,14 @@ describe('a view', () => {
     const { clock, rack } = await worldOf({ machine: { obstacles: () => [...faults] } });
     const logged: string[] = [];
     const take = (facts: object, message: string): void =>
-      void (/in line/.test(message) && logged.push(`${message} ${JSON.stringify(facts)}`));
+      void (/converged with its view/.test(message) && logged.push(`${message} ${JSON.stringify(facts)}`));
     rack.start({ log: { info: take, warn: take, error: take } });
     await clock.until('it was tried often', () => rack.driver.applies > 3);
     const trouble = 'the machine has not converged with its view; it is tried again {"problems":["no space left"]}';
     expect(logged).toEqual([trouble]);
     faults.pop();
     await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);
-    expect(logged).toEqual([trouble, 'the machine is in line with its view again {}']);
+    expect(logged).toEqual([trouble, 'the machine has converged with its view again {}']);
   });
 
   test('that-changes-is-applied-once-and-waited-for-without-asking-often', async () => {
