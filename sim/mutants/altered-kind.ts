@@ -38,7 +38,7 @@ export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => Flee
       }),
     ...(observe && { observe: (fleet, item, outcome, nowMs) => observe(seen(fleet), item, outcome, nowMs) }),
     ...(answered && { handleTaskAnswer: (fleet, item, answer, nowMs) => answered(seen(fleet), item, answer, nowMs) }),
-    ...(task && { task: (fleet, item) => task(seen(fleet), item) }),
+    ...(task && { task: (fleet, item, relayed) => task(seen(fleet), item, relayed) }),
   };
 }
 

@@ -90,8 +90,10 @@ export interface TaskAnswer {
   readonly task: string;
   readonly outcome: 'done' | 'failed';
   readonly problems?: readonly string[];
-  readonly facts?: Readonly<Record<string, unknown>>;
+  readonly facts?: TaskFacts;
 }
+
+export type TaskFacts = Readonly<Record<string, unknown>>;
 
 /** What a word means for this kind; `none` says why there is no such thing. */
 export type CommandSupport =
@@ -115,8 +117,10 @@ export interface OperationKind {
   onDeadline?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Items that have to be planned again because of this change, besides those whose target it is. */
   itemsToWake?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
-  /** The task that the item has for its host's agent. */
-  task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
+  /** The task that the item has for its host's agent. `relayed` is missing also when the lease has changed hands since. */
+  task?(fleet: FleetReader, item: StoredItem, relayed?: TaskFacts): Omit<Task, 'id'> | undefined;
+  /** Facts of this answer for later tasks of the item, past the journal: such as secrets. Those of an earlier answer stay where this is undefined. */
+  relayFacts?(item: StoredItem, answer: TaskAnswer): TaskFacts | undefined;
   /** What the agent's answer means. */
   handleTaskAnswer?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
 }

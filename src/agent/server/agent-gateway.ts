@@ -13,6 +13,7 @@ import {
   authenticateAgent,
   type AgentIdentity,
 } from './admission.ts';
+import { AffectedHosts } from './affected-hosts.ts';
 import { readConvergence, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { ConntrackRelay } from './conntrack-relay.ts';
@@ -46,6 +47,7 @@ import { BfdDownIndex } from './bfd-down-index.ts';
 import { isRepeat, toBaseline, type HeartbeatBaseline } from './heartbeat-dedup.ts';
 import { StatementIssuer } from './statement-issuer.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
+import { TaskFactsRelay } from './task-facts-relay.ts';
 
 /** The last report of a host's agent. In memory only: the next holder requests it again. */
 export interface AgentReport extends Convergence {
@@ -66,12 +68,12 @@ export class AgentGateway {
   readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reportRecorder: ReportRecorder;
   readonly #conntrackRelay: ConntrackRelay;
+  readonly #factsRelay: TaskFactsRelay;
   readonly #bfdDown = new BfdDownIndex();
   readonly shared = new SharedCredentials();
   readonly #convergenceListeners = new Set<(host: string) => void>();
-  /** Hosts affected by changes since the waiters were last woken. */
-  #affected = new Set<string>();
-  #isWakeScheduled = false;
+  /** Whose waiters are to be woken. */
+  readonly #affected: AffectedHosts;
   #epoch: number | undefined;
   #isOpen = false;
 
@@ -80,7 +82,9 @@ export class AgentGateway {
     this.statements = options.statements ?? new StatementIssuer({ journalId: () => options.journal.journalId });
     this.#reportRecorder = new ReportRecorder(options);
     this.#conntrackRelay = new ConntrackRelay(options);
-    this.#views = new ViewComposer(options);
+    this.#factsRelay = new TaskFactsRelay(options.source.kinds);
+    this.#affected = new AffectedHosts(options.clock, (host) => this.#waiters.wake(host));
+    this.#views = new ViewComposer({ ...options, source: { ...options.source, relay: this.#factsRelay } });
   }
 
   /** How many agents wait for their view to change. */
@@ -177,6 +181,7 @@ export class AgentGateway {
     this.#agentReports.clear();
     this.#sentViews.clear();
     this.#conntrackRelay.clear();
+    this.#factsRelay.clear();
     this.#bfdDown.clear();
     this.shared.clear();
     this.#reportRecorder.reset();
@@ -190,8 +195,9 @@ export class AgentGateway {
   }
 
   #onCommit(applied: readonly AppliedChange[]): void {
-    const { journal, source, clock } = this.#options;
+    const { journal, source } = this.#options;
     this.#conntrackRelay.onCommit(applied);
+    this.#factsRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
     // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
     if (this.#views.isEmpty && this.#waiters.size === 0) return;
@@ -202,10 +208,6 @@ export class AgentGateway {
       }
       if (change.kind === HOST.name) this.#forgetRemovedHost(change);
     }
-    if (this.#affected.size === 0 || this.#isWakeScheduled) return;
-    this.#isWakeScheduled = true;
-    // The commits of a group arrive one after the other: a host that several of them touch is handled once.
-    void clock.turn().then(() => this.#wakeAffected());
   }
 
   /** A waiting agent whose token was revoked gets the refusal at once. */
@@ -226,13 +228,6 @@ export class AgentGateway {
     this.#sentViews.delete(id);
     this.#bfdDown.update(id, []);
     this.#views.forget(id);
-  }
-
-  #wakeAffected(): void {
-    const touched = this.#affected;
-    this.#affected = new Set();
-    this.#isWakeScheduled = false;
-    for (const host of touched) this.#waiters.wake(host);
   }
 
   /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
@@ -366,6 +361,7 @@ export class AgentGateway {
   async observe(identity: AgentIdentity, { answers }: Observations): Promise<Reply<ObservationsResponse>> {
     const denial = this.denialOf(identity);
     if (denial !== undefined) return denial;
+    for (const answer of answers) this.#factsRelay.note(this.#options.journal.fleet, identity.host, answer);
     const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, identity, answer)));
     return { kind: 'answer', answer: { results } };
   }

@@ -1,5 +1,5 @@
-// The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet, so that every
-// holder composes the same view; it must never depend on who asked or when.
+// The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet and of what is
+// relayed between tasks, so that every holder composes the same view; it must never depend on who asked or when.
 import { finish, idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type OperationKind,
   type StoredItem,
   type Task,
+  type TaskFacts,
 } from '../../operations/index.ts';
 import { digestInSteps, digestOf } from '../protocol/digest.ts';
 import type { Stamp, View, ViewRequest } from '../protocol/messages.ts';
@@ -18,6 +19,8 @@ import type { Stamp, View, ViewRequest } from '../protocol/messages.ts';
 export interface ViewSource {
   readonly parts: readonly ViewPart[];
   readonly kinds: ReadonlyMap<string, OperationKind>;
+  /** What an earlier task of an item has answered for a later one, by the item. Not of the fleet: the next holder may not have it. */
+  readonly relay?: { factsFor(item: string): TaskFacts | undefined };
 }
 
 /** The journal that the fleet is a projection of, and the lease epoch under which the view is sent. */
@@ -36,7 +39,7 @@ export function* composeViewInSteps(
 ): Steps<View> {
   const stamp = { journalId, leaseEpoch, revision: fleet.revision };
   const parts = yield* partsInSteps(fleet, source.parts, host);
-  const tasks = tasksOf(fleet, source.kinds, host);
+  const tasks = tasksOf(fleet, source, host);
   const content = { host, parts, tasks };
   const digest = isLarge(parts) ? yield* digestInSteps(content) : digestOf(content);
   return { host, stamp, digest, parts, tasks };
@@ -71,18 +74,23 @@ export function* partsInSteps(
   return built;
 }
 
-function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {
+function tasksOf(fleet: FleetReader, { kinds, relay }: ViewSource, host: string): Task[] {
   return [...fleet.find(OPEN_ITEMS_BY_HOST, host)].flatMap((item) => {
-    const task = taskOf(fleet, kinds, item);
+    const task = taskOf(fleet, kinds, item, relay?.factsFor(item.id));
     return task === undefined ? [] : [{ id: taskId(item), kind: task.kind, args: task.args }];
   });
 }
 
 /** The task that an open item has for its host now. A cancelled operation starts nothing more. */
-export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: StoredItem): Omit<Task, 'id'> | undefined {
+export function taskOf(
+  fleet: FleetReader,
+  kinds: ViewSource['kinds'],
+  item: StoredItem,
+  relayed?: TaskFacts,
+): Omit<Task, 'id'> | undefined {
   const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
   if (operation?.state !== 'running' || operation.stopped === true) return undefined;
-  return kinds.get(operation.kind)?.task?.(fleet, item);
+  return kinds.get(operation.kind)?.task?.(fleet, item, relayed);
 }
 
 /** The hosts whose view may differ after this change. A host that is missed here gets its view at a later poll. */

@@ -101,7 +101,8 @@ export function recordAnswer(
   return recordStep(fleet, step, nowMs);
 }
 
-function isAwaited(
+/** Whether this host was asked for this result, and it is still waited for. */
+export function isAwaited(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
   item: StoredItem,

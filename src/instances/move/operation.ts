@@ -29,7 +29,14 @@ import {
 } from './context.ts';
 import { rebindPorts, moveOnUnplugged, pluggingSinceMs, unpluggedPorts, waitForPlugs } from './plug.ts';
 import { continueAfterMoveFault, scheduleMove, failSourceLost, restoreInPlace } from './steps.ts';
-import { handleMoveAnswer, handleSourceCleaned, composeMoveTask, handleMoveOutcome, handlePlugged } from './tasks.ts';
+import {
+  handleMoveAnswer,
+  handleSourceCleaned,
+  composeMoveTask,
+  handleMoveOutcome,
+  relayPrepared,
+  handlePlugged,
+} from './tasks.ts';
 import { isUnavailable, isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
 
 export const instanceMove: OperationKind = {
@@ -65,7 +72,8 @@ export const instanceMove: OperationKind = {
     }),
 
   observe: (fleet, item, outcome, nowMs) => handleMoveOutcome(fleet, item, outcome, nowMs),
-  task: (fleet, item) => composeMoveTask(fleet, item),
+  task: (fleet, item, relayed) => composeMoveTask(fleet, item, relayed),
+  relayFacts: relayPrepared,
   handleTaskAnswer: (fleet, item, answer, nowMs) => handleMoveAnswer(fleet, item, answer, nowMs),
 
   onDeadline: (fleet, item, nowMs) => {

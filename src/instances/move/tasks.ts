@@ -8,6 +8,7 @@ import {
   type RecordStep,
   type StoredItem,
   type TaskAnswer,
+  type TaskFacts,
 } from '../../operations/index.ts';
 import { composeBuildArgs, recordHostBinding, composeNicArgs } from '../build/host-tasks.ts';
 import { recordBoundPorts } from '../build/back-end-answers.ts';
@@ -59,7 +60,7 @@ const PORT_FAULTS: readonly string[] = [
   'unsupported',
 ];
 
-export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item) => {
+export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item, handover) => {
   const instance = movingInstanceOf(item, loadItem(fleet, item.id).instance);
   if (instance?.doc.state !== 'moving' || item.doc.state !== 'running') return undefined;
   const { kind } = instance.doc.move;
@@ -68,7 +69,10 @@ export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item)
     case 'prepare':
       return { kind: 'prepare', args: composePrepareArgs(fleet, instance) };
     case 'migrate':
-      return { kind: 'migrate', args: { ...named, target: targetOf(instance.doc) ?? '', kind } };
+      return {
+        kind: 'migrate',
+        args: { ...named, target: targetOf(instance.doc) ?? '', kind, ...(handover !== undefined && { handover }) },
+      };
     case 'ask-target':
       // Its ports are bound afterwards, if it is there at all.
       return { kind: 'activate', args: { ...named, nics: composeTargetNics(fleet, instance), kind, ifReceived: true } };
@@ -80,6 +84,13 @@ export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item)
       return undefined;
   }
 };
+
+/** What the target has prepared, such as a line and a one-time secret, is for the source alone. */
+export function relayPrepared(item: StoredItem, { outcome, facts }: TaskAnswer): TaskFacts | undefined {
+  if (item.doc.step !== 'prepare' || outcome !== 'done') return undefined;
+  const { ports: _, ...handover } = facts ?? {};
+  return handover;
+}
 
 /** The ports stay connected at the source meanwhile: the target gets to know them, and connects none. */
 function composePrepareArgs(fleet: FleetReader, instance: MovingInstance): Readonly<Record<string, unknown>> {
