@@ -1,4 +1,5 @@
 // What every help text must be: each command and option says what it does, values say how they are written, examples can be typed.
+import type { EventEmitter } from 'node:events';
 import type { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
 import { COMMAND_TREE, problemOf } from './command-line.ts';
