@@ -113,4 +113,27 @@ describe('a delete is faster than', () => {
     await world.runUntilStep(operation, 'web', 'unbind');
     await commitAfterDelete(world, observeLate(world, operation, [{ port: 'web-p0', outcome: 'ok' }]));
   });
+
+  describe('the release of a build that passed its deadline:', () => {
+    async function startRelease(backEnd: Parameters<typeof fixtureF>[0]): Promise<{ world: World; release: string }> {
+      const world = await World.of(fixtureF(backEnd));
+      const operation = await world.create({ deadlineMs: HOUR_MS });
+      await world.runUntilStep(operation, 'web', 'build');
+      world.clock.now += HOUR_MS + 1;
+      const release = `release-${operation}.web:late`;
+      await world.runUntilStep(release, 'web', 'release');
+      expect(world.instance('web')?.state).toBe('error');
+      return { world, release };
+    }
+
+    test('its last step', async () => {
+      const { world, release } = await startRelease('embedded');
+      await commitAfterDelete(world, planLate(world, release));
+    });
+
+    test('the back end that released its ports', async () => {
+      const { world, release } = await startRelease('simulated');
+      await commitAfterDelete(world, observeLate(world, release, [{ port: 'web-p0', outcome: 'ok' }]));
+    });
+  });
 });

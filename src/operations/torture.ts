@@ -12,6 +12,8 @@ const OPERATION_ID = idOf(OPERATION, 'op-torture');
 /** Far more ticks than any kind needs: an operation that is not done by then hangs. */
 const TICKS_MAX = 200;
 const TICK_MS = 5_000;
+/** A test plays an operation once for each of its steps: a slow machine takes a while. */
+const TIMEOUT_MS = 60_000;
 
 interface Run {
   readonly fault: Fault;
@@ -27,7 +29,7 @@ interface Ended {
 }
 
 export function torture(subject: TortureSubject): void {
-  describe(`torture: ${subject.name}`, () => {
+  describe(`torture: ${subject.name}`, { timeout: TIMEOUT_MS }, () => {
     test('runs to its end undisturbed', async () => {
       const ended = await run(subject, { fault: { kind: 'none' } });
       expectDone(subject, ended);

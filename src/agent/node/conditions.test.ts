@@ -28,7 +28,7 @@ const alarms = ({ plane }: SwitchWorld): string[] => [...plane.leader.journal.fl
 const degraded = ({ plane }: SwitchWorld, host = 'c1'): readonly string[] =>
   plane.host(host)?.degraded?.map(({ type, code }) => `${type} ${code}`) ?? [];
 
-describe('a switch that stops obeying while its agent lives', () => {
+describe('a switch that stops obeying while its agent lives', { timeout: 60_000 }, () => {
   test('makes-its-host-degraded-within-half-a-minute-and-the-host-is-well-again-when-it-obeys', async () => {
     const cut = await world();
     cut.c1.simulatedSwitch.faults.down = true;
@@ -52,12 +52,12 @@ describe('a switch that stops obeying while its agent lives', () => {
 
   test('and-hangs-does-not-silence-its-host', async () => {
     const cut = await world();
-    cut.c1.simulatedSwitch.faults.slowMs = 3_600_000;
+    cut.c1.simulatedSwitch.faults.slowMs = 600_000;
     await cut.clock.pass(120_000);
     expect(cut.plane.host('c1')?.connection.state).toBe('up');
     expect(degraded(cut)).toEqual(['switch unreachable']);
     cut.c1.simulatedSwitch.faults.slowMs = 0;
-    await cut.clock.pass(3_600_000);
+    await cut.clock.pass(600_000);
     expect(degraded(cut)).toEqual([]);
   });
 

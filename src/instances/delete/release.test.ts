@@ -96,4 +96,20 @@ describe('deadline-gives-back', () => {
     expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
+
+  test('a-delete-meanwhile-does-not-wait-for-the-release: that has nothing to do any more', async () => {
+    const world = await World.of();
+    const operation = await world.create({ deadlineMs: DEADLINE_MS });
+    await world.runUntilStep(operation, 'web', 'build');
+    await world.disconnectHost('h2');
+    world.clock.now += DEADLINE_MS + 1;
+    await world.settle();
+    expect(world.open()).toEqual([expect.stringMatching(/^release-.* destroy waiting \(host-silent\)$/)]);
+    const deletion = world.operation();
+    const asking = { operation: deletion, by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    await world.settle();
+    expect(world.open()).toEqual([`${deletion}.web destroy waiting (host-silent)`]);
+    expect(world.violations).toEqual([]);
+  });
 });

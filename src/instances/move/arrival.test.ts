@@ -1,6 +1,7 @@
 // Moves after the source has migrated the instance, moves to older hosts, and moves that pass their deadline.
 import { describe, expect, test } from 'vitest';
-import { PORTS_BY_HOST } from '../../network/index.ts';
+import { put } from '../../fleet/index.ts';
+import { CLAIM, claimId, PORTS_BY_HOST, type Claim } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
 import { World } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
@@ -91,6 +92,20 @@ describe('after the source has migrated the instance', () => {
     expect(world.machines.log.at(-1)).toBe('destroy web on h2');
     expect(world.open()).toEqual([]);
   });
+});
+
+test('a-claim-that-is-not-at-the-target-goes-with-the-move: nothing arrives there, and nothing is held there', async () => {
+  const world = await startActive();
+  const operation = await move(world);
+  await world.runUntilStep(operation, 'web', 'switch');
+  const claim = world.claim('web', 'move');
+  expect(claim).toMatchObject({ host: 'h4' });
+  // No path of the program leads here: whatever did, the move must not leave it behind.
+  await world.put(put(CLAIM, claimId('web', 'move'), { ...(claim as Claim), host: 'h5' }));
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'target-lost' } });
+  expect([world.claim('web'), world.claim('web', 'move')]).toEqual([undefined, undefined]);
+  expect(world.violations).toEqual([]);
 });
 
 describe('older hosts, which bind by themselves', () => {

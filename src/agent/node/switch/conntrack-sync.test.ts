@@ -351,7 +351,7 @@ describe('connections are forgotten', () => {
   });
 });
 
-describe('an agent that crashes at any of its calls', () => {
+describe('an agent that crashes at any of its calls', { timeout: 60_000 }, () => {
   async function run(name: string, crash?: Crash): Promise<readonly string[]> {
     const world = await startPrepared();
     const { testHost } = world.host(name);
