@@ -165,7 +165,7 @@ describe('a BFD port that the switch could not open', () => {
     const host = plane.host('c1')!;
     const message = expect.stringMatching(
       /^BFD with c2 does not run: the switch could not open mh\w{10}: File exists$/,
-    );
+    ) as string;
     expect(host.degraded).toMatchObject([{ message }]);
     expect([findExclusion(host, 'services'), findExclusion(host, 'instances')]).toEqual([undefined, undefined]);
     c1.simulatedSwitch.bfdPortFaults.clear();
