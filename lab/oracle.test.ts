@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judge } from './oracle.ts';
+import { judge, mayBeHeldUp } from './oracle.ts';
 import type { EchoResult, PushResult, TcpResult, TrafficResults } from './traffic/results.ts';
 
 const echo = (over: Partial<EchoResult> = {}): EchoResult => ({
@@ -55,6 +55,20 @@ test('nothing-lost-and-every-flow-one-pair-is-good', () => {
     unstable: [],
     longestGapMs: { forward: 3, return: 4, push: 6, ping: 101, tcp: 20 },
   });
+});
+
+test.each<[string, Partial<TrafficResults>, boolean]>([
+  ['late-and-nothing-lost', { echo: [echo({ returnGapMs: 200 })] }, true],
+  [
+    'late-and-what-is-lost-was-dropped-by-the-machine',
+    { echo: [echo({ returnGapMs: 300, seen: 97, returned: 97 })], overruns: 6 },
+    true,
+  ],
+  ['late-and-pushed-packets-cut', { echo: [echo({ forwardGapMs: 250 })], push: [push({ received: 3 })] }, true],
+  ['late-and-more-lost-than-that', { echo: [echo({ returnGapMs: 300, seen: 90, returned: 90 })], overruns: 9 }, false],
+  ['in-time', { push: [push({ received: 3 })], overruns: 100 }, false],
+])('held-up: %s', (_name, over, expected) => {
+  expect(mayBeHeldUp(judge(results(over)))).toBe(expected);
 });
 
 describe('each trouble is named', () => {

@@ -52,6 +52,18 @@ export function mayBeOverruns({ echo, push, ping, overruns }: Verdict): boolean 
   return lost > 0 && lost <= overruns;
 }
 
+/** Two heartbeats of BFD: whoever waits for the processor as long as that may be taken for lost by others. On a quiet machine it is a fifth of it. */
+const HELD_UP_MS = 200;
+
+/**
+ * Whether a switch may have been held up until BFD to it was down: packets were late for that long, and none was lost but by the machine. What only
+ * receives does not count: a failover cuts it.
+ */
+export function mayBeHeldUp({ echo, ping, overruns, longestGapMs }: Verdict): boolean {
+  const isLate = Math.max(...Object.values(longestGapMs)) >= HELD_UP_MS;
+  return isLate && echo.forwardLost + echo.returnLost + ping.lost <= overruns;
+}
+
 type Counts = Pick<Verdict, 'echo' | 'push' | 'ping' | 'tcp' | 'duplicates'>;
 
 function count({ echo, push, tcp, ping }: TrafficResults): Counts {

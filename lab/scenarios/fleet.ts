@@ -56,6 +56,13 @@ interface ServiceRepresentation {
   readonly handover?: { readonly phase: string };
 }
 
+interface HistoryCommit {
+  readonly changes: readonly {
+    readonly id: string;
+    readonly doc?: { readonly epoch?: number; readonly why?: { readonly cause: string } };
+  }[];
+}
+
 export class Fleet {
   readonly underlay: Underlay;
   readonly muster: Muster;
@@ -167,6 +174,14 @@ export class Fleet {
     const shown = await host.vsctl('--format=json', '--columns=name,bfd_status', 'find', 'interface', 'type=geneve');
     const { data } = JSON.parse(shown) as { readonly data: readonly (readonly [string, unknown])[] };
     return data.flatMap(([name, status]) => (JSON.stringify(status).includes('["forwarding","true"]') ? [] : [name]));
+  }
+
+  /** How often a service went to another host because its own was lost to the others. */
+  async countFailovers(): Promise<number> {
+    const text = await this.muster.muster('history', '--kind', 'service', '--limit', '1000', '--output', 'json');
+    const commits = JSON.parse(text) as readonly HistoryCommit[];
+    const lost = commits.flatMap(({ changes }) => changes.filter(({ doc }) => doc?.why?.cause === 'host-lost'));
+    return new Set(lost.map(({ id, doc }) => `${id} ${doc?.epoch}`)).size;
   }
 
   /** Resolves when all hear all those that they listen for. */

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { idOf } from '../../fleet/index.ts';
+import { findExclusion } from '../../hosts/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
 import { DiskFailed, type TaskResult } from './ports.ts';
@@ -150,6 +151,39 @@ describe('what an agent reports as a problem', () => {
     disk.write = write;
     await clock.pass(120_000);
     expect([degraded(made), alarms(made)]).toEqual([[], []]);
+  });
+});
+
+describe('a BFD port that the switch could not open', () => {
+  test('makes-its-host-degraded-with-the-peer-and-the-port-and-keeps-nothing-away-from-it', async () => {
+    const { clock, plane, c1 } = await world();
+    const made = { clock, plane, hosts: [c1] };
+    c1.simulatedSwitch.bfdPortFaults.set('c2', 'File exists');
+    await clock.pass(120_000);
+    expect(degraded(made)).toEqual(['agent problems']);
+    expect(alarms(made)).toEqual(['host-degraded:c1']);
+    const host = plane.host('c1')!;
+    const message = expect.stringMatching(
+      /^BFD with c2 does not run: the switch could not open mh\w{10}: File exists$/,
+    ) as string;
+    expect(host.degraded).toMatchObject([{ message }]);
+    expect([findExclusion(host, 'services'), findExclusion(host, 'instances')]).toEqual([undefined, undefined]);
+    c1.simulatedSwitch.bfdPortFaults.clear();
+    await clock.pass(120_000);
+    expect([degraded(made), alarms(made)]).toEqual([[], []]);
+  });
+
+  test('many-of-them-are-named-in-part', async () => {
+    const { clock, plane, c1 } = await world();
+    for (let nth = 2; nth < 30; nth += 1) c1.simulatedSwitch.bfdPortFaults.set(`c${nth}`, 'No buffer');
+    await clock.pass(120_000);
+    expect(c1.testHost.link.beats.findLast(({ report }) => report !== undefined)?.report?.problems).toEqual([
+      expect.stringContaining('BFD with c2 does not run'),
+      expect.stringContaining('BFD with c3 does not run'),
+      expect.stringContaining('BFD with c4 does not run'),
+      'BFD does not run with 25 more',
+    ]);
+    expect(plane.host('c1')?.degraded).toHaveLength(1);
   });
 });
 

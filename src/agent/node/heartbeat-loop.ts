@@ -49,11 +49,11 @@ const JITTER = 0.1;
 /** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
 const COALESCE_MS = 200;
 
-interface LastInspection extends Pick<HostReport, 'facts' | 'strays'> {
+interface LastInspection extends Pick<HostReport, 'facts' | 'strays' | 'problems'> {
   readonly switch?: SwitchIdentity;
 }
 
-const EMPTY_INSPECTION: LastInspection = { facts: {}, strays: [] };
+const EMPTY_INSPECTION: LastInspection = { facts: {}, strays: [], problems: [] };
 
 export class HeartbeatLoop {
   readonly #ports: AgentPorts;
@@ -158,16 +158,14 @@ export class HeartbeatLoop {
   }
 
   async #composeReport(): Promise<HostReport> {
-    const { facts, strays, switch: identity } = await this.#inspect();
+    const { facts, strays, problems: found, switch: identity } = await this.#inspect();
     const { problems, refusedView: refused, reportsSwitch } = this.#parts;
     const refusedView = refused();
     const bfdDownPeers = reportsSwitch ? await this.#listBfdDownPeers() : undefined;
     return {
       facts,
       strays: strays.slice(0, STRAYS_MAX),
-      problems: problems()
-        .slice(0, PROBLEMS_MAX)
-        .map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
+      problems: [...problems(), ...found].slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
       ...(reportsSwitch && identity !== undefined && { switch: identity }),
       ...(bfdDownPeers !== undefined && { bfdDownPeers: bfdDownPeers.slice(0, BFD_DOWN_PEERS_MAX) }),
       ...(refusedView !== undefined && { refusedView }),
@@ -202,8 +200,9 @@ export class HeartbeatLoop {
     const atMs = clock.nowMs();
     let found = EMPTY_INSPECTION;
     try {
-      const { facts, strays, switch: identity } = await driver.inspect();
-      found = { facts: { ...facts }, strays: [...strays], ...(identity !== undefined && { switch: { ...identity } }) };
+      const { facts, strays, problems = [], switch: identity } = await driver.inspect();
+      const said = { facts: { ...facts }, strays: [...strays], problems: [...problems] };
+      found = { ...said, ...(identity !== undefined && { switch: { ...identity } }) };
     } catch (error) {
       // A driver that throws has a bug. The host is alive all the same, and says so.
       log.error({ err: error }, 'the machine could not be looked over by a fault of the program');

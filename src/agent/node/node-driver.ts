@@ -33,6 +33,8 @@ import { SwitchReconciler } from './switch/switch-reconciler.ts';
 
 /** Enough to know where to look. */
 const STRAYS_REPORTED_MAX = 20;
+/** What kept one from being opened mostly keeps all of them. */
+const BFD_PORTS_NAMED_MAX = 3;
 
 /** Carries out one task. It may be called again for the same task after a crash, and answers the same then. */
 export type TaskHandler = (task: Task, fence: TaskFence) => TaskResult | Promise<TaskResult>;
@@ -214,8 +216,8 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
   async inspect(): Promise<Inspection> {
     const gaps = this.#switchReconciler?.gaps ?? [];
     const ownFacts = { ...this.#options.facts, ...(gaps.length > 0 && { gaps }) };
-    const identity = await this.#identity();
-    if ((await this.#openRuntime()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
+    const ofSwitch = { problems: this.#switchProblems(), ...(await this.#identity()) };
+    if ((await this.#openRuntime()) !== undefined) return { facts: ownFacts, strays: [], ...ofSwitch };
     const strays = await this.#strays();
     const facts = {
       ...ownFacts,
@@ -223,7 +225,20 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
       // The list is cut, the number is not.
       ...(strays.length > STRAYS_MAX && { strays: strays.length }),
     };
-    return { facts, strays: strays.slice(0, STRAYS_MAX), ...identity };
+    return { facts, strays: strays.slice(0, STRAYS_MAX), ...ofSwitch };
+  }
+
+  /** The tunnels to these peers work: only that they fail would not be noticed here, which moves nothing away from this host. */
+  #switchProblems(): readonly string[] {
+    const failed = this.#options.switch?.bfdPortErrors?.() ?? [];
+    const named = failed.slice(0, BFD_PORTS_NAMED_MAX);
+    const more = failed.length > named.length ? [`BFD does not run with ${failed.length - named.length} more`] : [];
+    return [
+      ...named.map(
+        ({ peer, name, error }) => `BFD with ${peer} does not run: the switch could not open ${name}: ${error}`,
+      ),
+      ...more,
+    ];
   }
 
   /** Nothing is said of a switch that does not answer. */

@@ -142,6 +142,8 @@ export interface LocalDriver {
 export interface Inspection {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly strays: readonly string[];
+  /** What fails there and keeps nothing away, in sentences. */
+  readonly problems?: readonly string[];
   /** Absent while the switch does not say who it is. */
   readonly switch?: SwitchIdentity;
 }

@@ -249,7 +249,7 @@ export function unplugOperations(tables: Tables, bridge: string, name: string): 
 /** Not VXLAN: a VXLAN port for the peer would take the packets of the shared tunnel port. Its key tells it from other tunnels. */
 const BFD_TUNNEL_KEY = '1';
 
-const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));
+export const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));
 
 function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): Row {
   const ms = String(bfdIntervalMs);

@@ -1,6 +1,7 @@
 // Interfaces that the switch could not open: it says so in a column of the database, and forwards nothing through them. Pure.
 import { TUNNEL_PORT } from '../switch/tables.ts';
-import { externalPortName, type BridgePlan } from './bridge.ts';
+import type { BfdPortError } from '../switch/switch.ts';
+import { bfdInterfaceName, externalPortName, readBridgeIds, type BridgePlan } from './bridge.ts';
 import type { Monitor } from './ovsdb/monitor.ts';
 import { textColumn } from './ovsdb/read-column.ts';
 
@@ -25,4 +26,18 @@ export function readInterfaceErrors(tables: Pick<Monitor, 'table'>): InterfaceEr
 export function findUplinkErrors(tables: Pick<Monitor, 'table'>, plan: BridgePlan): InterfaceError[] {
   const uplinks = [TUNNEL_PORT.slice(1, -1), externalPortName(tables, plan)];
   return readInterfaceErrors(tables).filter(({ name }) => uplinks.includes(name));
+}
+
+/** Those of BFD, each of which concerns one peer. */
+export function findBfdPortErrors(
+  tables: Pick<Monitor, 'table'>,
+  { bridge }: Pick<BridgePlan, 'bridge'>,
+): BfdPortError[] {
+  const errors = new Map(readInterfaceErrors(tables).map(({ name, error }) => [name, error]));
+  if (errors.size === 0) return [];
+  return readBridgeIds(tables, bridge).tunnels.flatMap(({ peer }) => {
+    const name = bfdInterfaceName(peer);
+    const error = errors.get(name);
+    return error === undefined ? [] : [{ peer, name, error }];
+  });
 }

@@ -12,6 +12,7 @@ import { OvsdbClient } from './ovsdb/client-driver.ts';
 import {
   SwitchDown,
   SwitchRefused,
+  type BfdPortError,
   type Group,
   type SwitchIdentity,
   type ConntrackImport,
@@ -46,7 +47,7 @@ import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnectio
 import { BfdStatus } from './bfd-status.ts';
 import { bfdOperations, externalIdOperations, type ChangeStage } from './database-changes.ts';
 import { probeNeighbours, resolveNeighbours } from './tunnel-neighbours-driver.ts';
-import { findUplinkErrors } from './interface-errors.ts';
+import { findBfdPortErrors, findUplinkErrors } from './interface-errors.ts';
 import { ChangeNotifier } from './change-notifier.ts';
 import { probeSwitch } from './probe-driver.ts';
 
@@ -203,6 +204,10 @@ export class OvsSwitch implements Switch {
 
   bfdDownPeers(): Promise<readonly string[] | undefined> {
     return Promise.resolve(this.#bfdStatus.downPeers());
+  }
+
+  bfdPortErrors(): readonly BfdPortError[] {
+    return this.#monitor === undefined ? [] : findBfdPortErrors(this.#monitor, this.#options);
   }
 
   hasBfdBeenUp(peer: string): boolean {

@@ -210,6 +210,7 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
         await each.interfaces?.();
         await each.bfdDownPeers();
         expect(await each.probe?.()).toBeUndefined();
+        expect(each.bfdPortErrors?.() ?? []).toEqual([]);
       }
       expect(await ownPorts()).toEqual([]);
       await it.setUp();

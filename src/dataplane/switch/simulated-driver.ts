@@ -1,7 +1,7 @@
 // A simulated switch. Its contents outlive the agent, and the process too when it is given storage. Faults can be armed: down, slow, losing
 // changes, shared with others. It must pass the contract suite of `switch.ts`.
 import type { Clock } from '../../journal/index.ts';
-import { simulatedIdentity } from './derived-ids.ts';
+import { bfdPortName, simulatedIdentity } from './derived-ids.ts';
 import { SwitchState } from './state.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
 import { formatConnection } from './tracked-connection.ts';
@@ -14,6 +14,7 @@ import {
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type BfdPortError,
   type SwitchCondition,
   type TrackedConnection,
 } from './switch.ts';
@@ -59,6 +60,8 @@ export class SimulatedSwitch implements Switch {
   currentIdentity: SwitchIdentity;
   /** Interfaces that others plugged in. */
   readonly foreignInterfaces = new Set<string>();
+  /** BFD ports that it cannot open: the error, by peer. */
+  readonly bfdPortFaults = new Map<string, string>();
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
   #isSetUp = false;
@@ -178,6 +181,10 @@ export class SimulatedSwitch implements Switch {
     if (isBfdUp === undefined || this.#isDown) return undefined;
     await this.#open();
     return this.contents.tunnels.flatMap(({ peer }) => (isBfdUp(peer) ? [] : [peer]));
+  }
+
+  bfdPortErrors(): readonly BfdPortError[] {
+    return [...this.bfdPortFaults].map(([peer, error]) => ({ peer, name: bfdPortName(peer).slice(1, -1), error }));
   }
 
   onChanged(changed: () => void): () => void {

@@ -106,6 +106,13 @@ export interface SwitchCondition {
   readonly cannotServe?: true;
 }
 
+/** A port for BFD with a peer that the switch could not open. */
+export interface BfdPortError {
+  readonly peer: string;
+  readonly name: string;
+  readonly error: string;
+}
+
 /** The result of a conntrack import: `present` existed already, `failed` could not be added. */
 export interface ConntrackImport {
   readonly imported: number;
@@ -136,6 +143,8 @@ export interface Switch {
   probe?(): Promise<SwitchCondition | undefined>;
   /** The peers with BFD down; undefined while this switch runs no BFD. */
   bfdDownPeers(): Promise<readonly string[] | undefined>;
+  /** The BFD ports that could not be opened, as far as that is known. Tunnels work without; a session that never began is not down. */
+  bfdPortErrors?(): readonly BfdPortError[];
   /** Whether BFD with a peer was up since it was configured. When absent, every peer counts as seen up. */
   hasBfdBeenUp?(peer: string): boolean;
   /** Notifies at once when BFD with a peer goes down or up. */
