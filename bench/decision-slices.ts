@@ -14,9 +14,10 @@ import { DecidedGroup } from '../src/journal/decided-group.ts';
 import type { Decision, Outcome } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
-import { below, type Benchmark, type Figure } from './benchmark.ts';
+import type { Benchmark, Figure } from './benchmark.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
+import { medianRound, pieceFigure, SliceTimer, type SliceTimes } from './slices.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 const { explain } = PROGRAM;
@@ -25,32 +26,14 @@ const HOSTS = 10_000;
 const INSTANCES = 100_000;
 const SERVICES = 5_000;
 const LEAVERS = 1000;
-const PIECE_LIMIT_MS = 20;
-const ROUNDS = 3;
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const CALLER = { name: 'bench', role: 'operator' };
 
-interface SliceTimes {
-  readonly longestMs: number;
+interface DecisionTimes extends SliceTimes {
   readonly commitMs: number;
-  readonly count: number;
-  readonly sumMs: number;
   /** What it came to: `accepted`, or the code of the refusal. */
   readonly outcome: string;
-}
-
-/** Of this thread alone: on a machine that others work on a piece would last as long as they let it. */
-class SliceTimer {
-  readonly pieces: number[] = [];
-
-  run<T>(work: () => T): T {
-    const began = process.threadCpuUsage();
-    const made = work();
-    const { user, system } = process.threadCpuUsage(began);
-    this.pieces.push((user + system) / 1000);
-    return made;
-  }
 }
 
 /** Decides as the journal does, on a stage that is dropped. */
@@ -69,7 +52,7 @@ function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, mea
 }
 
 /** Asks a route that writes as the API does, prepared as often as it has to be. */
-async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<SliceTimes> {
+async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<DecisionTimes> {
   const measured = new SliceTimer();
   let serial = 0;
   const world = {
@@ -87,7 +70,7 @@ async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<
     if ('kind' in write) throw new Error(JSON.stringify(write));
     const decide = guardWrite(write, { caller: CALLER, redactorFor: () => undefined } as never);
     const outcome = decideOn(fleet, decide, measured);
-    const commitMs = measured.pieces.at(-1) ?? NaN;
+    const commitMs = measured.lastMs;
     if (outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED && write.prepare !== undefined) {
       const next: Write | Refusal = await write.prepare();
       if ('code' in next) throw new Error(next.message);
@@ -95,26 +78,12 @@ async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<
       continue;
     }
     measured.run(() => JSON.stringify(outcome));
-    const { pieces } = measured;
     return {
-      longestMs: Math.max(...pieces),
+      ...measured.times,
       commitMs,
-      count: pieces.length,
-      sumMs: pieces.reduce((sum, one) => sum + one, 0),
       outcome: outcome.kind === 'refused' ? outcome.refusal.code : 'accepted',
     };
   }
-}
-
-/** The median of some rounds, after one that compiles. */
-async function median(scope: Scope, ask: () => Promise<SliceTimes>): Promise<SliceTimes> {
-  const rounds: SliceTimes[] = [];
-  await ask();
-  while (rounds.length < ROUNDS) {
-    scope.check();
-    rounds.push(await ask());
-  }
-  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as SliceTimes;
 }
 
 interface SliceRequest {
@@ -125,10 +94,9 @@ interface SliceRequest {
 }
 
 async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: SliceRequest): Promise<Figure> {
-  const { longestMs, commitMs, count, sumMs, outcome } = await median(scope, () => measureSlices(fleet, route, body));
-  if (outcome !== expected) throw new Error(`${name}: ${outcome} instead of ${expected}`);
-  const peer = `limit: ${PIECE_LIMIT_MS} ms; the commit ${commitMs.toFixed(1)} ms; ${count} pieces, ${Math.round(sumMs)} ms in all`;
-  return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
+  const times = await medianRound(scope, () => measureSlices(fleet, route, body));
+  if (times.outcome !== expected) throw new Error(`${name}: ${times.outcome} instead of ${expected}`);
+  return pieceFigure(name, times, `; the commit ${times.commitMs.toFixed(1)} ms`);
 }
 
 function routesBy(): (path: string) => Route {

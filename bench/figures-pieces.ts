@@ -11,37 +11,31 @@ import type { Journal } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { allocateMissingTunnelKeys } from '../src/network/tunnels/keys.ts';
-import { below, type Benchmark, type Figure } from './benchmark.ts';
+import type { Benchmark, Figure } from './benchmark.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { loadedScaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
+import { medianRound, pieceFigure, sliceTimes, threadCpuMs } from './slices.ts';
 
 const HOSTS = 100_000;
-const PIECE_LIMIT_MS = 20;
-const ROUNDS = 3;
 /** As the API sends it. */
 const SLICE_CHARACTERS = 64 * 1024;
-
-function cpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
 
 /** Measures pieces: one ends where everything else has its turn. */
 class PieceTimer {
   readonly pieces: number[] = [];
-  #began = cpuMs();
+  #began = threadCpuMs();
   readonly clock = { ...realClock, nowMs: () => realClock.nowMs(), turn: () => this.turn() };
 
   end(): readonly number[] {
-    this.pieces.push(cpuMs() - this.#began);
+    this.pieces.push(threadCpuMs() - this.#began);
     return this.pieces;
   }
 
   async turn(): Promise<void> {
     this.end();
     await realClock.turn();
-    this.#began = cpuMs();
+    this.#began = threadCpuMs();
   }
 
   /** Takes text in slices as large as those of the API. */
@@ -82,24 +76,13 @@ async function scraped(fleet: Fleet): Promise<readonly number[]> {
   const journal = { fleet, fence: undefined, onCommit: () => () => undefined, onRebuilt: () => () => undefined };
   metrics.follow(journal as unknown as Journal, realClock, PROGRAM.metrics);
   await metrics.text();
-  const began = cpuMs();
+  const began = threadCpuMs();
   await metrics.text();
-  return [cpuMs() - began];
+  return [threadCpuMs() - began];
 }
 
 async function figure(scope: Scope, name: string, ask: () => Promise<readonly number[]>): Promise<Figure> {
-  const rounds: (readonly number[])[] = [];
-  await ask();
-  while (rounds.length < ROUNDS) {
-    scope.check();
-    rounds.push(await ask());
-  }
-  const longest = rounds.map((pieces) => Math.max(...pieces)).sort((one, other) => one - other);
-  const value = longest[Math.floor(ROUNDS / 2)] ?? NaN;
-  const [first = []] = rounds;
-  const sum = Math.round(first.reduce((all, one) => all + one, 0));
-  const peer = `limit: ${PIECE_LIMIT_MS} ms; ${first.length} pieces, ${sum} ms in all`;
-  return { name, value, unit: 'ms', peer, ...below(1, value / PIECE_LIMIT_MS) };
+  return pieceFigure(name, await medianRound(scope, async () => sliceTimes(await ask())), '');
 }
 
 async function run(scope: Scope): Promise<Figure[]> {

@@ -10,44 +10,28 @@ import { scaleInRoutes } from '../src/hosts/runtime.ts';
 import { tenantRoutes } from '../src/instances/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
-import { below, type Benchmark, type Figure } from './benchmark.ts';
+import type { Benchmark, Figure } from './benchmark.ts';
 import { SEGMENTS } from './placements/fleet.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
+import { medianRound, pieceFigure, SliceTimer, threadCpuMs, type SliceTimes } from './slices.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const HOSTS = 10_000;
 const INSTANCES = 100_000;
 const SERVICES = 5_000;
-/** Requests that wait this long are not noticed; the lease bears a hundred times as much. */
-const PIECE_LIMIT_MS = 20;
-const ROUNDS = 3;
 const FULL_HOSTS = 20;
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const OPERATOR = { name: 'bench', role: 'operator' };
 
-interface SliceTimes {
-  readonly longestMs: number;
-  readonly count: number;
-  readonly sumMs: number;
-}
-
 /** Asks a route as the API does, with a decider that does nothing else. */
 async function measureSlices(fleet: Fleet, route: Route | undefined, call: object): Promise<SliceTimes> {
-  const pieces: number[] = [];
-  // Of this thread alone: on a machine that others work on a piece would last as long as they let it.
-  const measured = <T>(work: () => T): T => {
-    const began = process.threadCpuUsage();
-    const made = work();
-    const { user, system } = process.threadCpuUsage(began);
-    pieces.push((user + system) / 1000);
-    return made;
-  };
+  const timer = new SliceTimer();
   const submit = (_: unknown, { decide }: { decide: (on: Fleet) => { kind: string; answer?: unknown } }) => {
-    const { kind, answer } = measured(() => decide(fleet));
+    const { kind, answer } = timer.run(() => decide(fleet));
     if (kind !== 'accept') throw new Error('the plan was refused');
     return Promise.resolve({ kind: 'accepted', revision: fleet.revision, answer });
   };
@@ -57,34 +41,17 @@ async function measureSlices(fleet: Fleet, route: Route | undefined, call: objec
     readonly body?: object;
   };
   if (answered.body === undefined) throw new Error(`no answer: ${JSON.stringify(answered)}`);
-  measured(() => JSON.stringify(answered.body));
-  return { longestMs: Math.max(...pieces), count: pieces.length, sumMs: pieces.reduce((sum, one) => sum + one, 0) };
+  timer.run(() => JSON.stringify(answered.body));
+  return timer.times;
 }
 
 function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
-  const began = process.threadCpuUsage();
+  const began = threadCpuMs();
   const request = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
   const shown = previewScaleIn(fleet, EVACUATORS, request);
   if ('code' in shown) throw new Error(shown.message);
   runAllSteps(computeRemovalImpact(fleet, [...hosts], 1000));
-  const { user, system } = process.threadCpuUsage(began);
-  return (user + system) / 1000;
-}
-
-/** The median of some rounds, after one that compiles. */
-async function median(scope: Scope, ask: () => Promise<SliceTimes>): Promise<SliceTimes> {
-  const rounds: SliceTimes[] = [];
-  await ask();
-  while (rounds.length < ROUNDS) {
-    scope.check();
-    rounds.push(await ask());
-  }
-  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as SliceTimes;
-}
-
-function figure(name: string, { longestMs, count, sumMs }: SliceTimes, beside: string): Figure {
-  const peer = `limit: ${PIECE_LIMIT_MS} ms; ${count} pieces, ${Math.round(sumMs)} ms in all${beside}`;
-  return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
+  return threadCpuMs() - began;
 }
 
 async function run(scope: Scope): Promise<Figure[]> {
@@ -92,8 +59,8 @@ async function run(scope: Scope): Promise<Figure[]> {
   const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain: PROGRAM.explain });
   const preview = routes.find(({ path }) => path.endsWith('/preview'));
   const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
-    const pieces = await median(scope, () => measureSlices(fleet, preview, { body: { hosts } }));
-    return figure(name, pieces, `; in one go: ${Math.round(unslicedMs(fleet, hosts))} ms`);
+    const pieces = await medianRound(scope, () => measureSlices(fleet, preview, { body: { hosts } }));
+    return pieceFigure(name, pieces, `; in one go: ${Math.round(unslicedMs(fleet, hosts))} ms`);
   };
   // All hosts of one segment: no instance has anywhere to go, and each is told why.
   const segment = Array.from({ length: HOSTS / SEGMENTS }, (_, nth) => sampleHostId(nth * SEGMENTS));
@@ -106,7 +73,9 @@ async function run(scope: Scope): Promise<Figure[]> {
   const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain: PROGRAM.explain });
   const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
   const report = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
-  figures.push(figure('tenants-piece', await median(scope, () => measureSlices(full, tenants, call)), report));
+  figures.push(
+    pieceFigure('tenants-piece', await medianRound(scope, () => measureSlices(full, tenants, call)), report),
+  );
   return figures;
 }
 

@@ -60,16 +60,12 @@ export class ElectionController {
       intervalMs: () => Math.max(0, this.#scanAtMs - options.clock.nowMs()),
       // What is woken meanwhile is not kept for a term that may never come: a scan finds it.
       runsAsFollower: true,
+      subscribe: () => options.journal.onCommit((_commit, applied) => this.wake(applied)),
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.wake(applied));
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      stopListening();
-    }
+    await this.#loop.run(signal);
   }
 
   /** A commit: the services that it may affect are reconciled next. */

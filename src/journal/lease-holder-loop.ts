@@ -29,6 +29,8 @@ export interface LeaseHolderLoopOptions {
   readonly startDelayMs?: number;
   /** Followers make passes, too. */
   readonly runsAsFollower?: true;
+  /** What is to be heard while the loop runs, such as commits; answers how to end that. */
+  readonly subscribe?: () => () => void;
   /** A pass that was cut short is not logged: it happens often, and nobody waits for it. */
   readonly isSilent?: true;
 }
@@ -45,9 +47,10 @@ export class LeaseHolderLoop {
 
   /** Until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs, startDelayMs } = this.#options;
+    const { intervalMs, startDelayMs, subscribe } = this.#options;
     const stop = (): void => this.wake();
     signal.addEventListener('abort', stop, { once: true });
+    const unsubscribe = subscribe?.();
     try {
       if (startDelayMs !== undefined && !signal.aborted) await this.#sleep(startDelayMs);
       while (!signal.aborted) {
@@ -56,6 +59,7 @@ export class LeaseHolderLoop {
       }
     } finally {
       signal.removeEventListener('abort', stop);
+      unsubscribe?.();
     }
   }
 

@@ -28,25 +28,28 @@ export class CredentialsController {
       reconcile: (pass) => this.#clearAlarm(pass),
       intervalMs: () => (this.#isRaised() ? INTERVAL_MS : IDLE_MS),
       isSilent: true,
+      subscribe: () => this.#subscribe(),
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    await this.#loop.run(signal);
+  }
+
+  #subscribe(): () => void {
     const { journal } = this.#options;
     const wake = (): void => {
       if (this.#isRaised()) this.#loop.wake();
     };
-    const stopListening = [
+    const stops = [
       journal.onCommit((_commit, applied) => {
         if (applied.some(({ kind }) => kind === ALARM.name)) wake();
       }),
       journal.onRebuilt(wake),
     ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const stop of stopListening) stop();
-    }
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   #isRaised(): boolean {

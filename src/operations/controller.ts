@@ -73,18 +73,14 @@ export class OperationsController {
       intervalMs: () => this.#untilScanMs(),
       // What is woken meanwhile is not kept for a term that may never come: the scan finds it.
       runsAsFollower: true,
+      subscribe: () => options.journal.onCommit((_commit, applied) => this.#wakeFor(applied)),
     });
     this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.itemsToWake?.bind(kind) ?? []);
   }
 
   /** Works until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.#wakeFor(applied));
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      stopListening();
-    }
+    await this.#loop.run(signal);
   }
 
   #untilScanMs(): number {

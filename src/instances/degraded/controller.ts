@@ -49,16 +49,12 @@ export class DegradedController {
       intervalMs: () => this.#untilDueMs(),
       // Without the lease it forgets what it was woken for.
       runsAsFollower: true,
+      subscribe: () => options.journal.onCommit((_commit, applied) => this.wake(applied)),
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const stopListening = this.#options.journal.onCommit((_commit, applied) => this.wake(applied));
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      stopListening();
-    }
+    await this.#loop.run(signal);
   }
 
   wake(applied: readonly AppliedChange[]): void {
