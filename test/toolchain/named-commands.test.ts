@@ -41,7 +41,7 @@ test.each([
   ['scale-in end ${id} --now', '"end" has no option --now'],
   ['alarms acknowledge ${id}', undefined],
   ['alarms', undefined],
-  ['hosts force-up ${id}', '"hosts" has no "clear-force-down"'],
+  ['hosts force-up ${id}', '"hosts" has no "force-up"'],
   ['hosts force-down', undefined],
   ['hosts force-down ${id}', '"force-down" needs --reason'],
 ])('a-command-line: %s', (line, problem) => {
