@@ -150,7 +150,7 @@ async function run(scope: Scope): Promise<Figure[]> {
 }
 
 export const decisionSlicesBenchmark: Benchmark = {
-  name: 'decision-pieces',
+  name: 'decision-slices',
   about: `the longest that start, end, recover and joins of ${LEAVERS} of ${HOSTS} hosts hold the event loop`,
   seconds: 60,
   run,

@@ -80,7 +80,7 @@ async function run(scope: Scope): Promise<Figure[]> {
 }
 
 export const previewSlicesBenchmark: Benchmark = {
-  name: 'preview-pieces',
+  name: 'preview-slices',
   about: `the longest that a preview of 100 and 1000 of ${HOSTS} hosts, and the tenants of a full one, hold the event loop`,
   seconds: 55,
   run,

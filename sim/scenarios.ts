@@ -30,7 +30,7 @@ export interface Scenario {
 
 /** The base of every module: journal, lease, operations, hosts and their agents. */
 export const CORE: Scenario = {
-  name: 'house',
+  name: 'core',
   workloads: [counters, hosts, builds, callers],
   faults: FAULTS,
   seeds: FIXED_SEEDS,

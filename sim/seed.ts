@@ -12,7 +12,7 @@ import type { WorkloadRun } from './workloads/workload.ts';
 
 export interface SeedOptions {
   readonly seed: number;
-  /** The scenario; the whole-house one by default. */
+  /** The scenario; the world `core` by default. */
   readonly scenario?: Scenario;
   /** Replaces a part of the servers: how a mutant is planted. */
   readonly plant?: (parts: SimParts) => SimParts;

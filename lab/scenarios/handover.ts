@@ -62,13 +62,13 @@ export const handover: Scenario = {
 };
 
 export const handoverOnePort: Scenario = {
-  name: 'hand-over-one-source-port',
+  name: 'handover-one-source-port',
   about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
   run: (how) => runHandover(how, { sourcePort: 5000 }),
 };
 
 export const handoverWithLateHost: Scenario = {
-  name: 'hand-over-with-a-late-host',
+  name: 'handover-with-a-late-host',
   about: 'the same from one port, and one host goes on sending to the old one for a second and a half',
   run: (how) => runHandover(how, { sourcePort: 5000, late: true }),
 };
@@ -76,13 +76,13 @@ export const handoverWithLateHost: Scenario = {
 const TIMES = 10;
 
 export const handoverRepeated: Scenario = {
-  name: 'hand-over-again-and-again',
+  name: 'handover-repeated',
   about: `the same, ${TIMES} times in one load, from host to host`,
   run: (how) => runHandover(how, { times: TIMES }),
 };
 
 export const handoverToNewcomer: Scenario = {
-  name: 'hand-over-to-a-newcomer',
+  name: 'handover-to-a-newcomer',
   about: 'the same, to a host that joined a moment ago and knows no neighbour in the underlay yet',
   run: (how) => runHandover(how, { newcomer: true }),
 };

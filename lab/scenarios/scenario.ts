@@ -7,7 +7,7 @@ export interface ScenarioRun {
 }
 
 export interface Scenario {
-  /** As in `hand-over-by-plan`. */
+  /** As in `handover-by-plan`. */
   readonly name: string;
   readonly about: string;
   /** Brings up what it needs, and takes it away again. */

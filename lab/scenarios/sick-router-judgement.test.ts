@@ -51,9 +51,9 @@ test.each<[string, Partial<SickRun>, string]>([
   ['recover-hangs', { recovery: { ...recovery, stateAfter: 'recovering' } }, 'h1 is recovering after recover'],
   ['recover-retargets', { recovery: { ...recovery, sickAt: 'h2' } }, 'recover left the sick service at h2'],
   [
-    'hand-over-goes-on',
+    'handover-goes-on',
     { recovery: { ...recovery, hasEnded: false } },
-    'the hand-over of the sick service goes on after recover',
+    'the handover of the sick service goes on after recover',
   ],
 ])('%s is found', (_name, facts, problem) => {
   expect(judgeSickRun({ ...GOOD, ...facts })).toEqual([problem]);

@@ -10,7 +10,7 @@ export interface Departure {
   readonly stayed: readonly string[];
   /** From the start until the last of these services was designated elsewhere, by the clock of the server. */
   readonly switchedMs: number;
-  /** From the start until no hand-over of them was open. */
+  /** From the start until no handover of them was open. */
   readonly handoverMs: number;
   /** From the start until the last instance was elsewhere. */
   readonly emptiedMs: number;
@@ -24,7 +24,7 @@ export interface Recovery {
   readonly durationMs: number;
   /** Where the sick service is after it. */
   readonly sickAt: string | undefined;
-  /** Whether the hand-over that the scale-in began for it is over. */
+  /** Whether the handover that the scale-in began for it is over. */
   readonly hasEnded: boolean;
 }
 
@@ -47,7 +47,7 @@ export function judgeSickRun({ leaving, reason, without, beside, reportedReasons
     ),
     ...(recovery.stateAfter === 'active' ? [] : [`${leaving} is ${recovery.stateAfter} after recover`]),
     ...(recovery.sickAt === leaving ? [] : [`recover left the sick service at ${recovery.sickAt ?? 'nobody'}`]),
-    ...(recovery.hasEnded ? [] : ['the hand-over of the sick service goes on after recover']),
+    ...(recovery.hasEnded ? [] : ['the handover of the sick service goes on after recover']),
   ];
 }
 

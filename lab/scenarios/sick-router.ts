@@ -117,7 +117,7 @@ class SickFleet {
     }
     const durationMs = performance.now() - startedMs;
     const after = await this.#sick();
-    // Its instances are elsewhere by now. That it goes where they are is another hand-over, of a host that does not leave.
+    // Its instances are elsewhere by now. That it goes where they are is another handover, of a host that does not leave.
     const hasEnded = before?.handover === undefined || after?.handover?.operation !== before.handover.operation;
     return { stateAfter: state, durationMs, sickAt: after?.designated?.host, hasEnded };
   }

@@ -107,7 +107,7 @@ export const portUnplugged: Fault = {
 };
 
 export const silentBackEnd: Fault = {
-  name: 'back-end-tells-nothing',
+  name: 'back-end-silent',
   weight: 1,
   strike: (world) => {
     const { backEnd } = world.network;
@@ -118,7 +118,7 @@ export const silentBackEnd: Fault = {
 
 /** Another user takes the first free address of a pool. */
 export const foreignAddress: Fault = {
-  name: 'address-taken-by-others',
+  name: 'foreign-address',
   weight: 1,
   strike: (world) => {
     const subnets = [...world.truth.all(SUBNET)].filter(

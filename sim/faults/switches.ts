@@ -120,7 +120,7 @@ export const serviceUnpreparable: Fault = {
 
 /** From the version before services to the newest, or back: what the newer one put on the switch stays there. */
 export const agentVersionChanged: Fault = {
-  name: 'agent-turned',
+  name: 'agent-version-changed',
   weight: 4,
   strike: (world) => {
     const machine = pickMachine(world);

@@ -35,7 +35,7 @@ it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replay
   const player = new Dice(end, 8);
   const failures: Failure[] = [];
   const result = await hunt({
-    worlds: ['house', 'scale-in'],
+    worlds: ['core', 'scale-in'],
     players: [player],
     draw: counting(),
     signal: end.signal,
@@ -44,11 +44,11 @@ it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replay
   });
   expect(failures).toEqual([
     {
-      world: 'house',
+      world: 'core',
       seed: 3,
       property: 'never: three',
       message: '3',
-      replay: 'npm run sim -- --world house --seed 3 --trace',
+      replay: 'npm run sim -- --world core --seed 3 --trace',
     },
     {
       world: 'scale-in',
@@ -60,9 +60,9 @@ it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replay
   ]);
   // What was being played when it ended counts as not played.
   expect(result).toMatchObject({ played: 7, failed: 2 });
-  expect(conclusion(result, 'f.jsonl')).toBe('7 fresh seeds played (house 4, scale-in 3), 2 failed; see f.jsonl');
+  expect(conclusion(result, 'f.jsonl')).toBe('7 fresh seeds played (core 4, scale-in 3), 2 failed; see f.jsonl');
   expect(progressLine(result, 30_000, 120_000)).toBe(
-    '0.5 of 2.0 min: 7 seeds (house 4, scale-in 3), 2 failed, 0.2 a second',
+    '0.5 of 2.0 min: 7 seeds (core 4, scale-in 3), 2 failed, 0.2 a second',
   );
 });
 
@@ -70,7 +70,7 @@ it('a-player-that-never-answers-does-not-keep-the-hunt-from-ending', async () =>
   const end = new AbortController();
   const hung: Player = { play: () => new Promise(() => undefined) };
   const running = hunt({
-    worlds: ['house'],
+    worlds: ['core'],
     players: [hung, new Dice(end, 3)],
     draw: counting(),
     signal: end.signal,
@@ -93,17 +93,17 @@ function ended(child: ReturnType<typeof spawn>): Promise<{ readonly code: number
 it('a-thread-plays-one-seed-after-the-other', async () => {
   const player = new ThreadPlayer();
   onTestFinished(() => player.stop());
-  for (const seed of [1, 2]) await expect(player.play({ world: 'house', seed })).resolves.toBeUndefined();
+  for (const seed of [1, 2]) await expect(player.play({ world: 'core', seed })).resolves.toBeUndefined();
 });
 
 it('ctrl-c-ends-the-command-with-what-was-played', async () => {
   const failures = join(mkdtempSync(join(tmpdir(), 'muster-hunt-')), 'failures.jsonl');
-  const child = command('--hunt', '60', '--world', 'house', '--jobs', '1', '--failures', failures);
+  const child = command('--hunt', '60', '--world', 'core', '--jobs', '1', '--failures', failures);
   const done = ended(child);
   await new Promise((resolve) => child.stderr?.once('data', resolve)); // the first line of progress
   child.kill('SIGINT');
   const { code, stdout } = await done;
-  expect(stdout).toMatch(/^\d+ fresh seeds played \(house \d+\), \d+ failed/);
+  expect(stdout).toMatch(/^\d+ fresh seeds played \(core \d+\), \d+ failed/);
   // A failure of a fresh seed is news for a person, not for this test.
   expect(code).toBe(existsSync(failures) ? 1 : 130);
 });

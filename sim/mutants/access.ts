@@ -3,7 +3,7 @@ import { authorised } from '../checkers/authorised.ts';
 import type { Mutant } from './mutant.ts';
 
 export const authorisedBeforeCommit: Mutant = {
-  name: 'authorised-at-the-door',
+  name: 'authorised-before-commit',
   bug: 'whether a caller may do something is checked when its request arrives, not in the commit',
   caughtBy: [authorised.name],
   plant: (parts) => ({

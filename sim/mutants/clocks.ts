@@ -19,7 +19,7 @@ export const retentionTrustsJumps: Mutant = {
 };
 
 export const jumpTrustedAfterReport: Mutant = {
-  name: 'jump-forgotten-once-told',
+  name: 'jump-trusted-after-report',
   bug: 'retention pauses for the look that notices a jump, and trusts the clock again at the next',
   scenario: CLOCKS,
   plant: (parts) =>

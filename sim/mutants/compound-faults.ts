@@ -20,7 +20,7 @@ export const unconnectedTakenForMoved: Mutant = {
   caughtBy: [settledBeforeDrained.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
-      mapFleet(kind, (fleet) => hideFromIndex(fleet, 'instances-unsettled', () => false)),
+      mapFleet(kind, (fleet) => hideFromIndex(fleet, 'instances-by-vacated-host', () => false)),
     ),
 };
 

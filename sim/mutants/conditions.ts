@@ -10,7 +10,7 @@ import type { Mutant } from './mutant.ts';
 import { withKinds, withRunningPart } from './planting.ts';
 
 export const controlLossTakenForForwardingLoss: Mutant = {
-  name: 'control-taken-for-data-path',
+  name: 'control-loss-taken-for-forwarding-loss',
   bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
   scenario: SCALE_IN,
   likely: 6,
@@ -58,7 +58,7 @@ export const switchSaidToObey: Mutant = {
 };
 
 export const leavesWithoutStrayCheck: Mutant = {
-  name: 'leaves-without-a-look',
+  name: 'leaves-without-stray-check',
   bug: 'a host that is told to leave goes whatever else is on its bridge',
   scenario: SCALE_IN,
   likely: 32,

@@ -273,7 +273,7 @@ export const portMadeTwice = withDriver(
 
 export const destroysWhatIsNotInView = withDriver(
   {
-    name: 'destroys-what-is-not-shown',
+    name: 'destroys-what-is-not-in-view',
     bug: 'an agent destroys what its view does not show as active',
     scenario: INSTANCES,
     caughtBy: [AT_REST, onlyCopyKept.name],

@@ -43,7 +43,7 @@ class EarlyAnswerJournal extends Journal {
 }
 
 export const answersTheNextGroup: Mutant = {
-  name: 'answers-the-group-behind',
+  name: 'answers-the-next-group',
   bug: 'when a group is durable, the one that was decided behind it is answered as well',
   likely: 2,
   caughtBy: [acknowledged.name],

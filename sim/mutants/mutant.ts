@@ -7,7 +7,7 @@ export interface Mutant {
   readonly name: string;
   /** The bug, in a sentence. */
   readonly bug: string;
-  /** The world in which it is found; the whole-house world by default. */
+  /** The world in which it is found; the world `core` by default. */
   readonly scenario?: Scenario;
   readonly plant: (parts: SimParts) => SimParts;
   /** One of the fixed seeds that is known to find it, and is tried first: playing all takes long. */

@@ -53,7 +53,7 @@ export const formerZonesForgotten: Mutant = {
 };
 
 export const oldAgentsCountedConverged: Mutant = {
-  name: 'old-agents-believed',
+  name: 'old-agents-counted-converged',
   bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
   likely: 6,
   scenario: SCALE_IN,
@@ -81,7 +81,7 @@ function withoutVersionDemand(kind: OperationKind): OperationKind {
 }
 
 export const forceLeavesTenants: Mutant = {
-  name: 'force-leaves-things',
+  name: 'force-leaves-tenants',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
   likely: 4,

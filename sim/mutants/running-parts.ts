@@ -29,7 +29,7 @@ export const lostPark: Mutant = {
 };
 
 export const activeWithoutHeartbeat: Mutant = {
-  name: 'active-unheard',
+  name: 'active-without-heartbeat',
   bug: 'a host is put into service before its agent sent a heartbeat',
   caughtBy: ['never: a host becomes active before its agent sent a heartbeat'],
   plant: (parts) =>
@@ -92,7 +92,7 @@ class BlindLiveness extends LivenessController {
 }
 
 export const ownPauseCountedAsSilence: Mutant = {
-  name: 'blames-hosts-for-own-pause',
+  name: 'own-pause-counted-as-silence',
   bug: 'a holder that stood still counts that time as silence of the hosts',
   likely: 3,
   caughtBy: [downOnlyIfSilent.name],
@@ -124,7 +124,7 @@ class TrustingLiveness extends LivenessController {
 }
 
 export const oldHeartbeatsCountInNewTerm: Mutant = {
-  name: 'takes-old-voices-for-new',
+  name: 'old-heartbeats-count-in-new-term',
   bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
   likely: 5,
   caughtBy: [upOnlyIfHeartbeat.name],
@@ -166,7 +166,7 @@ export const agentTakesOlderViews: Mutant = {
 };
 
 export const agentIdentityLost: Mutant = {
-  name: 'agent-forgets-who-it-is',
+  name: 'agent-identity-lost',
   bug: 'what an agent wrote about itself is not on its disk after a restart',
   caughtBy: [AT_REST],
   plant: (parts) => ({
@@ -195,7 +195,7 @@ function keepFence(journal: Journal): Journal {
 }
 
 export const gatewayWithoutLease: Mutant = {
-  name: 'desk-without-lease',
+  name: 'gateway-without-lease',
   bug: 'a server that lost the lease goes on hearing agents, and nobody else does',
   caughtBy: [AT_REST],
   plant: (parts) =>

@@ -169,7 +169,7 @@ function withSetting(fleet: FleetReader, value: object): FleetReader {
 }
 
 export const failuresNotBackedOff: Mutant = {
-  name: 'failures-not-paused',
+  name: 'failures-not-backed-off',
   bug: 'a drain tries again at once what has just failed',
   scenario: SCALE_IN,
   likely: 1,
@@ -250,7 +250,7 @@ export const targetNotVerified: Mutant = {
 };
 
 export const switchDriftIgnored: Mutant = {
-  name: 'switch-left-as-it-is',
+  name: 'switch-drift-ignored',
   bug: 'an agent takes its switch to be as it left it, whatever others did there',
   likely: 21,
   scenario: SCALE_IN,
@@ -265,7 +265,7 @@ export const switchDriftIgnored: Mutant = {
 };
 
 export const removedStillInViews: Mutant = {
-  name: 'removed-still-shown',
+  name: 'removed-still-in-views',
   bug: 'hosts are shown peers that are past the point of no return',
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name, AT_REST, NO_LEFTOVERS],

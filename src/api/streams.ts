@@ -89,7 +89,7 @@ export class Streams {
     const known = request.admitted?.known;
     const alive = setInterval(() => {
       if (!this.#isAuthorized(known)) out.stop();
-      else if (streamed.type === EVENT_STREAM) out.sendIfIdle(': still here\n\n');
+      else if (streamed.type === EVENT_STREAM) out.sendIfIdle(': keep-alive\n\n');
     }, keepAliveMs);
     void this.#stopAtExpiry(out, known);
     const running = streamed.run(out).finally(() => {

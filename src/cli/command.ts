@@ -118,7 +118,7 @@ interface Owned {
 }
 
 export interface SwitchFinding extends Owned {
-  readonly kind: 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing' | 'stray';
+  readonly kind: 'missing' | 'different' | 'unexpected' | 'conflict' | 'port-missing' | 'stray';
   readonly what: string;
   readonly text: string;
   readonly found?: string;

@@ -119,7 +119,7 @@ function decideOnBfdDown(context: ElectionContext, service: ServiceSnapshot, now
   if (context.candidatesOf(service, [service.doc.designated?.host ?? '']).eligible.count === 0) {
     const host = findHost(context.fleet, service.doc.designated?.host ?? '')?.doc;
     if (host?.connection.state === 'up' && !isTombstoned(host)) return keepInPlace(context, service.doc);
-    mark('unheard-and-nobody-to-take-over');
+    mark('bfd-down-without-candidate');
     return assessService(context, service, { ...now, isBfdDownByMajority: () => false });
   }
   mark('elected-by-majority');

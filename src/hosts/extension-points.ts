@@ -17,7 +17,7 @@ export const REBALANCE = extensionPoint<Rebalance>('rebalance');
 /** The peers of a leaving host: those that may have tunnels to it. */
 export const TUNNEL_PEERS = extensionPoint<TunnelPeersLookup>('tunnel-peers');
 /** The impact of leaving hosts on others, for previews. */
-export const REMOVAL_IMPACT = extensionPoint<RemovalImpactComputation>('touched-by');
+export const REMOVAL_IMPACT = extensionPoint<RemovalImpactComputation>('removal-impact');
 /** Services that a host was designated for and cannot prepare. */
 export const UNREADY_SERVICES =
   extensionPoint<(fleet: FleetReader, host: string) => readonly UnreadyService[]>('unready-services');

@@ -212,7 +212,7 @@ export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
 
 /** By the host that they leave: open moves, until the copy is destroyed, and rebuilds without a new host yet. */
 export const INSTANCES_BY_LEAVING_HOST: Index<'instance', Instance> = {
-  name: 'instances-leaving',
+  name: 'instances-by-leaving-host',
   kind: INSTANCE,
   keysOf: (doc) => {
     if (doc.state === 'moving') return doc.move === undefined ? [] : [doc.move.from];
@@ -238,14 +238,14 @@ export function vacatedHosts({ state, host, move }: Instance): string[] {
 
 /** By the hosts that they left: instances whose move has not succeeded and which are elsewhere by now. */
 export const INSTANCES_BY_VACATED_HOST: Index<'instance', Instance> = {
-  name: 'instances-unsettled',
+  name: 'instances-by-vacated-host',
   kind: INSTANCE,
   keysOf: vacatedHosts,
 };
 
 /** By their group: instances that are moving from one host to another. */
 export const RELOCATING_INSTANCES_BY_GROUP: Index<'instance', Instance> = {
-  name: 'instances-moving-by-group',
+  name: 'relocating-instances-by-group',
   kind: INSTANCE,
   keysOf: ({ state, place }) => (place.group === undefined || !isRelocating(state) ? [] : [place.group]),
 };

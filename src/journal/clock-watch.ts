@@ -13,7 +13,7 @@ export type ClockJump =
   /** The wall clock went further than time did, or back. */
   | { readonly kind: 'jumped'; readonly byMs: number }
   /** So long after the last commit that the clock is more likely wrong than the server was off. */
-  | { readonly kind: 'long-after'; readonly lastCommitMs: number; readonly nowMs: number };
+  | { readonly kind: 'gap'; readonly lastCommitMs: number; readonly nowMs: number };
 
 /** Between two checks, a minute apart: time servers that slew a clock stay far below, those that step it do not. */
 const JUMP_MS = 5000;
@@ -46,7 +46,7 @@ export const COMMITS_CHECKED_MAX = 1000;
 export function findJumpBefore(commitsMs: readonly number[], nowMs: number): ClockJump | undefined {
   let laterMs = nowMs;
   for (const lastCommitMs of commitsMs) {
-    if (laterMs - lastCommitMs > OFF_DAYS_MAX * DAY_MS) return { kind: 'long-after', lastCommitMs, nowMs: laterMs };
+    if (laterMs - lastCommitMs > OFF_DAYS_MAX * DAY_MS) return { kind: 'gap', lastCommitMs, nowMs: laterMs };
     laterMs = lastCommitMs;
   }
   return undefined;

@@ -299,5 +299,5 @@ it('marks its guards', async () => {
   store.fates.push('unknown-late');
   await journal.submit(write('a'));
   listenToMarks(undefined);
-  expect([...marks].sort()).toEqual(['journal-conflict-head', 'journal-doubt-resolved', 'journal-group-dropped']);
+  expect([...marks].sort()).toEqual(['journal-conflict-head', 'journal-group-dropped', 'journal-in-doubt-resolved']);
 });

@@ -198,7 +198,7 @@ export class Journal {
   async #backOff(failures: number): Promise<void> {
     if (failures <= RETRIES_MAX) await this.#clock.sleep(backoffMs(RETRY_BACKOFF, failures));
     else {
-      mark('journal-gave-up');
+      mark('journal-retries-exhausted');
       this.#waiting.rejectAll(new StoreUnavailable('the store does not answer', { outcome: 'failed' }));
     }
   }

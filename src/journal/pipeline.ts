@@ -134,7 +134,7 @@ export class Pipeline {
     const { fleet, waiting, clock, newCommitId } = this.#options;
     const taken = waiting.take(Math.min(most, GROUP_COMMITS_MAX - this.#nextSize));
     if (taken.length === 0) return;
-    if (this.#writing !== undefined) mark('journal-decided-behind');
+    if (this.#writing !== undefined) mark('journal-pipelined');
     this.#next ??= new DecidedGroup(fleet, this.#writing);
     this.#next.add(taken, { nowMs: clock.nowMs(), newCommitId });
   }
@@ -162,7 +162,7 @@ export class Pipeline {
 
   #requeueFailed(group: DecidedGroup, answer: GroupFailure): void {
     mark('journal-group-dropped');
-    if (this.#next !== undefined) mark(`journal-dropped-behind-${failureName(answer)}`);
+    if (this.#next !== undefined) mark(`journal-pipelined-dropped-${failureName(answer)}`);
     const { waiting } = this.#options;
     this.#drop(group);
     if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.markInDoubt(group.decided);

@@ -60,7 +60,7 @@ export class WaitingRequests {
   resolve(commitId: string): void {
     const doubt = this.#inDoubt.get(commitId);
     if (doubt === undefined) return;
-    mark('journal-doubt-resolved');
+    mark('journal-in-doubt-resolved');
     this.#queue = this.#queue.filter((pending) => pending !== doubt.pending);
     this.settle(doubt);
   }
@@ -71,7 +71,7 @@ export class WaitingRequests {
     this.#inDoubt.clear();
     this.#queue = this.#queue.filter((pending) => !doubtful.has(pending));
     for (const pending of doubtful) {
-      mark('journal-doubt-told');
+      mark('journal-in-doubt-rejected');
       pending.reject(unknownOutcome(error));
     }
   }

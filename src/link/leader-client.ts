@@ -83,7 +83,7 @@ export class LeaderClient {
     const isNamed = isConfigured || this.#isTrustedHolder(holder, statement);
     const because = isDowngrade(from, holder) ? 'https-to-http' : isNamed ? undefined : 'not-named-by-control-plane';
     if (because === undefined) return true;
-    mark('agent-does-not-follow');
+    mark('agent-rejects-redirect');
     if (this.#rejectedHolder !== holder)
       this.#log.warn({ server: from, holder, because }, 'a server names a lease holder that is not followed');
     this.#rejectedHolder = holder;

@@ -179,7 +179,7 @@ export function segmentationKey({ type, physicalNetwork, segmentationId }: Segme
 }
 
 export const SEGMENTS_BY_SEGMENTATION: Index<'segment', Segment> = {
-  name: 'segments-by-wire',
+  name: 'segments-by-segmentation',
   kind: SEGMENT,
   keysOf: (doc) => [segmentationKey(doc)],
 };

@@ -216,7 +216,7 @@ export class OperationsController {
     if (this.#concurrency.busy.has(step.item) || this.#stale.has(step.item)) return;
     const { driver } = step.action;
     if (!this.#concurrency.tryAcquire(step.item, { driver, operation: operation.id, ...this.#limitOf(driver) })) {
-      mark('engine-no-room');
+      mark('engine-driver-at-limit');
       return;
     }
     void this.#carryOutAndRelease(operation, kind, step);

@@ -46,7 +46,7 @@ describe('the data plane of a host', () => {
   test('is-told-flow-by-flow-with-owner-and-sentence', async () => {
     const { flows, count, gaps, excluded } = await fetchDataplane();
     expect({ excluded, gaps, count }).toEqual({ excluded: false, gaps: [], count: flows.length });
-    expect(flows.find(({ reason }) => reason === 'nat-here')).toMatchObject({
+    expect(flows.find(({ reason }) => reason === 'nat-translate')).toMatchObject({
       table: 30,
       tableName: 'outbound',
       owner: { kind: 'service', id: 'nat:edge' },
@@ -57,7 +57,7 @@ describe('the data plane of a host', () => {
 
   test('names-next-hops-by-address', async () => {
     const { flows } = await fetchDataplane('?owner=nat:edge');
-    const leaving = flows.filter(({ reason }) => reason === 'nat-leaves' || reason === 'floating-leaves');
+    const leaving = flows.filter(({ reason }) => reason === 'nat-egress' || reason === 'floating-egress');
     expect(leaving).toHaveLength(2);
     for (const { actions } of leaving) expect(actions).toContain('set_field:next-hop(203.0.113.1)->eth_dst');
   });

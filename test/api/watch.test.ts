@@ -143,7 +143,7 @@ describe('GET /api/v1/watch', () => {
 
   test('says that it is still there, and ends when its token is revoked', async () => {
     const reader = await watch('');
-    await expect.poll(() => reader.raw()).toContain(': still here\n');
+    await expect.poll(() => reader.raw()).toContain(': keep-alive\n');
     await world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${tokenIdIn(viewer)}` });
     await reader.ended;
   });

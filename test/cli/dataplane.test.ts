@@ -78,7 +78,7 @@ describe('muster dataplane show', () => {
 
   test('narrows-by-owner-table-and-text', async () => {
     const { flows } = await json<Shown>('dataplane', 'show', designated, '--owner', 'nat:branch', '--table', 'snat');
-    expect(flows).toMatchObject([{ reason: 'nat-leaves', owner: { kind: 'service', id: 'nat:branch' } }]);
+    expect(flows).toMatchObject([{ reason: 'nat-egress', owner: { kind: 'service', id: 'nat:branch' } }]);
     const nothing = await muster('dataplane', 'show', designated, '--text', 'nobody-says-this');
     expect(nothing).toMatchObject({ code: 0, err: `No such flow should be on the switch of ${designated}.\n` });
     const some = await muster('dataplane', 'show', designated, '--limit', '2');

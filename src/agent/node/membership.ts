@@ -226,7 +226,7 @@ export class Membership {
   async revertLeave(): Promise<boolean> {
     // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
     if (this.#wipesInProgress > 0) return false;
-    mark('told-to-leave-and-stays');
+    mark('leave-reverted');
     const { leaving: _, ...identity } = this.#identity;
     try {
       await this.#save(identity);

@@ -155,7 +155,7 @@ export class ReconcileLoop {
     if (ms > 0) return this.#wakeSignal.wait(signal, { clock, ms });
     this.#scheduleResync();
     if ((await this.#hasMachineConverged(view, signal)) || signal.aborted || this.#applied !== view.digest) return;
-    mark('agent-finds-machine-changed');
+    mark('agent-detects-drift');
     log.warn({ digest: view.digest }, 'the machine is not as the view has it any more, it is put right');
     this.#applied = undefined;
     this.#parts.onChanged();

@@ -65,7 +65,7 @@ export function denyUnlessAdmitted(fleet: FleetReader, identity: AgentIdentity, 
 /** A removed host never comes back by itself; its agent gets an answer that it can tell from a lost link. */
 export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
   if (host === undefined) return { ...unknownHost(id), kind: 'forbidden' };
-  mark('desk-removed-host');
+  mark('gateway-removed-host');
   const removed = removedHost(id);
   const message = `${removed.message} Its agent then needs the token of "muster hosts join-token ${id}". If the host is gone for good, stop its agent.`;
   return { ...removed, kind: 'forbidden', message };

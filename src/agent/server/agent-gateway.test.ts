@@ -307,7 +307,7 @@ describe('waiters', () => {
     waiters.wake('nobody');
     waiters.expire(150);
     await Promise.resolve();
-    expect(woken).toEqual(['c2 changed', 'c1 over']);
+    expect(woken).toEqual(['c2 changed', 'c1 expired']);
     waiters.wakeAll();
     await Promise.resolve();
     expect(woken).toContain('c3 changed');
@@ -327,12 +327,12 @@ describe('waiters', () => {
     expect(waiters.size).toBe(4);
     waiters.expire(200);
     await Promise.resolve();
-    expect(woken).toEqual(['c2 over', 'c4 over']);
+    expect(woken).toEqual(['c2 expired', 'c4 expired']);
     // Whoever asks again in another place has still one wait only.
     void waiters.wait('c1', 250).then((how) => woken.push(`c1 again ${how}`));
     expect(waiters.size).toBe(2);
     waiters.expire(300);
     await Promise.resolve();
-    expect(woken.slice(2).sort()).toEqual(['c1 again over', 'c1 over', 'c3 over']);
+    expect(woken.slice(2).sort()).toEqual(['c1 again expired', 'c1 expired', 'c3 expired']);
   });
 });

@@ -334,7 +334,7 @@ export class AgentGateway {
         if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, identity);
       }
       if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
-      if ((await this.#waiters.wait(identity.host, untilMs)) === 'over') return this.#replyUnchanged();
+      if ((await this.#waiters.wait(identity.host, untilMs)) === 'expired') return this.#replyUnchanged();
     }
   }
 

@@ -61,7 +61,7 @@ export class ConntrackRelay {
     this.#deposits.delete(service);
     const kept = connections.slice(0, Math.max(0, CONNECTIONS_MAX - this.size));
     if (kept.length < inAll) {
-      mark('deposit-cut');
+      mark('conntrack-deposit-truncated');
       log.warn({ service, host, inAll, kept: kept.length }, 'not all connections of a service are copied');
     }
     const { to } = passed;
@@ -97,7 +97,7 @@ export class ConntrackRelay {
         const { connections, inAll } = held;
         return { kind: 'answer', answer: { kind: 'connections', connections, inAll } };
       }
-      if (clock.nowMs() >= untilMs || (await this.#waiters.wait(ask.service, untilMs)) === 'over') return NOT_YET;
+      if (clock.nowMs() >= untilMs || (await this.#waiters.wait(ask.service, untilMs)) === 'expired') return NOT_YET;
     }
   }
 

@@ -56,7 +56,7 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
     return accept([...used.changes, put(HOST, host.id, bound), ...endRemovedReports(fleet, id), ...cleanUp], joined);
   }
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
-  mark('desk-join-repeated');
+  mark('gateway-join-repeated');
   return accept([], joined);
 }
 
@@ -113,6 +113,6 @@ export function isAwaited(
 }
 
 function acceptStale(): Decision<'stale'> {
-  mark('desk-stale-answer');
+  mark('gateway-stale-answer');
   return accept([], 'stale');
 }

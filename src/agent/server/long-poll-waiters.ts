@@ -1,7 +1,7 @@
 // The agents that wait for their view to change: at most one wait per host, woken by name. There is no timer per agent; the owner calls
 // `expire` regularly.
 
-export type WakeReason = 'changed' | 'over';
+export type WakeReason = 'changed' | 'expired';
 
 const ENDED_AT_ONCE_MIN = 20;
 /** At 20 calls a second, all waits could be ended in 5 s: far less than a wait lasts. */
@@ -28,7 +28,7 @@ export class LongPollWaiters {
 
   /** Waits for `host`. An agent that asks again has given up its earlier wait. */
   wait(host: string, untilMs: number): Promise<WakeReason> {
-    this.#resolve(host, 'over');
+    this.#resolve(host, 'expired');
     const waiters = untilMs < this.#latestMs ? this.#others : this.#inOrder;
     this.#latestMs = Math.max(this.#latestMs, untilMs);
     return new Promise((resolve) => {
@@ -50,7 +50,7 @@ export class LongPollWaiters {
       for (const [host, { untilMs }] of waiters) {
         if (left === 0) return;
         if (untilMs <= nowMs) {
-          this.#resolve(host, 'over');
+          this.#resolve(host, 'expired');
           left -= 1;
         } else if (waiters === this.#inOrder) break;
       }

@@ -92,6 +92,6 @@ export function recordRemovedHostReport(
 ): Decision<null> {
   const host = findHost(fleet, id);
   if (host?.doc.state !== 'removed') return accept([], null);
-  mark('removed-host-knocks');
+  mark('removed-host-reports');
   return accept(removedReportAlarm(fleet, { removed: host, itself: true, nowMs }), null);
 }

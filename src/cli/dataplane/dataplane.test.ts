@@ -12,8 +12,8 @@ const DIFFERENT: SwitchComparison = {
     { kind: 'port-missing', what: 'port', text: 'mp1' },
     { kind: 'missing', what: 'flow', text: 'table=0', owner: OWNER, sentence: 'It is a peer.' },
     { kind: 'different', what: 'tunnel', text: 'c3 at 172.16.0.3', found: 'c3 at 172.16.0.33' },
-    { kind: 'too-much', what: 'flow', text: 'table=5', owner: OWNER },
-    { kind: 'in-the-way', what: 'flow', text: 'table=7', found: 'cookie=0x7' },
+    { kind: 'unexpected', what: 'flow', text: 'table=5', owner: OWNER },
+    { kind: 'conflict', what: 'flow', text: 'table=7', found: 'cookie=0x7' },
   ],
   gaps: [{ sentence: 'service nat:edge: It needs a tunnel to c9, and there is none.' }],
 };

@@ -71,8 +71,8 @@ export function dataplaneTrace(cli: Cli): Command {
 const TITLES: readonly (readonly [kind: SwitchFinding['kind'], title: string])[] = [
   ['missing', 'Missing'],
   ['different', 'Other than it should be'],
-  ['too-much', 'Too much'],
-  ['in-the-way', 'In the way, and not owned by Muster: only its owner can remove it'],
+  ['unexpected', 'Too much'],
+  ['conflict', 'In the way, and not owned by Muster: only its owner can remove it'],
   ['stray', 'Strays: plugged in or used by others, and of nothing that the view knows. Muster does not touch them'],
   ['port-missing', 'Ports that are not plugged in; what names them is left out until they are'],
 ];

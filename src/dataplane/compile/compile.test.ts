@@ -139,7 +139,7 @@ describe('compile: what every host has', () => {
     expect(flowsOf(compiled, 'port-1')).toEqual([]);
     expect(compiled.gaps).toContainEqual({
       owner: { kind: 'port', id: 'port-1' },
-      reason: 'no-key',
+      reason: 'no-tunnel-key',
       what: 'network/blue',
     });
   });
@@ -294,7 +294,7 @@ describe('compile: source NAT by role', () => {
 
   test.each([
     ['no-next-hop', { via: undefined }, 'edge'],
-    ['next-hop-silent', {}, '198.51.100.1'],
+    ['next-hop-unresolved', {}, '198.51.100.1'],
   ] as const)('%s: nothing leaves, and it is told', (reason, facts, what) => {
     const { via, ...rest } = nat({ ...AT_C1 });
     const service = 'via' in facts ? rest : { ...rest, ...(via !== undefined && { via }) };
@@ -327,7 +327,7 @@ describe('compile: the switch as a whole', () => {
 
   test('two-owners-of-one-match-are-told-and-the-first-has-it', () => {
     const twice = compile(view({ services: [nat(), nat({ id: 'nat:other' })] }));
-    expect(twice.gaps.map(({ reason, owner }) => `${reason} ${owner.id}`)).toContain('same-match nat:other');
+    expect(twice.gaps.map(({ reason, owner }) => `${reason} ${owner.id}`)).toContain('match-conflict nat:other');
   });
 
   test('every flow has a reason', () => {

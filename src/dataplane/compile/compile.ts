@@ -146,7 +146,7 @@ function compileLocalPort(port: LocalPortView, { domains }: RouterCompileContext
   const owner = { kind: 'port', id: port.id } as const;
   const key = domains.get(domainOf(port));
   if (key !== undefined) return compilePort(port, key);
-  return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: domainOf(port) }] };
+  return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel-key', what: domainOf(port) }] };
 }
 
 function portsOfDomain(ports: readonly LocalPortView[], domain: string): LocalPortView[] {
@@ -198,7 +198,7 @@ function* mergeFlows(pieces: readonly FlowFragment[], numbers: IdAllocator): Ste
     for (const { table, priority, match, actions, reason } of flows) {
       const flow = { table, priority, match, actions, cookie };
       const key = flowKey(flow);
-      if (kept.has(key)) conflicts.push({ owner, reason: 'same-match', what: key });
+      if (kept.has(key)) conflicts.push({ owner, reason: 'match-conflict', what: key });
       else kept.set(key, { flow, why: reason, owner });
       sinceTurn += 1;
       if (sinceTurn % FLOWS_PER_STEP === 0) yield;

@@ -10,57 +10,57 @@ export interface FlowDraft extends Omit<Flow, 'cookie'> {
 }
 
 export type FlowReason =
-  | 'unknown-is-dropped'
+  | 'default-drop'
   | 'from-peer'
-  | 'next-hop-answers'
+  | 'next-hop-reply'
   | 'from-port'
   | 'to-port'
-  | 'own-address'
-  | 'arp-answer'
-  | 'to-far-port'
-  | 'about-domain'
-  | 'to-all'
-  | 'to-all-here'
-  | 'own-network'
-  | 'gateway'
-  | 'gateway-answers'
+  | 'own-address-probe'
+  | 'arp-responder'
+  | 'to-remote-port'
+  | 'tunnel-to-domain'
+  | 'flood'
+  | 'flood-local'
+  | 'same-network'
+  | 'to-gateway'
+  | 'gateway-responder'
   | 'gateway-echo'
-  | 'gateway-advertises'
+  | 'gateway-router-advertisement'
   | 'route'
-  | 'route-nobody'
-  | 'way-out'
-  | 'about-router'
-  | 'dhcp-asked'
-  | 'dhcp-asked-by-peer'
-  | 'nat-away'
-  | 'nat-here'
-  | 'nat-known-here'
-  | 'nat-is-known'
-  | 'nat-begins-elsewhere'
-  | 'nat-begins-here'
+  | 'route-unassigned-address'
+  | 'default-route'
+  | 'tunnel-to-router'
+  | 'dhcp-request'
+  | 'dhcp-request-from-peer'
+  | 'nat-redirect'
+  | 'nat-translate'
+  | 'nat-lookup'
+  | 'nat-established'
+  | 'nat-new-at-other-end'
+  | 'nat-new-here'
   | 'nat-from-other-end'
   | 'nat-reply'
-  | 'nat-reply-passed-on'
-  | 'nat-leaves'
-  | 'nat-restored'
-  | 'nat-ask-other-end'
-  | 'nat-answers-arp'
-  | 'route-away'
-  | 'route-leaves'
-  | 'route-comes-in'
-  | 'route-answers'
-  | 'floating-leaves'
-  | 'floating-comes-in'
-  | 'floating-answers-arp';
+  | 'nat-reply-forwarded'
+  | 'nat-egress'
+  | 'nat-reply-restored'
+  | 'nat-unknown-reply-forwarded'
+  | 'nat-arp-responder'
+  | 'subnet-route-redirect'
+  | 'subnet-route-egress'
+  | 'subnet-route-ingress'
+  | 'subnet-route-responder'
+  | 'floating-egress'
+  | 'floating-ingress'
+  | 'floating-arp-responder';
 
 /** Something desired that cannot be compiled: it is left out and reported. */
 export interface Gap {
   readonly owner: Owner;
   /**
-   * `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with the same match. `no-key`: its domain
-   * or router has no tunnel key. `no-next-hop`: the external network has no gateway. `next-hop-silent`: the next hop has not answered yet.
+   * `no-tunnel`: it would send to a host that is no peer. `match-conflict`: another owner has a flow with the same match. `no-tunnel-key`: its domain
+   * or router has no tunnel key. `no-next-hop`: the external network has no gateway. `next-hop-unresolved`: the next hop has not answered yet.
    */
-  readonly reason: 'no-tunnel' | 'same-match' | 'no-key' | 'no-next-hop' | 'next-hop-silent';
+  readonly reason: 'no-tunnel' | 'match-conflict' | 'no-tunnel-key' | 'no-next-hop' | 'next-hop-unresolved';
   /** The host, flow, network or address that is missing or in conflict. */
   readonly what: string;
 }
@@ -110,7 +110,7 @@ export function findExternalHop(service: ServiceView, via: string | undefined, {
     return { address: undefined, gaps: [{ owner, reason: 'no-next-hop', what: service.router ?? service.id }] };
   }
   const address = nextHop(via);
-  return { address, gaps: address === undefined ? [{ owner, reason: 'next-hop-silent', what: via }] : [] };
+  return { address, gaps: address === undefined ? [{ owner, reason: 'next-hop-unresolved', what: via }] : [] };
 }
 
 export function serviceOwner({ id }: ServiceView): Owner {

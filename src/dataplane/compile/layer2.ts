@@ -24,7 +24,7 @@ const ANY_MULTICAST = '01:00:00:00:00:00/01:00:00:00:00:00';
 
 export function compileHost(host: string): FlowFragment {
   const nothing = Object.values(TABLE).map((table): FlowDraft => {
-    return { table, priority: 0, match: '', actions: formatActions(), reason: 'unknown-is-dropped' };
+    return { table, priority: 0, match: '', actions: formatActions(), reason: 'default-drop' };
   });
   const [own, toAgent] = [macOf('host', host), formatActions(TO_AGENT)];
   const answers = [
@@ -36,7 +36,7 @@ export function compileHost(host: string): FlowFragment {
       priority: 80,
       match: formatMatch(answer),
       actions: toAgent,
-      reason: 'next-hop-answers',
+      reason: 'next-hop-reply',
     };
   });
   return { owner: { kind: 'host', id: host }, flows: [...nothing, ...answers] };
@@ -77,7 +77,7 @@ export function compilePort(port: LocalPortView, key: number): FlowFragment {
         priority: 85,
         match: formatMatch({ is: 'arp', in_port: name, arp_tpa: ip, arp_op: 1 }),
         actions: formatActions(),
-        reason: 'own-address',
+        reason: 'own-address-probe',
       })),
       ...v4.map((ip) => arpFlow(metadata, ip, mac)),
       {
@@ -97,7 +97,7 @@ function arpFlow(metadata: string, ip: string, mac: string): FlowDraft {
     priority: 80,
     match: formatMatch({ is: 'arp', metadata, arp_tpa: ip, arp_op: 1 }),
     actions: formatActions(...arpReplyActions(ip, mac)),
-    reason: 'arp-answer',
+    reason: 'arp-responder',
   };
 }
 
@@ -120,7 +120,7 @@ export function compileRemotePort(
         priority: 90,
         match: formatMatch({ metadata, dl_dst: mac }),
         actions: formatActions(...tunnelActions(address, key, TUNNEL_PORT)),
-        reason: 'to-far-port',
+        reason: 'to-remote-port',
       },
     ],
   };
@@ -150,28 +150,28 @@ export function* compileDomain(
         priority: 50,
         match: formatMatch({ tun_id: metadata }),
         actions: formatActions(setField('metadata', metadata), resubmit(TABLE.deliver)),
-        reason: 'about-domain',
+        reason: 'tunnel-to-domain',
       },
       {
         table: TABLE.ingress,
         priority: 10,
         match: formatMatch({ metadata }),
         actions: formatActions(resubmit(TABLE.deliver)),
-        reason: 'own-network',
+        reason: 'same-network',
       },
       {
         table: TABLE.deliver,
         priority: 60,
         match: formatMatch({ in_port: TUNNEL_PORT, metadata, dl_dst: ANY_MULTICAST }),
         actions: formatActions(...outputs),
-        reason: 'to-all-here',
+        reason: 'flood-local',
       },
       {
         table: TABLE.deliver,
         priority: 50,
         match: formatMatch({ metadata, dl_dst: ANY_MULTICAST }),
         actions: formatActions(...outputs, ...(buckets.length === 0 ? [] : [groupAction(group)])),
-        reason: 'to-all',
+        reason: 'flood',
       },
     ],
     groups: buckets.length === 0 ? [] : [{ id: group, type: 'all', buckets }],

@@ -75,7 +75,7 @@ export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match
       priority: 20,
       match: formatMatch({ ...matchIpVersion(ip), reg0, ...taken }),
       actions: formatActions(`ct(table=${TABLE.conntrack},zone=${zone},nat)`),
-      reason: 'nat-known-here',
+      reason: 'nat-lookup',
     },
     {
       // Only packets of known connections were translated.
@@ -83,14 +83,14 @@ export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match
       priority: 30,
       match: formatMatch({ ...matchSource(ip), reg0 }),
       actions: formatActions(resubmit(TABLE.snat)),
-      reason: 'nat-is-known',
+      reason: 'nat-established',
     },
     {
       table: TABLE.conntrack,
       priority: 10,
       match: formatMatch({ ...matchIpVersion(ip), reg0 }),
       actions: unknown,
-      reason: 'nat-begins-elsewhere',
+      reason: 'nat-new-at-other-end',
     },
   ];
 }
@@ -121,7 +121,7 @@ export function newConnectionFlows({ ip, key, zone }: NatContext, { address }: O
       priority: 20,
       match: formatMatch({ ...matchIpVersion(ip), reg0, [FROM_OTHER_END]: '0x1' }),
       actions: formatActions(`ct(commit,table=${TABLE.snat},zone=${zone},nat(src=${outside}:${NEW_END_PORTS}))`),
-      reason: 'nat-begins-here',
+      reason: 'nat-new-here',
     },
   ];
 }

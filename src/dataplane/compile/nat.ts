@@ -51,7 +51,8 @@ const FORWARDED_REPLY = 'reg5';
 export function compileNat(service: ServiceView, context: CompileContext): FlowFragment {
   const owner = serviceOwner(service);
   const key = context.routers.get(service.router ?? service.nat?.router ?? '');
-  if (key === undefined) return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? '' }] };
+  if (key === undefined)
+    return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel-key', what: service.router ?? '' }] };
   const floating = (service.floating ?? []).map((one) =>
     compileFloatingAddress(service, one, { key, ground: context }),
   );
@@ -128,7 +129,7 @@ function redirectFlow({ key, ip }: NatContext, group: number): FlowDraft {
     priority: 10,
     match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key) }),
     actions: formatActions(groupAction(group)),
-    reason: 'nat-away',
+    reason: 'nat-redirect',
   };
 }
 
@@ -203,7 +204,7 @@ function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
               setField('eth_dst', ends.out.address),
               output(EXTERNAL_PORT),
             ),
-            reason: 'nat-leaves' as const,
+            reason: 'nat-egress' as const,
           },
         ]),
     ...['+est+trk', '+rel+trk'].map((state): FlowDraft => ({
@@ -211,7 +212,7 @@ function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
       priority: 20,
       match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: state }),
       actions: formatActions(CLEAR_IN_PORT, resubmit(TABLE.route)),
-      reason: 'nat-restored',
+      reason: 'nat-reply-restored',
     })),
     ...forwardUnknownReplies(nat, { partner: ends.counterpart, back }),
   ];
@@ -255,7 +256,7 @@ function translateFlow({ key, ip, zone }: NatContext, fromPeers: Match): FlowDra
     priority: 20,
     match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), ...fromPeers }),
     actions: formatActions(`ct(commit,table=${TABLE.snat},zone=${zone},nat(src=${ip}))`),
-    reason: 'nat-here',
+    reason: 'nat-translate',
   };
 }
 
@@ -271,20 +272,20 @@ function forwardUnknownReplies(
       priority: 70,
       match: formatMatch({ ...matchDestination(ip), tun_id: hex(key) }),
       actions: formatActions(setField(FORWARDED_REPLY, '0x1'), back),
-      reason: 'nat-reply-passed-on',
+      reason: 'nat-reply-forwarded',
     },
     {
       table: TABLE.unsnat,
       priority: 10,
       match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), [FORWARDED_REPLY]: '0' }),
       actions: tunnelBucket(partner.address, key),
-      reason: 'nat-ask-other-end',
+      reason: 'nat-unknown-reply-forwarded',
     },
   ];
 }
 
 function arpFlow({ ip, service }: NatContext): FlowDraft {
-  return externalArpFlow(ip, macOf('service', service.id), 'nat-answers-arp');
+  return externalArpFlow(ip, macOf('service', service.id), 'nat-arp-responder');
 }
 
 function externalArpFlow(ip: string, mac: string, reason: FlowDraft['reason']): FlowDraft {
@@ -320,7 +321,7 @@ function compileFloatingAddress(
               setField('eth_dst', out.address),
               output(EXTERNAL_PORT),
             ),
-            reason: 'floating-leaves',
+            reason: 'floating-egress',
           },
         ];
   return {
@@ -332,9 +333,9 @@ function compileFloatingAddress(
         priority: 65,
         match: formatMatch({ ...matchDestination(outside), in_port: EXTERNAL_PORT }),
         actions: formatActions(setField(target ?? '', inside), setField('reg0', reg0), resubmit(TABLE.route)),
-        reason: 'floating-comes-in',
+        reason: 'floating-ingress',
       },
-      externalArpFlow(outside, mac, 'floating-answers-arp'),
+      externalArpFlow(outside, mac, 'floating-arp-responder'),
     ],
     gaps: out.gaps,
   };

@@ -44,7 +44,7 @@ export function* compileRouter(router: RouterView, context: RouterCompileContext
     ],
     gaps: router.subnets
       .filter(({ domain }) => !context.domains.has(domain))
-      .map(({ domain }) => ({ owner: { kind: 'router', id: router.id }, reason: 'no-key', what: domain })),
+      .map(({ domain }) => ({ owner: { kind: 'router', id: router.id }, reason: 'no-tunnel-key', what: domain })),
   };
 }
 
@@ -66,7 +66,7 @@ function gatewayFlows({ key: router, subnets }: RouterView, { key, mac }: Domain
     priority: 40,
     match: formatMatch({ is, metadata, dl_dst: mac }),
     actions: formatActions(setField('reg0', hex(router)), resubmit(TABLE.route)),
-    reason: 'gateway',
+    reason: 'to-gateway',
   });
   if (!subnets.some(({ cidr }) => isIpv6(cidr))) return [routed('ip')];
   const match = formatMatch({ is: 'icmp6', metadata, icmpv6_type: 133 });
@@ -78,7 +78,7 @@ function gatewayFlows({ key: router, subnets }: RouterView, { key, mac }: Domain
       priority: 60,
       match,
       actions: formatActions(TO_AGENT),
-      reason: 'gateway-advertises',
+      reason: 'gateway-router-advertisement',
     },
     ...ndResponderFlows({ target: linkLocalOf(mac), mac, metadata, table: TABLE.ingress }),
   ];
@@ -98,7 +98,7 @@ interface NeighbourTarget {
  */
 export function ndResponderFlows(
   { target, mac, metadata, inPort, table }: NeighbourTarget,
-  reason: FlowDraft['reason'] = 'gateway-answers',
+  reason: FlowDraft['reason'] = 'gateway-responder',
 ): FlowDraft[] {
   const where = { ...(metadata !== undefined && { metadata }), ...(inPort !== undefined && { in_port: inPort }) };
   const match = formatMatch({ is: 'icmp6', ...where, icmpv6_type: 135, nd_target: target });
@@ -152,7 +152,7 @@ function subnetFlows(
     priority: 50,
     match: formatMatch({ ...matchDestination(cidr), reg0 }),
     actions: formatActions(),
-    reason: 'route-nobody',
+    reason: 'route-unassigned-address',
   };
   if (gateway === undefined) return [nobody];
   const echo = isIpv6(gateway)
@@ -166,7 +166,7 @@ function subnetFlows(
           priority: 80,
           match: formatMatch({ is: 'arp', metadata, arp_tpa: gateway, arp_op: 1 }),
           actions: formatActions(...arpReplyActions(gateway, mac)),
-          reason: 'gateway-answers',
+          reason: 'gateway-responder',
         },
       ];
   return [
@@ -213,6 +213,6 @@ function defaultRouteFlows({ key }: RouterView): FlowDraft[] {
     priority: 10,
     match: formatMatch({ is, reg0: hex(key) }),
     actions: formatActions('dec_ttl', resubmit(TABLE.outbound)),
-    reason: 'way-out',
+    reason: 'default-route',
   }));
 }

@@ -36,7 +36,7 @@ export function compileSubnetRoute(service: ServiceView, context: CompileContext
   const key = context.routers.get(service.router ?? '');
   const [subnet] = service.subnets;
   if (key === undefined || subnet === undefined) {
-    return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? service.id }] };
+    return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel-key', what: service.router ?? service.id }] };
   }
   const reg0 = hex(key);
   // What the standby sends in place of the designated host comes back to the designated host; the standby sends nothing by IPv4.
@@ -48,7 +48,7 @@ export function compileSubnetRoute(service: ServiceView, context: CompileContext
           priority: 55,
           match: formatMatch({ ...matchDestination(subnet.cidr), in_port: EXTERNAL_PORT }),
           actions: formatActions(setField('reg0', reg0), resubmit(TABLE.route)),
-          reason: 'route-comes-in',
+          reason: 'subnet-route-ingress',
         },
       ]
     : [];
@@ -68,7 +68,7 @@ export function advertisedNextHopOf(service: string): { readonly ip: string; rea
 
 function nextHopFlows({ id }: ServiceView): FlowDraft[] {
   const { ip, mac } = advertisedNextHopOf(id);
-  return ndResponderFlows({ target: ip, mac, inPort: EXTERNAL_PORT, table: TABLE.classify }, 'route-answers');
+  return ndResponderFlows({ target: ip, mac, inPort: EXTERNAL_PORT, table: TABLE.classify }, 'subnet-route-responder');
 }
 
 interface EgressOptions {
@@ -92,7 +92,7 @@ function compileEgress(service: ServiceView, { subnet, key, context }: EgressOpt
       priority: 25,
       match: formatMatch(source),
       actions: formatActions(groupAction(group)),
-      reason: 'route-away',
+      reason: 'subnet-route-redirect',
     });
   }
   if (out?.address !== undefined) {
@@ -106,7 +106,7 @@ function compileEgress(service: ServiceView, { subnet, key, context }: EgressOpt
       priority: 30,
       match: formatMatch({ ...source, ...fromPeers }),
       actions: formatActions(...steps),
-      reason: 'route-leaves',
+      reason: 'subnet-route-egress',
     });
   }
   return {
@@ -128,7 +128,7 @@ export function compileDhcp(
   const [subnet] = service.subnets;
   const key = subnet === undefined ? undefined : context.domains.get(subnet.domain);
   if (subnet === undefined || key === undefined) {
-    return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: subnet?.domain ?? service.id }] };
+    return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel-key', what: subnet?.domain ?? service.id }] };
   }
   const away = isDhcpServer(service) ? undefined : findTunnelHop(service, service.designated?.host, context);
   const group = context.allocator.group(service.id);
@@ -141,7 +141,7 @@ export function compileDhcp(
   const flows = here.flatMap(({ mac }): FlowDraft[] => {
     const request = formatMatch({ is: 'udp', metadata: hex(key), dl_src: mac, tp_src: 68, tp_dst: 67 });
     if (matches === undefined) return [];
-    return [{ table: TABLE.ingress, priority: 60, match: request, actions: matches, reason: 'dhcp-asked' }];
+    return [{ table: TABLE.ingress, priority: 60, match: request, actions: matches, reason: 'dhcp-request' }];
   });
   const buckets = away?.address === undefined ? [] : [tunnelBucket(away.address, key)];
   return {
@@ -172,7 +172,7 @@ export function dhcpTunnelFlows(
       priority: 60,
       match: formatMatch({ is: 'udp', tun_id: key, tp_src: 68, tp_dst: 67 }),
       actions: formatActions(setField('metadata', key), TO_AGENT),
-      reason: 'dhcp-asked-by-peer',
+      reason: 'dhcp-request-from-peer',
     },
   ];
 }
@@ -190,7 +190,7 @@ export function routerTunnelFlows(
       priority: 60,
       match: formatMatch({ tun_id: hex(router.key) }),
       actions: formatActions(setField('reg0', hex(router.key)), setField('reg4', '0x1'), resubmit(TABLE.outbound)),
-      reason: 'about-router',
+      reason: 'tunnel-to-router',
     },
   ];
 }

@@ -60,20 +60,20 @@ describe('a switch beside what should be on it', () => {
     expect(compared({ flows: [...others(leaving), bent] }).findings).toMatchObject([{ kind: 'different' }]);
   });
 
-  test('what-is-too-much-tells-whose-it-was', () => {
+  test('what-is-unexpected-tells-whose-it-was', () => {
     const extra = { ...(PEER as Flow), priority: 51 };
     const removed = { ...(PEER as Flow), priority: 52, cookie: '4d55000000000001' };
     expect(describeDifference({ flows: [...there.flows, extra, removed] })).toEqual([
-      'too-much | flow | table=0,priority=51,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2',
-      'too-much | flow | table=0,priority=52,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5)',
+      'unexpected | flow | table=0,priority=51,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2',
+      'unexpected | flow | table=0,priority=52,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5)',
     ]);
   });
 
-  test('others-flows-are-no-difference-unless-they-are-in-the-way', () => {
+  test('others-flows-are-no-difference-unless-they-conflict', () => {
     const theirs = { ...(PEER as Flow), cookie: '0000000000000007' };
     expect(describeDifference({ flows: [...there.flows, { ...theirs, priority: 7 }] })).toEqual([]);
     const [finding] = compared({ flows: [...others(PEER), theirs] }).findings;
-    expect(finding).toMatchObject({ kind: 'in-the-way', owner: { kind: 'peer', id: 'c2' } });
+    expect(finding).toMatchObject({ kind: 'conflict', owner: { kind: 'peer', id: 'c2' } });
     expect(finding?.found).toContain('cookie=0x0000000000000007');
   });
 
@@ -94,9 +94,9 @@ describe('a switch beside what should be on it', () => {
       'missing tunnel',
       'different tunnel',
       'different group',
-      'too-much group',
-      'too-much tunnel',
-      'too-much external-id',
+      'unexpected group',
+      'unexpected tunnel',
+      'unexpected external-id',
     ]);
   });
 

@@ -6,7 +6,7 @@ import { explainFlow, explainGaps, tableName, type ExplainedGap, type Explanatio
 import type { Owner } from '../switch/derived-ids.ts';
 import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents } from '../switch/switch.ts';
 
-export type FindingKind = 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing' | 'stray';
+export type FindingKind = 'missing' | 'different' | 'unexpected' | 'conflict' | 'port-missing' | 'stray';
 
 export interface Finding extends Partial<Omit<Explanation, 'owner'>> {
   readonly kind: FindingKind;
@@ -105,13 +105,13 @@ function findingOf(change: SwitchChange, { compiled, read, readFlows }: Comparis
     case 'remove-tunnel': {
       const found = read.tunnels.find(({ peer }) => peer === change.peer);
       const text = `${change.peer} at ${found?.address ?? 'nowhere'}`;
-      return [`tunnel ${change.peer}`, { kind: 'too-much', what: 'tunnel', text }];
+      return [`tunnel ${change.peer}`, { kind: 'unexpected', what: 'tunnel', text }];
     }
     case 'set-external-id': {
       const { key, value } = change;
       const found = read.externalIds[key];
       const is = found === undefined ? undefined : `${key}=${found}`;
-      if (value === null) return [key, { kind: 'too-much', what: 'external-id', text: is ?? key }];
+      if (value === null) return [key, { kind: 'unexpected', what: 'external-id', text: is ?? key }];
       return [key, missingOrDifferent('external-id', `${key}=${value}`, is)];
     }
   }
@@ -123,7 +123,7 @@ function flowMatcher(flow: Flow): (other: Flow) => boolean {
 }
 
 function conflictFinding(ours: Flow, theirs: Flow, compiled: CompileResult): Finding {
-  return { kind: 'in-the-way', what: 'flow', ...flowFacts(ours, compiled), found: flowText(theirs) };
+  return { kind: 'conflict', what: 'flow', ...flowFacts(ours, compiled), found: flowText(theirs) };
 }
 
 type FlowChange = Extract<SwitchChange, { readonly kind: 'put-flow' | 'remove-flow' }>;
@@ -131,7 +131,7 @@ type FlowChange = Extract<SwitchChange, { readonly kind: 'put-flow' | 'remove-fl
 function flowFinding(change: FlowChange, compiled: CompileResult, found: Flow | undefined): Finding {
   if (change.kind === 'remove-flow') {
     const flow = found ?? { ...change.flow, actions: '', cookie: '' };
-    return { kind: 'too-much', what: 'flow', ...flowFacts(flow, compiled) };
+    return { kind: 'unexpected', what: 'flow', ...flowFacts(flow, compiled) };
   }
   return {
     ...flowFacts(change.flow, compiled),
@@ -156,7 +156,7 @@ function missingOrDifferent(what: Finding['what'], text: string, found: string |
 }
 
 function unexpectedGroup(group: Group): Finding {
-  return { kind: 'too-much', what: 'group', text: groupText(group) };
+  return { kind: 'unexpected', what: 'group', text: groupText(group) };
 }
 
 function flowText(flow: Flow): string {

@@ -37,7 +37,7 @@ describe('what was compiled, explained', () => {
   });
 
   test('next-hops-that-only-the-host-knows-are-named-by-address', () => {
-    const leaving = flows.find(({ reason }) => reason === 'nat-leaves');
+    const leaving = flows.find(({ reason }) => reason === 'nat-egress');
     expect(leaving).toMatchObject({ table: 35, tableName: 'snat', owner: { kind: 'service', id: 'nat:edge' } });
     expect(leaving?.actions).toContain('set_field:next-hop(198.51.100.1)->eth_dst');
   });

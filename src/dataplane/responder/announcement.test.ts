@@ -52,7 +52,7 @@ describe('when', () => {
     let nowMs = 1000;
     for (;;) {
       const next = nextAnnouncement(announcing, nowMs);
-      if (next.kind === 'over') break;
+      if (next.kind === 'done') break;
       if (next.kind === 'at') nowMs = next.atMs;
       else {
         sentMs.push(nowMs);

@@ -46,12 +46,12 @@ export interface AnnouncementState {
 export type NextAnnouncement =
   | { readonly kind: 'now'; readonly after: AnnouncementState }
   | { readonly kind: 'at'; readonly atMs: number }
-  | { readonly kind: 'over' };
+  | { readonly kind: 'done' };
 
 /** What to do now. Several missed announcements are made up for by one. */
 export function nextAnnouncement({ sinceMs, sent }: AnnouncementState, nowMs: number): NextAnnouncement {
   const afterMs = ANNOUNCE_AFTER_MS[sent];
-  if (afterMs === undefined) return { kind: 'over' };
+  if (afterMs === undefined) return { kind: 'done' };
   if (nowMs < sinceMs + afterMs) return { kind: 'at', atMs: sinceMs + afterMs };
   const past = ANNOUNCE_AFTER_MS.filter((eachMs) => sinceMs + eachMs <= nowMs).length;
   return { kind: 'now', after: { sinceMs, sent: past } };

@@ -108,13 +108,13 @@ describe('what is answered, and to whom', () => {
       encodeRequest('request', { fields: { ciaddr: '10.0.0.12' }, options: [requestedOption(IP)] }),
       `nak 0.0.0.0 to ${ALL}`,
     ],
-    ['request-for-nothing', encodeRequest('request'), 'silence: no-address-asked'],
+    ['request-for-nothing', encodeRequest('request'), 'silence: no-address-requested'],
     ['inform', encodeRequest('inform', { fields: { ciaddr: IP }, src: IP }), `ack 0.0.0.0 to ${IP}:68 at ${CLIENT}`],
     ['inform-without-address', encodeRequest('inform', { src: IP }), `ack 0.0.0.0 to ${IP}:68 at ${CLIENT}`],
     [
       'inform-with-an-address-of-another',
       encodeRequest('inform', { fields: { ciaddr: '10.0.0.12' }, src: IP }),
-      'silence: not-its-address',
+      'silence: address-mismatch',
     ],
     ['decline', encodeRequest('decline', { options: [requestedOption(IP), server('10.0.0.2')] }), 'noted: declined'],
     [
@@ -137,7 +137,7 @@ describe('what is answered, and to whom', () => {
       encodeRequest('discover', { fields: { mac: '02:00:00:00:00:ff' }, srcMac: '02:00:00:00:00:ff' }),
       'silence: unknown-mac',
     ],
-    ['mac-of-another', encodeRequest('discover', { fields: { mac: '02:00:00:00:00:0c' } }), 'silence: borrowed-mac'],
+    ['mac-of-another', encodeRequest('discover', { fields: { mac: '02:00:00:00:00:0c' } }), 'silence: mac-mismatch'],
     [
       'relay-of-another-subnet',
       encodeRequest('discover', { fields: { giaddr: '10.0.1.9' }, srcMac: RELAY }),

@@ -15,10 +15,10 @@ export type DhcpDropReason =
   | 'not-for-us' // for another server, or not for a server at all
   | 'other-server' // the client took another server's offer
   | 'other-subnet' // forwarded by a relay of another subnet
-  | 'borrowed-mac' // the frame came from another MAC address than the message names
+  | 'mac-mismatch' // the frame came from another MAC address than the message names
   | 'unknown-mac'
-  | 'not-its-address' // a client that requests no address uses one that is not its own
-  | 'no-address-asked';
+  | 'address-mismatch' // a client that requests no address uses one that is not its own
+  | 'no-address-requested';
 
 export type DhcpAnswer =
   | {
@@ -64,7 +64,7 @@ function problemOf({ link, dst, message }: DhcpRequest, { cidr, serverId }: Dhcp
   const toUs = dst === BROADCAST_IPV4 || dst === serverId || dst === lastOf(subnet);
   if (message.op !== 'request' || !toUs) return 'not-for-us';
   if (message.giaddr !== UNSPECIFIED_IPV4) return isInPrefix(subnet, message.giaddr) ? undefined : 'other-subnet';
-  return link.srcMac === message.mac ? undefined : 'borrowed-mac';
+  return link.srcMac === message.mac ? undefined : 'mac-mismatch';
 }
 
 function decideReply(
@@ -83,7 +83,7 @@ function decideReply(
       // A client that omits its address has the one that it sends from.
       return (message.ciaddr === UNSPECIFIED_IPV4 ? request.src : message.ciaddr) === port.ip
         ? 'ack'
-        : 'not-its-address';
+        : 'address-mismatch';
     case 'decline':
       return server === undefined || server === subnet.serverId ? 'declined' : 'other-server';
     case 'release':
@@ -99,6 +99,6 @@ function decideReply(
  */
 function decideRequestReply({ options, ciaddr }: Dhcp, { ip }: DhcpReservation): ReplyType | DhcpDropReason {
   const wanted = addressIn(options, DHCP_OPTION.requested) ?? ciaddr;
-  if (wanted === UNSPECIFIED_IPV4) return 'no-address-asked';
+  if (wanted === UNSPECIFIED_IPV4) return 'no-address-requested';
   return wanted === ip && (ciaddr === UNSPECIFIED_IPV4 || ciaddr === ip) ? 'ack' : 'nak';
 }

@@ -109,7 +109,7 @@ describe('who asks for a neighbour', () => {
     [
       'nothing',
       encodeQuery({ kind: 'neighbour-advertisement', target: FROM, router: false, solicited: false, override: true }),
-      'silence: not-a-question',
+      'silence: not-a-solicitation',
     ],
     ['nothing-at-all', new Uint8Array(10), 'silence: truncated'],
   ])('%s', (_name, frame, line) => {

@@ -33,7 +33,7 @@ export type NdDropReason =
   | 'unknown-target'
   | 'own-address' // the sender itself has it
   | 'no-gateway'
-  | 'not-a-question';
+  | 'not-a-solicitation';
 
 export type NdAnswer =
   | { readonly kind: 'reply'; readonly type: 'neighbour' | 'taken' | 'router'; readonly frame: Uint8Array }
@@ -49,7 +49,7 @@ export function answerNd(frame: Uint8Array, network: NdNetwork): NdAnswer {
       return answerRouterSolicitation(received, network);
     case 'neighbour-advertisement':
     case 'router-advertisement':
-      return drop('not-a-question');
+      return drop('not-a-solicitation');
   }
 }
 

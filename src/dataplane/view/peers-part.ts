@@ -38,7 +38,7 @@ import type { PeerView } from './dataplane-view.ts';
 
 export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
   const zone = zoneOfHost(fleet, host);
-  return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
+  return zone === undefined || zone === 'undefined-zone' ? undefined : zone.doc.mesh;
 }
 
 /** The hosts of its zone that a host should have tunnels with, whether or not it can have any itself; in the order of names. */

@@ -59,7 +59,7 @@ export function planStart(
 }
 
 function refuseChangedPlan(problem: Refusal): RefusalAnswer {
-  mark('plan-is-another-now');
+  mark('plan-changed');
   return refuse(problem) as RefusalAnswer;
 }
 

@@ -29,14 +29,14 @@ export type AttemptResult =
       readonly changes: readonly Change[];
     }
   /** Nothing is left to be tried. `report` is there when the last look found no host. */
-  | { readonly kind: 'given-up'; readonly instance: Instance; readonly report?: ScheduleReport };
+  | { readonly kind: 'exhausted'; readonly instance: Instance; readonly report?: ScheduleReport };
 
 export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): AttemptResult {
   const { id, ports, by, nowMs, within } = ask;
   let instance = ask.instance;
   while (canRetry(instance)) {
     const placement = placeInstance(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
-    if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
+    if (placement.kind === 'none') return { kind: 'exhausted', instance, report: placement.report };
     // Unlike a spread list this allocates no spare capacity: documents stay in memory for long.
     const attempts = instance.attempts.concat(composeAttempt(placement, instance, nowMs));
     if (placement.kind === 'placed') {
@@ -47,7 +47,7 @@ export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): Attem
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
     instance = recordFault({ ...instance, attempts }, { fault: fault.code, ...excluded });
   }
-  return { kind: 'given-up', instance };
+  return { kind: 'exhausted', instance };
 }
 
 function composeAttempt(

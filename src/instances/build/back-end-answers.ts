@@ -152,7 +152,7 @@ function waitForRelease({ item, instance, nowMs }: AnswerContext, answers: reado
 }
 
 function retryOrder(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
-  mark('back-end-asked-again');
+  mark('back-end-order-retried');
   return retryWithBackoff(item, reason, { nowMs });
 }
 

@@ -113,7 +113,7 @@ function prepareBuild(
     nowMs: command.nowMs,
   });
   // The build records why, with the report, in its own commit: the request is accepted all the same.
-  if (result.kind === 'given-up')
+  if (result.kind === 'exhausted')
     return command.count > 1 ? { kind: 'none', report: result.report } : prepareStep('schedule');
   // The changes contain the instance and each of its ports.
   const { changes, step, host } = result;

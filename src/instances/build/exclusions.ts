@@ -38,7 +38,7 @@ function hostsToSweep(fleet: FleetReader, id: string): readonly string[] {
   return [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, id)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     if (kind !== 'instance-clean' || doc.host === undefined) return [];
-    mark('host-left-out-until-swept');
+    mark('host-excluded-until-swept');
     return [doc.host];
   });
 }

@@ -67,7 +67,7 @@ export function scheduleInstance(fleet: FleetReader, id: string, nowMs: number):
   const { item, instance } = loadItem(fleet, id);
   if (instance === undefined || !isBeingBuilt(instance.doc)) return endSuperseded(item, instance);
   const tried = attemptFor(fleet, instance, { nowMs, within: siteLimitOf(fleet, item.doc) });
-  if (tried.kind === 'given-up')
+  if (tried.kind === 'exhausted')
     return failBuild(fleet, item, { ...instance, doc: tried.instance }, { ...tried, nowMs });
   return recordPlaced(item, tried);
 }
@@ -123,10 +123,10 @@ export function scheduleTogether(
   );
   const enough = tries.filter((tried) => tried.kind === 'placed').length >= minimum;
   if (!enough) mark('together-too-few');
-  const short = tries.find((tried) => tried.kind === 'given-up' && tried.report !== undefined);
+  const short = tries.find((tried) => tried.kind === 'exhausted' && tried.report !== undefined);
   const few = `Fewer than ${minimum} of the request could be created; the faults of the others say why.`;
   const why =
-    short?.kind === 'given-up' ? { report: short.report } : { fault: { code: 'too-few', message: few, atMs: nowMs } };
+    short?.kind === 'exhausted' ? { report: short.report } : { fault: { code: 'too-few', message: few, atMs: nowMs } };
   return wanted.map(({ item, instance }, nth) => {
     const tried = tries[nth] as AttemptResult;
     if (tried.kind === 'placed' && enough) return recordPlaced(item, tried);
@@ -158,7 +158,7 @@ export function failBuild(
     return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
   }
   if (nonInlinePorts(fleet, portsOf(fleet, doc)).length > 0) {
-    mark('build-releases-what-is-outside');
+    mark('build-releases-non-inline-ports');
     const { host: _, ...homeless } = doc;
     const changes = [put(INSTANCE, instance.id, homeless), ...dropClaim(fleet, instance.id)];
     const host = releasingHostOf(fleet, doc) ?? null;
@@ -241,7 +241,7 @@ export function continueAfterFault(
 ): RecordStep {
   const { instance } = loadItem(fleet, item.id);
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: item.doc.target.id });
-  mark('build-goes-on-elsewhere');
+  mark('build-rescheduled');
   const { host, ...homeless } = recordFault(instance.doc, failed);
   const doc: Instance = { ...homeless, changedBy: BUILDER, changedAtMs: nowMs };
   const ports = portsOf(fleet, doc);

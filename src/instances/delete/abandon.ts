@@ -38,7 +38,7 @@ function abandonInstance(
   host: string,
   { by, nowMs }: AbandonCommand,
 ): Change[] {
-  mark('instance-left-behind');
+  mark('instance-abandoned');
   const { id } = instance;
   const { move: _, ...rest } = instance.doc;
   const message = `Host ${host} was removed from the fleet while the instance was there. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${id}", or delete it.`;

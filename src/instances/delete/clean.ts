@@ -43,7 +43,7 @@ const NO_KEYS: readonly string[] = [];
  * reads this, and it is nearly always empty.
  */
 export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
-  name: 'destroys-by-instance',
+  name: 'clean-items-by-instance',
   kind: ITEM,
   keysOf: (doc) =>
     (doc.step === DESTROY || doc.step === HOLD) && doc.target.kind === INSTANCE.name && isOpen(doc)

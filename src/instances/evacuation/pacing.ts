@@ -39,7 +39,7 @@ export function backoffAfterFailure(
   const pauseMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, fault.atMs - sinceMs));
   const untilMs = fault.atMs + pauseMs;
   if (nowMs >= untilMs) return undefined;
-  if (!ofMove) mark('rebuild-paused');
+  if (!ofMove) mark('rebuild-backoff');
   const code = ofMove ? 'move-failed' : 'rebuild-failed';
   return { code, instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
 }

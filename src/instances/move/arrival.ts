@@ -90,7 +90,7 @@ export function arriveDisconnected(
   const { doc } = instance;
   const host = targetOf(doc) ?? '';
   if (!hasClaimAtTarget(look)) return failTargetLost(look);
-  mark('move-arrives-cut-off');
+  mark('move-arrives-disconnected');
   const tries = recordFault(composeTargetInstance(instance).doc, failed).attempts;
   const changes = [
     putMoving(look, { ...targetFields(look, host), move: { ...doc.move, tries } }),

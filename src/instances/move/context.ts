@@ -50,7 +50,7 @@ export function decideMoveStep(
 
 /** Another operation has the instance now: it is deleted, or was moved or rebuilt since. */
 export function failSuperseded(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
-  mark('move-is-not-ours');
+  mark('move-superseded');
   const id = item.doc.target.id;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: id });
   if (instance.doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: id });

@@ -83,7 +83,7 @@ export function continueAfterMoveFault(
   sweep: typeof sweepEnd = sweepEnd,
 ): RecordStep {
   const { fleet, instance, nowMs } = look;
-  mark('move-goes-on-elsewhere');
+  mark('move-rescheduled');
   const target = targetOf(instance.doc);
   const tries = recordFault(composeTargetInstance(instance).doc, failed).attempts;
   const blamed = target !== undefined && FAULTS[failed.fault].excludes === 'host';

@@ -25,7 +25,7 @@ export function revokeReassignedAddresses(
   const isAllocated = (one: Port['addresses'][number]): boolean =>
     allocated.some(({ subnet, ip }) => one.subnet === subnet && one.ip === ip);
   const stored = [...losers].flatMap((id) => fleet.get(PORT, idOf(PORT, id)) ?? []);
-  if (stored.length > 0) mark('address-given-away');
+  if (stored.length > 0) mark('address-reassigned');
   return {
     changes: stored.map(({ id, doc }) =>
       put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isAllocated(one)) }),

@@ -33,8 +33,8 @@ const EVENT_ANSWER = Type.Object({
   port: Type.String(),
   name: Type.Enum(EVENT_NAMES),
   serial: Type.Integer(),
-  result: Type.Enum(['recorded', 'already', 'late', 'refused'], {
-    description: '`late`: about an earlier binding, and so not kept; `refused`: not accepted, the others are',
+  result: Type.Enum(['recorded', 'already', 'stale', 'refused'], {
+    description: '`stale`: about an earlier binding, and so not kept; `refused`: not accepted, the others are',
   }),
   status: Type.Optional(Type.Integer({ description: 'what the answer would have been if the event had come alone' })),
   code: Type.Optional(Type.String()),

@@ -71,7 +71,7 @@ describe('events', () => {
     const fleet = fleetOf({ serial: 1 });
     recordEvents(fleet, plugged(1));
     expect(bindAndCheckPlugged(fleet, 3)).toBe(false);
-    expect(recordEvents(fleet, plugged(2))).toEqual(['late']);
+    expect(recordEvents(fleet, plugged(2))).toEqual(['stale']);
     expect(isPortPlugged(fleet)).toBe(false);
     expect(recordEvents(fleet, plugged(3))).toEqual(['recorded']);
     expect(isPortPlugged(fleet)).toBe(true);
@@ -80,7 +80,7 @@ describe('events', () => {
   test('while-a-port-goes-elsewhere-both-bindings-are-spoken-of', () => {
     const binding = { host: 'h1', serial: 3, type: 'ovs' };
     const fleet = fleetOf({ serial: 5, binding });
-    expect(recordEvents(fleet, plugged(3), plugged(4), plugged(5))).toEqual(['recorded', 'late', 'recorded']);
+    expect(recordEvents(fleet, plugged(3), plugged(4), plugged(5))).toEqual(['recorded', 'stale', 'recorded']);
     expect(isPortPlugged(fleet)).toBe(true);
   });
 

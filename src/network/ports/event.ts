@@ -68,8 +68,8 @@ export interface RecordEvents {
   readonly nowMs: number;
 }
 
-/** `late`: of an earlier binding, and so not kept. */
-export type EventResult = 'recorded' | 'already' | 'late' | 'refused';
+/** `stale`: of an earlier binding, and so not kept. */
+export type EventResult = 'recorded' | 'already' | 'stale' | 'refused';
 
 export interface EventAnswer {
   readonly port: string;
@@ -131,8 +131,8 @@ function classifyEvent(
   lastSaid: EventName | undefined,
 ): EventResult {
   if (isStaleSerial(port.doc, serial)) {
-    mark('network-event-late');
-    return 'late';
+    mark('network-event-stale');
+    return 'stale';
   }
   if (name !== lastSaid) return 'recorded';
   mark('network-event-repeated');

@@ -74,9 +74,9 @@ describe('transport zones', () => {
 describe('the zone of a host', () => {
   test('scale-in-33: parked while it is not defined, a member once it is, the default one when none is named', () => {
     const fleet = fleetWith(putHost('h1', { transportZone: 'blue' }), putHost('h2'));
-    expect([zoneOf(fleet, 'h1'), zoneOf(fleet, 'h2')]).toEqual(['parked', undefined]);
+    expect([zoneOf(fleet, 'h1'), zoneOf(fleet, 'h2')]).toEqual(['undefined-zone', undefined]);
     commitAccepted(fleet, make(fleet, 'default'));
-    expect([zoneOf(fleet, 'h1'), zoneOf(fleet, 'h2')]).toEqual(['parked', 'zone default']);
+    expect([zoneOf(fleet, 'h1'), zoneOf(fleet, 'h2')]).toEqual(['undefined-zone', 'zone default']);
     commitAccepted(fleet, make(fleet, 'blue'));
     expect([zoneOf(fleet, 'h1'), zoneOf(fleet, 'h2')]).toEqual(['zone blue', 'zone default']);
     commit(fleet, [putHost('h1')]);

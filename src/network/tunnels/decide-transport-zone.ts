@@ -68,9 +68,9 @@ function transportZoneInUse(zone: string, hosts: number): Refusal {
 export function zoneOfHost(
   fleet: FleetReader,
   host: Pick<Host, 'transportZone'>,
-): StoredTransportZone | 'parked' | undefined {
+): StoredTransportZone | 'undefined-zone' | undefined {
   const zone = findTransportZone(fleet, transportZoneOf(host));
-  return zone ?? (host.transportZone === undefined ? undefined : 'parked');
+  return zone ?? (host.transportZone === undefined ? undefined : 'undefined-zone');
 }
 
 function findTransportZone(fleet: FleetReader, id: string): StoredTransportZone | undefined {

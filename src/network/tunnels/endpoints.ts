@@ -22,7 +22,7 @@ export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
 
 /** The hosts of a zone that can have tunnels. */
 export const TUNNEL_ENDPOINTS_BY_ZONE: Index<'host', Host> = {
-  name: 'tunnel-ends-by-zone',
+  name: 'tunnel-endpoints-by-zone',
   kind: HOST,
   keysOf: (doc) => (canHaveTunnels(doc) ? [transportZoneOf(doc)] : []),
 };

@@ -118,7 +118,7 @@ export class InstanceTasks {
     switch (parsed.task) {
       case 'build':
         if (found?.by === task.id && found.state === 'running') {
-          mark('task-found-done');
+          mark('task-already-done');
           return succeed(found);
         }
         return this.#checkCapacity(parsed.args);

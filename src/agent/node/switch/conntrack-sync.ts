@@ -131,7 +131,7 @@ export class ConntrackSync {
     const said = await this.#call((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
     if (said.kind !== 'answer') return this.#failureOf(said);
     if (said.answer.kind === 'not-yet') {
-      mark('connections-not-yet');
+      mark('conntrack-not-deposited');
       return 'its connections have not come yet';
     }
     const connections = said.answer.connections.flatMap((text) => parseConnection(text) ?? []);

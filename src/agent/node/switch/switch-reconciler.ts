@@ -208,7 +208,7 @@ function unreadyServices({ services }: DataplaneView, gaps: DesiredSwitch['gaps'
   const preparing = new Set(services.filter(({ role }) => role === 'preparing').map(({ id }) => id));
   const unready = new Map<string, string>();
   for (const { owner, reason, what } of gaps) {
-    if (reason !== 'next-hop-silent' || !preparing.has(owner.id) || unready.has(owner.id)) continue;
+    if (reason !== 'next-hop-unresolved' || !preparing.has(owner.id) || unready.has(owner.id)) continue;
     unready.set(owner.id, `next hop ${what} does not answer`);
   }
   return [...unready].map(([service, because]) => ({ service, because }));
