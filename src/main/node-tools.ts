@@ -15,6 +15,7 @@ import {
   EMPTY_COMPILE_RESULT,
 } from '../dataplane/index.ts';
 import type { OvsSwitch } from '../dataplane/runtime.ts';
+import type { Log } from '../journal/index.ts';
 import { SwitchNotRunning, openSwitch } from './ovs-node.ts';
 import { StartFailure } from './start-failure.ts';
 
@@ -38,10 +39,13 @@ export const tracePacket: NodeTools['tracePacket'] = async (request) => {
   return annotateTrace(await withSwitch(request, (ovs) => ovs.trace(request.flow)), compiled);
 };
 
+const ignore = (): void => undefined;
+/** What the store warns of is in its problems. */
+const QUIET: Log = { info: ignore, warn: ignore, error: ignore };
+
 /** The agent's desired state: its last view, or nothing at all once it was told to leave. */
 async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
-  const quiet = (): void => undefined;
-  const store = new AgentStateStore(new FileDisk(folder), { info: quiet, warn: quiet, error: quiet });
+  const store = new AgentStateStore(new FileDisk(folder), QUIET);
   try {
     const [taken, { identity }] = [await store.readView(), await store.readIdentity()];
     const { problems } = store;
