@@ -11,6 +11,8 @@ const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 const PACKAGES = 'test/packaging/built/**/*.test.ts';
 /** A whole control plane in one process, in simulated time: as fast as unit tests. */
 const ACCEPTANCE = 'test/acceptance/**/*.test.ts';
+/** Real HTTP with the server in the test's own process, beside nothing but what is of the file. */
+const IN_PROCESS = 'test/{agent,api,restconf}/**/*.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
@@ -50,10 +52,22 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, ACCEPTANCE],
+          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, ACCEPTANCE, IN_PROCESS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'in-process',
+          include: [IN_PROCESS],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // As for unit tests: nearly all modules of a server are loaded by nearly every file.
+          isolate: false,
+          restoreMocks: true,
         },
       },
       {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 const PARTS = ['checks', 'unit', 'real', 'sim', 'packets'] as const;
 
-/** The static checks, or one of the vitest projects. */
+/** The static checks, or one of the vitest projects; `real` has `in-process` with it. */
 export type Part = (typeof PARTS)[number];
 
 export type Options =

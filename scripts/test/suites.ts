@@ -60,7 +60,7 @@ async function startWithoutSignalHandlers(projects: readonly Part[], detector: H
     root: ROOT,
     run: true,
     watch: false,
-    project: [...projects],
+    project: projects.flatMap((part) => (part === 'real' ? ['real', 'in-process'] : [part])),
     reporters: ['default', detector],
     passWithNoTests: true,
   });

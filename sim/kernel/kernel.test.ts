@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SimClock } from './clock.ts';
@@ -176,4 +177,8 @@ describe('Trace', () => {
     expect(lines.at(-1)).toContain('step 999');
     expect(lines[0]).toContain(`step ${1000 - lines.length}`);
   });
+});
+
+it('never: a worker that plays worlds takes the processor from suites that measure in real time', () => {
+  expect(getPriority()).toBeGreaterThanOrEqual(5);
 });
