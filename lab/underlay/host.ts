@@ -103,9 +103,10 @@ export class LabHost {
   /** What the switch reads of the kernel while its routes change must not take away the one that it is given here. */
   async #layTunnels(signal?: AbortSignal): Promise<void> {
     await runAll(tunnelCommands(this.names), signal);
-    const giveUpMs = performance.now() + SOCKET_PATIENCE_MS;
+    const deadlineMs = performance.now() + SOCKET_PATIENCE_MS;
     while (CACHED_TUNNEL_ROUTE.test(await this.appctl('ovs/route/show'))) {
-      if (performance.now() > giveUpMs) throw new Error(`the switch of ${this.names.name} does not follow its routes`);
+      if (performance.now() > deadlineMs)
+        throw new Error(`the switch of ${this.names.name} does not follow its routes`);
       await setTimeout(LOOK_MS);
     }
     await this.appctl('ovs/route/add', TUNNEL_NETWORK, TUNNEL_BRIDGE);
