@@ -56,7 +56,7 @@ const LISTED_BY: Readonly<Record<string, string>> = {
 };
 
 /** The command line that lists what there is of a kind. */
-export function listCommand(kind: string): string {
+function listCommand(kind: string): string {
   return LISTED_BY[kind] ?? `muster ${kind}${kind.endsWith('s') ? 'es' : 's'} list`;
 }
 

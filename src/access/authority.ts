@@ -94,10 +94,6 @@ export function findTroubleOf(fleet: FleetReader, id: TokenId, nowMs: number): T
   return stored === undefined ? 'unknown' : findTokenTrouble(fleet, stored, nowMs);
 }
 
-export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boolean {
-  return findTroubleOf(fleet, id, nowMs) === undefined;
-}
-
 function isSameCaller(one: Token, other: Token): boolean {
   const isSamePlace = one.site === other.site && one.project === other.project && one.host === other.host;
   const isSameRole = one.role === other.role && one.manager === other.manager;

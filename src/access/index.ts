@@ -5,7 +5,6 @@ export {
   denyUnlessSufficient,
   findTokenTrouble,
   findTroubleOf,
-  isTokenGood,
   refuseToken,
 } from './authority.ts';
 export type { Authority, NamedByPath, StoredToken } from './authority.ts';
