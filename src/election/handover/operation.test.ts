@@ -225,7 +225,7 @@ test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
 });
 
 test.each(['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'])(
-  'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
+  'a-service-that-goes-meanwhile-ends-its-handover: %s',
   async (phase) => {
     const world = await leaving();
     await world.until(NAT, phase);
@@ -247,7 +247,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
   await world.until(NAT, 'draining');
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
-  // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
+  // Released, but not cleared yet: the old host must not be asked to build what it is taking down.
   await world.pass();
   world.views.behind.add('a');
   for (let pass = 0; pass < 5; pass += 1) await world.pass();
@@ -319,7 +319,7 @@ test('after-the-deadline-a-leaving-host-is-tried-to-be-relieved-again', async ()
   ).toEqual(['failed', 'succeeded']);
 });
 
-test('held-elections-hold-a-hand-over-before-its-switch-and-not-after', async () => {
+test('held-elections-hold-a-handover-before-its-switch-and-not-after', async () => {
   const world = await leaving();
   await world.setting({ held: true });
   for (let pass = 0; pass < 8; pass += 1) await world.pass();
@@ -333,7 +333,7 @@ test('held-elections-hold-a-hand-over-before-its-switch-and-not-after', async ()
   expect(stateOf(world)).toBe('clear done');
 });
 
-test('a-hand-over-that-nothing-carries-on-is-taken-back', async () => {
+test('a-handover-that-nothing-carries-on-is-taken-back', async () => {
   const world = await leaving();
   const [item] = [...world.fleet.all({ name: 'item', check: () => undefined })];
   await world.put({ kind: 'item', id: item!.id, doc: null });
