@@ -122,7 +122,7 @@ describe('a host whose switch is out of control', () => {
 
   test('is-not-asked-to-move-one-by-hand', async () => {
     const { world, at } = await uncontrolled();
-    const refused = moveService(world.fleet, { id: NAT, ...world.asking() });
+    const refused = moveService(world.fleet, { id: NAT, ...world.commandContext() });
     expect(refused).toMatchObject({ kind: 'refuse', refusal: { code: 'switch-out-of-control', facts: { host: at } } });
   });
 
