@@ -71,7 +71,7 @@ async function serverWithFleet(scope: Scope): Promise<ServerProcess> {
   return startServer(scope, { data });
 }
 
-/** Resolves when every agent has the view of its host and is in line with it. */
+/** Resolves when every agent has the view of its host and has converged on it. */
 export async function startAgents(scope: Scope, server: ServerProcess): Promise<void> {
   const each = AGENTS / AGENT_PROCESSES;
   await Promise.all(
@@ -98,7 +98,7 @@ async function startSome(
     }
   } catch (error) {
     scope.check();
-    throw new Error(`only ${converged} of ${count} agents came in line with their views in time`, { cause: error });
+    throw new Error(`only ${converged} of ${count} agents converged on their views in time`, { cause: error });
   }
 }
 

@@ -87,7 +87,7 @@ export class Muster {
     say?.(`${hosts.length} agents are in service`);
   }
 
-  /** Resolves when the host is active and its agent is heard. */
+  /** Resolves when the host is active and its agent is connected. */
   async untilUp(number: number): Promise<void> {
     const { name } = this.#underlay.host(number).names;
     const agent = this.#agents.get(number);

@@ -72,7 +72,7 @@ export const oneDesignatedHost: Checker = {
  * for.
  */
 export const makeBeforeBreak: Checker = {
-  name: 'never: a hand-over goes on before those concerned have followed',
+  name: 'never: a handover goes on before those concerned have followed',
   watch: (world, violated) => {
     const connectedSince = new Map<string, number>();
     const phaseSince = new Map<string, number>();
@@ -162,7 +162,7 @@ export const designatedToEligible: Checker = {
         const able = [...presenceOf(truth, is)].filter((one) => isEligible(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
-        // Until its hand-over ends the old host has the connections: it goes on if the next one is lost.
+        // Until its handover ends the old host has the connections: it goes on if the next one is lost.
         const { handover } = was ?? {};
         const hasConnections = handover !== undefined && !isBeforeSwitch(handover) && handover.from === host;
         if (leaves && able.length > 0 && !hasConnections)

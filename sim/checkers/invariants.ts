@@ -2,7 +2,7 @@
 import type { Checker } from './checker.ts';
 
 export const invariants: Checker = {
-  name: 'the invariants of the rooms',
+  name: 'the invariants of the modules',
   watch: (world) => ({
     onApplied: (truth, applied, { commit }) => {
       for (const { name, check } of world.registry.invariants) {

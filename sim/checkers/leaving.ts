@@ -149,14 +149,15 @@ export const rejoinedByOperator: Checker = {
 
 /** Rebuilt elsewhere after an operator fenced the host: whatever it still runs, it is untrusted until it is re-admitted. */
 export const operatorFencedDistrusted: Checker = {
-  name: 'never: a host is heard and trusted whose instances were built elsewhere because it was said to be off',
+  name: 'never: a host is connected and trusted whose instances were built elsewhere because it was said to be off',
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         // It leaves quarantine only by an operator's command.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
         const isForcedDown = is.forcedDown !== undefined || was?.forcedDown !== undefined;
-        if (isForcedDown && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);
+        if (isForcedDown && is.connection.state === 'up')
+          violated(`${id} is connected at ${commit.revision}, and trusted`);
       }
     },
   }),

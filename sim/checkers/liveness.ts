@@ -56,7 +56,7 @@ export const downOnlyIfSilent: Checker = {
  * and the time in which the holder was paused does not: its clock may have stopped with it.
  */
 export const upOnlyIfHeartbeat: Checker = {
-  name: 'never: a host is declared up that the holder has not heard',
+  name: 'never: a host is declared up that the holder has no heartbeat of',
   watch: (world, violated) => {
     let { suspectAfterMs } = LIVENESS.defaultValue;
     const connections = new Map<string, string>();

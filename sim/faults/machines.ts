@@ -9,7 +9,7 @@ function running(world: World): Machine[] {
 
 function cutLinks(world: World, machines: readonly Machine[], forMs: number): void {
   for (const { link } of machines) link.cut = true;
-  world.scheduler.after(forMs, 'machines are heard again', () => {
+  world.scheduler.after(forMs, 'machines are connected again', () => {
     for (const { link } of machines) link.cut = false;
   });
 }

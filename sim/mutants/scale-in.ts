@@ -187,7 +187,7 @@ export const failuresNotBackedOff: Mutant = {
 
 export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
-  bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
+  bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is connected',
   scenario: SCALE_IN,
   likely: 12,
   caughtBy: [operatorFencedDistrusted.name],
@@ -233,7 +233,7 @@ export const targetNotVerified: Mutant = {
         observe: (fleet, item, outcome, nowMs) => {
           const service = preparingService(fleet, item.doc.target.id, item.doc.operation);
           const step = kind.observe?.(fleet, item, outcome, nowMs);
-          if (step === undefined) throw new Error('hand-overs observe');
+          if (step === undefined) throw new Error('handovers observe');
           if (service?.handover === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
           const { handover, epoch } = service;
           const doc: Service = {

@@ -78,6 +78,6 @@ function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch:
   if (status?.refusal !== undefined) return [`${machine.name} is not let in: ${status.refusal.code}`];
   if (state !== 'up') return [`${machine.name} runs and is ${state}`];
   const wanted = composeView(fleet, viewSource(world), machine.name, { journalId: world.disk.journalId, leaseEpoch });
-  if (machine.convergedDigest !== wanted.digest) return [`${machine.name} is not in line with its view`];
+  if (machine.convergedDigest !== wanted.digest) return [`${machine.name} has not converged on its view`];
   return [];
 }

@@ -250,7 +250,7 @@ function pendingAtRest(
   const machine = machines.find(({ name }) => name === peer);
   const isNewEnough = (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
   const isInformed = isConnected({ host: doc, machine }) && isNewEnough && !isOutOfControl(doc ?? {});
-  return isInformed ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
+  return isInformed ? [`${peer} is connected, and is still to be cleaned of ${host}`] : [];
 }
 
 /** The same hosts or services, named in reverse order, give the same result. */

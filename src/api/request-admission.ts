@@ -161,7 +161,7 @@ export class RequestAdmission {
       // this server decide by the time the body is there, `confirm` looks again.
       const goesOn = isForwarded(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
       if (found.kind === 'unknown' && goesOn) return undefined;
-      throw this.#unauthenticated(found);
+      throw this.#denyUnauthenticated(found);
     }
     const { known } = found;
     this.#options.connections.attribute(request.raw.socket, known);
@@ -181,7 +181,7 @@ export class RequestAdmission {
     const nowMs = clock.nowMs();
     if (admitted.known === undefined || !authenticator.isStillValid(admitted.known, nowMs)) {
       const found = authenticator.authenticate(request.headers, nowMs);
-      if (found.kind !== 'caller') throw this.#unauthenticated(found);
+      if (found.kind !== 'caller') throw this.#denyUnauthenticated(found);
       refuseUnlessPermitted(route, found.known.caller, request);
       setCaller(admitted, found.known);
     }
@@ -200,7 +200,7 @@ export class RequestAdmission {
     if (refusal !== undefined) throw refusalProblem(refusal);
   }
 
-  #unauthenticated(found: Exclude<AuthenticationResult, { kind: 'caller' }>): HttpProblem {
+  #denyUnauthenticated(found: Exclude<AuthenticationResult, { kind: 'caller' }>): HttpProblem {
     const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found) : undefined;
     return refusalProblem(refusal ?? refuseToken(found.kind));
   }
@@ -276,12 +276,12 @@ function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): v
   admitted.caller = known?.caller ?? ANONYMOUS;
 }
 
-export function namedByPath(request: FastifyRequest): NamedByPath {
+export function readNamedByPath(request: FastifyRequest): NamedByPath {
   return request.params as NamedByPath;
 }
 
 function refuseUnlessPermitted(route: Route, caller: Caller, request: FastifyRequest): void {
-  const denial = denyUnlessSufficient(caller, route, namedByPath(request));
+  const denial = denyUnlessSufficient(caller, route, readNamedByPath(request));
   if (denial !== undefined) throw refusalProblem(denial);
 }
 

@@ -20,7 +20,7 @@ import type { Forwarder } from './forward.ts';
 import {
   callerOf,
   isForwarded,
-  namedByPath,
+  readNamedByPath,
   type AdmittedRequest,
   type RequestAdmission,
 } from './request-admission.ts';
@@ -228,7 +228,7 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
     // A fault of this server's, not of the caller's: `confirm` has refused it.
     if (known === undefined && route.access !== 'public')
       throw new Error(`no caller was authenticated for ${route.path}`);
-    return { caller, token: known?.token, demand: route, named: namedByPath(request) };
+    return { caller, token: known?.token, demand: route, named: readNamedByPath(request) };
   };
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);

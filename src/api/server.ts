@@ -55,7 +55,7 @@ export interface ServerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Those of the rooms; the server adds its own. */
+  /** Those of the modules; the server adds its own. */
   readonly routes: readonly Route[];
   /** Every kind that watchers and the history may show. */
   readonly representations: readonly Representation<string, never>[];

@@ -157,11 +157,11 @@ describe('which hosts have BFD sessions', () => {
     expect(detector.hasBfdUp('a')).toBe(false);
   });
 
-  test('one-without-a-tunnel-to-a-host-does-not-vouch-for-it', async () => {
+  test('one-without-a-tunnel-to-a-host-says-nothing-of-it', async () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     const detector = bfdDetectorOf(world.fleet, {
       countBfdDown: () => 2,
-      // As agents say it: who is not among those that they do not hear is heard.
+      // As agents report it: a peer that is not among those with BFD down is up.
       bfdStatus: (listener) => (listener === 'b' || listener === 'c' ? 'down' : 'up'),
     });
     expect([detector.hasBfdUp('a'), detector.isBfdDownUnanimously('a')]).toEqual([true, false]);

@@ -54,9 +54,9 @@ export class Shortlist<T> {
   }
 }
 
-const byScore = (one: Candidate, other: Candidate): boolean =>
+const isBetterByScore = (one: Candidate, other: Candidate): boolean =>
   one.score < other.score || (one.score === other.score && one.host < other.host);
-const byHost = (one: Rejected, other: Rejected): boolean => one.host < other.host;
+const isBeforeByHost = (one: Rejected, other: Rejected): boolean => one.host < other.host;
 
 type Present = readonly Readonly<Standing>[];
 
@@ -86,10 +86,10 @@ export class ElectionContext {
   /** Costs O(presence). `except`: hosts that are left out. */
   candidatesOf({ doc }: Pick<StoredService, 'doc'>, except: readonly string[] = []): Candidates {
     const own = weightedHostOf(doc);
-    const eligible = new Shortlist(byScore);
-    const leaving = new Shortlist(byScore);
-    const bfdDown = new Shortlist(byScore);
-    const rejected = new Shortlist(byHost);
+    const eligible = new Shortlist(isBetterByScore);
+    const leaving = new Shortlist(isBetterByScore);
+    const bfdDown = new Shortlist(isBetterByScore);
+    const rejected = new Shortlist(isBeforeByHost);
     const reaches = this.#wayOutOf(doc);
     for (const standing of this.#presentFor(doc)) {
       const { id: host } = standing;
@@ -128,7 +128,7 @@ export class ElectionContext {
       if (this.#rejectionFor(standing, reaches) !== undefined) continue;
       const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
       const candidate = { host, score: this.#score(standing) + standbys };
-      if (best === undefined || byScore(candidate, best)) best = candidate;
+      if (best === undefined || isBetterByScore(candidate, best)) best = candidate;
     }
     return best?.host;
   }

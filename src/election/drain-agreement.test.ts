@@ -66,7 +66,7 @@ async function drain(world: World): Promise<void> {
     await world.commit((fleet) => {
       const leavers = [{ host: id, tenants: evacuator.inventory(fleet, id) }];
       const planned = planEvacuation(fleet, evacuator, leavers, world);
-      const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+      const started = beginEvacuation(fleet, evacuator, planned, world.commandContext());
       if ('code' in started) throw new Error(started.code);
       return accept(started.changes, null);
     });

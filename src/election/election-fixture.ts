@@ -194,7 +194,7 @@ export class World extends TestWorld {
   }
 
   /** The caller, for commands that start something. */
-  asking(): { operation: OperationId; by: string; nowMs: number; deadlineMs: number } {
+  commandContext(): { operation: OperationId; by: string; nowMs: number; deadlineMs: number } {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 3_600_000 };
   }
 

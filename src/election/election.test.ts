@@ -123,7 +123,7 @@ test('a-site-that-is-silent-as-a-whole-keeps-its-services-until-it-is-known-who-
   expect(world.wrong()).toEqual([]);
 });
 
-test('of-a-silent-site-a-host-that-somebody-vouches-is-off-loses-its-services', async () => {
+test('of-a-silent-site-a-host-that-is-forced-down-loses-its-services', async () => {
   const world = await three();
   world.possiblyPartitioned.add('central');
   await world.silent('a');

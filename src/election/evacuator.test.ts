@@ -39,7 +39,7 @@ const begin =
   (world: World, ...hosts: string[]) =>
   (fleet: FleetReader): Decision<readonly string[]> => {
     const planned = planEvacuation(fleet, evacuator, leavers(fleet, hosts), world);
-    const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+    const started = beginEvacuation(fleet, evacuator, planned, world.commandContext());
     if ('code' in started) throw new Error(started.code);
     const operations = started.changes.filter(({ kind }) => kind === OPERATION.name);
     return accept(

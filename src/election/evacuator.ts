@@ -75,7 +75,7 @@ export const designationEvacuator: Evacuator = {
     // The operation names the host that is recovered: with that host in the id twice, ids would be too long to be accepted.
     const operation = `${how.operation}.fail-back` as OperationId;
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
-      ({ doc }) => leaving !== undefined && leftThisTime(leaving, doc),
+      ({ doc }) => leaving !== undefined && hasLeftThisTime(leaving, doc),
     );
     return failBack(fleet, back, { ...how, operation, host });
   },
@@ -104,7 +104,7 @@ function* beginHandovers(fleet: FleetReader, planned: readonly PlannedEvacuation
 }
 
 /** Whether a service left a host by its present scale-in. A later drain of the same host is another operation. */
-function leftThisTime(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
+function hasLeftThisTime(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
   return cameFrom?.operation === leaving.operation || (designated?.sinceMs ?? -Infinity) >= leaving.atMs;
 }
 

@@ -53,7 +53,7 @@ export type Health =
   | 'silent'
   /** It is silent as its whole site is: that says nothing about the host. */
   | 'cut-off'
-  /** Most of those that send to it do not hear it any more, whatever it says itself. */
+  /** Most of those that send to it report BFD down, whatever it says itself. */
   | 'bfd-down'
   /** Its switch is out of control, and forwards on as far as anybody knows. */
   | 'uncontrolled'

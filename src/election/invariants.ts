@@ -40,7 +40,7 @@ const notToALeavingHost: Invariant = {
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
-      // It has the connections until its hand-over ends: who was to have them is lost.
+      // It has the connections until its handover ends: who was to have them is lost.
       const { handover } = was ?? {};
       if (handover !== undefined && !isBeforeSwitch(handover) && handover.from === host) return [];
       const others = new ElectionContext(fleet).candidatesOf({ doc: is }).eligible.listed;
@@ -73,7 +73,7 @@ const oneHandover: Invariant = {
       const target = kind === ITEM.name ? (after?.doc as Item | undefined)?.target : undefined;
       if (target?.kind !== SERVICE.name) return [];
       const open = fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, target.id));
-      return open <= 1 ? [] : [`${target.id} is in ${open} hand-overs`];
+      return open <= 1 ? [] : [`${target.id} is in ${open} handovers`];
     }),
   ],
 };

@@ -14,7 +14,7 @@ const NAT = 'nat:r1';
 const move =
   (world: World, facts: Partial<MoveService> = {}) =>
   (fleet: FleetReader): Decision<unknown> =>
-    moveService(fleet, { id: NAT, ...world.asking(), ...facts });
+    moveService(fleet, { id: NAT, ...world.commandContext(), ...facts });
 
 describe('a move', () => {
   test('goes-to-the-host-that-is-named', async () => {
@@ -186,25 +186,28 @@ describe('rebalancing', () => {
 
   test('is-done-with-the-fewest-moves-and-a-second-time-with-none', async () => {
     const world = await crowded();
-    const { moves, more } = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    const { moves, more } = await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()));
     expect(moves).toHaveLength(4);
     expect(more).toBe(false);
     await world.settle();
     expect(loads(world)).toEqual({ a: 2, b: 2, c: 2 });
     expect(service(world.fleet, moves[0]!.service)?.why?.cause).toBe('rebalance');
-    expect(await world.commit((fleet) => rebalanceServices(fleet, world.asking()))).toEqual({ moves: [], more: false });
+    expect(await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()))).toEqual({
+      moves: [],
+      more: false,
+    });
     expect(world.wrong()).toEqual([]);
   });
 
   test('goes-on-later-when-only-so-many-go-at-once', async () => {
     const world = await crowded();
     await world.setting({ handoversAtOnce: 3 });
-    const first = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    const first = await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()));
     expect([first.moves.length, first.more]).toEqual([3, true]);
-    const none = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    const none = await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()));
     expect([none.moves.length, none.more]).toEqual([0, true]);
     await world.settle();
-    await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()));
     await world.settle();
     expect(loads(world)).toEqual({ a: 2, b: 2, c: 2 });
   });
@@ -212,7 +215,7 @@ describe('rebalancing', () => {
   test('heeds-base-weights-and-who-can', async () => {
     const world = await crowded();
     await world.put(fitHost('b', { baseWeight: 10 }), fitHost('c', { serviceVersion: 1 }));
-    await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    await world.commit((fleet) => rebalanceServices(fleet, world.commandContext()));
     await world.settle();
     expect(loads(world)).toEqual({ b: 6 });
   });
@@ -220,7 +223,7 @@ describe('rebalancing', () => {
   test('is-refused-while-elections-are-held', async () => {
     const world = await crowded();
     await world.setting({ held: true });
-    expect(await world.refusal((fleet) => rebalanceServices(fleet, world.asking()))).toMatchObject({
+    expect(await world.refusal((fleet) => rebalanceServices(fleet, world.commandContext()))).toMatchObject({
       code: 'elections-held',
     });
   });
@@ -232,7 +235,7 @@ describe('fail-back', () => {
     (fleet: FleetReader): Decision<unknown> => ({
       kind: 'accept',
       answer: null,
-      ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.asking()) ?? [] },
+      ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.commandContext()) ?? [] },
     });
 
   async function startScaleIn(): Promise<World> {
@@ -338,7 +341,7 @@ describe('fail-back', () => {
     await world.put(fitHost(host, LEAVING));
     await world.settle();
     const operation = `op-${'0'.repeat(20)}.${host}.back` as OperationId;
-    const changes = designationEvacuator.failBack?.(world.fleet, host, { ...world.asking(), operation }) ?? [];
+    const changes = designationEvacuator.failBack?.(world.fleet, host, { ...world.commandContext(), operation }) ?? [];
     expect(changes.filter(({ kind }) => kind === 'item')).toHaveLength(2);
     for (const { id } of changes) expect(id.length).toBeLessThanOrEqual(200);
   });

@@ -51,7 +51,7 @@ export function moveService(fleet: FleetReader, command: MoveService): Decision<
   if (isHandoverActive(fleet, service)) return refuse(handoverUnderWay(service));
   if (host === at) return accept([], { to: at });
   if (valueOf(fleet, ELECTION).held) return refuse(electionsHeld());
-  if (isOutOfControl(findHost(fleet, at)?.doc ?? {})) return refuse(outOfControl(service, at));
+  if (isOutOfControl(findHost(fleet, at)?.doc ?? {})) return refuse(denyOutOfControl(service, at));
   const choice = chooseMoveTarget(fleet, service, { host, cause: 'asked-for', nowMs: command.nowMs });
   if ('code' in choice) return refuse(choice);
   const changes = beginHandovers([{ service, to: choice.host, why: choice.why }], command);
@@ -117,7 +117,7 @@ export function electionsHeld(): Refusal {
   return { kind: 'conflict', code: 'elections-held', message };
 }
 
-function outOfControl({ id }: StoredService, host: string): Refusal {
+function denyOutOfControl({ id }: StoredService, host: string): Refusal {
   const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host} --reason <why>".`;
   return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }

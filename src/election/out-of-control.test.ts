@@ -90,7 +90,7 @@ describe('a host whose switch is out of control', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('does-not-hand-over-what-was-not-switched-yet, and-does-when-it-obeys', async () => {
+  test('does-not-handover-what-was-not-switched-yet, and-does-when-it-obeys', async () => {
     const world = await servedBy('a', 'b', 'c');
     const at = hostOf(world) ?? '';
     for (const name of ['a', 'b', 'c']) world.views.behind.add(name);
@@ -108,7 +108,7 @@ describe('a host whose switch is out of control', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('holds-up-no-hand-over-of-others', async () => {
+  test('holds-up-no-handover-of-others', async () => {
     const world = await servedBy('a', 'b', 'c', 'd');
     const [at, standby] = [hostOf(world) ?? '', service(world.fleet, NAT)?.standby];
     const other = ['a', 'b', 'c', 'd'].find((name) => name !== at && name !== standby) ?? '';
@@ -122,7 +122,7 @@ describe('a host whose switch is out of control', () => {
 
   test('is-not-asked-to-move-one-by-hand', async () => {
     const { world, at } = await uncontrolled();
-    const refused = moveService(world.fleet, { id: NAT, ...world.asking() });
+    const refused = moveService(world.fleet, { id: NAT, ...world.commandContext() });
     expect(refused).toMatchObject({ kind: 'refuse', refusal: { code: 'switch-out-of-control', facts: { host: at } } });
   });
 

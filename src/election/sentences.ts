@@ -32,7 +32,7 @@ export const electionSentences: ReasonSentences = {
   'target-bfd-down': ({ service, host }) =>
     `${formatFact(service)} is not given to ${formatFact(host)}, whose BFD sessions most of its peers see down. Its old host serves meanwhile.`,
   'handover-drains': ({ service, host }) =>
-    `${formatFact(host)} passes on what still comes to it for ${formatFact(service)}.`,
+    `${formatFact(host)} forwards late packets of ${formatFact(service)} to its new host.`,
   'connections-not-copied': ({ service, uncopied }) =>
     `Connections of ${formatFact(service)} were not copied to its new host in time${behindOf(uncopied)}. Connections that were open then may be cut.`,
   'handover-under-way': ({ service, to }) => `A handover of ${formatFact(service)} to ${formatFact(to)} is under way.`,

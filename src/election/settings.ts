@@ -17,7 +17,7 @@ export const ELECTION = setting('election', {
       handoversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
       /** Whether hosts listen for each other on the data path where services hang on it. Absent: they do. */
       bfd: Type.Optional(Type.Boolean()),
-      /** How often each of them sends; three that are missing are a host that is not heard. */
+      /** How often each of them sends; three that are missing are a session that is down. */
       bfdIntervalMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 10_000 })),
     },
     { additionalProperties: false },

@@ -109,7 +109,7 @@ test('a-standby-with-bfd-down-stays-while-there-is-no-other-candidate: without i
   expect(pair(world)).toBe('a b');
 });
 
-test('a-standby-that-is-unheard-goes-when-another-can, and-not-when-it-lacks-anything-else', async () => {
+test('a-standby-with-bfd-down-goes-when-another-can, and-not-when-it-lacks-anything-else', async () => {
   const world = await servedBy('a', 'b', 'c');
   const [at, standby] = pair(world).split(' ') as [string, string];
   const other = ['a', 'b', 'c'].find((name) => name !== at && name !== standby) ?? '';

@@ -33,7 +33,7 @@ type ServiceSnapshot = Pick<StoredService, 'id' | 'doc'>;
 /** The choice is counted in the context. */
 export function assessService(context: ElectionContext, service: ServiceSnapshot, now: ElectionInput): ElectionVerdict {
   const health = healthOf(context, service.doc, now);
-  // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
+  // A handover ends by itself, unless the host that has it now is lost meanwhile.
   if (service.doc.handover !== undefined && !LOST.includes(health)) return KEEP;
   switch (health) {
     case 'fine':
@@ -105,7 +105,7 @@ function elect(
   return choice && { kind: 'elect', choice };
 }
 
-/** Who still has the connections of a service: until the hand-over ends, the host that it is handed over from. */
+/** Who still has the connections of a service: until the handover ends, the host that it is handed over from. */
 function conntrackHolderOf({ type, exclusion, handover }: Service): string | undefined {
   if (type !== 'nat' || exclusion === 'hard' || handover === undefined) return undefined;
   return isBeforeSwitch(handover) ? undefined : handover.from;

@@ -51,7 +51,7 @@ export const viewsSentences: ReasonSentences = {
   },
 };
 
-/** Hosts that do well are in line at once; of the others every try is written down. */
+/** Healthy hosts converge at once; of the others every try is written down. */
 const CONVERGENCE_BACKOFF = { firstMs: 500, longestMs: 8000 };
 
 /** A host is behind: check again with a growing delay. */

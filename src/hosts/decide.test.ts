@@ -108,7 +108,7 @@ describe('maintenance', () => {
     expect(enabled).toEqual({ ...before, changedBy: 'ann', changedAtMs: 9 });
   });
 
-  test('repeating-a-decree-commits-nothing', () => {
+  test('repeating-an-audited-command-commits-nothing', () => {
     const fleet = joined('c1');
     after(fleet, disableHost(fleet, { ...who, reason: 'new fans' }));
     expect(disableHost(fleet, { ...who, by: 'bob', reason: 'new fans' })).toMatchObject({
@@ -118,7 +118,7 @@ describe('maintenance', () => {
     expect(clearForceDown(fleet, who)).toMatchObject({ kind: 'accept', changes: [] });
   });
 
-  test('force-down-keeps-who-vouched', () => {
+  test('force-down-keeps-its-author', () => {
     const fleet = joined('c1');
     const forced = after(fleet, forceDownHost(fleet, { ...who, reason: 'seen dark' }));
     expect(forced.forcedDown).toEqual({ reason: 'seen dark', by: 'ann', atMs: 9 });

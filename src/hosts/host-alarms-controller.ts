@@ -20,7 +20,7 @@ export interface HostAlarmsOptions {
 }
 
 const INTERVAL_MS = 5000;
-/** An agent that is refused tries again within 10 s; one that was not heard for so long has stopped or wiped its host. */
+/** An agent that is refused tries again within 10 s; one that was silent for so long has stopped or wiped its host. */
 const SILENT_AFTER_MS = 10 * 60_000;
 
 export class HostAlarmsController {

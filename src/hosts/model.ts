@@ -109,7 +109,7 @@ const LEAVING = Type.Object(
 
 const QUARANTINED = Type.Object(
   {
-    /** `removed`: it was removed and reports again. `operator-fenced`: somebody vouched for it being off, and what it had was
+    /** `removed`: it was removed and reports again. `operator-fenced`: it was forced down, and what it had was
      * built elsewhere. `identity`: its switch shows the identity of another host. */
     because: Type.Enum(['removed', 'operator-fenced', 'identity']),
     /** The host whose identity it shows. */

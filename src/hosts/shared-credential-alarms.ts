@@ -28,11 +28,11 @@ export function planSharedCredentialAlarms(fleet: FleetReader, request: SharedCr
   const over = [...fleet.find(ALARMS_BY_CODE, CREDENTIAL_SHARED)].filter(({ doc }) => isOver(doc));
   return [
     ...over.flatMap(({ doc }) => clearAlarm(fleet, alarmId(CREDENTIAL_SHARED, String(doc.reason['host'])))),
-    ...[...seenMs.keys()].flatMap((id) => raisedFor(fleet, id, nowMs)),
+    ...[...seenMs.keys()].flatMap((id) => raiseFor(fleet, id, nowMs)),
   ];
 }
 
-function raisedFor(fleet: FleetReader, id: string, nowMs: number): Change[] {
+function raiseFor(fleet: FleetReader, id: string, nowMs: number): Change[] {
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed') return [];
   const reason = { code: CREDENTIAL_SHARED, host: host.id };

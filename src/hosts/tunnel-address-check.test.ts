@@ -46,7 +46,7 @@ const removed = (facts: Partial<Host> & { name: string }): Change => {
 };
 
 /** The agent of a removed host presents the credential that it had. */
-function knock(fleet: Fleet, host: string): void {
+function report(fleet: Fleet, host: string): void {
   const changes = removedReportAlarm(fleet, { removed: findHost(fleet, host)!, itself: true, nowMs: 7 });
   fleet.apply(fleet.revision + 1, changes);
 }
@@ -71,7 +71,7 @@ describe('the tunnel address of another host', () => {
   test('is-refused-while-a-removed-host-that-had-it-reports', () => {
     const fleet = fleetOf(removed(C1), hostChange({ name: 'c2' }));
     expect(refusalOf(edit(fleet, 'c2', '10.0.0.1'))).toBe('accepted');
-    knock(fleet, 'c1');
+    report(fleet, 'c1');
     expect(refusalOf(edit(fleet, 'c2', '10.0.0.1'))).toBe('tunnel-address-taken /tunnelAddress');
     expect(edit(fleet, 'c2', '10.0.0.1')).toMatchObject({
       refusal: {
@@ -195,7 +195,7 @@ describe('an address that several hosts share since an earlier version', () => {
   test('and-one-that-a-removed-host-comes-back-to', () => {
     const fleet = fleetOf(removed(C1), hostChange({ ...C1, name: 'c2' }));
     expect(look(fleet)).toBe(0);
-    knock(fleet, 'c1');
+    report(fleet, 'c1');
     look(fleet);
     expect(sentences(fleet)).toHaveLength(1);
     fleet.apply(fleet.revision + 1, removedReportAlarm(fleet, { removed: findHost(fleet, 'c1')!, itself: false, nowMs: 9 })); // prettier-ignore

@@ -40,7 +40,7 @@ export function resolveInstances(
 export function resolveInstance(fleet: FleetReader, id: string): StoredInstance | Refusal {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return unknownInstance(id);
-  return instance.doc.state === 'deleting' ? beingDeleted(id) : instance;
+  return instance.doc.state === 'deleting' ? denyWhileDeleting(id) : instance;
 }
 
 interface OperationDescription {
@@ -83,7 +83,7 @@ function duplicateInstance(id: string): Refusal {
   return { kind: 'invalid', code: 'duplicate-instance', message, facts: { instance: id } };
 }
 
-function beingDeleted(id: string): Refusal {
+function denyWhileDeleting(id: string): Refusal {
   const message = `Instance "${id}" is being deleted already. "muster operations list" shows how far it is.`;
   return { kind: 'conflict', code: 'being-deleted', message, facts: { instance: id } };
 }

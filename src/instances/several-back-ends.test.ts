@@ -62,7 +62,7 @@ describe('only-the-port-that-failed-is-cut-off', () => {
 
   const bindings = (world: World): string[] => world.ports('web').map(({ binding }) => binding?.host ?? 'no host');
 
-  test('a-back-end-outside-refuses-one-port-after-the-hand-over: the others are connected where the instance is', async () => {
+  test('a-back-end-outside-refuses-one-port-after-the-handover: the others are connected where the instance is', async () => {
     const world = await withInlineAndOutside();
     world.network.faults.arm({ op: 'activate', nic: 1, outcome: 'binding-failed', times: 9999 });
     const operation = await move(world);

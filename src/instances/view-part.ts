@@ -82,11 +82,11 @@ function composeViewInstance(
   role: ViewInstance['role'],
 ): ViewInstance {
   const bound = [...fleet.find(PORTS_BY_INSTANCE, id)].filter((port) => port.doc.binding?.host === host);
-  bound.sort(byNic);
+  bound.sort(compareByNic);
   return { id, role, state: doc.state, amounts: doc.amounts, ports: bound.map(composeViewPort) };
 }
 
-function byNic(one: StoredPort, other: StoredPort): number {
+function compareByNic(one: StoredPort, other: StoredPort): number {
   return (one.doc.nic ?? 0) - (other.doc.nic ?? 0) || (one.id < other.id ? -1 : 1);
 }
 

@@ -2,7 +2,7 @@
 import { backoffMs, type Clock } from '../journal/index.ts';
 
 const FIRST_MS = 250;
-/** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */
+/** Below the 15 s after which a silent host is suspect: a fleet that finds its server back reports in time. */
 const MAX_MS = 10_000;
 
 export class Backoff {

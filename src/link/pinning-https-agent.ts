@@ -22,7 +22,7 @@ export class PinningHttpsAgent extends Agent {
   }
 
   override createConnection(options: RequestOptions, opened?: ConnectionCallback): undefined {
-    // Where an authority was named as well, it has to vouch for the server, too. Sessions are not resumed: each handshake is checked.
+    // Where an authority was named as well, it has to certify the server, too. Sessions are not resumed: each handshake is checked.
     const to = options as ConnectionOptions;
     const socket = connect({
       ...to,

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3600 * 1000;
 describe('the modules together', () => {
   test('the-items-of-an-operation-go-with-it, 30 days after its end', async () => {
     let nowMs = 0;
-    const folder = mkdtempSync(join(tmpdir(), 'muster-rooms-'));
+    const folder = mkdtempSync(join(tmpdir(), 'muster-modules-'));
     const store = await openSqliteStore({ path: join(folder, 'muster.db'), nowMs: () => nowMs });
     onTestFinished(async () => {
       await store.close();

@@ -137,7 +137,9 @@ export function world(
 }
 
 /** A server that holds the lease, until `stop`. */
-export async function leading(server: TestWorld['server']): Promise<TestServer & { readonly stop: AbortController }> {
+export async function startLeading(
+  server: TestWorld['server'],
+): Promise<TestServer & { readonly stop: AbortController }> {
   const one = server('s1');
   const stop = new AbortController();
   void one.lease.run(stop.signal);

@@ -1,7 +1,7 @@
 // The engine as a shell: what wakes it, what it survives, what it never does.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
-import { leading, makeReady, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
+import { startLeading, makeReady, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
 import { cancelOperation, newOperation } from './decide.ts';
 import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { ITEM, OPERATION } from './model.ts';
@@ -9,7 +9,7 @@ import { ITEM, OPERATION } from './model.ts';
 describe('the engine', () => {
   test('a-change-of-the-target-wakes-its-item-without-waiting-for-the-scan', async () => {
     const { clock, server } = world();
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await flushMicrotasks();
@@ -23,7 +23,7 @@ describe('the engine', () => {
 
   test('an-engine-that-saw-no-event-finds-the-work-by-its-scan', async () => {
     const { clock, server } = world();
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     await start(journal, true);
     void engine.run(stop.signal);
     await clock.pass(5000);
@@ -34,7 +34,7 @@ describe('the engine', () => {
 
   test('a-clock-that-is-set-ahead-makes-no-deadline-pass: what-is-unfinished-gets-the-difference, once', async () => {
     const { clock, server } = world();
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     await start(journal, false, 60_000);
     void engine.run(stop.signal);
     await flushMicrotasks();
@@ -51,7 +51,7 @@ describe('the engine', () => {
 
   test('a-waiting-operation-at-rest-commits-nothing', async () => {
     const { clock, server } = world();
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await clock.pass(5000);
@@ -69,7 +69,7 @@ describe('the engine', () => {
       },
     };
     const { server } = world(broken);
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     await start(journal, true);
     await flushMicrotasks();
@@ -95,7 +95,7 @@ describe('actions', () => {
 
   async function runActions(driver: Driver, kind = acting) {
     const { clock, server } = world(kind, new Map([['slow', driver]]));
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     const items = Array.from({ length: ITEMS }, (_, at) => ({
       key: `${at}`,
@@ -189,7 +189,7 @@ describe('a fault of the program', () => {
       },
     };
     const { clock, server } = world(broken);
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await flushMicrotasks();
@@ -214,7 +214,7 @@ describe('a fault of the program', () => {
       observe: (_fleet, item, outcome) => wait(item, outcome.kind === 'failed' ? outcome.reason : { code: 'odd' }),
     };
     const { clock, server } = world(hanging, new Map([['hangs', { carryOut: () => new Promise(() => undefined) }]]));
-    const { journal, engine, stop } = await leading(server);
+    const { journal, engine, stop } = await startLeading(server);
     void engine.run(stop.signal);
     await start(journal, false, 20_000);
     for (let round = 0; round < 8; round += 1) await clock.pass(5000);

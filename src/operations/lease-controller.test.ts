@@ -1,7 +1,7 @@
 // The lease keeper as a shell: who decides, who succeeds, and when a holder steps down.
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../journal/index.ts';
-import { leading, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
+import { startLeading, OP, flushMicrotasks, start, whenReady, world } from './controllers-fixture.ts';
 import { OPERATION } from './model.ts';
 
 describe('the lease', () => {
@@ -35,7 +35,7 @@ describe('the lease', () => {
 
   test('a-holder-that-cannot-reach-the-store-steps-down-when-its-time-is-over', async () => {
     const { clock, server } = world();
-    const { store, journal, stop } = await leading(server);
+    const { store, journal, stop } = await startLeading(server);
     const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
     Object.assign(store, { renewLease: cut, acquireLease: cut });
     await clock.pass(3000);
@@ -67,7 +67,7 @@ describe('the lease', () => {
 
   test('a-holder-whose-session-ended-renews-at-once-and-keeps-deciding', async () => {
     const { clock, server } = world();
-    const { store, journal, stop } = await leading(server);
+    const { store, journal, stop } = await startLeading(server);
     await clock.pass(200);
     await store.close();
     await clock.pass(200);
@@ -82,7 +82,7 @@ describe('the lease', () => {
 
   test('a-renewal-that-never-answers-does-not-keep-a-holder-in-office', async () => {
     const { clock, server } = world();
-    const { store, journal, stop } = await leading(server);
+    const { store, journal, stop } = await startLeading(server);
     const silent = (): Promise<never> => new Promise(() => undefined);
     Object.assign(store, { renewLease: silent, acquireLease: silent });
     for (const ms of [3000, 3000, 3000, 3000]) await clock.pass(ms);
@@ -101,7 +101,7 @@ describe('the lease', () => {
       warn: take('warn'),
       error: take('error'),
     });
-    const { store, stop } = await leading(server);
+    const { store, stop } = await startLeading(server);
     const { renewLease, acquireLease } = store;
     const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
     Object.assign(store, { renewLease: cut, acquireLease: cut });

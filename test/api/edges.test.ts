@@ -1,4 +1,4 @@
-// The edges of the server: what is refused before any room hears of it, probes, figures, TLS, the first token.
+// The edges of the server: what is refused before any module gets it, probes, figures, TLS, the first token.
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { request as secureRequest } from 'node:https';
 import { connect } from 'node:net';

@@ -92,9 +92,9 @@ test('a-repeated-request-gets-what-version-0.1.0-wrote-in-the-words-of-this-vers
     rejectedInAll: 0,
     atMs: 1,
   };
-  const handOver = { operation: 'op', from: 'c1', to: 'c2', phase: 'seeding', why, sinceMs: 1 };
+  const former = { operation: 'op', from: 'c1', to: 'c2', phase: 'seeding', why, sinceMs: 1 };
   const changed = { exclusion: 'hard', onControlLoss: 'move', epoch: 4, changedBy: 'ann', changedAtMs: 1 };
-  const doc = { type: 'nat', subject: 'r3', ...changed, designated: { host: 'c1', sinceMs: 1 }, why, handOver };
+  const doc = { type: 'nat', subject: 'r3', ...changed, designated: { host: 'c1', sinceMs: 1 }, why, handOver: former };
   const world = await startOn(path, (store) =>
     store.write({
       batches: [

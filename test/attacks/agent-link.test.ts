@@ -216,7 +216,7 @@ describe('a server that sends an agent on', () => {
     await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
   });
 
-  test('to-one-that-the-control-plane-vouches-for-is-followed', async () => {
+  test('to-one-that-the-control-plane-has-signed-for-is-followed', async () => {
     const { plane, restart } = await joined();
     const moved = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
     const { journalId } = plane.leader.journal;

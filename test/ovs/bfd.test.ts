@@ -90,7 +90,7 @@ ovsSuite('heartbeats between switches', () => {
     expect((await groupOf('c1'))?.type).toBe('indirect');
     for (const name of HOSTS) {
       const others = HOSTS.filter((other) => other !== name);
-      await until(`${name} hears all`, async () => others.every((other) => switchOf(name).hasBfdBeenUp(other)));
+      await until(`${name} has BFD up to all`, async () => others.every((other) => switchOf(name).hasBfdBeenUp(other)));
       expect(await listBfdDown(name)).toBe('');
       await follow(name);
     }
@@ -121,7 +121,7 @@ ovsSuite('heartbeats between switches', () => {
     expect(trace).toContain('set_field:0x1->reg4');
     expect(trace).not.toContain('->tun_dst');
     await labHost('c2').start('ovs-vswitchd');
-    await until('it is heard again', async () => (await listBfdDown('c1')) === '');
+    await until('it is connected again', async () => (await listBfdDown('c1')) === '');
     expect(await sendsTo('c1')).toBe('c2');
     expect(news).toBeGreaterThan(missed);
     stop();

@@ -51,34 +51,34 @@ export class TappedLink implements AgentLink {
   }
 
   join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
-    return this.#tapped('join', () => this.#link.join(to, join), to) as Promise<Reply<JoinResponse>>;
+    return this.#runTapped('join', () => this.#link.join(to, join), to) as Promise<Reply<JoinResponse>>;
   }
 
   heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     this.beats.push(beat);
-    return this.#tapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
+    return this.#runTapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
   }
 
   view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     this.asks.push(ask);
-    return this.#tapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewResponse>>;
+    return this.#runTapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewResponse>>;
   }
 
   observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
-    return this.#tapped('observe', () => this.#link.observe(to, observations), to) as Promise<
+    return this.#runTapped('observe', () => this.#link.observe(to, observations), to) as Promise<
       Reply<ObservationsResponse>
     >;
   }
 
   deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
-    return this.#tapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
+    return this.#runTapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
   }
 
   collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
-    return this.#tapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<CollectResponse>>;
+    return this.#runTapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<CollectResponse>>;
   }
 
-  #tapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {
+  #runTapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {
     this.calls.push(name);
     return this.tap(name, pass, to);
   }

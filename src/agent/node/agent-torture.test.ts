@@ -49,7 +49,7 @@ async function run(crash?: Crash): Promise<Run> {
   await clock.until('it follows', () => alive() && hasConverged(rack) && zoneOf(rack) === 'other');
   const calmUntilMs = clock.nowMs() + 30_000;
   await clock.until('a while passed', () => alive() && clock.nowMs() >= calmUntilMs);
-  await clock.until('it is heard', () => alive() && plane.host('c1')?.connection.state === 'up');
+  await clock.until('it is connected', () => alive() && plane.host('c1')?.connection.state === 'up');
   await clock.until(
     'the server knows',
     () => alive() && plane.leader.gateway.reportOf('c1')?.applied === rack.agent?.status().digest,

@@ -41,7 +41,7 @@ async function activeWorld(options: TestHostOptions = {}, servers?: readonly str
 async function untilConverged({ clock, plane, rack }: World): Promise<void> {
   await clock.until('c1 is active', () => plane.host('c1')?.state === 'active');
   await clock.until('c1 has no task left', () => plane.item('c1')?.state === 'done');
-  await clock.until('the machine is in line', () => {
+  await clock.until('the machine has converged', () => {
     const { applied, digest } = rack.agent!.status();
     return digest !== undefined && applied === digest && selfState(rack) === 'active';
   });
@@ -160,7 +160,7 @@ describe('when the server is away', () => {
     });
     const polls = rack.link.asks.length;
     rack.link.tap = (_name, pass) => pass();
-    await clock.until('it is heard again', () => plane.host('c1')?.connection.state === 'up');
+    await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
     // The first poll asks for the whole view, those after it for another one.
     expect(rack.link.asks[polls]).toEqual({});
     expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
@@ -175,11 +175,11 @@ describe('when the server is away', () => {
     plane.reachable.clear();
     rack.start();
     await clock.until('it works alone', () => rack.agent!.status().isServerUnreachable);
-    await clock.until('the machine is in line', () => rack.agent!.status().applied !== undefined);
+    await clock.until('the machine has converged', () => rack.agent!.status().applied !== undefined);
     expect(rack.driver).toMatchObject({ applies: applies + 1, changeCount });
   });
 
-  test('tasks-of-a-view-from-the-disk-wait-until-a-holder-vouches-for-it', async () => {
+  test('tasks-of-a-view-from-the-disk-wait-until-a-holder-confirms-it', async () => {
     const world = await worldOf({ machine: { delayMs: 60_000 } });
     const { clock, plane, rack } = world;
     rack.start();
@@ -194,7 +194,7 @@ describe('when the server is away', () => {
     expect(plane.host('c1')?.state).toBe('active');
   });
 
-  test('another-server-takes-over-and-vouches-for-the-same-view', async () => {
+  test('another-server-takes-over-and-confirms-the-same-view', async () => {
     const { clock, plane, rack } = await activeWorld({ servers: ['s1', 's2'] }, ['s1', 's2']);
     const { applies } = rack.driver;
     const before = rack.agent!.status();
@@ -265,7 +265,7 @@ describe('a view', () => {
     await clock.until('it is said', () => (plane.leader.gateway.reportOf('c1')?.report?.problems.length ?? 0) > 0);
     expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual(['no space left']);
     faults.pop();
-    await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);
+    await clock.until('it has converged', () => rack.agent!.status().applied !== undefined);
     await clock.until('it is said as well', () => plane.leader.gateway.reportOf('c1')?.report?.problems.length === 0);
   });
 
@@ -280,7 +280,7 @@ describe('a view', () => {
     const trouble = 'the machine has not converged with its view; it is tried again {"problems":["no space left"]}';
     expect(logged).toEqual([trouble]);
     faults.pop();
-    await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);
+    await clock.until('it has converged', () => rack.agent!.status().applied !== undefined);
     expect(logged).toEqual([trouble, 'the machine has converged with its view again {}']);
   });
 

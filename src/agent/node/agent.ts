@@ -47,7 +47,7 @@ export interface AgentStatus {
   /** Of the last view that was taken. */
   readonly stamp: Stamp | undefined;
   readonly digest: string | undefined;
-  /** The view that the machine is in line with. */
+  /** The view that the machine has converged on. */
   readonly applied: string | undefined;
   readonly refusedView: HostReport['refusedView'];
   readonly problems: readonly string[];
@@ -162,7 +162,7 @@ export class Agent {
     stop?.();
   }
 
-  /** The machine is kept in line with the last view from the start; everything else needs a server. */
+  /** The machine is kept converged on the last view from the start; everything else needs a server. */
   async #runConnected(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#membership.join(signal);

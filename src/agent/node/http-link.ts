@@ -1,4 +1,4 @@
-// The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
+// The link over HTTP: the routes of the gateway as an agent calls them. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
 import {

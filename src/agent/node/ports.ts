@@ -89,7 +89,7 @@ export interface WriteOptions {
 export type ApplyResult =
   /** With the services that cannot be provided here yet: they are tried again, and hold up nothing else. */
   | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
-  /** Not in line with the view yet, and this is why. It is tried again. */
+  /** Not converged on the view yet, and this is why. It is tried again. */
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
 export interface TaskResult {
@@ -110,12 +110,12 @@ export interface TaskFence {
 
 /** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
 export interface LocalDriver {
-  /** Brings the machine in line with the view. Never destroys an instance: that takes a task. */
+  /** Makes the machine converge on the view. Never destroys an instance: that takes a task. */
   apply(view: View, signal: AbortSignal): Promise<ApplyResult>;
   /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
   perform(task: Task, fence: TaskFence): Promise<TaskResult>;
   /**
-   * Whether the machine is still as it was brought in line with this view: others have their hands on it too. Changes nothing; no
+   * Whether the machine is still as this view says: others have their hands on it too. Changes nothing; no
    * when it cannot be told. Absent where nobody else can change anything.
    */
   hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
@@ -125,11 +125,11 @@ export interface LocalDriver {
   inspect(): Promise<Inspection>;
   /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
   conditions?(): Promise<readonly ReportedCondition[]>;
-  /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
+  /** Calls at once when BFD to a peer goes down, or up. */
   onBfdChange?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
   run?(signal: AbortSignal): Promise<void>;
-  /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
+  /** The peers with BFD down; undefined where there is no BFD. Read for every heartbeat. */
   bfdDownPeers?(): Promise<readonly string[] | undefined>;
   /** The connections that are translated here for a service, those first that are worth most. Rejects with `SwitchDown`. */
   listConnections?(service: string): Promise<readonly TrackedConnection[]>;

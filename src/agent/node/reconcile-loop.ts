@@ -1,4 +1,4 @@
-// Keeps the machine in line with the view. It calls the driver when the view says something else than what is applied, or when the
+// Keeps the machine converged on the view. It calls the driver when the view says something else than what is applied, or when the
 // last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../../fleet/index.ts';
@@ -18,7 +18,7 @@ export interface ReconcileLoopParts {
   readonly conntrackSync?: ConntrackSync | undefined;
 }
 
-/** A tenth either way: machines that were brought in line together are not all read at once for ever. */
+/** A tenth either way: machines that converged together are not all read at once for ever. */
 const JITTER = 0.1;
 /** A driver may notice changes all the time, its own among them: the machine is not read all the time for that. */
 const CHECK_INTERVAL_MIN_MS = 200;
@@ -35,7 +35,7 @@ export class ReconcileLoop {
   #problems: readonly string[] = [];
   /** Since when no view could be brought about. */
   #failedSinceMs: number | undefined;
-  /** When the machine was last seen to be in line, or was brought there. */
+  /** When the machine was last found converged, or converged. */
   #checkedAtMs = 0;
   #checkAtMs = 0;
 
@@ -44,7 +44,7 @@ export class ReconcileLoop {
     this.#parts = parts;
   }
 
-  /** The digest of the view that the machine is in line with. */
+  /** The digest of the view that the machine has converged on. */
   get applied(): string | undefined {
     return this.#applied;
   }
@@ -70,14 +70,14 @@ export class ReconcileLoop {
     this.#wakeSignal.notify();
   }
 
-  /** The machine is not in line with the view any more, whatever was applied. */
+  /** The machine does not match the view any more, whatever was applied. */
   invalidate(): void {
     this.#applied = undefined;
     this.#syncAbort?.abort();
     this.#wakeSignal.notify();
   }
 
-  /** The machine may not be in line with the view any more: it counts as in line until something is found. */
+  /** The machine may not match the view any more: it counts as converged until something is found. */
   #scheduleCheck(): void {
     this.#checkAtMs = Math.min(this.#checkAtMs, this.#checkedAtMs + CHECK_INTERVAL_MIN_MS);
     this.#wakeSignal.notify();

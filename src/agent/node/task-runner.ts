@@ -20,7 +20,7 @@ export interface TaskRunnerParts {
   readonly store: AgentStateStore;
   readonly membership: Membership;
   readonly serviceVersion: number;
-  /** The view whose tasks are to be done; undefined while no holder vouches for it. */
+  /** The view whose tasks are to be done; undefined while no holder confirms it. */
   readonly view: () => View | undefined;
 }
 
@@ -127,7 +127,7 @@ export class TaskRunner {
     }
   }
 
-  /** Takes everything of ours off the switch of a host that was removed unheard. False when something is left. */
+  /** Takes everything of ours off the switch of a host that was removed while it was not connected. False when something is left. */
   async wipe(view: View | undefined, signal: AbortSignal): Promise<boolean> {
     const { membership, serviceVersion } = this.#parts;
     // Without its last view it still knows what is its own on the switch.

@@ -11,7 +11,7 @@ const viewAt = (leaseEpoch: number, revision: number): View => ({
   tasks: [],
 });
 
-test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-view-from-the-disk', async () => {
+test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-from-the-disk', async () => {
   const kept = { token: 't', view: viewAt(3, 30) };
   const answers: ViewResponse[] = [{ kind: 'view', view: viewAt(2, 40) }, { kind: 'unchanged' }];
   const asks: ViewRequest[] = [];

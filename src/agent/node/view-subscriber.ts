@@ -33,7 +33,7 @@ export class ViewSubscriber {
     return this.#accepted?.view;
   }
 
-  /** Whether a holder has vouched for the view since this program started. Tasks of one from the disk may be over. */
+  /** Whether a holder has confirmed the view since this program started. Tasks of one from the disk may be over. */
   get isConfirmed(): boolean {
     return this.#isConfirmed;
   }

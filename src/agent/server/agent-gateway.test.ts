@@ -91,7 +91,7 @@ describe('the gateway', () => {
     expect(gateway.hasConverged('c1', revision())).toBe(false);
     gateway.heartbeat(c1, { ...late, asOf: revision() });
     expect(gateway.hasConverged('c1', revision())).toBe(true);
-    // Nor is what it is in line with forgotten because of an old word.
+    // Nor is what it has converged with forgotten because of an old word.
     gateway.heartbeat(c1, { serviceVersion: 4, asOf: late.asOf });
     expect(gateway.hasConverged('c1', revision())).toBe(true);
   });

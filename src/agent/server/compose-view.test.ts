@@ -88,7 +88,7 @@ describe('a view', () => {
     expect(new Set(seen).size).toBe(3);
   });
 
-  test('is-news-when-it-differs-when-another-holder-vouches-and-to-one-that-has-none', () => {
+  test('is-news-when-it-differs-when-another-holder-confirms-and-to-one-that-has-none', () => {
     const view = viewOf(fleetOf('c1'));
     const have = { digest: view.digest, leaseEpoch: 3 };
     expect(isOutdated(have, view)).toBe(false);

@@ -1,4 +1,4 @@
-// Where the two ends of a hand-over meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
+// Where the two ends of a handover meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
 // memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
 import { phaseFromWire } from '../../dataplane/index.ts';
 import { SERVICE, type Handover } from '../../election/index.ts';

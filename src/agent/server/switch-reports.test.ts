@@ -114,7 +114,7 @@ describe('what an agent reports its switch', () => {
     expect(alarms(removed)).toEqual([expect.stringContaining('The removed host c3 still reports')]);
   });
 
-  test('of-one-who-was-vouched-for-being-off-says-nothing-against-others', () => {
+  test('of-a-host-that-was-forced-down-says-nothing-against-others', () => {
     const off = { because: 'operator-fenced' as const, atMs: 1 };
     const fleet = fleetOf(host('z1'), host('b1', { switch: ONE, quarantined: off }));
     reportSwitch(fleet, 'z1', ONE);
@@ -170,21 +170,21 @@ describe('what an agent reports its switch', () => {
   });
 });
 
-describe('a removed host that knocks', () => {
+describe('a removed host that reports', () => {
   test('is-told-of-until-it-is-joined-again', () => {
     const fleet = fleetOf(host('c1', { state: 'removed' }), host('c2'));
-    const knock = (name: string): Change[] => {
+    const report = (name: string): Change[] => {
       const decision = recordRemovedHostReport(fleet, { host: name, nowMs: 7 });
       return decision.kind === 'accept' ? [...decision.changes] : [];
     };
-    expect(knock('c2')).toEqual([]);
-    fleet.apply(2, knock('c1'));
+    expect(report('c2')).toEqual([]);
+    fleet.apply(2, report('c1'));
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
         "The removed host c1 still reports, from one place (its own agent, with its old credential): stop that agent, or join c1 again.",
       ]
     `);
-    expect(knock('c1')).toEqual([]);
+    expect(report('c1')).toEqual([]);
     fleet.apply(3, endRemovedReports(fleet, 'c1'));
     expect(alarms(fleet)).toEqual([]);
   });

@@ -132,7 +132,7 @@ describe('the driver views', () => {
     expect(await waitForViews(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
   });
 
-  test('a-target-that-is-unheard-is-told-of-while-another-is-heard', async () => {
+  test('a-target-with-bfd-down-is-reported-while-another-has-bfd-up', async () => {
     const world = await worldOf('c1', 'c2', 'c3');
     const wait = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
     expect(await waitForViews(world, wait)).toEqual({ kind: 'applied' });
@@ -143,7 +143,7 @@ describe('the driver views', () => {
     expect(await waitForViews(world, wait)).toEqual({ kind: 'applied' });
   });
 
-  test('a-target-that-becomes-unheard-while-it-is-waited-for-is-told-of', async () => {
+  test('a-target-whose-bfd-goes-down-while-it-is-waited-for-is-reported', async () => {
     const world = await worldOf('c1', 'c2');
     await world.plane.edit('c1', { zone: 'b' });
     const waiting = waitForViews(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });

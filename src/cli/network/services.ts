@@ -29,7 +29,7 @@ const SERVICES: ResourceSpec<Service> = {
 };
 
 function noteOf({ designated, handover }: Service): string | undefined {
-  if (handover !== undefined) return `goes from ${handover.from} to ${handover.to}: ${handover.phase}`;
+  if (handover !== undefined) return `handover from ${handover.from} to ${handover.to}: ${handover.phase}`;
   if (designated === undefined) return 'not served';
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }

@@ -250,12 +250,12 @@ describe('compile: source NAT by role', () => {
     `);
   });
 
-  test('never: two ends of a hand-over of which neither answers ARP', () => {
+  test('never: two ends of a handover of which neither answers ARP', () => {
     const answers = (flows: readonly string[]): boolean => flows.some((flow) => flow.includes('arp_tpa=198.51.100.7'));
     for (const phase of ['preparing', 'switched', 'retiring', 'draining'] as const) {
       const oldEnd = phase === 'preparing' ? AT_C1 : { role: 'retiring' as const };
       const newEnd = phase === 'preparing' ? { role: 'preparing' as const } : AT_C1;
-      // Each may be in line with the phase before as well.
+      // Each may have converged on the phase before as well.
       const old = answers(natFlows({ ...oldEnd, handover: passing(phase) }));
       const next = answers(natFlows({ ...newEnd, handover: passing(phase) }));
       expect([phase, old, next]).toEqual([phase, phase === 'preparing' || phase === 'switched', phase !== 'preparing']);

@@ -60,7 +60,7 @@ export function compile(view: DataplaneView, environment: LocalEnvironment = STA
 /** As above, but yields to other work in between: the contents of a switch may be as large as the fleet. */
 export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment): Steps<CompileResult> {
   if (shown.excluded) return EMPTY_COMPILE_RESULT;
-  const view = { ...shown, peers: yield* byNameInSteps(shown.peers, ({ host }) => host) };
+  const view = { ...shown, peers: yield* sortByNameInSteps(shown.peers, ({ host }) => host) };
   const ground = yield* createContext(view, around);
   const pieces = yield* compileFragments(view, ground);
   const { flows, owners, reasons, conflicts } = yield* mergeFlows(pieces, ground.allocator);
@@ -128,7 +128,7 @@ function* compileFragments(view: DataplaneView, context: RouterCompileContext): 
   for (const domain of sortBy(networks.domains, ({ id }) => id)) {
     pieces.push(yield* compileDomain(domain, portsOfDomain(ports, domain.id), context));
     pieces.push({ owner: { kind: 'domain', id: domain.id }, flows: dhcpTunnelFlows(domain, services) });
-    const far = yield* byNameInSteps(domain.ports, ({ id }) => id);
+    const far = yield* sortByNameInSteps(domain.ports, ({ id }) => id);
     yield* eachInSteps(far, (port) => pieces.push(compileRemotePort(port, domain.key, context)));
   }
   for (const router of sortBy(networks.routers, ({ id }) => id)) {
@@ -220,9 +220,9 @@ function compareFlows(one: Flow, other: Flow): number {
 }
 
 function sortBy<T>(things: readonly T[], nameOf: (thing: T) => string): T[] {
-  return finish(byNameInSteps(things, nameOf));
+  return finish(sortByNameInSteps(things, nameOf));
 }
 
-function byNameInSteps<T>(things: readonly T[], nameOf: (thing: T) => string): Steps<T[]> {
+function sortByNameInSteps<T>(things: readonly T[], nameOf: (thing: T) => string): Steps<T[]> {
   return sortInSteps(things, (one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }

@@ -29,7 +29,7 @@ const atOld = (phase: Phase): ServiceView =>
 const atNew = (phase: Phase): ServiceView =>
   nat({ role: isBeforeSwitch(phase) ? 'preparing' : 'designated', handover: passed(phase) });
 
-test('never: both ends of a hand-over give out ports, or neither; each may be a phase behind', () => {
+test('never: both ends of a handover give out ports, or neither; each may be a phase behind', () => {
   const givers = PHASES.flatMap((phase, nth) => {
     const other = PHASES[nth + 1] ?? phase;
     return [
@@ -74,7 +74,7 @@ test('what-the-other-end-does-not-know-never-goes-back-to-it', () => {
     `10 ip,reg0=0x2000 -> group:${group?.id}`,
     '0  -> drop',
   ]);
-  // Where the old end is heard no more, what it would have begun begins here.
+  // Where BFD to the old end is down, what it would have begun begins here.
   expect(group?.buckets).toEqual([
     expect.stringMatching(/^watch_port:"mh\w+",actions=load:0->NXM_OF_IN_PORT\[\],.*172\.16\.0\.2->tun_dst/),
     'watch_port:"muster-tun",actions=set_field:0x1->reg6,resubmit(,32)',

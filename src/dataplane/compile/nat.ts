@@ -107,7 +107,7 @@ export function isRedirecting({ role, handover }: ServiceView): boolean {
   );
 }
 
-/** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
+/** Who may know what this host does not: the other end of a handover, or of a loss that not all have noticed. */
 function counterpartOf({ role, handover, designated, standby }: ServiceView): string | undefined {
   if (handover !== undefined) return handover.other;
   return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;

@@ -90,15 +90,15 @@ class Redirects {
   group(peer: string, service: string): void {
     this.groups += 1;
     this.services.add(service);
-    this.#at(peer).services.push(service);
+    this.#redirectsAt(peer).services.push(service);
   }
 
   flow(peer: string): void {
     this.flows += 1;
-    this.#at(peer).flows += 1;
+    this.#redirectsAt(peer).flows += 1;
   }
 
-  #at(peer: string): PeerRedirects {
+  #redirectsAt(peer: string): PeerRedirects {
     let there = this.byPeer.get(peer);
     if (there === undefined) this.byPeer.set(peer, (there = { flows: 0, services: [] }));
     return there;

@@ -23,7 +23,7 @@ function handover(phase: Phase): Partial<ServiceView> {
   return { handover: { phase, other: C2.host, tunnelAddress: C2.tunnelAddress } };
 }
 
-/** A hand-over in the order in which it goes. */
+/** A handover in the order in which it goes. */
 const SITUATIONS: readonly Situation[] = [
   { name: 'other', about: 'has presence, and another host is designated', facts: {} },
   {

@@ -9,11 +9,11 @@ import type { ConntrackEntry } from './unixctl/conntrack.ts';
 /** The translated ones, the most valuable first. */
 export function toTrackedConnections(entries: readonly ConntrackEntry[]): TrackedConnection[] {
   return entries
-    .toSorted((one, other) => worth(other) - worth(one))
+    .toSorted((one, other) => rankEntry(other) - rankEntry(one))
     .flatMap((entry) => toTrackedConnection(entry) ?? []);
 }
 
-function worth(entry: ConntrackEntry): number {
+function rankEntry(entry: ConntrackEntry): number {
   return (entry.protocol === 'tcp' && entry.state === 'ESTABLISHED' ? 10 ** 6 : 0) + (entry.timeoutS ?? 0);
 }
 

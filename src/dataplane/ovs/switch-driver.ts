@@ -224,12 +224,12 @@ export class OvsSwitch implements Switch {
   }
 
   async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
-    const known = byKey(await this.listConnections(zone));
+    const known = indexByKey(await this.listConnections(zone));
     const missing = connections.filter((one) => !known.has(connectionKey(one)));
     const packets = missing.flatMap((one) => conntrackPacketOut(zone, one) ?? []);
     for (let at = 0; at < packets.length; at += CONNTRACK_PACKETS_AT_ONCE)
       await this.sendPackets(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
-    const now = missing.length === 0 ? known : byKey(await this.listConnections(zone));
+    const now = missing.length === 0 ? known : indexByKey(await this.listConnections(zone));
     const imported = missing.filter((one) => {
       const there = now.get(connectionKey(one));
       return there !== undefined && hasSameNatSource(there, one);
@@ -362,7 +362,7 @@ export class OvsSwitch implements Switch {
   }
 }
 
-function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
+function indexByKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
   return new Map(connections.map((one) => [connectionKey(one), one]));
 }
 

@@ -1,7 +1,7 @@
 // ARP for IPv4 on Ethernet.
 import { ipOctets, ipText, macOctets, macText } from './address.ts';
 import { decodeEthernet, encodeEthernet, ETHER_TYPE, type LinkHeader } from './ethernet.ts';
-import { isMalformed, malformed, type Malformed } from './malformed.ts';
+import { isMalformed, malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 export interface Arp {
@@ -20,13 +20,13 @@ const ETHERNET = 1;
 const SIZES = 0x0604;
 
 export function decodeArp(octets: Uint8Array): Arp | Malformed {
-  if (octets.length < LENGTH) return malformed('truncated');
+  if (octets.length < LENGTH) return malformedError('truncated');
   const view = toDataView(octets);
   const forUs = view.getUint16(0) === ETHERNET && view.getUint16(2) === ETHER_TYPE.ipv4;
-  if (!forUs) return malformed('other-protocol');
-  if (view.getUint16(4) !== SIZES) return malformed('bad-length');
+  if (!forUs) return malformedError('other-protocol');
+  if (view.getUint16(4) !== SIZES) return malformedError('bad-length');
   const operation = view.getUint16(6);
-  if (operation !== REQUEST && operation !== REPLY) return malformed('other-protocol');
+  if (operation !== REQUEST && operation !== REPLY) return malformedError('other-protocol');
   return {
     operation: operation === REQUEST ? 'request' : 'reply',
     senderMac: macText(octets.subarray(8, 14)),
@@ -57,7 +57,7 @@ export interface ArpFrame {
 export function decodeArpFrame(octets: Uint8Array): ArpFrame | Malformed {
   const link = decodeEthernet(octets);
   if (isMalformed(link)) return link;
-  if (link.etherType !== ETHER_TYPE.arp) return malformed('other-protocol');
+  if (link.etherType !== ETHER_TYPE.arp) return malformedError('other-protocol');
   const arp = decodeArp(link.payload);
   return isMalformed(arp) ? arp : { link, arp };
 }

@@ -1,6 +1,6 @@
 // DHCP options (RFC 2132): as octets by code, and those that are read or written here as values.
 import { ipOctets, ipText, parsePrefix } from './address.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, toDataView } from './octets.ts';
 
 /** By code. The order is the order on the wire. */
@@ -39,7 +39,7 @@ export function addOptions(field: Uint8Array, options: Map<number, Uint8Array>):
     at += 1;
     if (code === DHCP_OPTION.pad) continue;
     const length = field[at];
-    if (length === undefined || at + 1 + length > field.length) return malformed('bad-option');
+    if (length === undefined || at + 1 + length > field.length) return malformedError('bad-option');
     const octets = field.subarray(at + 1, at + 1 + length);
     const before = options.get(code);
     options.set(code, before === undefined ? octets : concat(before, octets));

@@ -1,7 +1,7 @@
 // DHCPv4 messages (RFC 2131) for Ethernet: the fields of BOOTP, and the options by code.
 import { ipOctets, ipText, macOctets, macText } from './address.ts';
 import { addOptions, DHCP_OPTION, encodeOption, type DhcpOptions } from './dhcp-options.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, u32, toDataView } from './octets.ts';
 
 export const DHCP_PORT = { server: 67, client: 68 } as const;
@@ -38,12 +38,12 @@ const HARDWARE = 0x0106;
 const SHORTEST = 300;
 
 export function decodeDhcp(octets: Uint8Array): Dhcp | Malformed {
-  if (octets.length < OPTIONS_AT) return malformed('truncated');
+  if (octets.length < OPTIONS_AT) return malformedError('truncated');
   const view = toDataView(octets);
   const op = view.getUint8(0);
   if (view.getUint32(COOKIE_AT) !== COOKIE || (op !== OP.request && op !== OP.reply))
-    return malformed('other-protocol');
-  if (view.getUint16(1) !== HARDWARE) return malformed('other-protocol');
+    return malformedError('other-protocol');
+  if (view.getUint16(1) !== HARDWARE) return malformedError('other-protocol');
   const options = decodeFields(octets);
   if (!(options instanceof Map)) return options;
   return {

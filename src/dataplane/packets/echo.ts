@@ -2,7 +2,7 @@
 import { isIpv6 } from './address.ts';
 import { checksum, pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 export const ECHO_TYPE = { icmp: { request: 8, reply: 0 }, icmpv6: { request: 128, reply: 129 } } as const;
@@ -17,12 +17,13 @@ export interface Echo {
 const HEADER = 8;
 
 export function decodeEcho(octets: Uint8Array, between: AddressPair): Echo | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
-  if (echoChecksum(octets, between) !== 0) return malformed('bad-checksum');
+  if (octets.length < HEADER) return malformedError('truncated');
+  if (echoChecksum(octets, between) !== 0) return malformedError('bad-checksum');
   const view = toDataView(octets);
   const types = typesOf(between);
   const type = view.getUint8(0);
-  if ((type !== types.request && type !== types.reply) || view.getUint8(1) !== 0) return malformed('other-protocol');
+  if ((type !== types.request && type !== types.reply) || view.getUint8(1) !== 0)
+    return malformedError('other-protocol');
   return {
     kind: type === types.request ? 'request' : 'reply',
     id: view.getUint16(4),

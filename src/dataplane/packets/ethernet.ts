@@ -1,6 +1,6 @@
 // Ethernet II frames, without and with one VLAN tag.
 import { macOctets, macText } from './address.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 export const ETHER_TYPE = { ipv4: 0x0800, arp: 0x0806, vlan: 0x8100, ipv6: 0x86dd } as const;
@@ -24,15 +24,15 @@ const TAG = 4;
 const FIRST_TYPE = 0x600;
 
 export function decodeEthernet(octets: Uint8Array): Ethernet | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
+  if (octets.length < HEADER) return malformedError('truncated');
   // A group address cannot be answered.
-  if (((octets[6] ?? 0) & 1) === 1) return malformed('bad-address');
+  if (((octets[6] ?? 0) & 1) === 1) return malformedError('bad-address');
   const view = toDataView(octets);
   const tagged = view.getUint16(12) === ETHER_TYPE.vlan;
-  if (tagged && octets.length < HEADER + TAG) return malformed('truncated');
+  if (tagged && octets.length < HEADER + TAG) return malformedError('truncated');
   const etherType = view.getUint16(tagged ? 16 : 12);
   // A second tag, or a frame with a length.
-  if (etherType < FIRST_TYPE || etherType === ETHER_TYPE.vlan) return malformed('other-protocol');
+  if (etherType < FIRST_TYPE || etherType === ETHER_TYPE.vlan) return malformedError('other-protocol');
   return {
     dstMac: macText(octets.subarray(0, 6)),
     srcMac: macText(octets.subarray(6, 12)),

@@ -3,7 +3,7 @@ import { isIpv6 } from './address.ts';
 import { decodeEthernet, encodeEthernet, ETHER_TYPE, type LinkHeader } from './ethernet.ts';
 import { decodeIpv4, encodeIpv4, type IpPacket } from './ipv4.ts';
 import { decodeIpv6, encodeIpv6 } from './ipv6.ts';
-import { isMalformed, malformed, type Malformed } from './malformed.ts';
+import { isMalformed, malformedError, type Malformed } from './malformed.ts';
 
 export interface IpFrame {
   readonly link: LinkHeader;
@@ -19,7 +19,7 @@ export function decodeIpFrame(octets: Uint8Array): IpFrame | Malformed {
 
 function decodePacket(etherType: number, payload: Uint8Array): IpPacket | Malformed {
   if (etherType === ETHER_TYPE.ipv4) return decodeIpv4(payload);
-  return etherType === ETHER_TYPE.ipv6 ? decodeIpv6(payload) : malformed('other-protocol');
+  return etherType === ETHER_TYPE.ipv6 ? decodeIpv6(payload) : malformedError('other-protocol');
 }
 
 export function encodeIpFrame({ link, packet }: IpFrame): Uint8Array {

@@ -1,7 +1,7 @@
 // IPv4 headers. Options are skipped; fragments are refused, because nothing that is answered here is that long.
 import { BROADCAST_IPV4, ipOctets, ipText, isMulticast } from './address.ts';
 import { checksum, type AddressPair } from './checksum.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 export const PROTOCOL = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58 } as const;
@@ -20,19 +20,19 @@ const DO_NOT_FRAGMENT = 0x4000;
 const FRAGMENT = 0x3fff;
 
 export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
+  if (octets.length < HEADER) return malformedError('truncated');
   const view = toDataView(octets);
   const first = view.getUint8(0);
-  if (first >> 4 !== 4) return malformed('bad-version');
+  if (first >> 4 !== 4) return malformedError('bad-version');
   const header = (first & 15) * 4;
   const total = view.getUint16(2);
-  if (header < HEADER || total < header) return malformed('bad-length');
-  if (octets.length < total) return malformed('truncated');
-  if (checksum(octets.subarray(0, header)) !== 0) return malformed('bad-checksum');
-  if ((view.getUint16(6) & FRAGMENT) !== 0) return malformed('fragment');
+  if (header < HEADER || total < header) return malformedError('bad-length');
+  if (octets.length < total) return malformedError('truncated');
+  if (checksum(octets.subarray(0, header)) !== 0) return malformedError('bad-checksum');
+  if ((view.getUint16(6) & FRAGMENT) !== 0) return malformedError('fragment');
   const src = ipText(octets.subarray(12, 16));
   // Multicast or broadcast: a sender that cannot be answered.
-  if (isMulticast(src) || src === BROADCAST_IPV4) return malformed('bad-address');
+  if (isMulticast(src) || src === BROADCAST_IPV4) return malformedError('bad-address');
   return {
     src,
     dst: ipText(octets.subarray(16, 20)),

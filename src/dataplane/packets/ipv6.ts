@@ -1,7 +1,7 @@
 // IPv6 headers. One hop-by-hop header is skipped (multicast listeners send it); every other extension is refused.
 import { ipOctets, ipText, isMulticast } from './address.ts';
 import type { IpPacket } from './ipv4.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 const HEADER = 40;
@@ -11,16 +11,16 @@ const FRAGMENT = 44;
 const EXTENSIONS = new Set([HOP_BY_HOP, 43, 50, 51, 60, 135, 139, 140, 253, 254]);
 
 export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
+  if (octets.length < HEADER) return malformedError('truncated');
   const view = toDataView(octets);
-  if (view.getUint8(0) >> 4 !== 6) return malformed('bad-version');
+  if (view.getUint8(0) >> 4 !== 6) return malformedError('bad-version');
   const end = HEADER + view.getUint16(4);
-  if (octets.length < end) return malformed('truncated');
+  if (octets.length < end) return malformedError('truncated');
   const within = upperLayer(octets.subarray(HEADER, end), view.getUint8(6));
   if ('malformed' in within) return within;
   const src = ipText(octets.subarray(8, 24));
   // A group address cannot be answered.
-  if (isMulticast(src)) return malformed('bad-address');
+  if (isMulticast(src)) return malformedError('bad-address');
   return {
     src,
     dst: ipText(octets.subarray(24, 40)),
@@ -32,15 +32,15 @@ export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
 function upperLayer(rest: Uint8Array, next: number): Pick<IpPacket, 'protocol' | 'payload'> | Malformed {
   if (next !== HOP_BY_HOP) return extensionProblem(next) ?? { protocol: next, payload: rest };
   const [protocol, length] = rest;
-  if (protocol === undefined || length === undefined) return malformed('truncated');
+  if (protocol === undefined || length === undefined) return malformedError('truncated');
   const skipped = (length + 1) * 8;
-  if (rest.length < skipped) return malformed('truncated');
+  if (rest.length < skipped) return malformedError('truncated');
   return extensionProblem(protocol) ?? { protocol, payload: rest.subarray(skipped) };
 }
 
 function extensionProblem(next: number): Malformed | undefined {
-  if (next === FRAGMENT) return malformed('fragment');
-  return EXTENSIONS.has(next) ? malformed('extension-header') : undefined;
+  if (next === FRAGMENT) return malformedError('fragment');
+  return EXTENSIONS.has(next) ? malformedError('extension-header') : undefined;
 }
 
 export function encodeIpv6({ src, dst, protocol, ttl, payload }: IpPacket): Uint8Array {

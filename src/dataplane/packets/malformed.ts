@@ -16,7 +16,7 @@ export interface Malformed {
   readonly malformed: MalformedCode;
 }
 
-export function malformed(code: MalformedCode): Malformed {
+export function malformedError(code: MalformedCode): Malformed {
   return { malformed: code };
 }
 

@@ -13,7 +13,7 @@ import {
 } from './address.ts';
 import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL, type IpPacket } from './ipv4.ts';
-import { isMalformed, malformed, type Malformed } from './malformed.ts';
+import { isMalformed, malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, u32, toDataView } from './octets.ts';
 import { decodeOptions, OPTION, type NdOption } from './nd-options.ts';
 
@@ -81,18 +81,18 @@ const PREFIX_FLAG = { onLink: 0x80, autonomous: 0x40 } as const;
 
 export function decodeNd(packet: IpPacket): NdMessage | Malformed {
   const { payload: octets } = packet;
-  if (packet.protocol !== PROTOCOL.icmpv6) return malformed('other-protocol');
+  if (packet.protocol !== PROTOCOL.icmpv6) return malformedError('other-protocol');
   const [type = 0, code = 0] = octets;
   const fixed = FIXED[type];
-  if (fixed === undefined) return malformed(octets.length < 4 ? 'truncated' : 'other-protocol');
-  if (octets.length < fixed) return malformed('truncated');
-  if (packet.ttl !== ND_HOP_LIMIT) return malformed('bad-hop-limit');
-  if (pseudoHeaderChecksum(packet, PROTOCOL.icmpv6, octets) !== 0) return malformed('bad-checksum');
-  if (code !== 0) return malformed('other-protocol');
+  if (fixed === undefined) return malformedError(octets.length < 4 ? 'truncated' : 'other-protocol');
+  if (octets.length < fixed) return malformedError('truncated');
+  if (packet.ttl !== ND_HOP_LIMIT) return malformedError('bad-hop-limit');
+  if (pseudoHeaderChecksum(packet, PROTOCOL.icmpv6, octets) !== 0) return malformedError('bad-checksum');
+  if (code !== 0) return malformedError('other-protocol');
   const options = decodeOptions(octets.subarray(fixed));
   if (isMalformed(options)) return options;
   const message = messageOf(type, octets, options);
-  return hasValidAddresses(message, packet) ? message : malformed('bad-address');
+  return hasValidAddresses(message, packet) ? message : malformedError('bad-address');
 }
 
 function messageOf(type: number, octets: Uint8Array, options: readonly NdOption[]): NdMessage {

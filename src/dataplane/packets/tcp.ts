@@ -1,7 +1,7 @@
 // TCP headers over IPv4 and IPv6.
 import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, u32, toDataView } from './octets.ts';
 
 export const TCP_FLAG = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16, urg: 32 } as const;
@@ -21,12 +21,12 @@ const HEADER = 20;
 
 /** Options are skipped. */
 export function decodeTcp(octets: Uint8Array, between: AddressPair): Tcp | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
+  if (octets.length < HEADER) return malformedError('truncated');
   const view = toDataView(octets);
   const header = (view.getUint8(12) >> 4) * 4;
-  if (header < HEADER) return malformed('bad-length');
-  if (octets.length < header) return malformed('truncated');
-  if (pseudoHeaderChecksum(between, PROTOCOL.tcp, octets) !== 0) return malformed('bad-checksum');
+  if (header < HEADER) return malformedError('bad-length');
+  if (octets.length < header) return malformedError('truncated');
+  if (pseudoHeaderChecksum(between, PROTOCOL.tcp, octets) !== 0) return malformedError('bad-checksum');
   return {
     sport: view.getUint16(0),
     dport: view.getUint16(2),

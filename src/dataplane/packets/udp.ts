@@ -2,7 +2,7 @@
 import { isIpv6 } from './address.ts';
 import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
-import { malformed, type Malformed } from './malformed.ts';
+import { malformedError, type Malformed } from './malformed.ts';
 import { concat, u16, toDataView } from './octets.ts';
 
 export interface Udp {
@@ -14,16 +14,16 @@ export interface Udp {
 const HEADER = 8;
 
 export function decodeUdp(octets: Uint8Array, between: AddressPair): Udp | Malformed {
-  if (octets.length < HEADER) return malformed('truncated');
+  if (octets.length < HEADER) return malformedError('truncated');
   const view = toDataView(octets);
   const length = view.getUint16(4);
-  if (length < HEADER) return malformed('bad-length');
-  if (octets.length < length) return malformed('truncated');
+  if (length < HEADER) return malformedError('bad-length');
+  if (octets.length < length) return malformedError('truncated');
   const segment = octets.subarray(0, length);
   // IPv4 allows a sender to omit the checksum.
   const unchecked = view.getUint16(6) === 0 && !isIpv6(between.src);
   if (!unchecked && (view.getUint16(6) === 0 || pseudoHeaderChecksum(between, PROTOCOL.udp, segment) !== 0)) {
-    return malformed('bad-checksum');
+    return malformedError('bad-checksum');
   }
   return { sport: view.getUint16(0), dport: view.getUint16(2), payload: segment.subarray(HEADER) };
 }

@@ -5,7 +5,7 @@ import { decodeDhcp, DHCP_PORT, type Dhcp } from '../packets/dhcp.ts';
 import { addressIn, DHCP_OPTION, typeIn } from '../packets/dhcp-options.ts';
 import { decodeIpFrame } from '../packets/ip-frame.ts';
 import { PROTOCOL } from '../packets/ipv4.ts';
-import { isMalformed, malformed, type Malformed, type MalformedCode } from '../packets/malformed.ts';
+import { isMalformed, malformedError, type Malformed, type MalformedCode } from '../packets/malformed.ts';
 import { decodeUdp } from '../packets/udp.ts';
 import { replyFrame, type DhcpRequest, type ReplyType } from './dhcp-reply.ts';
 import type { DhcpReservation, DhcpSubnet } from './dhcp-subnet.ts';
@@ -50,10 +50,10 @@ function decodeRequest(octets: Uint8Array): DhcpRequest | Malformed {
   const frame = decodeIpFrame(octets);
   if (isMalformed(frame)) return frame;
   const { link, packet } = frame;
-  if (packet.protocol !== PROTOCOL.udp) return malformed('other-protocol');
+  if (packet.protocol !== PROTOCOL.udp) return malformedError('other-protocol');
   const udp = decodeUdp(packet.payload, packet);
   if (isMalformed(udp)) return udp;
-  if (udp.dport !== DHCP_PORT.server) return malformed('other-protocol');
+  if (udp.dport !== DHCP_PORT.server) return malformedError('other-protocol');
   const message = decodeDhcp(udp.payload);
   return isMalformed(message) ? message : { link, src: packet.src, dst: packet.dst, message };
 }

@@ -224,7 +224,7 @@ function oursOf(all: SwitchContents): SwitchContents {
   return { ...all, groups, flows: flows.map((one) => ({ ...one, cookie: OURS })) };
 }
 
-/** Others' things that stand on a tunnel whose address changes make the change impossible: only they can let go. */
+/** Others' things that stand on a tunnel whose address changes make the change impossible: only their owner can release them. */
 function isStuck(wanted: SwitchContents, read: SwitchContents): boolean {
   const next = new Map(wanted.tunnels.map(({ peer, address }) => [peer, address]));
   const removed = new Set(

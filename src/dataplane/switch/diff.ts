@@ -65,7 +65,7 @@ function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: read
     if (isOutdated(flow, other)) put.push(flow);
     if (other !== undefined && !isOurCookie(other.cookie)) conflicts.push(other);
   }
-  for (const flow of there.remaining()) if (isOurCookie(flow.cookie)) removed.push(flow);
+  for (const flow of there.remainingFlows()) if (isOurCookie(flow.cookie)) removed.push(flow);
   return { put, removed, conflicts };
 }
 

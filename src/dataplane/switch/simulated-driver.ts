@@ -92,17 +92,17 @@ export class SimulatedSwitch implements Switch {
   }
 
   async identity(): Promise<SwitchIdentity> {
-    await this.#called('identity');
+    await this.#recordCall('identity');
     return this.currentIdentity;
   }
 
   async read(): Promise<SwitchContents> {
-    await this.#called('read');
+    await this.#recordCall('read');
     return this.#state.contents;
   }
 
   async apply(changes: readonly SwitchChange[]): Promise<void> {
-    await this.#called('apply');
+    await this.#recordCall('apply');
     const kept = changes.filter((change) => !this.#isLost(change));
     const problem = this.#state.apply(kept);
     if (problem !== undefined) throw new SwitchRefused(problem);
@@ -114,12 +114,12 @@ export class SimulatedSwitch implements Switch {
 
   async setUp(): Promise<void> {
     if (this.#isSetUp) return;
-    await this.#called('set-up');
+    await this.#recordCall('set-up');
     await this.#setIsSetUp(true);
   }
 
   async tearDown(): Promise<void> {
-    await this.#called('tear-down');
+    await this.#recordCall('tear-down');
     await this.#setIsSetUp(false);
   }
 
@@ -131,12 +131,12 @@ export class SimulatedSwitch implements Switch {
   }
 
   async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
-    await this.#called('connections');
+    await this.#recordCall('connections');
     return this.trackedConnections(zone);
   }
 
   async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
-    await this.#called('seed');
+    await this.#recordCall('seed');
     const before = this.#tracked.get(zone)?.size ?? 0;
     this.track(zone, connections);
     const imported = (this.#tracked.get(zone)?.size ?? 0) - before;
@@ -144,7 +144,7 @@ export class SimulatedSwitch implements Switch {
   }
 
   async flushConnections(zone: number): Promise<void> {
-    await this.#called('flush');
+    await this.#recordCall('flush');
     this.#tracked.delete(zone);
   }
 
@@ -164,7 +164,7 @@ export class SimulatedSwitch implements Switch {
   }
 
   async interfaces(): Promise<readonly string[]> {
-    await this.#called('read');
+    await this.#recordCall('read');
     return [...this.foreignInterfaces].sort();
   }
 
@@ -217,7 +217,7 @@ export class SimulatedSwitch implements Switch {
     return true;
   }
 
-  async #called(what: Call): Promise<void> {
+  async #recordCall(what: Call): Promise<void> {
     this.calls.push(what);
     if (this.calls.length > CALLS_KEPT) this.calls.shift();
     const { clock } = this.#options;

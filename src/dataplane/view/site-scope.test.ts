@@ -27,7 +27,7 @@ test('peers, ports and BFD sessions of other sites are taken away, the others st
 
 test.each([
   ['a standby', { standby: 'far-1' }, { standby: 'near-2' }],
-  ['the other end of a hand-over', { handover: { other: 'far-1' } }, { handover: { other: 'near-2' } }],
+  ['the other end of a handover', { handover: { other: 'far-1' } }, { handover: { other: 'near-2' } }],
 ])('%s of another site is taken away, one of the same stays', (_, far, near) => {
   expect(limit([service(far)]).services).toEqual([service({})]);
   expect(limit([service(near)]).services).toEqual([service(near)]);

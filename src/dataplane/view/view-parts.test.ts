@@ -244,7 +244,7 @@ describe('services', () => {
     expect(['c1', 'c2', 'c3'].map((name) => roleOf(doc as Service, name))).toEqual(roles);
   });
 
-  test('both-ends-of-a-hand-over-know-of-each-other-also-without-presence', () => {
+  test('both-ends-of-a-handover-know-of-each-other-also-without-presence', () => {
     const fleet = newFleet(
       ...ground,
       service('dhcp', 'blue-v4', { ...designatedAt('c3'), ...handoverState('c4', 'c3', 'switched') }),

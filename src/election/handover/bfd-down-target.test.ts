@@ -24,7 +24,7 @@ async function drain(world: World): Promise<void> {
   await world.commit((fleet) => {
     const leavers = [{ host: 'a', tenants: evacuator.inventory(fleet, 'a') }];
     const planned = planEvacuation(fleet, evacuator, leavers, world);
-    const started = beginEvacuation(fleet, evacuator, planned, world.asking());
+    const started = beginEvacuation(fleet, evacuator, planned, world.commandContext());
     return 'code' in started ? { kind: 'refuse', refusal: started } : accept(started.changes, null);
   });
 }
@@ -66,7 +66,7 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
 
   test('that-somebody-asked-for-ends-and-says-why', async () => {
     const world = await served('b');
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'b', ...world.asking() }));
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'b', ...world.commandContext() }));
     await world.settle();
     expect(hostOf(world)).toBe('a');
     expect(world.items().at(-1)).toMatchObject({

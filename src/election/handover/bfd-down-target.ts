@@ -9,7 +9,7 @@ import { failHandover, restartWithTarget } from './retarget.ts';
 import { isVoluntary, findActiveHandover, type ActiveHandover } from './target.ts';
 import { whyOf } from '../why.ts';
 
-/** What the driver `views` answers when the next host is unheard and one of the others is not. */
+/** What the driver `views` answers when BFD to the next host is down and BFD to one of the others is up. */
 const TARGET_BFD_DOWN = 'target-bfd-down';
 
 /** The extra argument of the driver. */
@@ -19,7 +19,7 @@ export interface TargetCheck {
   readonly others: readonly string[];
 }
 
-/** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
+/** The standby, which elections chose knowing which hosts have BFD down, and who else was a candidate; not all: that costs what a service has presence. */
 export function targetCheckFor(fleet: FleetReader, { service: { doc }, handover }: ActiveHandover): TargetCheck {
   const { from, to, why } = handover;
   // What somebody asked for goes there or nowhere.

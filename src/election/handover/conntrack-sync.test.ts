@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainer } from '../../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
+import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
 import type { Service } from '../model.ts';
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
@@ -17,7 +17,7 @@ async function passes(world: World, count: number): Promise<void> {
 
 /** In the phase of a handover from a to x, with these hosts behind from then on. */
 async function during(phase: string, ...behind: readonly string[]): Promise<World> {
-  const world = await leaving();
+  const world = await startLeaving();
   await world.until(NAT, phase);
   for (const name of behind) world.views.behind.add(name);
   return world;
@@ -39,7 +39,7 @@ describe('who does it', () => {
 
   test('only-what-translates-has-connections', async () => {
     const world = await served();
-    const move = { id: 'subnet-route:s1', host: 'y', ...world.asking() };
+    const move = { id: 'subnet-route:s1', host: 'y', ...world.commandContext() };
     await world.commit((fleet) => moveService(fleet, move));
     await world.settle();
     expect(world.views.log).toEqual(['prepare y', 'switch a x y', 'retire b', 'clear b']);
@@ -49,7 +49,7 @@ describe('who does it', () => {
     const world = await served();
     await world.say(NAT, { onControlLoss: 'hold' });
     world.bfdUp.add('a');
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking() }));
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.commandContext() }));
     world.views.behind.add('x');
     await world.pass();
     await world.silent('a');
@@ -153,7 +153,7 @@ describe('while connections are copied before the switch', () => {
 
   test('a-cancel-leaves-it-with-the-old-host', async () => {
     const world = await served();
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.commandContext() }));
     await world.until(NAT, 'syncing');
     world.views.behind.add('y');
     await cancel(world);
@@ -164,7 +164,7 @@ describe('while connections are copied before the switch', () => {
 
   test('one-that-was-asked-for-and-cannot-be-any-more-is-given-up', async () => {
     const world = await served();
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.commandContext() }));
     await world.until(NAT, 'syncing');
     world.views.behind.add('y');
     await world.pass();
@@ -177,7 +177,9 @@ describe('while connections are copied before the switch', () => {
 
   test('at-the-deadline-the-old-host-keeps-it', async () => {
     const world = await served();
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking(), deadlineMs: 8000 }));
+    await world.commit((fleet) =>
+      moveService(fleet, { id: NAT, host: 'x', ...world.commandContext(), deadlineMs: 8000 }),
+    );
     await world.until(NAT, 'syncing');
     world.views.behind.add('x');
     await passes(world, 12);

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
-import { leaving, NAT } from './handover-fixture.ts';
+import { startLeaving, NAT } from './handover-fixture.ts';
 import { SERVICE } from '../model.ts';
 
 describe('the target after the switch: the old host is not chosen again', () => {
   test('where-hosts-that-leave-may-not-do-the-service', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.until(NAT, 'retiring');
     await world.put(put(SERVICE, idOf(SERVICE, NAT), { ...service(world.fleet, NAT)!, exclusion: 'hard' }));
     await world.silent('x');
@@ -16,7 +16,7 @@ describe('the target after the switch: the old host is not chosen again', () => 
   });
 
   test('when-most-of-those-that-send-to-it-do-not-hear-it', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.until(NAT, 'retiring');
     world.bfdDownByMajority.add('a');
     await world.silent('x');

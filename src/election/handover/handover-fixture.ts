@@ -18,7 +18,7 @@ export async function served(): Promise<World> {
   return world;
 }
 
-export async function leaving(): Promise<World> {
+export async function startLeaving(): Promise<World> {
   const world = await served();
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();

@@ -4,12 +4,12 @@ import { idOf, remove } from '../../fleet/index.ts';
 import { ROUTER } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
+import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
 
 test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   await world.settle();
   expect(world.views.log).toEqual(WHOLE_WAY);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
@@ -17,7 +17,7 @@ test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go
 });
 
 test('the-epoch-grows-once-and-at-the-switch', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   const epoch = service(world.fleet, NAT)?.epoch ?? 0;
   world.views.behind.add('b');
   await world.until(NAT, 'switched');
@@ -32,7 +32,7 @@ test('the-epoch-grows-once-and-at-the-switch', async () => {
 });
 
 test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   world.views.behind.add('y');
   await world.until(NAT, 'switched');
   for (let pass = 0; pass < 30; pass += 1) await world.pass();
@@ -44,7 +44,7 @@ test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
 });
 
 test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   await world.put(fitHost('y', { serviceVersion: 3 }));
   world.views.behind.add('y');
   await world.settle();
@@ -64,7 +64,7 @@ describe('the target after the switch', () => {
   test.each(['switched', 'retiring', 'resyncing', 'draining'])(
     'one-that-dies-costs-no-connection-that-the-old-host-still-has: %s',
     async (phase) => {
-      const world = await leaving();
+      const world = await startLeaving();
       await world.until(NAT, phase);
       await world.silent('x');
       await world.reconcile();
@@ -80,7 +80,7 @@ describe('the target after the switch', () => {
   );
 
   test('one-that-dies-once-the-old-host-was-cleared-is-replaced-by-another', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.settle();
     await world.silent('x');
     await world.settle();
@@ -88,7 +88,7 @@ describe('the target after the switch', () => {
   });
 
   test('an-old-host-that-is-lost-as-well-is-not-waited-for', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.until(NAT, 'retiring');
     await world.silent('a');
     await world.silent('x');
@@ -99,7 +99,7 @@ describe('the target after the switch', () => {
 
 describe('the target before the switch', () => {
   test('one-that-dies-is-replaced-while-the-old-host-serves', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     await world.pass();
     await world.silent('x');
@@ -112,7 +112,7 @@ describe('the target before the switch', () => {
   });
 
   test('one-that-dies-between-the-last-look-and-the-switch-is-not-switched-to', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     const { carryOut } = world.views;
     let died = false;
     world.views.carryOut = async (...args) => {
@@ -126,7 +126,7 @@ describe('the target before the switch', () => {
   });
 
   test('one-that-is-connected-and-never-ready-is-passed-over-in-time', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     for (let pass = 0; pass < 30; pass += 1) await world.pass();
     expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
@@ -139,7 +139,7 @@ describe('the target before the switch', () => {
   });
 
   test('with-no-candidate-left-it-waits-and-says-so-and-goes-on-with-the-first', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     await world.pass();
     for (const name of ['b', 'x', 'y']) await world.edit(name, { quarantined: { because: 'identity', atMs: 0 } });
@@ -158,7 +158,7 @@ describe('the target before the switch', () => {
   const without = (...hosts: readonly string[]) => hosts.map((host) => `${host}-s1`);
 
   test('one-that-leaves-too-is-not-kept-by-what-it-was-to-get', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     await world.pass();
     await world.unplug(...without('b', 'y'));
@@ -171,7 +171,7 @@ describe('the target before the switch', () => {
   });
 
   test('with-nothing-left-anywhere-the-service-is-withdrawn', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     await world.pass();
     await world.unplug(...without('a', 'b', 'x', 'y'));
@@ -183,7 +183,7 @@ describe('the target before the switch', () => {
 
 describe('the old host', () => {
   test('one-that-dies-while-the-new-one-is-built-hands-over-at-once', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     world.views.behind.add('x');
     await world.pass();
     await world.silent('a', 'down');
@@ -197,7 +197,7 @@ describe('the old host', () => {
   });
 
   test('one-that-dies-after-the-switch-is-not-waited-for', async () => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.until(NAT, 'switched');
     world.views.behind.add('a');
     await world.until(NAT, 'retiring');
@@ -210,7 +210,7 @@ describe('the old host', () => {
 });
 
 test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   world.views.behind.add('b');
   await world.until(NAT, 'switched');
   const epoch = service(world.fleet, NAT)?.epoch ?? 0;
@@ -225,9 +225,9 @@ test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
 });
 
 test.each(['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'draining'])(
-  'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
+  'a-service-that-goes-meanwhile-ends-its-handover: %s',
   async (phase) => {
-    const world = await leaving();
+    const world = await startLeaving();
     await world.until(NAT, phase);
     for (const name of ['a', 'b', 'x', 'y']) world.views.behind.add(name);
     await world.pass();
@@ -242,12 +242,13 @@ test.each(['preparing', 'syncing', 'switched', 'retiring', 'resyncing', 'drainin
 );
 
 test('a-service-is-never-handed-over-twice-at-a-time', async () => {
-  const world = await leaving();
-  const again = (): Promise<unknown> => world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.asking() }));
+  const world = await startLeaving();
+  const again = (): Promise<unknown> =>
+    world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.commandContext() }));
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
   await world.until(NAT, 'draining');
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
-  // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
+  // Released, but not cleared yet: the old host must not be asked to build what it is taking down.
   await world.pass();
   world.views.behind.add('a');
   for (let pass = 0; pass < 5; pass += 1) await world.pass();
@@ -259,7 +260,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
 describe('cancel', () => {
   async function startMove(): Promise<World> {
     const world = await served();
-    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.commandContext() }));
     return world;
   }
 
@@ -292,7 +293,9 @@ test.each([
 ])('at-the-deadline-whoever-has-it-keeps-it: %s', async (phase, behind, keeps) => {
   const world = await served();
   world.views.behind.add(behind);
-  await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking(), deadlineMs: 20_000 }));
+  await world.commit((fleet) =>
+    moveService(fleet, { id: NAT, host: 'x', ...world.commandContext(), deadlineMs: 20_000 }),
+  );
   await world.until(NAT, phase);
   for (let pass = 0; pass < 40; pass += 1) await world.pass();
   expect(stateOf(world)).toContain('failed deadline-passed');
@@ -303,7 +306,7 @@ test.each([
 });
 
 test('after-the-deadline-a-leaving-host-is-tried-to-be-relieved-again', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   for (const name of ['b', 'x', 'y']) world.views.behind.add(name);
   world.clock.now += 3_600_001;
   await world.pass();
@@ -319,8 +322,8 @@ test('after-the-deadline-a-leaving-host-is-tried-to-be-relieved-again', async ()
   ).toEqual(['failed', 'succeeded']);
 });
 
-test('held-elections-hold-a-hand-over-before-its-switch-and-not-after', async () => {
-  const world = await leaving();
+test('held-elections-hold-a-handover-before-its-switch-and-not-after', async () => {
+  const world = await startLeaving();
   await world.setting({ held: true });
   for (let pass = 0; pass < 8; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('prepare waiting elections-held');
@@ -333,8 +336,8 @@ test('held-elections-hold-a-hand-over-before-its-switch-and-not-after', async ()
   expect(stateOf(world)).toBe('clear done');
 });
 
-test('a-hand-over-that-nothing-carries-on-is-taken-back', async () => {
-  const world = await leaving();
+test('a-handover-that-nothing-carries-on-is-taken-back', async () => {
+  const world = await startLeaving();
   const [item] = [...world.fleet.all({ name: 'item', check: () => undefined })];
   await world.put({ kind: 'item', id: item!.id, doc: null });
   await world.settle();
@@ -343,7 +346,7 @@ test('a-hand-over-that-nothing-carries-on-is-taken-back', async () => {
 });
 
 test('the-drain-time-is-waited-out', async () => {
-  const world = await leaving();
+  const world = await startLeaving();
   await world.setting({ handoverDrainMs: 30_000 });
   await world.until(NAT, 'retiring');
   for (let pass = 0; pass < 10; pass += 1) await world.pass();

@@ -25,7 +25,7 @@ export type Target =
   /** Another host takes its place; to be decided inside the commit. */
   | { readonly kind: 'another'; readonly choice: Choice }
   | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
-  /** It comes back into service: that is what the hand-over waits for. */
+  /** It comes back into service: that is what the handover waits for. */
   | { readonly kind: 'recovering' }
   /** It was to leave a host that leaves no more. */
   | { readonly kind: 'host-stays' }

@@ -215,7 +215,7 @@ test('a-holder-that-stood-still-takes-nobody-for-back-whom-it-has-not-heard-sinc
   expect(world.states).toBe('c1 up, c2 up');
 });
 
-test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () => {
+test('a-server-that-gets-the-lease-again-goes-by-heartbeats-since', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   const down = { ...hostNamed('c2'), connection: { state: 'down' as const, sinceMs: 0 } };

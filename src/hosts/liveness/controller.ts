@@ -49,7 +49,7 @@ const TRANSITIONS_PER_COMMIT = 100;
 export class LivenessController {
   readonly #options: LivenessOptions;
   readonly #loop: LeaseHolderLoop;
-  /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
+  /** In the order of their last heartbeats, the longest silent first: a pass stops at the first host that is not silent. */
   readonly #heartbeats = new Map<string, HeartbeatHistory>();
   /** Sends heartbeats, but is not up yet: joining, or back after a loss. */
   readonly #returning = new Set<string>();

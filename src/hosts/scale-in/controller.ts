@@ -14,7 +14,7 @@ import { newOperation, OPERATION } from '../../operations/index.ts';
 import { findHost, type StoredHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { HOST, HOSTS_BY_STATE, type Host } from '../model.ts';
-import { isEmpty, isWorking, unsettledOf } from './evidence.ts';
+import { isEmpty, isWorking, unsettledReasonsOf } from './evidence.ts';
 import { SCALE_IN } from './settings.ts';
 import { DRAIN_KIND, END_KIND, openWork } from './host-items.ts';
 
@@ -113,7 +113,7 @@ function isLeftEmpty(
 ): boolean {
   if (host.doc.state !== 'draining' || openWork(fleet, host.id, DRAIN_KIND, END_KIND).length > 0) return false;
   if (!isEmpty(fleet, evacuators, { host: host.id, nowMs }) || isWorking(fleet, host)) return false;
-  const [unsettled] = unsettledOf(fleet, evacuators, host.id);
+  const [unsettled] = unsettledReasonsOf(fleet, evacuators, host.id);
   return unsettled === undefined;
 }
 

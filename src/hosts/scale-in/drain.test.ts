@@ -354,7 +354,7 @@ test('many-that-cannot-move-give-one-reason, and another once the first has move
   expect(world.item(operation, 'c1')?.reason?.['instance']).not.toBe(first);
 });
 
-test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
+test('what-a-handover-waits-for-is-what-its-host-waits-for', async () => {
   const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
   world.driver.held = true;
   const operation = await started(world, 'c1');

@@ -21,8 +21,8 @@ import { markUntrustedAfterRebuild } from './rebuilt-mark.ts';
 import type { StoredHost } from '../decide.ts';
 import { beginEvacuation, planEvacuation, type PlannedEvacuation, type Evacuator, type Tenant } from '../evacuator.ts';
 import { HOST, type Host } from '../model.ts';
-import { findBlockingTenants, unsettledOf, remainingWorkReason } from './evidence.ts';
-import { evacuationCommand, handingOver, startHandovers } from './handover-start.ts';
+import { findBlockingTenants, unsettledReasonsOf, remainingWorkReason } from './evidence.ts';
+import { evacuationCommand, selectHandingOver, startHandovers } from './handover-start.ts';
 import { drainMovesId, fullReason, moveBudgetFor } from './moves.ts';
 
 export interface DrainContext {
@@ -106,7 +106,7 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
 
 /** What a handover of the host waits for; the recorded reason while it still holds. */
 function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
-  const tenants = handingOver(evacuators).flatMap((one) => one.inventory(fleet, host.id));
+  const tenants = selectHandingOver(evacuators).flatMap((one) => one.inventory(fleet, host.id));
   const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
     doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
   );
@@ -264,7 +264,7 @@ function finishIfEmpty(context: DrainContext, step: string): readonly RecordStep
   }
   const work = remainingWorkReason(fleet, host);
   if (work !== undefined) return waitIfNew(item, step, work);
-  const [unsettled] = unsettledOf(fleet, evacuators, id);
+  const [unsettled] = unsettledReasonsOf(fleet, evacuators, id);
   if (unsettled !== undefined) {
     mark('drain-waits-for-what-it-moved');
     return waitIfNew(item, step, unsettled);

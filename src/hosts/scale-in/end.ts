@@ -110,7 +110,7 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   const forced = doc.leaving?.forced;
   // Counted from the request, not from its last answer: a host that fails again and again would never end.
   if (forced !== undefined && nowMs >= Math.max(forced.atMs, startedMs) + LEAVE_PATIENCE_MS) {
-    mark('forced-out-unheard');
+    mark('forced-out-while-disconnected');
     return [decideOnNewest(context, recheckAndFinalize)];
   }
   const host = item.doc.target.id;

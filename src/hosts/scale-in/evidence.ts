@@ -46,7 +46,11 @@ export function findBlockingTenants(
 }
 
 /** Why tenants that left the host by its drain do not count as moved. */
-export function* unsettledOf(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): Iterable<Reason> {
+export function* unsettledReasonsOf(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  host: string,
+): Iterable<Reason> {
   for (const evacuator of evacuators) yield* evacuator.findUnsettled?.(fleet, host) ?? [];
 }
 
@@ -92,7 +96,7 @@ export function blockersOf(
     .slice(0, BLOCKERS_MAX)
     .map((tenant): Reason => ({ code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id }));
   if (living.length > BLOCKERS_MAX) named.push({ code: 'more-live-here', host: id, told: BLOCKERS_MAX });
-  for (const reason of unsettledOf(fleet, evacuators, id)) {
+  for (const reason of unsettledReasonsOf(fleet, evacuators, id)) {
     if (named.length > BLOCKERS_MAX) break;
     named.push(reason);
   }

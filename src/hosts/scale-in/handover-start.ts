@@ -47,7 +47,7 @@ export interface PreparedHandovers extends EvacuationValidity {
 }
 
 /** Those whose tenants change hands before anything moves. */
-export function handingOver(evacuators: readonly Evacuator[]): readonly Evacuator[] {
+export function selectHandingOver(evacuators: readonly Evacuator[]): readonly Evacuator[] {
   return evacuators.filter((one) => one.leavesFirst === true);
 }
 
@@ -64,7 +64,7 @@ export function startHandovers(
 }
 
 function startOn(fleet: FleetReader, evacuators: readonly Evacuator[], start: HandoverStart): StartedHandovers[] {
-  return handingOver(evacuators).flatMap((evacuator): StartedHandovers[] => {
+  return selectHandingOver(evacuators).flatMap((evacuator): StartedHandovers[] => {
     const leavers = start.hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
     if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
     const planned = planEvacuation(fleet, evacuator, leavers, start);
@@ -84,7 +84,7 @@ export function* startHandoversInSteps(
 ): Steps<PreparedHandovers[]> {
   const { hosts, tombstones, nowMs } = start;
   const started: PreparedHandovers[] = [];
-  for (const evacuator of handingOver(evacuators)) {
+  for (const evacuator of selectHandingOver(evacuators)) {
     const basis = basisOf(slices.fleet, [evacuator], hosts);
     const leavers: LeavingTenants[] = [];
     for (const host of hosts) {

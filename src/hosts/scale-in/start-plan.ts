@@ -6,7 +6,7 @@ import { refuse } from '../../journal/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { malformedPlan } from '../preview/plan-hash.ts';
 import { planProblem } from '../preview/preview.ts';
-import { handingOver, startHandovers } from './handover-start.ts';
+import { selectHandingOver, startHandovers } from './handover-start.ts';
 import type { StartScaleIn } from './decide.ts';
 
 /** Planned before the commit that it is for. */
@@ -49,7 +49,7 @@ export function planStart(
       ? { kind: 'planned', first: () => prepared.first }
       : refuseChangedPlan(prepared.problem);
   }
-  const planners = plan === undefined ? handingOver(evacuators) : evacuators;
+  const planners = plan === undefined ? selectHandingOver(evacuators) : evacuators;
   if (hasMoreThan(fleet, planners, { hosts, most: plannedHereMax })) return notPrepared();
   const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...request, ...plan });
   if (problem !== undefined) return refuseChangedPlan(problem);

@@ -43,7 +43,7 @@ export function deleteInstances(
   command: DeleteInstances,
 ): Decision<{ readonly operation: OperationId }> {
   const { ids, operation, by, nowMs } = command;
-  const running = runningDeletion(fleet, ids);
+  const running = findRunningDeletion(fleet, ids);
   if (running !== undefined) return accept([], { operation: running });
   // A deletion that failed, by its deadline, is started again.
   const instances = resolveInstances(fleet, ids, 'among-them');
@@ -57,7 +57,7 @@ export function deleteInstances(
 }
 
 /** The operation that deletes all of these already: a repeated request answers it. */
-function runningDeletion(fleet: FleetReader, ids: readonly string[]): OperationId | undefined {
+function findRunningDeletion(fleet: FleetReader, ids: readonly string[]): OperationId | undefined {
   const operations = new Set(
     ids.map((id) => {
       const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
@@ -145,11 +145,11 @@ function nextStep(
 /** Of several deletions that have done nothing yet, later ones wait for the first: if each waited for all others, none would end. */
 function isLaterDeletion(fleet: FleetReader, item: StoredItem, other: StoredItem): boolean {
   if (other.doc.step !== 'stop' || !isDeletion(fleet, other)) return false;
-  const [mine, theirs] = [item, other].map((one) => startedAtMs(fleet, one));
+  const [mine, theirs] = [item, other].map((one) => readStartMs(fleet, one));
   return mine === theirs ? item.id < other.id : (mine ?? 0) < (theirs ?? 0);
 }
 
-function startedAtMs(fleet: FleetReader, { doc }: StoredItem): number | undefined {
+function readStartMs(fleet: FleetReader, { doc }: StoredItem): number | undefined {
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.createdAtMs;
 }
 

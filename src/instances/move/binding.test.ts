@@ -72,7 +72,7 @@ describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) =>
     expect(world.open()).toEqual([]);
   });
 
-  test('the-source-fails-to-hand-over: it is connected there, and the next host is tried', async () => {
+  test('the-source-fails-to-handover: it is connected there, and the next host is tried', async () => {
     const world = await startActive(backEnd);
     world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
     await move(world);

@@ -264,7 +264,7 @@ describe('no host fits', () => {
   });
 });
 
-describe('nothing is destroyed before a successor runs, also where the host that was forced down is heard', () => {
+describe('nothing is destroyed before a successor runs, also where the host that was forced down is connected', () => {
   test('no-place: the copy stays, and the instance is in service again once the host is not forced down', async () => {
     const world = await startActive();
     for (const host of ['h4', 'h5']) await loseHost(world, host);

@@ -82,8 +82,12 @@ export class SqliteGroupWriter {
     deletes,
   }: GroupEffects): readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[] {
     return [
-      ...upserts.map(({ kind, id, body, revision }) => ({ body, revision, expected: this.#stored([kind, id]) })),
-      ...deletes.map((key) => ({ body: null, revision: 0, expected: this.#stored(key) })),
+      ...upserts.map(({ kind, id, body, revision }) => ({
+        body,
+        revision,
+        expected: this.#storedRevisionOf([kind, id]),
+      })),
+      ...deletes.map((key) => ({ body: null, revision: 0, expected: this.#storedRevisionOf(key) })),
     ];
   }
 
@@ -97,10 +101,10 @@ export class SqliteGroupWriter {
   #conflictOf(group: Group, head: ChainPosition): Conflict | undefined {
     const stale = this.#fenceConflict(group, head);
     if (stale !== undefined) return stale;
-    return resourceConflictOf(group.batches, head.revision, (key) => this.#stored(key));
+    return resourceConflictOf(group.batches, head.revision, (key) => this.#storedRevisionOf(key));
   }
 
-  #stored([kind, id]: readonly [string, string]): number | 'absent' {
+  #storedRevisionOf([kind, id]: readonly [string, string]): number | 'absent' {
     const row = this.#sql.revisionOf.get(kind, id);
     return row === undefined ? 'absent' : Number(row['revision']);
   }

@@ -45,10 +45,10 @@ export class NetworkDriver implements Driver {
     const { backEnd: name } = order;
     const { backEnds, hasCredentials, clock, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
     const backEnd = backEnds.get(name);
-    if (backEnd === undefined) return failed({ code: 'back-end-not-configured', backEnd: name });
+    if (backEnd === undefined) return failWith({ code: 'back-end-not-configured', backEnd: name });
     if (CAPABILITIES[name].needsCredentials && !hasCredentials(name)) {
       mark('network-order-without-credentials');
-      return failed({ code: 'network-credentials-missing', backEnds: [name] });
+      return failWith({ code: 'network-credentials-missing', backEnds: [name] });
     }
     const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
     try {
@@ -136,9 +136,9 @@ function toActionOutcome(order: NetworkOrder, carried: OrderResult): ActionOutco
 }
 
 function unavailable({ backEnd, op }: NetworkOrder, text: string | undefined): ActionOutcome {
-  return failed({ code: 'network-unavailable', backEnd, op, ...(text !== undefined && { text }) });
+  return failWith({ code: 'network-unavailable', backEnd, op, ...(text !== undefined && { text }) });
 }
 
-function failed(reason: Extract<ActionOutcome, { kind: 'failed' }>['reason']): ActionOutcome {
+function failWith(reason: Extract<ActionOutcome, { kind: 'failed' }>['reason']): ActionOutcome {
   return { kind: 'failed', reason };
 }

@@ -27,18 +27,18 @@ export class NicRejections {
     if (cut !== undefined) return composeRejection('segments', 'segment-unreachable', cut, addressFacts(cut));
     const shut = nics.find((nic) => nic.preferredChoices(reach).length === 0);
     if (shut !== undefined) return composeRejection('excluded-segments', 'segment-excluded', shut);
-    return this.#exhausted(reach);
+    return this.#rejectExhausted(reach);
   }
 
   /**
    * The pools within reach have not enough addresses for all NICs together: each pool and version that is short is named, the worst first. If none is
    * short, the contention of the NICs prevents a complete assignment.
    */
-  #exhausted(reach: Reach): Rejection | undefined {
+  #rejectExhausted(reach: Reach): Rejection | undefined {
     const wants = this.#demands(reach);
     const all = wants.flatMap(shortagesOf);
     const short = all.filter(({ free, asked }) => free < asked);
-    const ranked = (short.length > 0 ? short : all).sort(byMissing);
+    const ranked = (short.length > 0 ? short : all).sort(compareByMissing);
     const [worst] = ranked;
     if (worst === undefined) return undefined;
     const { nic, ...facts } = worst;
@@ -105,7 +105,7 @@ function shortagesText(stocks: readonly PoolShortage[]): string {
   return `${stocks.slice(0, NAMED_MAX).map(shortageText).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-function byMissing(one: PoolShortage, other: PoolShortage): number {
+function compareByMissing(one: PoolShortage, other: PoolShortage): number {
   return other.asked - other.free - (one.asked - one.free) || (shortageText(one) < shortageText(other) ? -1 : 1);
 }
 

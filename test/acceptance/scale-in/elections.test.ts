@@ -263,7 +263,7 @@ describe('after a move', () => {
     const stoppedMs = world.nowMs;
     await world.restart();
     await world.until('another is tried', () => world.service(NAT).handover?.to === 'e');
-    // As soon as it is missed, not when the hand-over has had its time.
+    // As soon as it is missed, not when the handover has had its time.
     expect(world.nowMs - stoppedMs).toBeLessThanOrEqual(60_000);
     expect(servers(world, NAT)).toContain('a');
     await world.settle();

@@ -123,7 +123,7 @@ describe('control of the designated host is lost', () => {
   ): Promise<{ cutMs: number; lastHeartbeatMs: number }> {
     const lastMs = (): number | undefined => world.server.liveness.lastHeartbeatMs(host);
     const before = lastMs();
-    await world.until('it is heard', () => lastMs() !== before);
+    await world.until('it is connected', () => lastMs() !== before);
     await world.clock.pass(silentMs);
     const lastHeartbeatMs = lastMs() ?? 0;
     await world.agents.stop(host);

@@ -43,7 +43,7 @@ async function removeHost(world: World, id: string): Promise<void> {
 /** Another version of the agent is installed on hosts, and has reported. */
 async function install(world: World, version: number, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) await world.agents.restart(host, { serviceVersion: version });
-  await world.until('they were heard', () => hosts.every((host) => world.host(host).serviceVersion === version));
+  await world.until('they reported', () => hosts.every((host) => world.host(host).serviceVersion === version));
 }
 
 function gates(world: World): string {

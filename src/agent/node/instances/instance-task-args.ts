@@ -61,7 +61,7 @@ const BUILD = Type.Object({
 });
 export type BuildArgs = Static<typeof BUILD>;
 
-/** A NIC that is let go of. Its port may be all that the server still knows of it. */
+/** A NIC that is released. Its port may be all that the server still knows of it. */
 const RELEASED_NIC = Type.Object({
   port: ID,
   createdBy: CREATED_BY,

@@ -63,21 +63,21 @@ export class RecordingNetwork implements HostNetwork {
   silent = 0;
 
   create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#called('create', ask, (port) => void this.made.add(port));
+    return this.#recordCall('create', ask, (port) => void this.made.add(port));
   }
 
   bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#called('bind', ask, (port) => {
+    return this.#recordCall('bind', ask, (port) => {
       if (!this.made.has(port)) return { port, outcome: 'not-found' };
       return { port, outcome: 'ok', type: 'ovs', addresses: [{ ip: '10.0.0.9', subnet: 'sub-1' }] };
     });
   }
 
   release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#called('release', ask, (port) => void this.made.delete(port));
+    return this.#recordCall('release', ask, (port) => void this.made.delete(port));
   }
 
-  async #called(
+  async #recordCall(
     call: Call,
     { host, instance, nics }: HostNetworkRequest,
     effect: (port: string) => PortAnswer | undefined,

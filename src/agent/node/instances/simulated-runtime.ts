@@ -78,7 +78,7 @@ export class SimulatedRuntime implements InstanceRuntime {
       const short = this.findShortage(id, spec);
       if (short.length > 0) return failShortage(short);
       if (task === 'prepare' && this.instance(id)?.state === 'running') return failExists(id);
-      const made = { id, vcpus, memoryMiB, diskGiB, nics, ...madeBy(call) };
+      const made = { id, vcpus, memoryMiB, diskGiB, nics, ...readOrigin(call) };
       if (task === 'build') this.#hypervisor.put({ ...made, state: 'running' });
       else this.#hypervisor.prepare(made);
       const facts = this.instance(id)?.facts;
@@ -99,7 +99,7 @@ export class SimulatedRuntime implements InstanceRuntime {
       const found = this.instance(id);
       if (found === undefined) return failNotPrepared(id);
       const { vcpus, memoryMiB, diskGiB } = found;
-      this.#hypervisor.put({ id, state: 'running', vcpus, memoryMiB, diskGiB, nics, ...madeBy(call) });
+      this.#hypervisor.put({ id, state: 'running', vcpus, memoryMiB, diskGiB, nics, ...readOrigin(call) });
       return RUNTIME_DONE;
     });
   }
@@ -170,6 +170,6 @@ export class SimulatedRuntime implements InstanceRuntime {
   }
 }
 
-function madeBy({ task, ports }: RuntimeCall): Pick<RuntimeInstance, 'by' | 'ports'> {
+function readOrigin({ task, ports }: RuntimeCall): Pick<RuntimeInstance, 'by' | 'ports'> {
   return { by: task, ...(ports.length > 0 && { ports }) };
 }

@@ -107,7 +107,7 @@ describe('an agent with a full disk', () => {
     expect(plane.host('c1')?.credential).toBeUndefined();
     disk.full = false;
     await clock.until('it is active', () => plane.host('c1')?.state === 'active');
-    await clock.until('it is in line', () => agent.status().applied === agent.status().digest);
+    await clock.until('it has converged', () => agent.status().applied === agent.status().digest);
     disk.full = true;
     const { applies } = rack.driver;
     await plane.edit('c1', { zone: 'other' });

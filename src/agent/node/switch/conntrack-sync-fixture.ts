@@ -99,7 +99,7 @@ export class ConntrackSyncWorld {
     await this.#put(id, handoverFacts(from, to, phase));
   }
 
-  /** Two hosts hand over to each other, and are told so at once. */
+  /** Two hosts have handovers to each other, and get both views at once. */
   async startCrossHandover(one: string, other: string, back: string): Promise<void> {
     const changes = [
       this.#change(NAT, handoverFacts(one, other, 'syncing')),
@@ -133,7 +133,7 @@ export class ConntrackSyncWorld {
   }
 
   async untilConverged(...names: readonly string[]): Promise<void> {
-    await this.clock.until(`in line: ${names.join(', ')}`, () => this.plane.hasLeader && this.hasConverged(...names));
+    await this.clock.until(`converged: ${names.join(', ')}`, () => this.plane.hasLeader && this.hasConverged(...names));
   }
 
   /** What packets began on a host. */

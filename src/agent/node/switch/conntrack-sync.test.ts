@@ -1,4 +1,4 @@
-// Connections go from the host that translates to the one that takes over, and nothing is in line before they are there.
+// Connections go from the host that translates to the one that takes over, and nothing counts as converged before they are there.
 import { describe, expect, test } from 'vitest';
 import { compile, formatConnection, readDataplaneView, type TrackedConnection } from '../../../dataplane/index.ts';
 import { SimulatedSwitch } from '../../../dataplane/runtime.ts';
@@ -66,7 +66,7 @@ const loseReplies =
   (name, pass) =>
     name === lost ? Promise.reject(new LinkDown('lost')) : pass();
 
-describe('a planned hand-over', () => {
+describe('a planned handover', () => {
   test('copies-before-the-switch-and-again-after-it-and-forgets-where-it-was', async () => {
     const world = await startPrepared();
     expect(await world.listTracked('c2')).toEqual([]);
@@ -139,7 +139,7 @@ describe('a planned hand-over', () => {
   });
 });
 
-describe('nobody is in line before it is done', () => {
+describe('no host has converged before it is done', () => {
   test('the-new-end-waits-for-the-old-one', async () => {
     const world = await startPrepared();
     world.host('c1').testHost.link.tap = loseReplies('deposit');
@@ -168,7 +168,7 @@ describe('nobody is in line before it is done', () => {
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
-  test('two-that-hand-over-to-each-other-do-not-wait-for-each-other', async () => {
+  test('two-that-handover-to-each-other-do-not-wait-for-each-other', async () => {
     const world = await startPrepared();
     await world.designate('c2', 'nat:back');
     await world.untilConverged('c2');
@@ -183,7 +183,7 @@ describe('nobody is in line before it is done', () => {
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
-  test('a-hand-over-that-is-called-off-keeps-nobody-waiting', async () => {
+  test('a-handover-that-is-called-off-keeps-nobody-waiting', async () => {
     const world = await startPrepared();
     world.host('c1').testHost.link.tap = loseReplies('deposit');
     await world.setHandoverPhase('c1', 'c2', 'syncing');
@@ -360,7 +360,7 @@ describe('an agent that crashes at any of its calls', { timeout: 60_000 }, () =>
     await world.restart(name, ports.wrap({ link, disk, driver, clock: world.clock }));
     await world.setHandoverPhase('c1', 'c2', 'syncing');
     let restarted = false;
-    await world.clock.until('both are in line', () => {
+    await world.clock.until('both have converged', () => {
       if (ports.hasCrashed && !restarted) testHost.start();
       restarted ||= ports.hasCrashed;
       return world.hasConverged('c1', 'c2');

@@ -65,13 +65,13 @@ export class ConntrackSync {
   /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
   async sync(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
     const tasks = syncTasksOf(view);
-    // Views that say nothing more of an errand may be followed by one that asks for it again.
+    // Views that say nothing more of a task may be followed by one that asks for it again.
     const keys = new Set(tasks.map(({ key }) => key));
     this.#completed = new Set([...this.#completed].filter((key) => keys.has(key)));
     const due = tasks.filter(({ key }) => !this.#completed.has(key));
     const [old, next] = [due.filter(({ end }) => end === 'old'), due.filter(({ end }) => end === 'new')];
     const untilMs = this.#ports.clock.nowMs() + COLLECT_WAIT_MAX_MS;
-    // Two hosts that hand over to each other must not wait for each other: what others wait for goes first.
+    // Two hosts with handovers to each other must not wait for each other: what others wait for goes first.
     return [
       ...(await this.#forgetReleased(view)),
       ...(await this.#runTasks(old, (command) => this.#deposit(command))),
@@ -148,7 +148,7 @@ export class ConntrackSync {
     return secret === undefined ? { kind: 'away' } : this.#parts.leader.call(secret, call, signal);
   }
 
-  /** The hand-over has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
+  /** The handover has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
   #failureOf(said: CallResult<unknown>): string | undefined {
     switch (said.kind) {
       case 'answer':

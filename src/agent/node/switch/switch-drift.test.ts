@@ -25,7 +25,7 @@ interface DriftWorld extends SwitchWorld {
   readonly c1: SwitchHost;
 }
 
-/** Host c1 with its flows and its tunnel, in line. */
+/** Host c1 with its flows and its tunnel, converged. */
 async function startDriftWorld(options: Parameters<typeof startSwitchWorld>[1] = {}): Promise<DriftWorld> {
   const world = await startSwitchWorld(['c1', 'c2'], options);
   const [c1] = world.hosts as [SwitchHost];
@@ -114,7 +114,7 @@ describe('a switch whose view stays the same', () => {
       12_000,
     );
     mends(c1);
-    await clock.until('it is in line', () => hasReportedConvergence(world), 30_000);
+    await clock.until('it has converged', () => hasReportedConvergence(world), 30_000);
     expect(c1.simulatedSwitch.contents).toEqual(wanted);
     await clock.pass(6000);
     expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual([]);
@@ -129,7 +129,7 @@ describe('a switch whose view stays the same', () => {
     expect(c1.simulatedSwitch.contents.flows).toContainEqual({ ...flow, cookie: THEIRS.cookie });
     await clock.until('the server knows', () => !hasReportedConvergence(world), 6000);
     c1.simulatedSwitch.applyForeign([{ kind: 'remove-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
-    await clock.until('it is in line', () => hasReportedConvergence(world), SOON_MS);
+    await clock.until('it has converged', () => hasReportedConvergence(world), SOON_MS);
   });
 
   test('is-kept-empty-of-ours-and-of-nothing-else-when-its-host-is-not-trusted', async () => {

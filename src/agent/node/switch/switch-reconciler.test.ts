@@ -1,4 +1,4 @@
-// A switch that is brought in line: how often it is read for that, and that nothing goes by what was read before alone.
+// A switch that is reconciled: how often it is read for that, and that nothing goes by what was read before alone.
 import { expect, test } from 'vitest';
 import { C2, C3, nat, view as shown } from '../../../dataplane/compile/dataplane-view-fixture.ts';
 import { SimulatedSwitch } from '../../../dataplane/runtime.ts';
@@ -82,7 +82,7 @@ test('what-is-left-after-the-changes-is-counted-by-itself', async () => {
   expect(await new SwitchReconciler(it).reconcile(BOTH)).toEqual({ kind: 'failed', problems });
 });
 
-test('never: something counts as in line that was not read', async () => {
+test('never: something counts as converged that was not read', async () => {
   const { it, line } = await startReconciler(ONE_MORE);
   it.faults.down = true;
   expect(await line.reconcile(ONE)).toMatchObject({ kind: 'failed' });

@@ -1,4 +1,4 @@
-// Brings a switch in line with what was compiled for it: read, change what differs, read back. One at a time, and nothing that
+// Reconciles a switch with what was compiled for it: read, change what differs, read back. One at a time, and nothing that
 // was begun before the switch was wiped is finished after it.
 import {
   compile,

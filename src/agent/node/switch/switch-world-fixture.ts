@@ -69,7 +69,7 @@ export async function startSwitchWorld(
 }
 
 export async function untilConverged({ clock, hosts }: SwitchWorld): Promise<void> {
-  await clock.until('all are in line', () =>
+  await clock.until('all have converged', () =>
     hosts.every(({ testHost }) => {
       const status = testHost.agent?.status();
       return status?.digest !== undefined && status.applied === status.digest;

@@ -182,7 +182,7 @@ describe('told to leave', () => {
     expect(c1.testHost.agent!.status().refusal?.code).toBe('told-to-leave');
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
     c1.token = await plane.joinToken('c1');
-    await clock.until('it is heard again', () => plane.host('c1')?.connection.state === 'up');
+    await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
     await clock.until('it has its tunnel again', () => peersOn(c1).length === 1);
     expect(c1.testHost.agent!.status().refusal).toBeUndefined();
   });
@@ -224,7 +224,7 @@ describe('told to leave', () => {
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
   });
 
-  describe.each([false, true])('and brought back before it was heard, restarted in between: %s', (restarted) => {
+  describe.each([false, true])('and brought back before it was connected, restarted in between: %s', (restarted) => {
     test('it-stays-and-its-switch-is-brought-in-line-again', async () => {
       const world = await worldOf('c1', 'c2');
       const { plane, clock, hosts } = world;
@@ -312,7 +312,7 @@ describe('identities of switches', () => {
     },
   );
 
-  test('a-removed-host-that-knocks-is-told-of-once', async () => {
+  test('a-removed-host-that-reports-raises-one-alarm', async () => {
     const world = await worldOf('c1');
     const { clock, plane } = world;
     const { connection: _, ...rest } = plane.host('c1')!;

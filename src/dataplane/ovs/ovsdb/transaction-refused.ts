@@ -45,7 +45,7 @@ export function readRefusal(operations: readonly Operation[], index: number, wir
   const says = typeof details === 'string' ? details : '';
   // An error that is found at commit is one result more than there are operations.
   const operation = operations[index];
-  const table = operation !== undefined && 'table' in operation ? operation.table : quotedAfter(says, 'table');
+  const table = operation !== undefined && 'table' in operation ? operation.table : findQuotedAfter(says, 'table');
   return new TransactionRefused({
     error: typeof error === 'string' ? error : JSON.stringify(error),
     details: says,
@@ -57,11 +57,11 @@ export function readRefusal(operations: readonly Operation[], index: number, wir
 }
 
 function columnNamed(details: string): string | undefined {
-  return /No column (\w+)/.exec(details)?.[1] ?? quotedAfter(details, 'column');
+  return /No column (\w+)/.exec(details)?.[1] ?? findQuotedAfter(details, 'column');
 }
 
 /** `… index on column "name"`, `… in "Bridge" table …`, `Table Port column interfaces …` */
-function quotedAfter(details: string, word: 'column' | 'table'): string | undefined {
+function findQuotedAfter(details: string, word: 'column' | 'table'): string | undefined {
   const patterns = [`"(\\w+)" ${word}`, `${word} "?(\\w+)"?`];
   for (const pattern of patterns) {
     const found = new RegExp(pattern, 'i').exec(details)?.[1];

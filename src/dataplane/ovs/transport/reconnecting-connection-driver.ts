@@ -75,13 +75,13 @@ export class ReconnectingConnection<C extends LiveConnection> {
     const waiter = { wait, take: resolve, fail: reject };
     this.#waiters.add(waiter);
     try {
-      return await (wait === 'current-attempt' ? promise : this.#before(promise, wait.timeoutMs));
+      return await (wait === 'current-attempt' ? promise : this.#waitAtMost(promise, wait.timeoutMs));
     } finally {
       this.#waiters.delete(waiter);
     }
   }
 
-  #before(promise: Promise<C>, timeoutMs: number): Promise<C> {
+  #waitAtMost(promise: Promise<C>, timeoutMs: number): Promise<C> {
     const failure = (): Error =>
       new ConnectionLost(`no connection within ${timeoutMs} ms: ${this.#last.message}`, { cause: this.#last });
     return withTimeout(promise, { clock: this.#options.clock, timeoutMs, failure });
