@@ -67,6 +67,15 @@ test('half-sent headers are cut off though the peer ignores that the server ends
   expect(peers[0]?.text()).toContain('"code":"request-too-slow"');
 });
 
+test('a stranger that is over the limit is cut off though its peer ignores that the server ends', async () => {
+  const { world, port } = await started({ limits: { anonymousPerAddress: 2, headersMs: 30_000 } });
+  const peers: Peer[] = [];
+  for (let n = 0; n < 8; n += 1) peers.push(await peer(port, HALF));
+  await expect.poll(() => connectionsOf(world), { timeout: 10_000 }).toBe(2);
+  // Nothing was answered: there is no connection any more on which to answer.
+  expect(peers.map((one) => one.text())).toEqual(peers.map(() => ''));
+});
+
 test('a TLS handshake that never comes is cut off', { timeout: 30_000 }, async () => {
   const tls = await selfSigned();
   const { world, port } = await started({ tls, limits: { headersMs: 300 } });
@@ -120,7 +129,10 @@ test('one credential has so many connections and no more, wherever it comes from
 });
 
 test('when all connections are taken an administrator still gets one', async () => {
-  const limits = { connections: 6, connectionsKeptForAdmins: 2, connectionsPerToken: 100, strangersPerAddress: 100 };
+  const limits = {
+    ...{ connections: 6, connectionsReservedForAdmins: 2 },
+    ...{ connectionsPerToken: 100, anonymousPerAddress: 100 },
+  } satisfies ApiTestServerOptions['limits'];
   const { world, port } = await started({ limits });
   const viewer = await world.token('viewer');
   for (let n = 0; n < 6; n += 1) {
@@ -134,7 +146,10 @@ test('when all connections are taken an administrator still gets one', async () 
 });
 
 test('when strangers have all connections the oldest of them make place', async () => {
-  const limits = { connections: 6, connectionsKeptForAdmins: 1, connectionsPerToken: 100, strangersPerAddress: 100 };
+  const limits = {
+    ...{ connections: 6, connectionsReservedForAdmins: 1 },
+    ...{ connectionsPerToken: 100, anonymousPerAddress: 100 },
+  } satisfies ApiTestServerOptions['limits'];
   const { world, port } = await started({ limits });
   const first = await peer(port, HALF);
   for (let n = 0; n < 8; n += 1) await peer(port, HALF);

@@ -79,4 +79,29 @@ export function chainContract(make: MakeWorld): void {
     expect(await store.read(other, 10)).toEqual({ kind: 'diverged', head: 3 });
     expect(await store.read({ ...other, hash: second?.hash ?? '' }, 10)).toMatchObject({ kind: 'commits', head: 3 });
   });
+  test('compaction in the middle of a group: readers at the cut, and a store that is opened there, find nothing missing', async () => {
+    const { store, another } = await worldOf(make);
+    await mustWrite(store, batch([put('a')]), batch([put('b')]), batch([put('a', { again: true })]));
+    const [first, second, third] = await readAll(store);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three were written');
+    expect(await store.compact(Infinity, 2)).toBe(2);
+    const opened = await another();
+    expect(await snapshotOf(opened)).toMatchObject({ position: positionOf(third) });
+    for (const reader of [store, opened]) {
+      expect(await reader.read(positionOf(first), 10)).toEqual({ kind: 'gone', oldest: 3 });
+      expect(await readAll(reader, positionOf(second))).toEqual([third]);
+      expect(await reader.read({ ...positionOf(second), hash: first.hash ?? '' }, 10)).toMatchObject({
+        kind: 'diverged',
+      });
+    }
+    expect(await mustWrite(opened, batch([put('c')]))).toBe(4);
+    const left = await readAll(store, positionOf(second));
+    const walk = new ChainWalk(sha256, { after: { revision: 2, hash: second.hash ?? null }, chainedFrom: 1 });
+    expect(left.map((one) => [one.revision, walk.take(one)])).toEqual([
+      [3, undefined],
+      [4, undefined],
+    ]);
+    const history = await store.history({ kind: 'host', id: 'a', limit: 10 });
+    expect(history.commits.map((one) => one.revision)).toEqual([3]);
+  });
 }
