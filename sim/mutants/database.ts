@@ -42,7 +42,7 @@ export const noHeadCheck = databaseMutant(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 47,
+    likely: 10,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({

@@ -322,7 +322,7 @@ class HastyEvents extends NetworkEventsController {
 export const eventOfEarlierBinding: Mutant = {
   name: 'event-of-earlier-binding',
   bug: 'an event of an earlier binding is taken for one of the present binding',
-  likely: 14,
+  likely: 17,
   scenario: INSTANCES,
   caughtBy: [eventsGenuine.name],
   plant: (parts) => withRunningPart(parts, NETWORK_EVENTS, ({ environment }) => new HastyEvents(environment)),

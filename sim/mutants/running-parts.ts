@@ -16,7 +16,7 @@ import { withKinds, withRunningPart } from './planting.ts';
 export const lostPark: Mutant = {
   name: 'lost-park',
   bug: 'an item that was parked is never looked at again',
-  likely: 6,
+  likely: 2,
   caughtBy: [AT_REST],
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
@@ -157,7 +157,7 @@ function forgeStamps(link: AgentLink): AgentLink {
 export const agentTakesOlderViews: Mutant = {
   name: 'agent-takes-older-views',
   bug: 'an agent does not see that a view is older than what it follows',
-  likely: 12,
+  likely: 10,
   caughtBy: [agentsForward.name],
   plant: (parts) => ({
     ...parts,

@@ -51,7 +51,7 @@ function leavingHost(fleet: FleetReader, service: Service): string | undefined {
 export const electionIgnoresTombstones: Mutant = {
   name: 'election-ignores-tombstones',
   bug: 'elections choose a host that is leaving, if one has anything of the service',
-  likely: 2,
+  likely: 4,
   scenario: SCALE_IN,
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING],
   plant: (parts) =>
