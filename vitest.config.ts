@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/test/longest-first.ts';
 
 /** What starts real switches, as root. */
 const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
@@ -22,6 +23,7 @@ export default defineConfig({
     // Processes, not threads: a test file that spins can then be ended without ending the run.
     pool: 'forks',
     setupFiles: ['scripts/test/worker-file.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
