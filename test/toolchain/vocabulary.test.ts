@@ -38,3 +38,24 @@ test('every-retired-word-is-in-the-glossary', () => {
   const glossary = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').toLowerCase();
   expect(RETIRED_WORDS.filter(({ words }) => !glossary.includes(words)).map(({ words }) => words)).toEqual([]);
 });
+
+/** Phrases that have no other meaning in this program, so that comments, titles and sentences can be held to them, too. */
+const RETIRED_PHRASES =
+  /\b(?:unheard|deaf(?:ness)?|errands?|outcast|hand-overs?|in line with|vouch(?:es|ed|ing)?|decree)\b/i;
+/** Words of version 0.1.0 in stores and on the wire, ids made of them, and cases of the rules themselves. */
+const FORMER =
+  /\.hand-overs|operation:hand-over|hand-over-\$|'hand-over'|'unheard'|unheardPeers|vouched-off|target-unheard/;
+
+test('comments-and-strings-have-no-retired-phrase', () => {
+  const exempt = /migrations?[.-]|lint-cases|former-store|wire-words|test\/fixtures|vocabulary\.test/;
+  const found = files
+    .filter((path) => !exempt.test(path))
+    .flatMap((path) =>
+      readFileSync(join(ROOT, path), 'utf8')
+        .split('\n')
+        .flatMap((line, at) =>
+          RETIRED_PHRASES.test(line) && !FORMER.test(line) ? [`${path}:${at + 1} ${line.trim()}`] : [],
+        ),
+    );
+  expect(found).toEqual([]);
+});
