@@ -14,7 +14,6 @@ const POLLS_MAX = 80;
 interface Alarm {
   readonly id: string;
   readonly severity: string;
-  readonly message?: string;
 }
 
 test('is told of, and costs a few polls a second', { timeout: 240_000 }, async () => {
@@ -38,7 +37,7 @@ test('is told of, and costs a few polls a second', { timeout: 240_000 }, async (
   chmodSync(join(folder, 'clone'), 0o700);
   const [first, second] = [agent('disk'), agent('clone')];
   const alarms = async (): Promise<readonly Alarm[]> =>
-    ((await server.json('alarms')) as readonly Alarm[]).filter(({ id }) => id.startsWith('agent-credential'));
+    (await server.json<readonly Alarm[]>('alarms')).filter(({ id }) => id.startsWith('agent-credential'));
   await vi.waitFor(async () => expect(await alarms()).toHaveLength(1), WAIT);
   expect(await alarms()).toMatchObject([{ id: 'agent-credential-shared:edge-1', severity: 'critical' }]);
   expect((await server.muster('alarms')).out).toContain('Two machines use the credential of host edge-1');
