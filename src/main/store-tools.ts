@@ -36,7 +36,8 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
       }),
     backup: (request) =>
       explainFailures(async () => {
-        if (existsSync(request.file)) throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
+        if (existsSync(request.file))
+          throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
         const folder = dirname(request.file);
         if (!existsSync(folder))
           throw new Failure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);

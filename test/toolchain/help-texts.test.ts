@@ -49,7 +49,8 @@ test.each(OPTIONS.map(({ path, option }) => [path, option.flags, option] as cons
 function notesOf(command: Command): string {
   const texts: string[] = [];
   const context = { error: false, command, write: (text: string) => void texts.push(text) };
-  for (const add of (command as unknown as EventEmitter).listeners('afterHelp')) (add as (given: typeof context) => void)(context);
+  for (const add of (command as unknown as EventEmitter).listeners('afterHelp'))
+    (add as (given: typeof context) => void)(context);
   return texts.join('');
 }
 
