@@ -11,7 +11,7 @@ export const agentsForward: Checker = {
       onDriverCall: (machine) => {
         const call = machine.driverCalls.at(-1);
         const before = highest.get(machine);
-        if (call === undefined) return;
+        if (call === undefined || isWipeWithoutView(call)) return;
         if (before !== undefined && isOlder(call.stamp, before)) {
           violated(`${machine.name} was told ${call.what} of ${stampText(call.stamp)} after ${stampText(before)}`);
         }
@@ -21,6 +21,14 @@ export const agentsForward: Checker = {
     };
   },
 };
+
+/**
+ * A host that was removed and has no view, since it was admitted anew or lost the file, is wiped all the same: by the word of a server that proved
+ * who it is, not by a view. There is no stamp that could be older.
+ */
+function isWipeWithoutView({ what, stamp }: Machine['driverCalls'][number]): boolean {
+  return what === 'removed' && stamp.journalId === '';
+}
 
 function isOlder(one: Stamp, other: Stamp): boolean {
   return one.leaseEpoch < other.leaseEpoch || one.revision < other.revision || one.journalId !== other.journalId;

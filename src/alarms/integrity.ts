@@ -2,6 +2,7 @@
 // until an operator acknowledges them: their cause does not go away by itself.
 import { idOf, remove, type Change, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision, type Divergence } from '../journal/index.ts';
+import { shortenText } from '../operations/index.ts';
 import { ALARM, alarmId, raiseAlarm, type Alarm } from './model.ts';
 
 type StoredAlarm = Stored<'alarm', Alarm>;
@@ -38,7 +39,7 @@ export function historyDivergedFinding({ lostFrom, lostTo, head }: Divergence): 
 /** The database's own check of its file has found something. */
 export function storeDamagedFinding(findings: readonly string[]): IntegrityFinding {
   const place = 'quick-check';
-  return { code: 'store-damaged', place, facts: { detail: findings.join('; ').slice(0, 2000), place } };
+  return { code: 'store-damaged', place, facts: { detail: shortenText(findings.join('; '), 2000), place } };
 }
 
 /** Retention pauses while this is pending or stands. Each server has a clock of its own: who confirms the one says nothing of another. */

@@ -3,6 +3,7 @@
 import { mark } from '../fleet/index.ts';
 import type { Attempt, EXCLUSION_SCOPES, Instance } from './model.ts';
 import type { PoolKey } from '../network/index.ts';
+import { shortenText } from '../operations/index.ts';
 
 type ExclusionScope = (typeof EXCLUSION_SCOPES)[number];
 
@@ -69,7 +70,7 @@ export function recordFault(instance: Instance, failed: AttemptFailure): Instanc
     fault,
     excludes: excludes === 'pool' && pool === undefined ? 'host' : excludes,
     ...(excludes === 'pool' && pool !== undefined && { excludedPool: pool }),
-    text: (text ?? sentence).slice(0, 500),
+    text: shortenText(text ?? sentence, 500),
   };
   return { ...instance, attempts: [...instance.attempts.slice(0, -1), ended] };
 }

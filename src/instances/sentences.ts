@@ -1,19 +1,18 @@
 // The sentences of reasons and faults of builds, moves and deletions.
 import type { Reason } from '../fleet/index.ts';
-import { formatFact, formatProblems, type ReasonSentences } from '../operations/index.ts';
+import { endSentence, formatFact, formatProblems, type ReasonSentences } from '../operations/index.ts';
 import { FAULTS, type FaultCode } from './faults.ts';
 
 type Sentence = ReasonSentences[string];
 
 /**
- * Faults carry a text. A text of a back end or a host is not a sentence of ours: it follows the meaning of the fault. A text that was cut is marked
- * as cut.
+ * Faults carry a text. A text of a back end or a host is not a sentence of ours: it follows the meaning of the fault.
  */
 const FAULT_SENTENCE: Sentence = ({ code, message }) => {
   const meaning = Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode].sentence : undefined;
   const text = formatFact(message ?? meaning ?? `It failed: ${code}.`);
-  if (/^[A-Z]/.test(text)) return text.endsWith('.') ? text : `${text}…`;
-  return `${(meaning ?? 'It failed.').slice(0, -1)}: ${text.replace(/[.]$/, '')}.`;
+  if (/^[A-Z]/.test(text)) return endSentence(text);
+  return `${(meaning ?? 'It failed.').slice(0, -1)}: ${endSentence(text)}`;
 };
 
 const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).map((code) => [code, FAULT_SENTENCE]));
@@ -54,7 +53,7 @@ export const instanceSentences: ReasonSentences = {
   'moved-and-degraded': ({ instance, from, host, trouble }) =>
     `Instance ${formatFact(instance)} was moved off host ${formatFact(from)} to host ${formatFact(host)}, and is not connected there: ${formatFact(trouble)}. It does not count as moved until it is; "muster instances show ${formatFact(instance)}" says what is tried.`,
   'not-connected': ({ instance, host, fault, message }) =>
-    `The ports of instance ${formatFact(instance)} could not be connected to host ${formatFact(host)} (${formatFact(fault)})${message === undefined ? '' : `: ${formatFact(message).replace(/[.]$/, '')}`}. It is tried again, less and less often.`,
+    `The ports of instance ${formatFact(instance)} could not be connected to host ${formatFact(host)} (${formatFact(fault)})${message === undefined ? '.' : `: ${endSentence(formatFact(message))}`} It is tried again, less and less often.`,
   'ports-bound-again': ({ instance, host }) =>
     `The ports of instance ${formatFact(instance)} are being bound to host ${formatFact(host)} again.`,
   'host-binds': (reason) => hostBindsSentence(reason),
@@ -108,9 +107,9 @@ export const instanceSentences: ReasonSentences = {
   'binding-left': ({ instance, host, at, fault }) =>
     `The network back end has not deleted the binding of the ports of instance ${formatFact(instance)} at host ${formatFact(host)} (${formatFact(fault)}). It is asked again; the instance runs on host ${formatFact(at)}.`,
   'move-failed': ({ instance, message }) =>
-    `Instance ${formatFact(instance)} could not be moved: ${formatFact(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+    `Instance ${formatFact(instance)} could not be moved: ${endSentence(formatFact(message))} It is tried again, less and less often.`,
   'rebuild-failed': ({ instance, message }) =>
-    `Instance ${formatFact(instance)} could not be built elsewhere: ${formatFact(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+    `Instance ${formatFact(instance)} could not be built elsewhere: ${endSentence(formatFact(message))} It is tried again, less and less often.`,
   'held-together': ({ instance, host, group, others }) =>
     `Instance ${formatFact(instance)} must be on one host with the ${formatFact(others)} ${others === 1 ? 'other' : 'others'} of server group ${formatFact(group)} (affinity), and all of them are on host ${formatFact(host)}: none may leave it first. If what is on their disks may be lost, shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
   'group-limit': ({ instance, group, limit }) =>

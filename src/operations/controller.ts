@@ -27,6 +27,7 @@ import {
   type OperationId,
 } from './model.ts';
 import { planOperation, type DueOperation, type Finish } from './plan.ts';
+import { shortenText } from './short-text.ts';
 
 export interface OperationsOptions {
   readonly journal: Journal;
@@ -288,7 +289,7 @@ export class OperationsController {
     try {
       await this.#commit(operation, (fleet) => {
         const current = fleet.get(OPERATION, operation.id) ?? operation;
-        return stopOperation(fleet, current, detail.slice(0, 500));
+        return stopOperation(fleet, current, shortenText(detail, 500));
       });
     } catch (failure) {
       // Not even that could be written down. The scan comes to the same point again.

@@ -19,3 +19,4 @@ export type { Item, Operation, OperationId } from './model.ts';
 export { retryWithBackoff, waitWithBackoff } from './backoff.ts';
 export { explainer, operationSentences, formatFact, formatProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';
+export { endSentence, shortenText } from './short-text.ts';

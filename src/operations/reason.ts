@@ -1,5 +1,6 @@
 // Reasons to sentences: the one place from which the API, the CLI and the dashboard print why something waits.
 import type { Reason } from '../fleet/index.ts';
+import { endSentence } from './short-text.ts';
 
 /** `explain` is for a reason within the reason. */
 type Sentence = (reason: Reason, explain: Explain) => string;
@@ -22,7 +23,7 @@ export const operationSentences: ReasonSentences = {
     return failed === 1 ? sentence : `One of them: ${sentence}`;
   },
   'internal-error': ({ detail }) =>
-    `A fault of the program stopped it: ${formatFact(detail).replace(/[.]$/, '')}. Retry or cancel it, and report this.`,
+    `A fault of the program stopped it: ${endSentence(formatFact(detail))} Retry or cancel it, and report this.`,
 };
 
 export type Explain = (reason: Reason) => string;

@@ -2,6 +2,7 @@
 // so that a switch that hangs holds up neither heartbeats nor views. What does not answer in time counts as failing.
 import { CONDITION_MESSAGE_MAX, type ReportedCondition } from '../../hosts/index.ts';
 import { abortWith } from '../../link/index.ts';
+import { shortenText } from '../../operations/index.ts';
 import type { AgentPorts } from './ports.ts';
 
 export interface ConditionProbeParts {
@@ -89,5 +90,5 @@ const UNREACHABLE: ReportedCondition = {
 };
 
 function truncate(message: string): string {
-  return message.slice(0, CONDITION_MESSAGE_MAX);
+  return shortenText(message, CONDITION_MESSAGE_MAX);
 }

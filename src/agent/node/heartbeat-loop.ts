@@ -2,6 +2,7 @@
 // whatever else fails on this machine.
 import { CONDITIONS_MAX, type ReportedCondition, type SwitchIdentity } from '../../hosts/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
+import { shortenText } from '../../operations/index.ts';
 import { canonical } from '../protocol/digest.ts';
 import { reportToWire } from '../protocol/report-words.ts';
 import type { Membership } from './membership.ts';
@@ -165,7 +166,9 @@ export class HeartbeatLoop {
     return {
       facts,
       strays: strays.slice(0, STRAYS_MAX),
-      problems: [...problems(), ...found].slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
+      problems: [...problems(), ...found]
+        .slice(0, PROBLEMS_MAX)
+        .map((problem) => shortenText(problem, PROBLEM_LENGTH_MAX)),
       ...(reportsSwitch && identity !== undefined && { switch: identity }),
       ...(bfdDownPeers !== undefined && { bfdDownPeers: bfdDownPeers.slice(0, BFD_DOWN_PEERS_MAX) }),
       ...(refusedView !== undefined && { refusedView }),
@@ -225,5 +228,5 @@ export class HeartbeatLoop {
 }
 
 function truncateReason({ service, because }: UnreadyService): UnreadyService {
-  return { service, because: because.slice(0, PROBLEM_LENGTH_MAX) };
+  return { service, because: shortenText(because, PROBLEM_LENGTH_MAX) };
 }

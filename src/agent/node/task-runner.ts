@@ -1,6 +1,6 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
-import type { Task, TaskAnswer } from '../../operations/index.ts';
+import { shortenText, type Task, type TaskAnswer } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
@@ -195,7 +195,7 @@ function isBeingRemoved(view: View | undefined): boolean {
 }
 
 function toTaskAnswer(task: Task, { outcome, problems, facts }: TaskResult): TaskAnswer {
-  const texts = problems?.slice(0, PROBLEMS_MAX).map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX));
+  const texts = problems?.slice(0, PROBLEMS_MAX).map((problem) => shortenText(problem, PROBLEM_LENGTH_MAX));
   return {
     task: task.id,
     outcome,

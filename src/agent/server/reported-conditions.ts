@@ -1,5 +1,6 @@
 // All that a host reports to be wrong: the conditions of the parts that its agent drives, and the problems of the agent itself.
 import { CONDITION_MESSAGE_MAX, type Condition } from '../../hosts/index.ts';
+import { shortenText } from '../../operations/index.ts';
 import type { Heartbeat, HostReport } from '../protocol/messages.ts';
 
 /**
@@ -14,6 +15,6 @@ export function reportedConditions(
   const problems = (report?.problems ?? []).filter((problem) => !isExplained(problem));
   const hasConverged = applied !== undefined;
   if (!hasConverged || problems.length === 0 || conditions.some(({ type }) => type === 'switch')) return conditions;
-  const message = problems.join('; ').slice(0, CONDITION_MESSAGE_MAX);
+  const message = shortenText(problems.join('; '), CONDITION_MESSAGE_MAX);
   return [...conditions, { type: 'agent', code: 'problems', message }];
 }

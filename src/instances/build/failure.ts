@@ -2,6 +2,7 @@
 // and the instance records why. Back ends outside the journal have released the ports before.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { CLAIM, claimId, releasePort, PORT, unbindPort } from '../../network/index.ts';
+import { endSentence, shortenText } from '../../operations/index.ts';
 import { reportText, type ScheduleReport } from '../../scheduler/index.ts';
 import { FAULTS, toFaultCode } from '../faults.ts';
 import { INSTANCE, isAwaitingRebuildHost, type Instance, type InstanceFault } from '../model.ts';
@@ -22,8 +23,8 @@ export function composeFault(instance: Instance, report: ScheduleReport | undefi
     const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
     // The fault of a try says more than that no host is left after it.
     const tried =
-      last?.fault === undefined ? 'No host fits.' : `${toSentence(last.text ?? last.fault)} No other host fits.`;
-    const message = `${tried} ${reportText(report)}`.slice(0, 1000);
+      last?.fault === undefined ? 'No host fits.' : `${endSentence(last.text ?? last.fault)} No other host fits.`;
+    const message = shortenText(`${tried} ${reportText(report)}`, 1000);
     const stages = report.stages
       .slice(0, 40)
       .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
@@ -35,11 +36,7 @@ export function composeFault(instance: Instance, report: ScheduleReport | undefi
   const message = aborted
     ? (last.text ?? last.fault)
     : `Failed after ${tries}. The last one: ${last.text ?? last.fault}`;
-  return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
-}
-
-export function toSentence(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
+  return { code: aborted ? last.fault : 'attempts-exhausted', message: shortenText(message, 1000), atMs: nowMs };
 }
 
 /** The instance in error, holding nothing. An instance that was requested together with others fails with all of them. */
@@ -82,7 +79,7 @@ export function keepWithoutHost(
 
 /** What became of the instance, before what the build met. */
 function withPreface(fault: InstanceFault, preface: string): InstanceFault {
-  return { ...fault, message: `${preface} ${fault.message}`.slice(0, 1000) };
+  return { ...fault, message: shortenText(`${preface} ${fault.message}`, 1000) };
 }
 
 function keepAtHost(id: string, instance: Instance & { fault: InstanceFault }, { by, nowMs }: ChangeStamp): Change {

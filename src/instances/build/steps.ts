@@ -7,6 +7,7 @@ import {
   fail,
   ITEM,
   record,
+  shortenText,
   siteLimitOf,
   type ExpectedRevision,
   type RecordStep,
@@ -59,7 +60,7 @@ export function endSuperseded(item: StoredItem, instance: StoredInstance | undef
   }
   if (state !== 'error' && state !== 'shelved') return record(item, { state: 'done', step: item.doc.step });
   const { code, message } = fault ?? { code: 'given-up', message: BUILD_FAILED_MESSAGE };
-  return fail(item, { code, instance: id, message: message.slice(0, FAULT_MESSAGE_MAX) });
+  return fail(item, { code, instance: id, message: shortenText(message, FAULT_MESSAGE_MAX) });
 }
 
 /** Places it, or fails. Runs inside the commit: its claim is visible at once. */
@@ -149,7 +150,7 @@ export function failBuild(
 ): RecordStep {
   const { nowMs } = why;
   const composed = why.fault ?? composeFault(instance.doc, why.report, nowMs);
-  const fault = { ...composed, message: composed.message.slice(0, FAULT_MESSAGE_MAX) };
+  const fault = { ...composed, message: shortenText(composed.message, FAULT_MESSAGE_MAX) };
   const doc = { ...instance.doc, fault };
   const reason = { code: fault.code, instance: instance.id, message: fault.message };
   const expects = expectInstanceUnchanged(instance);

@@ -16,6 +16,7 @@ import {
   expectUnchanged,
   newOperation,
   record,
+  shortenText,
   wait,
   type ActionOutcome,
   type PlannedStep,
@@ -112,7 +113,7 @@ function retryLater({ item, instance, nowMs }: ReplugContext, why: Reason): Reco
 
 function retryNotConnected(look: ReplugContext, fault: string, text?: string): RecordStep {
   const message = text ?? FAULTS[toFaultCode(fault)].sentence;
-  return retryLater(look, { code: 'not-connected', fault, message: message.slice(0, 300) });
+  return retryLater(look, { code: 'not-connected', fault, message: shortenText(message, 300) });
 }
 
 /** Binds the ports in the journal, and gives out the serials under which back ends bind the others. */

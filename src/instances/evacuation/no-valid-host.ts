@@ -3,6 +3,7 @@
 import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '../../fleet/index.ts';
 import type { PlannedEvacuation, LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM, claimId, segmentOfPool } from '../../network/index.ts';
+import { shortenText } from '../../operations/index.ts';
 import {
   groupTallyOf,
   reportInSteps,
@@ -131,5 +132,5 @@ function composeMessage(id: string, report: ScheduleReport): string {
   const fitting = report.stages.at(-1)?.after ?? report.hosts;
   // It was planned before others of the plan released capacity.
   const later = fitting === 0 ? '' : ` ${fitting} would fit once the others of the plan have moved.`;
-  return `No host fits instance ${id} now. ${reportText(report)}${later}`.slice(0, MESSAGE_MAX);
+  return shortenText(`No host fits instance ${id} now. ${reportText(report)}${later}`, MESSAGE_MAX);
 }

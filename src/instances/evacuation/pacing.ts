@@ -3,7 +3,7 @@
 import { idOf, mark, type AppliedChange, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { findHost, type PlannedEvacuation } from '../../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
-import { ITEM, type Item } from '../../operations/index.ts';
+import { ITEM, shortenText, type Item } from '../../operations/index.ts';
 import { CLEAN_ITEMS_BY_INSTANCE, isHold } from '../delete/clean.ts';
 import {
   GROUP,
@@ -41,7 +41,7 @@ export function backoffAfterFailure(
   if (nowMs >= untilMs) return undefined;
   if (!ofMove) mark('rebuild-backoff');
   const code = ofMove ? 'move-failed' : 'rebuild-failed';
-  return { code, instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
+  return { code, instance: id, fault: fault.code, message: shortenText(fault.message, 300), untilMs };
 }
 
 /** Those beyond the limit of their group wait. Open moves of a group count, whoever started them. */

@@ -2,7 +2,14 @@
 import { mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
 import { CLAIM, claimId } from '../../network/index.ts';
-import { expectUnchanged, fail, record, type RecordStep, type StoredItem } from '../../operations/index.ts';
+import {
+  expectUnchanged,
+  fail,
+  record,
+  shortenText,
+  type RecordStep,
+  type StoredItem,
+} from '../../operations/index.ts';
 import { loadItem } from '../build/steps.ts';
 import { beginSweep, beginHold } from '../delete/clean.ts';
 import { INSTANCE, MOVE_TRIES_MAX, type Instance, type Move } from '../model.ts';
@@ -93,7 +100,7 @@ export function failMove(
   changes: readonly Change[],
 ): RecordStep {
   const { code, message } = fault;
-  const reason = { code, instance: instance.id, message: message.slice(0, REASON_MESSAGE_MAX) };
+  const reason = { code, instance: instance.id, message: shortenText(message, REASON_MESSAGE_MAX) };
   const progress = { state: 'failed' as const, step: item.doc.step, reason, host: null };
   return record(item, progress, { changes, expects: [expectUnchanged(INSTANCE, instance)] });
 }

@@ -2,11 +2,11 @@
 // its host, its ports and its claim.
 import { mark, runTrial, put, type Change } from '../../fleet/index.ts';
 import { PORT } from '../../network/index.ts';
-import { siteLimitOf, type RecordStep } from '../../operations/index.ts';
+import { endSentence, shortenText, siteLimitOf, type RecordStep } from '../../operations/index.ts';
 import { recordBuildFailure } from '../../scheduler/index.ts';
 import { disconnectedPorts, troublesText } from '../degraded/degraded.ts';
 import { FAULTS, canRetry, recordFault, type AttemptFailure } from '../faults.ts';
-import { toSentence, dropClaim, composeFault } from '../build/failure.ts';
+import { dropClaim, composeFault } from '../build/failure.ts';
 import { vacatedHosts, type Attempt, type InstanceFault, type Move } from '../model.ts';
 import {
   failMove,
@@ -113,9 +113,9 @@ function composeInPlaceFault({ fleet, instance }: MoveContext, why: InstanceFaul
   if (troubled.length === 0) return why;
   const { host = '', move } = doc;
   const here = move.tries.find((one) => one.host === host && one.fault !== undefined);
-  const cause = here === undefined ? '' : ` Why it is not connected: ${toSentence(here.text ?? here.fault ?? '')}`;
+  const cause = here === undefined ? '' : ` Why it is not connected: ${endSentence(here.text ?? here.fault ?? '')}`;
   const message = `The instance runs on host ${host}, but is not fully connected there: ${troublesText(troubled)}. Move it again with "muster instances move ${id}", or delete it.${cause} Why it was not moved on: ${why.message}`;
-  return { ...why, code: here?.fault ?? why.code, message: message.slice(0, 1000) };
+  return { ...why, code: here?.fault ?? why.code, message: shortenText(message, 1000) };
 }
 
 export function restoreInPlace(look: MoveContext, fault: InstanceFault, sweep: typeof sweepEnd = sweepEnd): Change[] {
@@ -140,7 +140,7 @@ export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweep
 /** The source reports that it neither has the instance nor sent it: its place is unknown. */
 export function failInstanceLost(look: MoveContext, text: string): RecordStep {
   const { fleet, instance, nowMs } = look;
-  const message = `Host ${instance.doc.move.from} neither has the instance nor migrated it: ${text}`.slice(0, 1000);
+  const message = shortenText(`Host ${instance.doc.move.from} neither has the instance nor migrated it: ${text}`, 1000);
   const fault: InstanceFault = { code: 'instance-lost', message, atMs: nowMs };
   return failMove(look, fault, [
     putEnded(look, { state: 'error', fault }),

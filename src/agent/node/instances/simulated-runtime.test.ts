@@ -343,6 +343,7 @@ describe('strays', () => {
     await bench.driver.apply(view(['i1'], ['i2']), signal);
     expect(await bench.driver.inspect()).toEqual({
       facts: { driver: 'simulated', instances: 3 },
+      problems: [],
       strays: ['instance/i3', 'instance/i4'],
     });
     await bench.driver.apply(view([]), signal);
