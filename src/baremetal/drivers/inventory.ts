@@ -1,0 +1,102 @@
+// The ports to what knows the machines. An inventory lists and claims nodes, at the lease holder; machines are driven by managers. Every call carries
+// the node's epoch and the instance that it is for: an older epoch or another instance is `stale` and has no effect, a repetition is a no-op.
+import type { Reason } from '../../fleet/index.ts';
+import type { InventoryName, Node, PowerState } from '../model.ts';
+
+/** A node as its inventory shows it. */
+export interface InventoryNode extends Pick<
+  Node,
+  | 'name'
+  | 'resourceClass'
+  | 'traits'
+  | 'memoryMiB'
+  | 'cpus'
+  | 'localGiB'
+  | 'cpuArch'
+  | 'capabilities'
+  | 'owner'
+  | 'lessee'
+> {
+  readonly id: string;
+  /** Whether a claim may succeed: it is available, and in no maintenance there. */
+  readonly isAvailable: boolean;
+  readonly power: PowerState;
+  readonly isInMaintenance: boolean;
+  /** Whose it is there; an id that the inventory keeps for us. */
+  readonly instance?: string;
+}
+
+/** A page and how to ask for the next one; absent at the end. A failed or partial list says nothing about what it did not show. */
+export interface InventoryPage {
+  readonly nodes: readonly InventoryNode[];
+  readonly next?: string;
+}
+
+/** Names who acts on which node, for whom. */
+export interface NodeFence {
+  readonly node: string;
+  readonly nodeEpoch: number;
+  /** The id of the reservation. */
+  readonly instance: string;
+}
+
+export interface ClaimRequest extends NodeFence {
+  /** The traits that were asked for: deploys use those alone. */
+  readonly traits: readonly string[];
+}
+
+export type ClaimOutcome =
+  | { readonly kind: 'applied' | 'already' | 'stale' }
+  /** Another has it, or it is not available any more: the next candidate is tried. */
+  | { readonly kind: 'lost'; readonly reason: Reason }
+  | { readonly kind: 'failed'; readonly reason: Reason; readonly retryAfterMs?: number };
+
+export interface CallOptions {
+  /** Aborted at the deadline, and when whoever calls has lost the right to. */
+  readonly signal: AbortSignal;
+}
+
+/** Used by the server that decides. */
+export interface Inventory {
+  readonly name: InventoryName;
+  /**
+   * `inline`: the journal is the inventory, and a commit is the claim. `asked`: a claim is a call. `direct`: it has no endpoint for claims, and the
+   * instance is written on the node itself, if nobody else's is there.
+   */
+  claims(): Promise<'inline' | 'asked' | 'direct'>;
+  list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;
+  /** `gone` only when the inventory itself says that there is no such node. */
+  find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'>;
+  claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome>;
+  /** Gives a claim back; also one that was never made. */
+  unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome>;
+}
+
+/** What is done to a machine. */
+export const MACHINE_ACTIONS = ['deploy', 'clean', 'power-on', 'power-off', 'reboot', 'connect', 'disconnect'] as const;
+export type MachineAction = (typeof MACHINE_ACTIONS)[number];
+
+export interface MachineCall extends NodeFence {
+  readonly action: MachineAction;
+  readonly manager: string;
+  /** Data of the action: the image of a deploy, the ports of a connect. */
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export type MachineOutcome =
+  | { readonly kind: 'applied' | 'already' | 'stale'; readonly facts?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'failed'; readonly reason: Reason };
+
+/** What a machine is doing, as whoever drives it sees it. */
+export interface MachineStatus {
+  readonly instance?: string;
+  readonly power: PowerState;
+  readonly state: 'empty' | 'deploying' | 'deployed' | 'cleaning' | 'failed';
+}
+
+/** Used by managers. Acts, and waits until it is done. */
+export interface MachineDriver {
+  readonly name: InventoryName;
+  inspect(fence: NodeFence, how: CallOptions): Promise<MachineStatus>;
+  carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome>;
+}

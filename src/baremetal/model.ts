@@ -1,0 +1,249 @@
+// The documents of bare metal: nodes, the reservations that give one of them to an instance, and the managers that act on them. A node is never a
+// host: nothing that runs instances on hosts may see it. Its epoch must never fall, whatever becomes of it.
+import { Type, type Static } from 'typebox';
+import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { PROJECT } from '../network/index.ts';
+import { NAME } from '../sites/index.ts';
+
+const CLOSED = { additionalProperties: false };
+const WORD = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$',
+  'x-form': 'a word of letters, digits and _ . : - (at most 100)',
+});
+const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
+
+/** As inventories limit them. */
+export const NODE_TRAITS_MAX = 50;
+const PHYSICAL_NETWORKS_MAX = 16;
+
+/** Which driver knows the machine. */
+export const INVENTORIES = ['simulated', 'ironic'] as const;
+export type InventoryName = (typeof INVENTORIES)[number];
+
+export const NODE_STATES = [
+  'available',
+  'reserved',
+  'deploying',
+  'active',
+  'cleaning',
+  'clean-failed',
+  'unavailable',
+  'removed',
+] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+/** Which state may follow which. Once a deploy began, a node is cleaned before it counts as free; before that, it is free at once. */
+export const NODE_TRANSITIONS: Readonly<Record<NodeState, readonly NodeState[]>> = {
+  available: ['available', 'reserved', 'unavailable', 'removed'],
+  reserved: ['reserved', 'deploying', 'available', 'unavailable', 'cleaning'],
+  deploying: ['deploying', 'active', 'cleaning'],
+  active: ['active', 'cleaning'],
+  cleaning: ['cleaning', 'available', 'unavailable', 'clean-failed'],
+  'clean-failed': ['clean-failed', 'cleaning', 'unavailable', 'removed'],
+  // The inventory does not offer it: it is being inspected, in a state of its own, or gone for now.
+  unavailable: ['unavailable', 'available', 'removed'],
+  // It keeps its id and its epoch: a machine that comes back is the same node.
+  removed: ['removed', 'available', 'unavailable'],
+};
+
+export const POWER_STATES = ['on', 'off', 'unknown'] as const;
+export type PowerState = (typeof POWER_STATES)[number];
+
+/** What a machine is: set when it is enrolled, or read from its inventory. */
+export const NODE_HARDWARE = {
+  resourceClass: Type.Optional(Type.String({ minLength: 1, maxLength: 80 })),
+  traits: Type.Array(WORD, { maxItems: NODE_TRAITS_MAX, uniqueItems: true }),
+  memoryMiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+  cpus: Type.Integer({ minimum: 0, maximum: 100_000 }),
+  localGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+  cpuArch: Type.Optional(WORD),
+  /** As inventories write them: `k1:v1,k2:v2`. Malformed items are skipped, and shown as warnings. */
+  capabilities: Type.Optional(Type.String({ maxLength: 4000 })),
+};
+
+/** Where a machine is and whose it is. */
+export const NODE_PLACE = {
+  site: Type.Optional(Type.String()),
+  /** The physical networks that it is wired to. */
+  physicalNetworks: Type.Array(WORD, { maxItems: PHYSICAL_NETWORKS_MAX, uniqueItems: true }),
+  /** Only instances of these projects get it; anybody's do when neither is set. */
+  owner: Type.Optional(PROJECT),
+  lessee: Type.Optional(PROJECT),
+};
+
+const NODE_FAULT = Type.Object(
+  { code: Type.String(), message: Type.String({ maxLength: 500 }), atMs: Type.Integer() },
+  CLOSED,
+);
+
+export const NODE_SCHEMA = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    inventory: Type.Enum(INVENTORIES),
+    ...NODE_HARDWARE,
+    ...NODE_PLACE,
+    state: Type.Enum(NODE_STATES),
+    power: Type.Enum(POWER_STATES),
+    maintenance: Type.Optional(
+      Type.Object({ reason: Type.String({ maxLength: 500 }), by: Type.String(), atMs: Type.Integer() }, CLOSED),
+    ),
+    /** Grows with every reservation and every acquisition by a manager. Never falls. */
+    epoch: Type.Integer({ minimum: 0 }),
+    /** Whose reservation it has; the id of the reservation. */
+    instance: Type.Optional(Type.String()),
+    /** Of a node that is not free: who acts on it, and under which epoch of that manager's lease. */
+    manager: Type.Optional(Type.String()),
+    managerEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** A deploy began: there is data on it. */
+    dirty: Type.Optional(Type.Literal(true)),
+    fault: Type.Optional(NODE_FAULT),
+    ...CHANGED,
+  },
+  CLOSED,
+);
+export type Node = Static<typeof NODE_SCHEMA>;
+export type NodeId = Id<'node'>;
+export const NODE = schemaKind('node', NODE_SCHEMA);
+
+export const RESERVATION_STATES = ['allocating', 'active', 'releasing', 'error'] as const;
+export type ReservationState = (typeof RESERVATION_STATES)[number];
+
+/** `error` gives way to a new request for the same instance. A released reservation is gone. */
+export const RESERVATION_TRANSITIONS: Readonly<Record<ReservationState, readonly ReservationState[]>> = {
+  allocating: ['allocating', 'active', 'error', 'releasing'],
+  active: ['active', 'releasing'],
+  releasing: ['releasing'],
+  error: ['error', 'allocating', 'active', 'releasing'],
+};
+
+/** The stages of matching, in their order; `race` counts candidates that others took meanwhile. */
+export const MATCH_STAGES = [
+  'candidates',
+  'state',
+  'class',
+  'sizes',
+  'traits',
+  'capabilities',
+  'image',
+  'owner',
+  'networks',
+  'race',
+] as const;
+export type MatchStage = (typeof MATCH_STAGES)[number];
+
+const STAGE_COUNT = Type.Object({ stage: Type.Enum(MATCH_STAGES), left: Type.Integer({ minimum: 0 }) }, CLOSED);
+
+/** A failed reservation can be read for a day. */
+const FAILED_KEPT_MS = 24 * 3600 * 1000;
+
+export const RESERVATION_SCHEMA = Type.Object(
+  {
+    instance: Type.String(),
+    manager: Type.String(),
+    project: Type.Optional(Type.String()),
+    state: Type.Enum(RESERVATION_STATES),
+    /** Over the request without the manager, keys in order: a repeat is told from another request by it. */
+    digest: Type.String(),
+    /** The request as it was sent. */
+    request: Type.Record(Type.String(), Type.Unknown()),
+    /** Keys that took no part in matching. */
+    ignored: Type.Array(Type.String(), { maxItems: 200 }),
+    node: Type.Optional(Type.String()),
+    nodeEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The traits that were asked for. */
+    traits: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
+    reason: Type.Optional(Type.Object({ code: Type.String(), message: Type.String({ maxLength: 1000 }) }, CLOSED)),
+    /** Candidates left after each stage. */
+    stages: Type.Optional(Type.Array(STAGE_COUNT, { maxItems: MATCH_STAGES.length })),
+    createdAtMs: Type.Integer(),
+    failedAtMs: Type.Optional(Type.Integer()),
+    ...CHANGED,
+  },
+  CLOSED,
+);
+export type Reservation = Static<typeof RESERVATION_SCHEMA>;
+export type ReservationId = Id<'reservation'>;
+/** Its id is the instance's: an instance has at most one. */
+export const RESERVATION = schemaKind('reservation', RESERVATION_SCHEMA, {
+  expiresAtMs: (doc) => (doc.failedAtMs === undefined ? undefined : doc.failedAtMs + FAILED_KEPT_MS),
+});
+
+/** `stopped`: it ended by itself and released its lease. `lost`: its lease ran out. */
+export const MANAGER_STATES = ['live', 'draining', 'lost', 'stopped'] as const;
+export type ManagerState = (typeof MANAGER_STATES)[number];
+
+export const MANAGER_TRANSITIONS: Readonly<Record<ManagerState, readonly ManagerState[]>> = {
+  live: ['live', 'draining', 'lost', 'stopped'],
+  draining: ['draining', 'live', 'lost', 'stopped'],
+  lost: ['lost', 'live', 'draining', 'stopped'],
+  stopped: ['stopped', 'live', 'draining'],
+};
+
+export const MANAGER_SCHEMA = Type.Object(
+  {
+    name: NAME,
+    version: Type.String({ maxLength: 100 }),
+    /** The host that it runs on: scaling that host in drains it first. */
+    host: Type.Optional(Type.String()),
+    site: Type.Optional(Type.String()),
+    state: Type.Enum(MANAGER_STATES),
+    /** It is to hand over its nodes; kept while it is lost. */
+    draining: Type.Optional(Type.Literal(true)),
+    /** The process that registered last. */
+    holder: Type.String(),
+    /** Of its present lease, or of the last one. Nodes that it acquired under another are to be acquired anew. */
+    leaseEpoch: Type.Integer({ minimum: 0 }),
+    sinceMs: Type.Integer(),
+    ...CHANGED,
+  },
+  CLOSED,
+);
+export type Manager = Static<typeof MANAGER_SCHEMA>;
+export type ManagerId = Id<'manager'>;
+export const MANAGER = schemaKind('manager', MANAGER_SCHEMA);
+
+/** The lease of a manager in the store. */
+export function managerLease(name: string): string {
+  return `manager/${name}`;
+}
+
+export const NODES_BY_MANAGER: Index<'node', Node> = {
+  name: 'nodes-by-manager',
+  kind: NODE,
+  keysOf: (doc) => (doc.manager === undefined ? [] : [doc.manager]),
+};
+
+export const NODES_BY_INSTANCE: Index<'node', Node> = {
+  name: 'nodes-by-instance',
+  kind: NODE,
+  keysOf: (doc) => (doc.instance === undefined ? [] : [doc.instance]),
+};
+
+export const NODES_BY_SITE: Index<'node', Node> = {
+  name: 'nodes-by-site',
+  kind: NODE,
+  keysOf: (doc) => (doc.site === undefined || doc.state === 'removed' ? [] : [doc.site]),
+};
+
+export const MANAGERS_BY_HOST: Index<'manager', Manager> = {
+  name: 'managers-by-host',
+  kind: MANAGER,
+  keysOf: (doc) => (doc.host === undefined ? [] : [doc.host]),
+};
+
+export const BUCKETS = ['free', 'reserved', 'deploying', 'active', 'cleaning', 'unavailable'] as const;
+export type Bucket = (typeof BUCKETS)[number];
+
+/** The one bucket that a node counts in; undefined for one that was removed. Free means seen available: nothing else is offered. */
+export function bucketOf({ state, power, maintenance, instance }: Node): Bucket | undefined {
+  switch (state) {
+    case 'available':
+      return maintenance === undefined && power !== 'unknown' && instance === undefined ? 'free' : 'unavailable';
+    case 'clean-failed':
+      return 'unavailable';
+    case 'removed':
+      return undefined;
+    default:
+      return state;
+  }
+}
