@@ -241,6 +241,7 @@ export interface Instance {
     readonly onlyHost?: string;
   };
   readonly state: 'building' | 'active' | 'moving' | 'rebuilding' | 'shelving' | 'shelved' | 'deleting' | 'error';
+  readonly builder?: string;
   readonly host?: string;
   readonly nics: readonly { readonly port: string; readonly network: string }[];
   readonly path: { readonly create: 'conductor' | 'host'; readonly bind: 'conductor' | 'host' };
