@@ -363,6 +363,7 @@ export interface Item {
   readonly operation: string;
   readonly target: { readonly kind: string; readonly id: string };
   readonly host?: string;
+  readonly assignee?: string;
   readonly step: string;
   readonly state: 'pending' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
   readonly reason?: { readonly code: string };
