@@ -5,6 +5,7 @@ import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
+import type { Builders, InstanceVerb } from './builder.ts';
 import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './build/create-command.ts';
 import { moveInstances } from './move/move.ts';
 import { rebuildInstances } from './shelve-rebuild/rebuild.ts';
@@ -14,6 +15,7 @@ import { INSTANCE_REPRESENTATION } from './representations.ts';
 export interface ActionRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
+  readonly builders: Builders;
 }
 
 const ACTION_DEADLINE_MS = 3600 * 1000;
@@ -79,7 +81,7 @@ interface ActionRequest<B> {
 }
 
 interface Action<F extends TProperties> {
-  readonly verb: string;
+  readonly verb: InstanceVerb;
   readonly about: string;
   readonly forProjects?: true;
   /** The optional fields beside a reason and a deadline. */
@@ -115,8 +117,12 @@ function actionRoute<F extends TProperties>(
         target: { view: INSTANCE_REPRESENTATION, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
-        decide: (fleet) =>
-          decide(fleet, { id, caller, body: body as ActionRequest<never>['body'], operation: request, hasCredentials }),
+        decide: (fleet) => {
+          const barred = options.builders.verbProblem(fleet, id, verb);
+          if (barred !== undefined) return refuse(barred);
+          const asked = body as ActionRequest<never>['body'];
+          return decide(fleet, { id, caller, body: asked, operation: request, hasCredentials });
+        },
         answer: (started) => startedAnswer(started),
       };
     },

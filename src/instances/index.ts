@@ -1,7 +1,7 @@
 export { createInstances } from './build/create.ts';
 export type { CreateInstances } from './build/create.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
-export { deleteInstances } from './delete/delete.ts';
+export { deleteInstances } from './delete/request.ts';
 export { copyOf, roleOfCopy } from './delete/clean.ts';
 export { instanceEvacuator } from './evacuation/evacuator.ts';
 export { FAULTS } from './faults.ts';

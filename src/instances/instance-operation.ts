@@ -30,7 +30,7 @@ export function resolveInstances(
   for (const id of ids) {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
     const isLeaving = instance?.doc.state === 'deleting' && deleting === 'among-them';
-    const named = isLeaving ? instance : resolveInstance(fleet, id);
+    const named = isLeaving ? requireOnHosts(instance) : resolveInstance(fleet, id);
     if ('code' in named) return named;
     found.push(named);
   }
@@ -40,7 +40,14 @@ export function resolveInstances(
 export function resolveInstance(fleet: FleetReader, id: string): StoredInstance | Refusal {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return unknownInstance(id);
-  return instance.doc.state === 'deleting' ? denyWhileDeleting(id) : instance;
+  return instance.doc.state === 'deleting' ? denyWhileDeleting(id) : requireOnHosts(instance);
+}
+
+/** Whoever asks has seen to it that another builder's instances do not come here. */
+function requireOnHosts(instance: StoredInstance): StoredInstance {
+  const { builder } = instance.doc;
+  if (builder !== undefined) throw new Error(`instance "${instance.id}" is not on a host: "${builder}" built it`);
+  return instance;
 }
 
 interface OperationDescription {

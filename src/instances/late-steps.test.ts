@@ -12,7 +12,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { deleteInstances } from './delete/delete.ts';
+import { deleteInstances } from './delete/request.ts';
 import { World } from './instances-fixture.ts';
 import { moveInstances } from './move/move.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';

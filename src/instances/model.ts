@@ -178,6 +178,8 @@ export const INSTANCE_SCHEMA = Type.Object(
     image: Type.Optional(Type.String({ maxLength: 200 })),
     place: Type.Object(PLACE, CLOSED),
     state: Type.Enum(INSTANCE_STATES),
+    /** Who built it; absent for those on hosts. */
+    builder: Type.Optional(Type.String()),
     host: Type.Optional(Type.String()),
     /** In NIC order. The port's document says the rest. */
     nics: Type.Array(Type.Object({ port: Type.String(), network: Type.String() }, CLOSED), { maxItems: NICS_MAX }),

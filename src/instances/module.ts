@@ -2,6 +2,7 @@
 import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS, evacuatorsOf, VIEW_PARTS } from '../hosts/index.ts';
 import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
+import { BUILDERS, buildersOf } from './builder.ts';
 import { instanceBuild } from './build/operation.ts';
 import { instanceClean } from './delete/clean.ts';
 import { DegradedController } from './degraded/controller.ts';
@@ -9,6 +10,7 @@ import { instanceDelete } from './delete/delete.ts';
 import { instanceEvacuator } from './evacuation/evacuator.ts';
 import { flavorRoutes } from './catalog/flavor-routes.ts';
 import { groupRoutes } from './catalog/group-routes.ts';
+import { hostBuilder } from './host-builder.ts';
 import { instanceRoutes } from './routes.ts';
 import { instancesModel } from './fleet-model.ts';
 import { INSTANCE, type Instance } from './model.ts';
@@ -43,7 +45,11 @@ export const instancesModule: Module = {
     instanceReplug,
     instanceShelve,
   ],
-  contributions: [contribute(EVACUATORS, instanceEvacuator), contribute(VIEW_PARTS, instancesPart)],
+  contributions: [
+    contribute(EVACUATORS, instanceEvacuator),
+    contribute(VIEW_PARTS, instancesPart),
+    contribute(BUILDERS, hostBuilder),
+  ],
   sentences: [instanceSentences],
   representations: () => [FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION],
   metrics: [INSTANCES_METRIC],
@@ -54,7 +60,7 @@ export const instancesModule: Module = {
     return [
       ...flavorRoutes,
       ...groupRoutes,
-      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials) }),
+      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials), builders: buildersOf(composition) }),
       ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
     ];
   },

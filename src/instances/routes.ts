@@ -26,9 +26,11 @@ import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { scopeReportToSite } from '../scheduler/index.ts';
 import { instanceNames } from './build/request.ts';
-import { createInstances, previewInstances, type CreateInstances, type Preview } from './build/create.ts';
+import { createInstances, previewInstances, type CreateInstances } from './build/create.ts';
+import type { Builders, Preview } from './builder.ts';
 import { degradedPorts } from './degraded/degraded.ts';
-import { DELETE_DEADLINE_MS, deleteInstances } from './delete/delete.ts';
+import { DELETE_DEADLINE_MS } from './delete/delete.ts';
+import { deleteInstances } from './delete/request.ts';
 import { gateRoutes } from './gate-routes.ts';
 import { instanceActionRoutes } from './action-routes.ts';
 import {
@@ -61,6 +63,7 @@ import {
 export interface InstanceRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
+  readonly builders: Builders;
 }
 
 const INSTANCES = '/api/v1/instances';
@@ -71,7 +74,7 @@ export function instanceRoutes(options: InstanceRouteOptions): Route[] {
     getInstance(),
     createRoute(options),
     previewRoute(options),
-    deleteRoute(),
+    deleteRoute(options),
     ...instanceActionRoutes(options),
     ...gateRoutes(options),
   ];
@@ -136,7 +139,7 @@ function getInstance(): Route {
   });
 }
 
-function createRoute({ hasCredentials }: InstanceRouteOptions): Route {
+function createRoute({ hasCredentials, builders }: InstanceRouteOptions): Route {
   return write({
     method: 'POST',
     path: INSTANCES,
@@ -161,7 +164,7 @@ function createRoute({ hasCredentials }: InstanceRouteOptions): Route {
         why: command.why ?? whyOf(command),
         operation: command.operation,
         creates: namesOf(command),
-        decide: (fleet) => createInstances(fleet, command),
+        decide: (fleet) => createInstances(fleet, command, builders),
         answer: (created) => startedAnswer(created),
       };
     },
@@ -200,7 +203,7 @@ const PreviewSchema = Type.Object({
 });
 
 /** Decided where a real request would be, on current state, and not committed. */
-function previewRoute({ hasCredentials }: InstanceRouteOptions): Route {
+function previewRoute({ hasCredentials, builders }: InstanceRouteOptions): Route {
   return read({
     method: 'POST',
     path: `${INSTANCES}/preview`,
@@ -221,7 +224,7 @@ function previewRoute({ hasCredentials }: InstanceRouteOptions): Route {
         decide: (fleet): Decision<Preview> => {
           const denied = denyForeignNames(fleet, call.caller, namesOf(command));
           if (denied !== undefined) return { kind: 'refuse', refusal: denied };
-          const preview = previewInstances(fleet, command);
+          const preview = previewInstances(fleet, command, builders);
           return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);
         },
       });
@@ -248,7 +251,7 @@ function previewToJson({ placed, report }: Preview, { count, caller }: PreviewOp
   });
 }
 
-function deleteRoute(): Route {
+function deleteRoute({ builders }: InstanceRouteOptions): Route {
   return write({
     method: 'DELETE',
     path: `${INSTANCES}/:id`,
@@ -266,7 +269,7 @@ function deleteRoute(): Route {
         target: { view: INSTANCE_REPRESENTATION, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
-        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }),
+        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }, builders),
         answer: (deleted) => startedAnswer(deleted),
       };
     },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { network, subnet } from '../network/network-fixture.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
-import { deleteInstances } from './delete/delete.ts';
+import { deleteInstances } from './delete/request.ts';
 import { World } from './instances-fixture.ts';
 import { HOUR_MS, move } from './move/moves-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';

@@ -53,6 +53,7 @@ export interface NewItem {
   readonly key: string;
   readonly target: Item['target'];
   readonly host?: string;
+  readonly assignee?: string;
   readonly step: string;
   /** `running` when the request itself has taken the steps before this one. */
   readonly state?: 'pending' | 'running';
@@ -79,9 +80,11 @@ export function newOperation(wanted: NewOperation): Change[] {
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
-function putItem(operation: OperationId, { key, target, host, step, state, reason }: NewItem, nowMs: number): Change {
+function putItem(operation: OperationId, item: NewItem, nowMs: number): Change {
+  const { key, target, host, assignee, step, state, reason } = item;
   const doc: Item = { operation, target, step, state: state ?? 'pending', attempt: 1, sinceMs: nowMs };
   if (host !== undefined) doc.host = host;
+  if (assignee !== undefined) doc.assignee = assignee;
   if (reason !== undefined) doc.reason = reason;
   return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);
 }
@@ -103,7 +106,7 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
  * wake it because of the commit, and so on without end.
  */
 function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: number): boolean {
-  const { state, step, reason, retryAtMs, attempt = item.attempt, host } = progress;
+  const { state, step, reason, retryAtMs, attempt = item.attempt, host, assignee } = progress;
   return (
     changes.length === 0 &&
     state === 'waiting' &&
@@ -111,6 +114,7 @@ function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: numbe
     step === item.step &&
     attempt === item.attempt &&
     host === undefined &&
+    assignee === undefined &&
     retryAtMs !== undefined &&
     nowMs < (item.retryAtMs ?? 0) &&
     JSON.stringify(reason) === JSON.stringify(item.reason)
@@ -155,11 +159,12 @@ function isUnchanged(fleet: FleetReader, expected: ExpectedRevision): boolean {
 }
 
 function applyProgress(item: Item, progress: Progress, nowMs: number): Item {
-  const { reason: _, retryAtMs: __, host: hostBefore, ...rest } = item;
-  const { state, step, reason, retryAtMs, attempt, host = hostBefore } = progress;
+  const { reason: _, retryAtMs: __, host: hostBefore, assignee: assigneeBefore, ...rest } = item;
+  const { state, step, reason, retryAtMs, attempt, host = hostBefore, assignee = assigneeBefore } = progress;
   return {
     ...rest,
     ...(host !== undefined && host !== null && { host }),
+    ...(assignee !== undefined && assignee !== null && { assignee }),
     state,
     step,
     sinceMs: nowMs,

@@ -23,6 +23,8 @@ export interface Progress {
   readonly attempt?: number;
   /** The host whose agent has the next task; null when none has. The one before stays when nothing is said. */
   readonly host?: string | null;
+  /** As `host`, for tasks of others than agents. */
+  readonly assignee?: string | null;
 }
 
 /** Something a driver does to the world. */

@@ -72,6 +72,8 @@ const ITEM_SCHEMA = Type.Object(
     target: Type.Object({ kind: Type.String(), id: Type.String() }, CLOSED),
     /** The host whose agent has a task of this item, if any. */
     host: Type.Optional(Type.String()),
+    /** Whoever else has the task, under a name that its kind knows; such as a manager of bare-metal nodes before there is a node. */
+    assignee: Type.Optional(Type.String()),
     step: Type.String(),
     state: literals(ITEM_STATES),
     reason: Type.Optional(REASON),
@@ -164,6 +166,13 @@ export const OPEN_ITEMS_BY_HOST: ItemIndex = {
   name: 'open-items-by-host',
   kind: ITEM,
   keysOf: (doc) => (isOpen(doc) && doc.host !== undefined ? [doc.host] : NO_KEYS),
+};
+
+/** Open items that may have a task for an assignee. */
+export const OPEN_ITEMS_BY_ASSIGNEE: ItemIndex = {
+  name: 'open-items-by-assignee',
+  kind: ITEM,
+  keysOf: (doc) => (doc.assignee !== undefined && isOpen(doc) ? [doc.assignee] : NO_KEYS),
 };
 
 export const UNFINISHED_OPERATIONS: Index<'operation', Operation> = {
@@ -260,7 +269,14 @@ const noStepAfterDeadline: Invariant = {
 
 export const operationsModel: Model = {
   kinds: [OPERATION, ITEM],
-  indexes: [ITEMS_BY_OPERATION, ITEMS_BY_STATE, OPEN_ITEMS_BY_TARGET, OPEN_ITEMS_BY_HOST, UNFINISHED_OPERATIONS],
+  indexes: [
+    ITEMS_BY_OPERATION,
+    ITEMS_BY_STATE,
+    OPEN_ITEMS_BY_TARGET,
+    OPEN_ITEMS_BY_HOST,
+    OPEN_ITEMS_BY_ASSIGNEE,
+    UNFINISHED_OPERATIONS,
+  ],
   invariants: [legalTransitions, finishedHasNoOpenItem, noStepAfterDeadline],
 };
 

@@ -3,12 +3,22 @@ import { Type } from 'typebox';
 import { Fleet, idOf, put, Registry, schemaKind, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { cancelOperation, finishOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
-import { itemOfTask, record, taskId, wait, type PlannedStep, type OperationKind, type StoredItem } from './kind.ts';
+import {
+  itemOfTask,
+  record,
+  taskId,
+  wait,
+  type OperationKind,
+  type PlannedStep,
+  type Progress,
+  type StoredItem,
+} from './kind.ts';
 import {
   countsOf,
   ITEM,
   ITEM_STATES,
   ITEMS_BY_OPERATION,
+  OPEN_ITEMS_BY_ASSIGNEE,
   OPERATION,
   operationsModel,
   type Operation,
@@ -234,11 +244,28 @@ describe('a wait that is recorded again', () => {
     ['for-something-else', { reason: { code: 'no-clay', thing: 'b' } }],
     ['in-another-attempt', { attempt: 2 }],
     ['with-a-task-for-another-host', { host: 'h2' }],
+    ['with-another-assignee', { assignee: 'm2' }],
   ])('is-news-%s', (_name, more) => {
     const fleet = fleetWith(['a']);
     waiting(fleet, 1);
     expect(waiting(fleet, 2, more)).toHaveLength(1);
   });
+});
+
+test('the-assignee-of-an-open-item: kept until another or none is named, and found by its name', () => {
+  const fleet = fleetWith(['a']);
+  const take = (progress: Partial<Progress>): string[] => {
+    const [item] = itemsOf(fleet) as [StoredItem];
+    apply(fleet, recordStep(fleet, record(item, { state: 'running', step: 'make', ...progress }), 1));
+    return ['m1', 'm2'].filter((one) => fleet.countOf(OPEN_ITEMS_BY_ASSIGNEE, one) > 0);
+  };
+  expect(take({})).toEqual([]);
+  expect(take({ assignee: 'm1' })).toEqual(['m1']);
+  expect(take({ attempt: 2 })).toEqual(['m1']);
+  expect(take({ assignee: 'm2' })).toEqual(['m2']);
+  expect(take({ assignee: null })).toEqual([]);
+  expect(take({ assignee: 'm1', state: 'done' })).toEqual([]);
+  expect(itemsOf(fleet)[0]?.doc).toMatchObject({ assignee: 'm1', state: 'done' });
 });
 
 test('a-task-id-leads-back-to-its-item', () => {

@@ -85,15 +85,20 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
       stopped: Type.Optional(Type.Boolean()),
     },
   });
-  const item = defineRepresentation<'item', Item>({
+  return { operation, item: itemRepresentation(explain) };
+}
+
+function itemRepresentation(explain: Explain): Representation<'item', Item> {
+  return defineRepresentation<'item', Item>({
     kind: ITEM,
     siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
     projectOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
     redact: (doc, sight) => {
-      const { host, reason, ...rest } = doc;
+      const { host, assignee, reason, ...rest } = doc;
       return {
         ...rest,
         ...(host !== undefined && { host: sight.redactText(host) }),
+        ...(assignee !== undefined && { assignee: sight.redactText(assignee) }),
         ...(reason !== undefined && { reason: sight.redactReason(reason) }),
       };
     },
@@ -102,6 +107,7 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
       operation: Type.String(),
       target: Type.Object({ kind: Type.String(), id: Type.String() }),
       host: Type.Optional(Type.String()),
+      assignee: Type.Optional(Type.String({ description: 'who else than an agent has its task: a manager' })),
       step: Type.String(),
       state: Type.Enum(ITEM_STATES),
       reason: Type.Optional(Reason),
@@ -111,7 +117,6 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
       retryAtMs: Type.Optional(Type.Integer()),
     },
   });
-  return { operation, item };
 }
 
 export interface OperationRoutes {

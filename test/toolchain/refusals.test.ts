@@ -31,6 +31,7 @@ const ADVISED_OTHERWISE: Readonly<Record<string, string>> = {
   'not-supported': 'operation kinds say why not, and what to do instead',
   'tunnel-address-taken': 'advice()',
   'unknown-host': 'refuseVerb()',
+  'verb-unsupported': 'builders say why not, and what to do instead',
   'wrong-state': 'refuseVerb() and WRONG_STATE_ADVICE',
   // There is nothing else to say.
   'method-not-allowed': 'the methods that there are',

@@ -241,6 +241,7 @@ export interface Instance {
     readonly onlyHost?: string;
   };
   readonly state: 'building' | 'active' | 'moving' | 'rebuilding' | 'shelving' | 'shelved' | 'deleting' | 'error';
+  readonly builder?: string;
   readonly host?: string;
   readonly nics: readonly { readonly port: string; readonly network: string }[];
   readonly path: { readonly create: 'conductor' | 'host'; readonly bind: 'conductor' | 'host' };
@@ -362,6 +363,7 @@ export interface Item {
   readonly operation: string;
   readonly target: { readonly kind: string; readonly id: string };
   readonly host?: string;
+  readonly assignee?: string;
   readonly step: string;
   readonly state: 'pending' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
   readonly reason?: { readonly code: string };

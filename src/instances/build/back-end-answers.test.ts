@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';

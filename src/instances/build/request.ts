@@ -16,10 +16,10 @@ import {
 } from '../../network/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
-import { traitsProblem, unknownFlavor, mergeTraits } from '../catalog/flavors.ts';
+import { traitsProblem, mergeTraits } from '../catalog/flavors.ts';
 import { pathOf } from '../gates.ts';
 import { unknownGroup } from '../catalog/groups.ts';
-import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from '../model.ts';
+import { GROUP, INSTANCE, type Flavor, type Instance } from '../model.ts';
 
 export interface CreateInstances {
   readonly name: string;
@@ -67,10 +67,12 @@ export function instanceNames({ name, count }: Pick<CreateInstances, 'name' | 'c
 }
 
 /** The request with everything it names, or its refusal. */
-export function validateRequest(fleet: FleetReader, command: CreateInstances): ValidatedRequest | Refusal {
+export function validateRequest(
+  fleet: FleetReader,
+  command: CreateInstances,
+  flavor: Flavor,
+): ValidatedRequest | Refusal {
   const { name, count, project } = command;
-  const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
-  if (flavor === undefined) return unknownFlavor(command.flavor, '/flavor');
   const names = instanceNames(command);
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;

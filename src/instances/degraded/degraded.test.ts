@@ -6,7 +6,7 @@ import { clearForceDown, findHost, forceDownHost, startScaleIn } from '../../hos
 import { recordNetworkEvents, type NetworkEventReport } from '../../network/index.ts';
 import type { RecordStep } from '../../operations/index.ts';
 import { openReplugItem } from './degraded.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { INSTANCE } from '../model.ts';
 import { HOUR_MS, move, startActive } from '../move/moves-fixture.ts';

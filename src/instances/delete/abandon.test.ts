@@ -12,7 +12,7 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { instanceBuild } from '../build/operation.ts';
-import { deleteInstances } from './delete.ts';
+import { deleteInstances } from './request.ts';
 import { World } from '../instances-fixture.ts';
 import { instanceMove } from '../move/operation.ts';
 import { HOUR_MS, move, startActive } from '../move/moves-fixture.ts';

@@ -1,7 +1,7 @@
 // Repeated deletions: a repeated request answers the open operation, if that covers all of the request.
 import { expect, test } from 'vitest';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
-import { deleteInstances } from './delete.ts';
+import { deleteInstances } from './request.ts';
 import { World } from '../instances-fixture.ts';
 import { HOUR_MS } from '../move/moves-fixture.ts';
 import { KINDS } from '../reference-fixture.ts';

@@ -1,4 +1,4 @@
-// Deletes instances by the operation `instance-delete`: open operations end first, the host destroys the copy, the ports are deleted or handed back, and
+// Deletes instances on hosts by the operation `instance-delete`: open operations end first, the host destroys the copy, the ports are deleted or handed back, and
 // everything else is released in one commit. A delete wins over a build.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost } from '../../hosts/index.ts';
@@ -30,15 +30,12 @@ import {
 import { releaseHoldings } from '../build/failure.ts';
 import { INSTANCE } from '../model.ts';
 import type { StoredInstance } from '../build/placement.ts';
-import { beginInstanceOperation, resolveInstances, type OperationRequest } from '../instance-operation.ts';
+import type { DeleteInstances } from '../builder.ts';
+import { beginInstanceOperation, resolveInstances } from '../instance-operation.ts';
 
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 
-export interface DeleteInstances extends OperationRequest {
-  readonly ids: readonly string[];
-}
-
-export function deleteInstances(
+export function deleteFromHosts(
   fleet: FleetReader,
   command: DeleteInstances,
 ): Decision<{ readonly operation: OperationId }> {

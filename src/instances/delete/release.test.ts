@@ -1,6 +1,6 @@
 // A build whose deadline has passed releases everything that it held, at whichever step it was.
 import { describe, expect, test } from 'vitest';
-import { deleteInstances } from './delete.ts';
+import { deleteInstances } from './request.ts';
 import { World } from '../instances-fixture.ts';
 import { createPort } from '../../network/decisions-fixture.ts';
 import { PORTS_BY_HOST } from '../../network/index.ts';

@@ -4,7 +4,7 @@ import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../../fleet
 import { beginEvacuation, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';

@@ -5,7 +5,7 @@ import { idOf, put } from '../../fleet/index.ts';
 import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { backoffAfterFailure } from './pacing.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP, INSTANCE, RELOCATING_INSTANCES_BY_GROUP, type Instance } from '../model.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PortOutcome } from '../../network/index.ts';
 import { retryOperation } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';

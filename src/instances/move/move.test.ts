@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
 

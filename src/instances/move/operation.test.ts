@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { BUILD_FAILURES } from '../../scheduler/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import type { World } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { renderPlan } from '../plan-fixture.ts';

@@ -4,7 +4,7 @@ import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { accept, type Decision } from '../../journal/index.ts';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import type { OperationId } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';

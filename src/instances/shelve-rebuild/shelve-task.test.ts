@@ -11,7 +11,7 @@ import {
   type StoredItem,
   type TaskAnswer,
 } from '../../operations/index.ts';
-import { deleteInstances } from '../delete/delete.ts';
+import { deleteInstances } from '../delete/request.ts';
 import type { World } from '../instances-fixture.ts';
 import { HOUR_MS, startActive } from '../move/moves-fixture.ts';
 import { shelveInstance } from './shelve.ts';
