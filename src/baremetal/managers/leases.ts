@@ -16,7 +16,7 @@ interface KnownLease {
   readonly lease: Lease;
   readonly untilMs: number;
   /** When the store was asked. */
-  readonly askedAtMs: number;
+  readonly requestedAtMs: number;
 }
 
 export class ManagerLeases {
@@ -53,21 +53,21 @@ export class ManagerLeases {
   }
 
   /** An answer of the store; one to an earlier question is no news. */
-  note(manager: string, lease: Lease, askedAtMs: number): void {
+  note(manager: string, lease: Lease, requestedAtMs: number): void {
     const known = this.#known.get(manager);
-    if (known !== undefined && known.askedAtMs > askedAtMs) return;
-    this.#known.set(manager, { lease, untilMs: askedAtMs + lease.expiresInMs, askedAtMs });
+    if (known !== undefined && known.requestedAtMs > requestedAtMs) return;
+    this.#known.set(manager, { lease, untilMs: requestedAtMs + lease.expiresInMs, requestedAtMs });
   }
 
   /** All of them as one answer: what is not in it is not there. */
-  noteAll(leases: readonly Lease[], askedAtMs: number): void {
+  noteAll(leases: readonly Lease[], requestedAtMs: number): void {
     const nowMs = this.#clock.nowMs();
     if (this.#readAtMs === undefined || nowMs - this.#readAtMs > READS_APART_MAX_MS) this.#servingSinceMs = nowMs;
     this.#readAtMs = nowMs;
     const names = new Set(leases.map(({ name }) => name));
-    for (const [manager, { askedAtMs: notedMs }] of this.#known)
-      if (!names.has(managerLease(manager)) && notedMs <= askedAtMs) this.#known.delete(manager);
-    for (const lease of leases) this.note(lease.name.slice(MANAGER_LEASES_PREFIX.length), lease, askedAtMs);
+    for (const [manager, { requestedAtMs: notedMs }] of this.#known)
+      if (!names.has(managerLease(manager)) && notedMs <= requestedAtMs) this.#known.delete(manager);
+    for (const lease of leases) this.note(lease.name.slice(MANAGER_LEASES_PREFIX.length), lease, requestedAtMs);
   }
 
   /** It was released: whatever an earlier answer said. */
