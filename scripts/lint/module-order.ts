@@ -16,6 +16,7 @@ export const MODULE_ORDER: readonly string[] = [
   'dataplane',
   'scheduler',
   'instances',
+  'baremetal',
   'api',
   'agent',
   'cli',

@@ -3,6 +3,7 @@ import { accessModule } from '../access/module.ts';
 import { agentModule } from '../agent/module.ts';
 import { alarmsModule } from '../alarms/module.ts';
 import { apiModule } from '../api/module.ts';
+import { baremetalModule } from '../baremetal/module.ts';
 import { compose, type Module } from '../composition/index.ts';
 import { dataplaneModule } from '../dataplane/module.ts';
 import { electionModule } from '../election/module.ts';
@@ -31,6 +32,7 @@ export const MODULES: readonly Module[] = [
   dataplaneModule,
   schedulerModule,
   instancesModule,
+  baremetalModule,
   apiModule,
   agentModule,
 ];

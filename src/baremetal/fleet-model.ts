@@ -1,0 +1,16 @@
+// The model of this module: its document kinds, indexes, projections and invariants.
+import type { Model } from '../fleet/index.ts';
+import {
+  MANAGER,
+  MANAGERS_BY_HOST,
+  NODE,
+  NODES_BY_INSTANCE,
+  NODES_BY_MANAGER,
+  NODES_BY_SITE,
+  RESERVATION,
+} from './model.ts';
+
+export const baremetalModel: Model = {
+  kinds: [NODE, RESERVATION, MANAGER],
+  indexes: [NODES_BY_MANAGER, NODES_BY_INSTANCE, NODES_BY_SITE, MANAGERS_BY_HOST],
+};

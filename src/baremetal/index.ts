@@ -1,0 +1,2 @@
+export { MANAGER, NODE, RESERVATION } from './model.ts';
+export type { Manager, Node, Reservation } from './model.ts';

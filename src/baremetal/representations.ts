@@ -1,0 +1,66 @@
+// The API representations of nodes, reservations and managers. A project sees the nodes that are set aside for it, its own reservations, and
+// no managers: who acts on a machine is not its concern.
+import { Type } from 'typebox';
+import { defineRepresentation, type Redactor } from '../access/index.ts';
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import {
+  bucketOf,
+  BUCKETS,
+  MANAGER,
+  MANAGER_SCHEMA,
+  NODE,
+  NODE_SCHEMA,
+  RESERVATION,
+  RESERVATION_SCHEMA,
+  type Manager,
+  type Node,
+  type Reservation,
+} from './model.ts';
+
+export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
+  kind: NODE,
+  siteOf: (doc) => doc.site,
+  projectOf: (doc) => doc.lessee ?? doc.owner,
+  redact: redactNode,
+  toJson: (doc) => {
+    const bucket = bucketOf(doc);
+    return bucket === undefined ? doc : { ...doc, bucket };
+  },
+  fields: {
+    ...NODE_SCHEMA.properties,
+    bucket: Type.Optional(Type.Enum(BUCKETS, { description: 'what it counts as; absent when it was removed' })),
+  },
+});
+
+function redactNode(doc: Node, sight: Redactor): Node {
+  const { instance, manager, maintenance, fault } = doc;
+  return {
+    ...doc,
+    ...(instance !== undefined && { instance: sight.redactText(instance) }),
+    ...(manager !== undefined && { manager: sight.redactText(manager) }),
+    ...(maintenance !== undefined && {
+      maintenance: { ...maintenance, reason: sight.redactTextBy(maintenance.reason, maintenance.by) },
+    }),
+    ...(fault !== undefined && { fault: { ...fault, message: sight.redactText(fault.message) } }),
+  };
+}
+
+export const RESERVATION_REPRESENTATION = defineRepresentation<'reservation', Reservation>({
+  kind: RESERVATION,
+  siteOf: siteOfReservation,
+  projectOf: (doc) => doc.project,
+  redact: (doc, sight) => ({ ...doc, manager: sight.redactText(doc.manager) }),
+  fields: RESERVATION_SCHEMA.properties,
+});
+
+/** The site of its node; without one, that of the manager which asked. */
+function siteOfReservation({ node, manager }: Reservation, _id: string, fleet: FleetReader): string | undefined {
+  const found = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node));
+  return (found ?? fleet.get(MANAGER, idOf(MANAGER, manager)))?.doc.site;
+}
+
+export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({
+  kind: MANAGER,
+  siteOf: (doc) => doc.site,
+  fields: MANAGER_SCHEMA.properties,
+});
