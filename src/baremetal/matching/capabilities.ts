@@ -9,7 +9,7 @@ export interface NodeCapabilities {
 
 const NO_CAPABILITIES: NodeCapabilities = { values: new Map(), malformed: [] };
 
-/** The last of several items with one key counts, as it does in the inventories. */
+/** The first of several items with one key counts. */
 export function parseCapabilities(text: string | undefined): NodeCapabilities {
   if (text === undefined || text.trim() === '') return NO_CAPABILITIES;
   const values = new Map<string, string>();
@@ -18,7 +18,7 @@ export function parseCapabilities(text: string | undefined): NodeCapabilities {
     const colon = item.indexOf(':');
     const key = item.slice(0, Math.max(colon, 0)).trim();
     if (key === '') malformed.push(item.trim());
-    else values.set(key, item.slice(colon + 1).trim());
+    else if (!values.has(key)) values.set(key, item.slice(colon + 1).trim());
   }
   return { values, malformed };
 }

@@ -72,7 +72,7 @@ test.each([
 describe('capabilities of a node', () => {
   test('malformed-items-are-skipped-and-named', () => {
     const { values, malformed } = parseCapabilities('boot_mode:uefi, disks:16 ,bad,:x,url:http://a:1,boot_mode:bios,');
-    expect(Object.fromEntries(values)).toEqual({ boot_mode: 'bios', disks: '16', url: 'http://a:1' });
+    expect(Object.fromEntries(values)).toEqual({ boot_mode: 'uefi', disks: '16', url: 'http://a:1' });
     expect(malformed).toEqual(['bad', ':x', '']);
     expect(parseCapabilities(undefined)).toEqual({ values: new Map(), malformed: [] });
   });

@@ -27,7 +27,9 @@ const anyNode: fc.Arbitrary<Partial<Node>> = fc
     cpus: fc.constantFrom(4, 8),
     localGiB: fc.constantFrom(10, 20),
     cpuArch: optional(fc.constantFrom('x86_64', 'aarch64')),
-    capabilities: optional(fc.constantFrom('has_gpu:1', 'has_gpu:false,boot:uefi', 'boot:bios,bad', 'disks:16')),
+    capabilities: optional(
+      fc.constantFrom('has_gpu:1', 'has_gpu:false,boot:uefi', 'boot:bios,bad', 'disks:16,disks:2'),
+    ),
     site: optional(fc.constantFrom('north', 'south')),
     physicalNetworks: fc.subarray(['p1', 'p2']),
     owner: optional(fc.constantFrom('acme', 'other')),

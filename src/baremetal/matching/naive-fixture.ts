@@ -12,7 +12,8 @@ const words = (text: string): string => `CUSTOM_${text.toUpperCase().replace(/[^
 function valuesOf({ capabilities = '' }: Node): Map<string, string> {
   const items = capabilities.split(',').map((item) => item.trim());
   const pairs = items.filter((item) => /^[^:]+:/.test(item)).map((item) => [item.split(':')[0], item] as const);
-  return new Map(pairs.map(([key = '', item]) => [key.trim(), item.slice(item.indexOf(':') + 1).trim()]));
+  // The first of a name counts.
+  return new Map(pairs.toReversed().map(([key = '', item]) => [key.trim(), item.slice(item.indexOf(':') + 1).trim()]));
 }
 
 const isTrue = (value: string): boolean => !/^(|0|false|no|off)$/i.test(value);
