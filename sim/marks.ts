@@ -5,7 +5,7 @@ export const EXPECTED_MARKS: readonly string[] = [
   'agent-refuses-old-view',
   'caller-denied-in-commit',
   'gateway-join-repeated',
-  'gateway-stale-answer',
+  'stale-task-answer',
   'engine-deadline-passed',
   'engine-driver-at-limit',
   'engine-stale-step',

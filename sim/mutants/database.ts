@@ -95,12 +95,13 @@ export const seizedUnderTheSameEpoch = databaseMutant(
   },
   (inner, disk) => ({
     acquireLease: async (request) => {
-      const { name, holder, url, ttlMs } = request;
+      const { name, holder, url, ttlMs, endsWith = 'session' } = request;
       const lease = await inner.readLease(name);
       const isSeized = lease !== undefined && lease.expiresInMs > 0 && disk.isAbandoned(name, lease.epoch);
       if (!isSeized) return inner.acquireLease(request);
       const { epoch } = lease;
-      disk.change((state) => state.leases.set(name, { name, holder, url, epoch, expiresAtMs: disk.nowMs() + ttlMs }));
+      const expiresAtMs = disk.nowMs() + ttlMs;
+      disk.change((state) => state.leases.set(name, { name, holder, url, epoch, expiresAtMs, endsWith }));
       disk.flush();
       disk.beginTenure(name, { holder, epoch });
       return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
@@ -115,8 +116,8 @@ export const leaseRenewedByAnybody = databaseMutant(
     caughtBy: [leaseExclusive.name],
   },
   (_inner, disk) => ({
-    renewLease: async ({ name, holder, url, ttlMs, epoch }) => {
-      const lease = { name, holder, url, epoch, expiresAtMs: disk.nowMs() + ttlMs };
+    renewLease: async ({ name, holder, url, ttlMs, epoch, endsWith = 'session' }) => {
+      const lease = { name, holder, url, epoch, expiresAtMs: disk.nowMs() + ttlMs, endsWith };
       disk.change((state) => state.leases.set(name, lease));
       disk.flush();
       return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };

@@ -16,6 +16,7 @@ export function wrappedStore(inner: Store, replaced: Partial<Store>): Store {
     renewLease: (request) => inner.renewLease(request),
     releaseLease: (name, epoch) => inner.releaseLease(name, epoch),
     readLease: (name) => inner.readLease(name),
+    readLeases: (prefix) => inner.readLeases(prefix),
     awaitVacancy: (name, signal) => inner.awaitVacancy(name, signal),
     close: () => inner.close(),
     ...replaced,

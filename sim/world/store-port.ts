@@ -126,6 +126,10 @@ export class StorePort implements Store {
     return this.#exchange('readLease', () => this.#options.database.readLease(name));
   }
 
+  readLeases(prefix: string): Promise<readonly Lease[]> {
+    return this.#exchange('readLeases', () => this.#options.database.readLeases(prefix));
+  }
+
   /** A notification, lost like those of `changed`. */
   awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     return this.#options.program.call('store', 'awaitVacancy', (reply) => {

@@ -122,7 +122,8 @@ export function denyUnlessSufficient(
     const message = `Your token speaks for host "${caller.host}" and no other. Use the token of the host that the request names.`;
     return { kind: 'forbidden', code: 'other-host', message };
   }
-  if (caller.manager !== undefined && named.manager !== undefined && named.manager !== caller.manager) {
+  // Names of managers are compared in lower case, as everywhere.
+  if (caller.manager !== undefined && named.manager !== undefined && named.manager.toLowerCase() !== caller.manager) {
     const message = `Your token speaks for manager "${caller.manager}" and no other. Use the token of "${named.manager}", or ask an administrator for one.`;
     return { kind: 'forbidden', code: 'other-manager', message };
   }

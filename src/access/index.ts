@@ -24,7 +24,7 @@ export { guardWrite, usualLocation } from './write-guard.ts';
 export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts';
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
 export type { Filter, Listing } from './list.ts';
-export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
+export { accessModel, IDEMPOTENCY, MANAGER_NAME, TOKEN } from './model.ts';
 export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';
 export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';

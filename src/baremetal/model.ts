@@ -1,9 +1,9 @@
 // The documents of bare metal: nodes, the reservations that give one of them to an instance, and the managers that act on them. A node is never a
 // host: nothing that runs instances on hosts may see it. Its epoch must never fall, whatever becomes of it.
 import { Type, type Static } from 'typebox';
+import { MANAGER_NAME } from '../access/index.ts';
 import { schemaKind, type Id, type Index } from '../fleet/index.ts';
 import { PROJECT } from '../network/index.ts';
-import { NAME } from '../sites/index.ts';
 
 const CLOSED = { additionalProperties: false };
 const WORD = Type.String({
@@ -96,6 +96,8 @@ export const NODE_SCHEMA = Type.Object(
     epoch: Type.Integer({ minimum: 0 }),
     /** Whose reservation it has; the id of the reservation. */
     instance: Type.Optional(Type.String()),
+    /** The reservation for which its inventory is being asked: it is offered to no other until the answer is there. */
+    claimedFor: Type.Optional(Type.String()),
     /** Of a node that is not free: who acts on it, and under which epoch of that manager's lease. */
     manager: Type.Optional(Type.String()),
     managerEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -184,16 +186,26 @@ export const MANAGER_TRANSITIONS: Readonly<Record<ManagerState, readonly Manager
   stopped: ['stopped', 'live', 'draining'],
 };
 
+const MANAGER_DRAINING = Type.Object(
+  {
+    by: Type.String(),
+    atMs: Type.Integer(),
+    /** The host whose scale-in began it: it ends when that host stays in service. */
+    host: Type.Optional(Type.String()),
+  },
+  CLOSED,
+);
+
 export const MANAGER_SCHEMA = Type.Object(
   {
-    name: NAME,
+    name: MANAGER_NAME,
     version: Type.String({ maxLength: 100 }),
     /** The host that it runs on: scaling that host in drains it first. */
     host: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
     state: Type.Enum(MANAGER_STATES),
-    /** It is to hand over its nodes; kept while it is lost. */
-    draining: Type.Optional(Type.Literal(true)),
+    /** Its nodes go to others, and it gets no new ones; kept while it is lost or stopped. */
+    draining: Type.Optional(MANAGER_DRAINING),
     /** The process that registered last. */
     holder: Type.String(),
     /** Of its present lease, or of the last one. Nodes that it acquired under another are to be acquired anew. */

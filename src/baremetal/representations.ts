@@ -16,7 +16,7 @@ import {
   type Node,
   type Reservation,
 } from './model.ts';
-import { parseCapabilities } from './nodes/capabilities.ts';
+import { findWarnings } from './nodes/warnings.ts';
 
 export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
   kind: NODE,
@@ -25,7 +25,7 @@ export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
   redact: redactNode,
   toJson: (doc) => {
     const bucket = bucketOf(doc);
-    const { warnings } = parseCapabilities(doc.capabilities);
+    const warnings = findWarnings(doc);
     return { ...doc, ...(bucket !== undefined && { bucket }), ...(warnings.length > 0 && { warnings }) };
   },
   fields: {

@@ -33,6 +33,7 @@ interface State {
 
 interface StoredLease extends Omit<Lease, 'expiresInMs'> {
   readonly expiresAtMs: number;
+  readonly endsWith: NonNullable<LeaseRequest['endsWith']>;
 }
 
 interface Tenure {
@@ -102,8 +103,9 @@ export class MemoryDisk {
     this.#tenures.set(lease, tenure);
   }
 
-  /** No session keeps the lease under this epoch. */
+  /** It ends with a session, and none keeps it under this epoch. */
   isAbandoned(lease: string, epoch: number): boolean {
+    if (this.#written.leases.get(lease)?.endsWith === 'time') return false;
     return this.#tenures.get(lease)?.epoch !== epoch;
   }
 
@@ -273,12 +275,14 @@ export class MemoryStore implements Store {
   }
 
   #keepLease(request: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {
-    const { name, holder, url, ttlMs } = request;
-    const lease: StoredLease = { name, holder, url, epoch, expiresAtMs: nowMs + ttlMs };
+    const { name, holder, url, ttlMs, endsWith = 'session' } = request;
+    const lease: StoredLease = { name, holder, url, epoch, expiresAtMs: nowMs + ttlMs, endsWith };
     this.#disk.change((state) => state.leases.set(name, lease));
     this.#disk.flush();
-    this.#disk.beginTenure(name, { holder, epoch });
-    this.#holders.add(holder);
+    if (endsWith === 'session') {
+      this.#disk.beginTenure(name, { holder, epoch });
+      this.#holders.add(holder);
+    }
     return { kind: 'held', lease: toLease(lease, nowMs) };
   }
 
@@ -294,6 +298,12 @@ export class MemoryStore implements Store {
   async readLease(name: string): Promise<Lease | undefined> {
     const lease = this.#disk.state.leases.get(name);
     return lease === undefined ? undefined : toLease(lease, this.#disk.nowMs());
+  }
+
+  async readLeases(prefix: string): Promise<readonly Lease[]> {
+    const nowMs = this.#disk.nowMs();
+    const found = [...this.#disk.state.leases.values()].filter(({ name }) => name.startsWith(prefix));
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1)).map((lease) => toLease(lease, nowMs));
   }
 
   async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
@@ -363,6 +373,6 @@ function expectedRevision(precondition: Precondition): number | 'absent' {
 }
 
 function toLease(lease: StoredLease, nowMs: number): Lease {
-  const { expiresAtMs, ...rest } = lease;
+  const { expiresAtMs, endsWith: _, ...rest } = lease;
   return { ...rest, expiresInMs: expiresAtMs - nowMs };
 }

@@ -137,6 +137,12 @@ export interface LeaseRequest {
   /** Where the holder answers: others forward to it. */
   readonly url: string;
   readonly ttlMs: number;
+  /**
+   * What it ends with. `session` (the default): also with the session that its holder, a server, has with the store. `time`: with its time or
+   * a release alone, since the holder is another program; it is renewed through any store on the same data. All requests for one lease say
+   * the same.
+   */
+  readonly endsWith?: 'session' | 'time';
 }
 
 export interface Lease {
@@ -166,13 +172,15 @@ export interface Store {
   /** Forgets up to `limit` of the oldest commits made before `beforeMs`, never the newest one. Answers how many went. */
   compact(beforeMs: number, limit: number): Promise<number>;
   /**
-   * Takes the lease under the next epoch when it has run out, or when its holder's session with the store has ended: what
-   * is left of its time means nothing then, since the old epoch is refused from now on.
+   * Takes the lease under the next epoch when it has run out, or when it ends with its holder's session with the store and that has
+   * ended: what is left of its time means nothing then, since the old epoch is refused from now on.
    */
   acquireLease(request: LeaseRequest): Promise<LeaseAnswer>;
   renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer>;
   releaseLease(name: string, epoch: number): Promise<void>;
   readLease(name: string): Promise<Lease | undefined>;
+  /** All leases whose names begin with this, sorted by name; also those that have run out. */
+  readLeases(prefix: string): Promise<readonly Lease[]>;
   /**
    * Resolves when the lease may have no live holder any more (for its holder: when its own session has ended), or when `signal`
    * is aborted. Only a hint that it is time to ask: it may be early or never.

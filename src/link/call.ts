@@ -30,9 +30,12 @@ export interface KeyPair {
 export class LinkDown extends Error {
   readonly code = 'link-down';
   readonly retryable = true;
+  /** When the server wants to be asked again, if it said so: it is there, and has too much to do. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
+  constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {}) {
+    super(message, { cause: options.cause });
     this.name = 'LinkDown';
+    this.retryAfterMs = options.retryAfterMs;
   }
 }

@@ -23,7 +23,7 @@ export interface HttpRequest {
   readonly origin: Origin;
   /** With what is asked for. */
   readonly path: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly secret: string;
   readonly body?: string;
   readonly timeoutMs: number;
@@ -33,6 +33,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly location: string | undefined;
+  readonly retryAfter: string | undefined;
   readonly text: string;
 }
 
@@ -105,7 +106,7 @@ export class HttpConnections {
     return new Promise((resolve, reject) => {
       const sent = this.#open(request);
       const failWith = (why: string) => (): void => void sent.destroy(new LinkDown(why));
-      const stop = failWith('the agent stops');
+      const stop = failWith('the caller stops');
       const timer = setTimeout(failWith('the server did not answer in time'), request.timeoutMs);
       const end = (): void => {
         clearTimeout(timer);
@@ -169,5 +170,6 @@ async function readResponse(answer: IncomingMessage): Promise<HttpResponse> {
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  return { status: answer.statusCode ?? 0, location: answer.headers.location, text };
+  const { location, 'retry-after': retryAfter } = answer.headers;
+  return { status: answer.statusCode ?? 0, location, retryAfter, text };
 }

@@ -7,7 +7,10 @@ import { LinkDown, type Reply, type Session } from './call.ts';
 
 /** `via` is the server that said it. */
 type FinalReply<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
-export type CallResult<A> = FinalReply<A> | { readonly kind: 'away' };
+export type CallResult<A> =
+  | FinalReply<A>
+  /** No server answered; one of them may have said when to ask again. */
+  | { readonly kind: 'away'; readonly retryAfterMs?: number };
 
 type Redirect = Extract<Reply<never>, { kind: 'elsewhere' }>;
 
@@ -16,7 +19,7 @@ export type IsTrustedHolder = (holder: string, statement: Redirect['statement'])
 
 /** Servers that name each other in turn are not followed for ever. */
 const REDIRECTS_MAX = 3;
-const NO_HOLDER = 'it names no lease holder that this agent may follow';
+const NO_HOLDER = 'it names no lease holder that may be followed';
 
 export class LeaderClient {
   readonly #servers: readonly string[];
@@ -32,7 +35,7 @@ export class LeaderClient {
 
   constructor(servers: readonly string[], log: Log, isTrustedHolder: IsTrustedHolder = () => false) {
     const [first] = servers;
-    if (first === undefined) throw new Error('an agent needs the address of a server');
+    if (first === undefined) throw new Error('a program that dials needs the address of a server');
     this.#servers = servers;
     this.#current = first;
     this.#log = log;
@@ -58,14 +61,16 @@ export class LeaderClient {
       const server = this.#current;
       const reply = await this.#try(call, { server, secret });
       if (reply instanceof LinkDown)
-        return signal?.aborted === true ? { kind: 'away' } : this.#moveToNext(server, reply.message);
+        return signal?.aborted === true ? { kind: 'away' } : this.#moveToNext(server, reply);
       if (reply.kind !== 'elsewhere') return this.#markReached({ ...reply, via: server });
-      if (reply.holder === undefined || reply.holder === server) return this.#moveToNext(server, NO_HOLDER);
-      if (!this.#canFollow(server, reply.holder, reply.statement)) return this.#moveToNext(server, NO_HOLDER);
+      if (reply.holder === undefined || reply.holder === server)
+        return this.#moveToNext(server, { message: NO_HOLDER });
+      if (!this.#canFollow(server, reply.holder, reply.statement))
+        return this.#moveToNext(server, { message: NO_HOLDER });
       mark('agent-follows-holder');
       if (this.#current === server) this.#current = reply.holder;
     }
-    return this.#moveToNext(this.#current, NO_HOLDER);
+    return this.#moveToNext(this.#current, { message: NO_HOLDER });
   }
 
   async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | LinkDown> {
@@ -98,15 +103,18 @@ export class LeaderClient {
   }
 
   /** The next configured server is asked next; unless another call has moved on already. */
-  #moveToNext(server: string, reason: string): CallResult<never> {
+  #moveToNext(
+    server: string,
+    { message: reason, retryAfterMs }: Pick<LinkDown, 'message'> & Partial<Pick<LinkDown, 'retryAfterMs'>>,
+  ): CallResult<never> {
     if (this.#reasons.get(server) !== reason)
-      this.#log.warn({ server, reason }, 'no server answers; the host goes on with its last view');
+      this.#log.warn({ server, reason }, 'a server does not answer; the next one is asked');
     this.#reasons.set(server, reason);
     this.#isUnreachable = true;
     if (this.#current === server) {
       this.#at = (this.#at + 1) % this.#servers.length;
       this.#current = this.#servers[this.#at] ?? server;
     }
-    return { kind: 'away' };
+    return { kind: 'away', ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
 }

@@ -59,8 +59,16 @@ export class ReplyClient {
   }
 
   async post<A>(to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+    return this.#sendBody<A>('POST', to, path, request);
+  }
+
+  async put<A>(to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+    return this.#sendBody<A>('PUT', to, path, request);
+  }
+
+  #sendBody<A>(method: 'POST' | 'PUT', to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
     const body = JSON.stringify(request.body);
-    return this.#send<A>({ ...this.#request(to, request), path, method: 'POST', body }, request.check);
+    return this.#send<A>({ ...this.#request(to, request), path, method, body }, request.check);
   }
 
   #request({ server, secret }: Session, { timeoutMs, signal }: GetRequest): Omit<HttpRequest, 'path' | 'method'> {
@@ -88,9 +96,9 @@ export class ReplyClient {
   async #send<A>(request: HttpRequest, check: Check): Promise<Reply<A>> {
     const answered = await this.#connections.send(request);
     const value = tryParseJson(answered.text);
-    if (answered.status !== 200) return toErrorReply(answered, value);
+    if (answered.status < 200 || answered.status >= 300) return toErrorReply(answered, value);
     const problems = check(value);
-    if (problems.length > 0) throw new LinkDown(`the server answered what this agent does not understand`);
+    if (problems.length > 0) throw new LinkDown('the server answered what this program does not know');
     return { kind: 'answer', answer: value as A };
   }
 }
@@ -120,7 +128,7 @@ interface Problem {
   readonly statement?: unknown;
 }
 
-function toErrorReply({ status, location }: HttpResponse, value: unknown): Reply<never> {
+function toErrorReply({ status, location, retryAfter }: HttpResponse, value: unknown): Reply<never> {
   const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
   if (status === MISDIRECTED) {
     const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
@@ -128,9 +136,14 @@ function toErrorReply({ status, location }: HttpResponse, value: unknown): Reply
   }
   // An answer without a code is not from our server: a proxy's page, another program on the port.
   if (status < 400 || status >= 500 || TRANSIENT_STATUSES.includes(status) || typeof problem.code !== 'string')
-    throw new LinkDown(`the server answered ${status}`);
+    throw new LinkDown(`the server answered ${status}`, { retryAfterMs: retryAfterMsOf(retryAfter) });
   const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
   return { kind: 'refused', code: problem.code, message, ...statementOf(problem) };
+}
+
+/** In seconds; a date is not what our servers say. */
+function retryAfterMsOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
 function statementOf({ statement }: Problem): { readonly statement?: SignedText } {

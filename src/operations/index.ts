@@ -20,4 +20,5 @@ export type { Item, Operation, OperationId } from './model.ts';
 export { retryWithBackoff, waitWithBackoff } from './backoff.ts';
 export { explainer, operationSentences, formatFact, formatProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';
+export { isAwaited, recordTaskAnswer, taskOf } from './task-answer.ts';
 export { endSentence, shortenText } from './short-text.ts';

@@ -1,15 +1,14 @@
 // The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet and of what is
 // relayed between tasks, so that every holder composes the same view; it must never depend on who asked or when.
-import { finish, idOf, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
+import { finish, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {
   ITEM,
   OPEN_ITEMS_BY_HOST,
-  OPERATION,
   taskId,
+  taskOf,
   type Item,
   type OperationKind,
-  type StoredItem,
   type Task,
   type TaskFacts,
 } from '../../operations/index.ts';
@@ -79,18 +78,6 @@ function tasksOf(fleet: FleetReader, { kinds, relay }: ViewSource, host: string)
     const task = taskOf(fleet, kinds, item, relay?.factsFor(item.id));
     return task === undefined ? [] : [{ id: taskId(item), kind: task.kind, args: task.args }];
   });
-}
-
-/** The task that an open item has for its host now. A cancelled operation starts nothing more. */
-export function taskOf(
-  fleet: FleetReader,
-  kinds: ViewSource['kinds'],
-  item: StoredItem,
-  relayed?: TaskFacts,
-): Omit<Task, 'id'> | undefined {
-  const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
-  if (operation?.state !== 'running' || operation.stopped === true) return undefined;
-  return kinds.get(operation.kind)?.task?.(fleet, item, relayed);
 }
 
 /** The hosts whose view may differ after this change. A host that is missed here gets its view at a later poll. */

@@ -4,20 +4,9 @@ import { idOf, mark, put, type FleetReader } from '../../fleet/index.ts';
 import { consumeJoinToken, joinTokenOfOtherHost, TOKEN, type TokenId } from '../../access/index.ts';
 import { endRemovedReports, findHost, HOST, recordOwnCleanUp } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
-import {
-  isOpen,
-  ITEM,
-  itemOfTask,
-  OPERATION,
-  recordStep,
-  stopOperation,
-  taskId,
-  type RecordStep,
-  type StoredItem,
-  type TaskAnswer,
-} from '../../operations/index.ts';
+import { recordTaskAnswer, type TaskAnswer } from '../../operations/index.ts';
 import { notInFleet, supersededCredential } from './admission.ts';
-import { taskOf, type ViewSource } from './compose-view.ts';
+import type { ViewSource } from './compose-view.ts';
 import type { JoinResponse } from '../protocol/messages.ts';
 
 /** The author of an agent's changes in the history. */
@@ -80,39 +69,11 @@ export interface TaskAnswerReport {
   readonly nowMs: number;
 }
 
-/** Records the result for its item. A result that no item waits for changes nothing. */
+/** Records the result for its item. A result that no item waits for from this host changes nothing. */
 export function recordAnswer(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
   { host, answer, nowMs }: TaskAnswerReport,
 ): Decision<'recorded' | 'stale'> {
-  const item = fleet.get(ITEM, itemOfTask(answer.task));
-  if (item === undefined || !isAwaited(fleet, kinds, item, { host, task: answer.task })) return acceptStale();
-  const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
-  const kind = kinds.get(operation?.doc.kind ?? '');
-  if (operation === undefined || kind?.handleTaskAnswer === undefined) return acceptStale();
-  let step: RecordStep;
-  try {
-    step = kind.handleTaskAnswer(fleet, item, answer, nowMs);
-  } catch (error) {
-    // A bug in the operation kind's code stops its operation; the agent need not repeat the result until the deadline.
-    return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));
-  }
-  return recordStep(fleet, step, nowMs);
-}
-
-/** Whether this host was asked for this result, and it is still waited for. */
-export function isAwaited(
-  fleet: FleetReader,
-  kinds: ViewSource['kinds'],
-  item: StoredItem,
-  source: { readonly host: string; readonly task: string },
-): boolean {
-  if (item.doc.host !== source.host || !isOpen(item.doc) || taskId(item) !== source.task) return false;
-  return taskOf(fleet, kinds, item) !== undefined;
-}
-
-function acceptStale(): Decision<'stale'> {
-  mark('gateway-stale-answer');
-  return accept([], 'stale');
+  return recordTaskAnswer(fleet, kinds, { answer, isAddressee: (item) => item.doc.host === host, nowMs });
 }

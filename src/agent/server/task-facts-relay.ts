@@ -2,6 +2,7 @@
 // hosts. In memory only: with the lease it is gone, and the later task is given without it.
 import { idOf, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import {
+  isAwaited,
   isOpen,
   ITEM,
   itemOfTask,
@@ -10,7 +11,6 @@ import {
   type TaskAnswer,
   type TaskFacts,
 } from '../../operations/index.ts';
-import { isAwaited } from './decide.ts';
 import type { ViewSource } from './compose-view.ts';
 
 export class TaskFactsRelay {
@@ -24,7 +24,7 @@ export class TaskFactsRelay {
   /** Before the answer is recorded: the commit that records it brings about the later task. */
   note(fleet: FleetReader, host: string, answer: TaskAnswer): void {
     const item = fleet.get(ITEM, itemOfTask(answer.task));
-    if (item === undefined || !isAwaited(fleet, this.#kinds, item, { host, task: answer.task })) return;
+    if (item?.doc.host !== host || !isAwaited(fleet, this.#kinds, item, answer.task)) return;
     const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
     const facts = this.#kinds.get(operation?.kind ?? '')?.relayFacts?.(item, answer);
     if (facts === undefined) return;

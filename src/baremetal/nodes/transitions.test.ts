@@ -203,9 +203,16 @@ describe('reserve', () => {
     );
   });
 
+  test('what-was-claimed-for-the-instance-is-its-own', () => {
+    const reserved = TRANSITIONS['reserve']!(stored('n1', node({ claimedFor: 'i1' })));
+    expect(reserved).toMatchObject({ state: 'reserved', instance: 'i1' });
+    expect(reserved).not.toHaveProperty('claimedFor');
+  });
+
   test.each<[string, Partial<Node>]>([
     ['in-maintenance', { maintenance: { reason: 'fan', by: 'ann', atMs: 0 } }],
     ['whose-power-is-unknown', { power: 'unknown' }],
+    ['that-is-being-claimed-for-another', { claimedFor: 'i9' }],
   ])('a-node-%s-is-not-free', (_, facts) => {
     expect(TRANSITIONS['reserve']!(stored('n1', node(facts)))).toMatchObject({ code: 'node-not-free' });
   });

@@ -30,10 +30,10 @@ export function reserve(
   node: StoredNode,
   { instance, manager, managerEpoch, ...change }: ReserveNode,
 ): TransitionResult {
-  const { doc } = node;
-  if (bucketOf(doc) !== 'free') return refuseNotFree(node);
+  const { claimedFor, ...doc } = node.doc;
+  if (bucketOf(doc) !== 'free' || (claimedFor !== undefined && claimedFor !== instance)) return refuseNotFree(node);
   const set = { instance, manager, managerEpoch, epoch: doc.epoch + 1 };
-  return moveTo(node, { from: ['available'], to: 'reserved', set }, change);
+  return moveTo({ ...node, doc }, { from: ['available'], to: 'reserved', set }, change);
 }
 
 /** From here on there is data on it, whatever becomes of the deploy. */

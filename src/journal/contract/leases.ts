@@ -24,6 +24,96 @@ export function leaseContract(make: MakeWorld): void {
   expiryContract(make);
   fenceContract(make);
   sessionContract(make);
+  timeContract(make);
+}
+
+/** As a program asks that is no server. */
+const timedRequest = (holder: string, ttlMs = LONG_MS): LeaseRequest => ({
+  ...{ name: 'manager/m1', holder, url: '', ttlMs },
+  endsWith: 'time',
+});
+
+function timeContract(make: MakeWorld): void {
+  test('a lease that ends with its time alone outlasts the session that it was acquired in', async () => {
+    const world = await worldOf(make);
+    const first = await world.another();
+    const { epoch } = expectHeld(await first.acquireLease(timedRequest('p1')));
+    await first.close();
+    expect(await world.store.acquireLease(timedRequest('p2'))).toMatchObject({
+      kind: 'refused',
+      lease: { holder: 'p1', epoch },
+    });
+    expect(expectHeld(await world.store.renewLease({ ...timedRequest('p1'), epoch }))).toMatchObject({ epoch });
+  });
+
+  test('it is renewed through any store, and bound to none of them by that', async () => {
+    const world = await worldOf(make);
+    const first = await world.another();
+    const { epoch } = expectHeld(await first.acquireLease(timedRequest('p1')));
+    await first.close();
+    for (let round = 1; round <= 2; round += 1) {
+      const other = await world.another();
+      expect(expectHeld(await other.renewLease({ ...timedRequest('p1'), epoch })).epoch).toBe(epoch);
+      await other.close();
+    }
+    expect(await world.store.acquireLease(timedRequest('p2'))).toMatchObject({ kind: 'refused' });
+    const wrong = { ...timedRequest('p2'), epoch };
+    expect(await world.store.renewLease(wrong)).toMatchObject({ kind: 'refused', lease: { holder: 'p1' } });
+    const stale = { ...timedRequest('p1'), epoch: epoch + 1 };
+    expect(await world.store.renewLease(stale)).toMatchObject({ kind: 'refused', lease: { epoch } });
+  });
+
+  test('its end leaves a server’s lease alone that was taken through the same store', async () => {
+    const world = await worldOf(make);
+    const server = expectHeld(await world.store.acquireLease(leaseRequest('s1')));
+    const { epoch } = expectHeld(await world.store.acquireLease(timedRequest('p1')));
+    await world.store.releaseLease('manager/m1', epoch);
+    expect(await (await world.another()).acquireLease(leaseRequest('s2'))).toMatchObject({ kind: 'refused' });
+    expect(expectHeld(await world.store.renewLease({ ...leaseRequest('s1'), epoch: server.epoch }))).toMatchObject({
+      holder: 's1',
+    });
+  });
+
+  test('it runs out by the store’s clock, is renewed no more, and the next one is under the next epoch', async () => {
+    const world = await worldOf(make);
+    const first = expectHeld(await world.store.acquireLease(timedRequest('p1', world.shortTtlMs)));
+    await world.pass(world.shortTtlMs);
+    expect(await world.store.renewLease({ ...timedRequest('p1'), epoch: first.epoch })).toMatchObject({
+      kind: 'refused',
+    });
+    const second = expectHeld(await (await world.another()).acquireLease(timedRequest('p1')));
+    expect(second.epoch).toBe(first.epoch + 1);
+    await world.store.releaseLease('manager/m1', second.epoch);
+    expect(expectHeld(await world.store.acquireLease(timedRequest('p2'))).epoch).toBe(second.epoch + 1);
+  });
+
+  test('never two winners: many ask at once for one that is free, and for one that ran out', async () => {
+    const world = await worldOf(make);
+    const stores = [world.store, await world.another(), await world.another()];
+    for (let round = 1; round <= 3; round += 1) {
+      const asks = Array.from({ length: 9 }, (_, n) => (stores[n % 3] as Store).acquireLease(timedRequest(`p${n}`)));
+      const answers = await Promise.all(asks);
+      expect(answers.filter((one) => one.kind === 'held')).toHaveLength(1);
+      expect(new Set(answers.map((one) => `${one.lease?.holder}/${one.lease?.epoch}`))).toHaveProperty('size', 1);
+      expect(answers[0]?.lease?.epoch).toBe(round);
+      await world.store.releaseLease('manager/m1', round);
+    }
+  });
+
+  test('leases are listed by how their names begin, also those that ran out', async () => {
+    const world = await worldOf(make);
+    expect(await world.store.readLeases('manager/')).toEqual([]);
+    expectHeld(await world.store.acquireLease(leaseRequest('s1')));
+    const second = expectHeld(await world.store.acquireLease({ ...timedRequest('p2'), name: 'manager/m2' }));
+    expectHeld(await world.store.acquireLease({ ...timedRequest('p_'), name: 'manager_m3' }));
+    const first = expectHeld(await world.store.acquireLease(timedRequest('p1')));
+    await world.store.releaseLease('manager/m1', first.epoch);
+    const found = await (await world.another()).readLeases('manager/');
+    expect(found.map(({ name, holder, epoch, expiresInMs }) => [name, holder, epoch, expiresInMs > 0])).toEqual([
+      ['manager/m1', 'p1', first.epoch, false],
+      ['manager/m2', 'p2', second.epoch, true],
+    ]);
+  });
 }
 
 /** Never waits for longer than a test may take, and says which it was. */

@@ -1,23 +1,14 @@
-// Leases in PostgreSQL. A change of holder locks the head row first, so that it never overlaps with a commit, and reads
+// Leases of servers in PostgreSQL. A change of holder locks the head row first, so that it never overlaps with a commit, and reads
 // `clock_timestamp()` after that lock: time spent waiting for it counts. A renewal changes no holder and waits for no lock.
-// It must never take a lease under the epoch that it has.
+// It must never take a lease under the epoch that it has. Leases that end with their time alone are in `timed-leases.ts`.
 import { setTimeout } from 'node:timers/promises';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './connections.ts';
+import { LEASE_COLUMNS, type LeaseRow, leaseOf } from './lease-row.ts';
 import type { PostgresLeaseSession } from './lease-session.ts';
 import { LEASE_RELEASED } from './listener.ts';
+import { PostgresTimedLeases } from './timed-leases.ts';
 import type { Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
-
-interface LeaseRow {
-  readonly name: string;
-  readonly holder: string;
-  readonly url: string;
-  readonly epoch: string;
-  readonly expires_in_ms: number;
-}
-
-const COLUMNS = `name, holder, url, epoch,
-  (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 AS expires_in_ms`;
 
 // A waiting statement would keep old rows from being cleaned up for as long as it waits, which is for days; so followers ask.
 const VACANCY_POLL_MS = 200;
@@ -37,9 +28,11 @@ interface LeasesOptions {
 export class PostgresLeases {
   readonly #options: LeasesOptions;
   readonly #table: string;
+  readonly #timed: PostgresTimedLeases;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
+    this.#timed = new PostgresTimedLeases(options);
     this.#table = `${escapeIdentifier(options.schema)}.lease`;
   }
 
@@ -49,7 +42,8 @@ export class PostgresLeases {
   }
 
   acquire(request: LeaseRequest): Promise<LeaseAnswer> {
-    const { name } = request;
+    const { name, endsWith } = request;
+    if (endsWith === 'time') return this.#timed.acquire(request);
     return this.#options.session.run(async (client, tenures) => {
       // Followers ask all the time: the head row is locked only when there is something to be had.
       if (await this.#isVacant(client, name)) {
@@ -93,7 +87,7 @@ export class PostgresLeases {
       VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 millisecond')
       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, url = excluded.url, epoch = lease.epoch + 1,
         expires_at = excluded.expires_at
-      RETURNING ${COLUMNS}, pg_try_advisory_lock(hashtextextended($5::text || epoch::text, 0)) AS locked`;
+      RETURNING ${LEASE_COLUMNS}, pg_try_advisory_lock(hashtextextended($5::text || epoch::text, 0)) AS locked`;
     const row = (
       await client.query<LeaseRow & { locked: boolean }>(text, [name, holder, url, ttlMs, this.#lockName(name)])
     ).rows[0];
@@ -101,14 +95,16 @@ export class PostgresLeases {
     return { lease: leaseOf(row), locked: row.locked };
   }
 
-  renew({ name, holder, url, ttlMs, epoch }: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+  renew(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+    if (request.endsWith === 'time') return this.#timed.renew(request);
+    const { name, holder, url, ttlMs, epoch } = request;
     return this.#options.session.run(async (client, tenures) => {
       const locked = tenures.get(name) === epoch;
       // A session that is new takes the lock of the tenure again, unless another server is about to take the lease.
       const text = `UPDATE ${this.#table}
         SET url = $3, expires_at = clock_timestamp() + $4 * interval '1 millisecond'
         WHERE name = $1 AND holder = $2 AND epoch = $5 AND expires_at > clock_timestamp()
-        RETURNING ${COLUMNS},
+        RETURNING ${LEASE_COLUMNS},
           CASE WHEN $7::boolean THEN true ELSE pg_try_advisory_lock(hashtextextended($6::text || epoch::text, 0)) END AS locked`;
       const values = [name, holder, url, ttlMs, epoch, this.#lockName(name), locked];
       const row = (await client.query<LeaseRow & { locked: boolean }>(text, values)).rows[0];
@@ -132,6 +128,13 @@ export class PostgresLeases {
 
   read(name: string): Promise<Lease | undefined> {
     return this.#options.connections.withReader((client) => this.#read(client, name));
+  }
+
+  readAll(prefix: string): Promise<readonly Lease[]> {
+    const text = `SELECT ${LEASE_COLUMNS} FROM ${this.#table} WHERE starts_with(name, $1) ORDER BY name COLLATE "C"`;
+    return this.#options.connections.withReader(async (client) =>
+      (await client.query<LeaseRow>(text, [prefix])).rows.map(leaseOf),
+    );
   }
 
   /** The holder waits for the end of its own session, other servers for that of the holder's. */
@@ -177,12 +180,8 @@ export class PostgresLeases {
   }
 
   async #read(client: ClientBase, name: string): Promise<Lease | undefined> {
-    const text = `SELECT ${COLUMNS} FROM ${this.#table} WHERE name = $1`;
+    const text = `SELECT ${LEASE_COLUMNS} FROM ${this.#table} WHERE name = $1`;
     const row = (await client.query<LeaseRow>(text, [name])).rows[0];
     return row === undefined ? undefined : leaseOf(row);
   }
-}
-
-function leaseOf({ name, holder, url, epoch, expires_in_ms }: LeaseRow): Lease {
-  return { name, holder, url, epoch: Number(epoch), expiresInMs: expires_in_ms };
 }

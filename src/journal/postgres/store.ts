@@ -253,6 +253,10 @@ class PostgresStore implements Store {
     return this.#leases.read(name);
   }
 
+  readLeases(prefix: string): Promise<readonly Lease[]> {
+    return this.#leases.readAll(prefix);
+  }
+
   awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
     return this.#leases.awaitVacancy(name, signal);
   }

@@ -1,4 +1,5 @@
-// Leases in SQLite, on the clock that the store was opened with. Each call runs inside a transaction of the caller.
+// Leases in SQLite, on the clock that the store was opened with. Each call runs inside a transaction of the caller. One process has the
+// file: no lease ends with a session, whatever its requests say.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Conflict, Fence, Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
 
@@ -16,11 +17,14 @@ const LEFT_OVER_MAX_MS = 60_000;
 export class SqliteLeases {
   readonly #givenHere = new Set<string>();
   readonly #select: StatementSync;
+  readonly #selectByPrefix: StatementSync;
   readonly #keep: StatementSync;
   readonly #expire: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#select = database.prepare('SELECT name, holder, url, epoch, expires_at_ms FROM lease WHERE name = ?');
+    const select = 'SELECT name, holder, url, epoch, expires_at_ms FROM lease';
+    this.#select = database.prepare(`${select} WHERE name = ?`);
+    this.#selectByPrefix = database.prepare(`${select} WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name`);
     this.#keep = database.prepare(
       `INSERT INTO lease (name, holder, url, epoch, expires_at_ms) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, url = excluded.url, epoch = excluded.epoch,
@@ -49,6 +53,11 @@ export class SqliteLeases {
   read(name: string, nowMs: number): Lease | undefined {
     const row = this.#row(name);
     return row === undefined ? undefined : leaseOf(row, nowMs);
+  }
+
+  readAll(prefix: string, nowMs: number): Lease[] {
+    const rows = this.#selectByPrefix.all(prefix) as unknown as LeaseRow[];
+    return rows.map((row) => leaseOf(this.#shorten(row, nowMs), nowMs));
   }
 
   conflictWith(fence: Fence, nowMs: number): Conflict | undefined {

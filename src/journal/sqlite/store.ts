@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
     await this.#runWrite(() => this.#leases.release(name, epoch, this.#nowMs()));
   }
 
-  /** One process has the file: a lease left by a process that died is released at the start. */
+  /** One process has the file: a server's lease that a process left which died is released at the start. */
   awaitVacancy(_name: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) resolve();
@@ -207,6 +207,10 @@ export class SqliteStore implements Store {
 
   async readLease(name: string): Promise<Lease | undefined> {
     return this.#translateErrors(() => this.#leases.read(name, this.#nowMs()));
+  }
+
+  async readLeases(prefix: string): Promise<readonly Lease[]> {
+    return this.#runWrite(() => this.#leases.readAll(prefix, this.#nowMs()));
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,166 @@
+// Which nodes a manager may acquire: first those that were its own, then orphans, up to an even share of all that have a manager. A node of a
+// manager that lives is offered only while that one drains, and then not before its step has ended. It must never move a node to make shares even.
+import { type FleetReader, idOf, type Stored } from '../../fleet/index.ts';
+import { ITEM, taskOf, type OperationKind } from '../../operations/index.ts';
+import { MANAGER, NODE, NODES_BY_INSTANCE, type Manager, type Node } from '../model.ts';
+import type { IsLeaseLive } from './leases.ts';
+import { MANAGED_NODES } from './managed-nodes.ts';
+import { MANAGER_TASKS } from './manager-tasks.ts';
+import { isUnderLease } from './right.ts';
+
+export interface ShareContext {
+  readonly fleet: FleetReader;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+  readonly isLeaseLive: IsLeaseLive;
+  /** Managers may not have had the time to take back what was theirs: each is offered its own former nodes, and nothing else. */
+  readonly ownOnly: boolean;
+}
+
+type StoredManager = Stored<'manager', Manager>;
+
+interface Shares {
+  /** Live ones that take nodes, by name. */
+  readonly takers: ReadonlyMap<string, StoredManager>;
+  readonly draining: ReadonlyMap<string, StoredManager>;
+  readonly even: number;
+}
+
+/** The managers are few: each is looked at. */
+function readShares({ fleet, isLeaseLive }: ShareContext): Shares {
+  const live = [...fleet.all(MANAGER)].filter(({ id, doc }) => isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive));
+  const takers = new Map(live.filter(({ doc }) => doc.draining === undefined).map((one) => [one.id as string, one]));
+  const draining = new Map(live.filter(({ doc }) => doc.draining !== undefined).map((one) => [one.id as string, one]));
+  return { takers, draining, even: Math.ceil(fleet.projection(MANAGED_NODES).count / Math.max(1, takers.size)) };
+}
+
+/** Whether somebody is there who takes the nodes of others. */
+export function hasTaker(context: Pick<ShareContext, 'fleet' | 'isLeaseLive'>): boolean {
+  const { fleet, isLeaseLive } = context;
+  for (const { id, doc } of fleet.all(MANAGER))
+    if (doc.draining === undefined && isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive)) return true;
+  return false;
+}
+
+/** What a manager may acquire now, the first of it; and how much there is for it in all. */
+export interface Offer {
+  readonly nodes: readonly string[];
+  readonly count: number;
+}
+
+const NOTHING: Offer = { nodes: [], count: 0 };
+
+export function offerNodes(context: ShareContext, manager: string, max: number): Offer {
+  const { fleet, ownOnly } = context;
+  const shares = readShares(context);
+  const self = shares.takers.get(manager) ?? (shares.takers.size === 0 ? shares.draining.get(manager) : undefined);
+  // While others take nodes, one that drains gets nothing back: what it had is on its way to them.
+  if (self === undefined) return NOTHING;
+  const managed = fleet.projection(MANAGED_NODES);
+  const own = countFormer(context, self);
+  if (ownOnly || !shares.takers.has(manager)) return { nodes: takeFirst(formerNodes(context, self), max), count: own };
+  const room = Math.max(0, shares.even - managed.nodesUnder(manager, self.doc.leaseEpoch).size);
+  const others = countOffered(context, shares, manager);
+  const limit = Math.min(max, room);
+  const found = takeFirst(formerNodes(context, self), limit);
+  for (const nodes of offeredBy(context, shares, manager)) {
+    if (found.length >= limit) break;
+    found.push(...takeFirst(nodes, limit - found.length));
+  }
+  return { nodes: found, count: Math.min(room, own + others) };
+}
+
+function takeFirst(ids: Iterable<string>, limit: number): string[] {
+  const first: string[] = [];
+  if (limit <= 0) return first;
+  for (const id of ids) {
+    first.push(id);
+    if (first.length >= limit) break;
+  }
+  return first;
+}
+
+/** What a manager acquired under an earlier lease and has not acquired anew. */
+function* formerNodes({ fleet }: ShareContext, { id, doc }: StoredManager): Iterable<string> {
+  for (const [epoch, nodes] of fleet.projection(MANAGED_NODES).nodesOf(id)) if (epoch !== doc.leaseEpoch) yield* nodes;
+}
+
+function countFormer({ fleet }: ShareContext, { id, doc }: StoredManager): number {
+  const managed = fleet.projection(MANAGED_NODES);
+  return managed.countOf(id) - managed.nodesUnder(id, doc.leaseEpoch).size;
+}
+
+/** The nodes of others that may be taken, one source after the other. */
+function* offeredBy(context: ShareContext, shares: Shares, taker: string): Iterable<Iterable<string>> {
+  const { fleet } = context;
+  const managed = fleet.projection(MANAGED_NODES);
+  for (const other of managed.managers()) {
+    if (other === taker) continue;
+    const live = shares.takers.get(other);
+    const draining = shares.draining.get(other);
+    if (draining !== undefined) {
+      yield formerNodes(context, draining);
+      yield idleNodes(context, draining);
+    } else if (live === undefined) for (const nodes of managed.nodesOf(other).values()) yield nodes;
+    else if (countSurplus(context, shares, live) > 0)
+      yield takeFirst(formerNodes(context, live), countSurplus(context, shares, live));
+  }
+}
+
+function countOffered(context: ShareContext, shares: Shares, taker: string): number {
+  const { fleet } = context;
+  const managed = fleet.projection(MANAGED_NODES);
+  let count = 0;
+  for (const other of managed.managers()) {
+    if (other === taker) continue;
+    const live = shares.takers.get(other);
+    const draining = shares.draining.get(other);
+    if (draining !== undefined) count += managed.countOf(other) - countBusy(context, draining);
+    else count += live === undefined ? managed.countOf(other) : countSurplus(context, shares, live);
+  }
+  return count;
+}
+
+/** How many of its former nodes a manager that lives has no room for. */
+function countSurplus(context: ShareContext, { even }: Shares, live: StoredManager): number {
+  const room = Math.max(
+    0,
+    even - context.fleet.projection(MANAGED_NODES).nodesUnder(live.id, live.doc.leaseEpoch).size,
+  );
+  return Math.max(0, countFormer(context, live) - room);
+}
+
+/** What one that drains has no step under way for. */
+function* idleNodes(context: ShareContext, draining: StoredManager): Iterable<string> {
+  const { fleet } = context;
+  const busy = busyNodes(context, draining);
+  const nodes = fleet.projection(MANAGED_NODES).nodesUnder(draining.id, draining.doc.leaseEpoch);
+  for (const id of nodes) if (!busy.has(id)) yield id;
+}
+
+export function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): number {
+  return busyNodes(context, draining).size;
+}
+
+/** Nodes with a step that the manager may have begun: it was recorded before the drain. Costs as much as it has open items. */
+function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): Set<string> {
+  const busy = new Set<string>();
+  const sinceMs = draining.doc.draining?.atMs ?? Infinity;
+  for (const id of fleet.projection(MANAGER_TASKS).itemsOf(draining.id)) {
+    const item = fleet.get(ITEM, idOf(ITEM, id));
+    if (item === undefined || item.doc.sinceMs > sinceMs || taskOf(fleet, kinds, item) === undefined) continue;
+    const node = findNodeOf(fleet, item.doc.target);
+    if (node?.doc.manager === draining.id && node.doc.managerEpoch === draining.doc.leaseEpoch) busy.add(node.id);
+  }
+  return busy;
+}
+
+/** The node that an item is about: its target, or the one that the instance has. */
+export function findNodeOf(
+  fleet: FleetReader,
+  target: { readonly kind: string; readonly id: string },
+): Stored<'node', Node> | undefined {
+  if (target.kind === NODE.name) return fleet.get(NODE, idOf(NODE, target.id));
+  if (target.kind !== 'instance') return undefined;
+  for (const node of fleet.find(NODES_BY_INSTANCE, target.id)) return node;
+  return undefined;
+}
