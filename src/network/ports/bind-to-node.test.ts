@@ -4,7 +4,7 @@ import { idOf, put, type Change, type Fleet } from '../../fleet/index.ts';
 import { claim, commit, fleetWith, host, network, port, portDoc, segment, subnet } from '../network-fixture.ts';
 import { NETWORK, PORT, type Segment } from '../model.ts';
 import { bindPorts } from './bind.ts';
-import { bindPortsToNode, composeWiredPorts, physicalNetworksOf, wiringProblem } from './bind-to-node.ts';
+import { bindPortsToNode, composeWiredPorts, wiredPlacesOf, wiringProblem } from './bind-to-node.ts';
 import type { StoredPort } from '../networks/topology.ts';
 
 /** Routed network `n` with segments in two racks and one on a tunnel; plain network `lan`. */
@@ -144,12 +144,22 @@ describe('binding to a node', () => {
     ]);
   });
 
-  test('a-node-has-to-be-wired-to-one-physical-network-for-each-port', () => {
+  test('a-node-has-to-be-wired-to-one-physical-network-for-each-port, with-addresses-left', () => {
     const fixed = { addresses: [{ ip: '10.0.0.4', subnet: 'sub-a', chosenBy: 'user' as const }] };
-    const fleet = racks(SUB_A, port('p', 'n', mine), port('q', 'n', { ...fixed, ipAllocation: 'immediate' }));
-    expect(physicalNetworksOf(fleet, [portDoc(fleet, 'p'), portDoc(fleet, 'q')])).toEqual([
-      ['rack-a', 'rack-b'],
-      ['rack-a'],
+    const places = (...more: Change[]) => {
+      const fleet = racks(
+        SUB_A,
+        port('p', 'n', mine),
+        port('q', 'n', { ...fixed, ipAllocation: 'immediate' }),
+        ...more,
+      );
+      return wiredPlacesOf(fleet, [portDoc(fleet, 'p'), portDoc(fleet, 'q')]);
+    };
+    const q = { network: 'n', physicalNetworks: ['rack-a'], isExhausted: false };
+    expect(places()).toEqual([{ network: 'n', physicalNetworks: ['rack-a', 'rack-b'], isExhausted: false }, q]);
+    expect(places(claim('x', { pool: 'segment:a', version: 4, count: 4 }))).toEqual([
+      { network: 'n', physicalNetworks: ['rack-b'], isExhausted: true },
+      q,
     ]);
   });
 });

@@ -91,11 +91,23 @@ function wiredChoicesOf(fleet: FleetReader, port: Port): readonly PoolChoice[] {
   );
 }
 
-/** For each port the physical networks of which its node has to be wired to one. */
-export function physicalNetworksOf(fleet: FleetReader, ports: readonly Port[]): string[][] {
-  return ports.map((port) => [
-    ...new Set(wiredChoicesOf(fleet, port).flatMap(({ physicalNetwork = [] }) => physicalNetwork)),
-  ]);
+export interface WiredPlaces {
+  readonly network: string;
+  /** Its node has to be wired to one of them: there the port gets its addresses. */
+  readonly physicalNetworks: readonly string[];
+  /** It would be connected elsewhere, too, and no address is left there. */
+  readonly isExhausted: boolean;
+}
+
+/** For each port where its node may be. */
+export function wiredPlacesOf(fleet: FleetReader, ports: readonly Port[]): WiredPlaces[] {
+  const none: ReadonlyMap<string, number> = new Map();
+  return ports.map((port) => {
+    const wired = wiredChoicesOf(fleet, port);
+    const open = wired.filter(({ pool, takes }) => takes.every((version) => hasFree(fleet, pool, version, none)));
+    const physicalNetworks = [...new Set(open.flatMap(({ physicalNetwork = [] }) => physicalNetwork))];
+    return { network: port.network, physicalNetworks, isExhausted: open.length < wired.length };
+  });
 }
 
 /** Why a node cannot be connected to what a request asks for. */
