@@ -72,10 +72,15 @@ const anyRequirements: fc.Arbitrary<Requirements> = fc
   .map((fields) => requirements(defined(fields)));
 
 const someIds = fc.subarray(IDS) as fc.Arbitrary<NodeId[]>;
+const anyReach: fc.Arbitrary<NodeRequest['reaches']> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  fc.constantFrom('p1', 'p2').map((one) => (networks: ReadonlySet<string>) => networks.has(one)),
+);
 const anyRequest: fc.Arbitrary<NodeRequest> = fc.record({
   requirements: anyRequirements,
   instance: fc.string({ minLength: 1, maxLength: 4 }),
   candidates: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, someIds),
+  reaches: anyReach,
   except: fc.oneof(
     { weight: 2, arbitrary: fc.constant(undefined) },
     fc.subarray(IDS).map((ids) => new Set(ids)),
